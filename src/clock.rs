@@ -1,0 +1,107 @@
+//! Time and randomness come into the house through this one door, so that tests can move them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use chrono::{DateTime, Utc};
+
+/// Where the time and fresh ids come from.
+pub trait Clock: Send + Sync + 'static {
+    /// Now, in milliseconds since 1970-01-01 UTC; the store keeps every time in this form.
+    fn now_ms(&self) -> i64;
+    /// 80 random bits for a new id.
+    fn random(&self) -> u128;
+}
+
+/// A shared clock, as every room of the house holds it.
+pub type SharedClock = Arc<dyn Clock>;
+
+/// Milliseconds of the store as a time.
+pub fn utc(ms: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(ms).unwrap_or_default()
+}
+
+/// RFC 3339 in UTC with whole seconds, as the outside contract shows times.
+pub fn rfc3339(ms: i64) -> String {
+    utc(ms).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
+/// A new id: 22 characters of base 62, 48 bits of time and 80 of chance, so ids sort by age and
+/// fit where platforms allow little (Discord's nonce holds 25 characters).
+pub fn new_id(clock: &dyn Clock) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let time = u128::from(clock.now_ms().unsigned_abs()) << 80;
+    let mut rest = time | (clock.random() & ((1 << 80) - 1));
+    let mut id = [b'0'; 22];
+    for place in id.iter_mut().rev() {
+        *place = DIGITS[(rest % 62) as usize];
+        rest /= 62;
+    }
+    id.iter().map(|byte| char::from(*byte)).collect()
+}
+
+/// The machine's clock and its randomness.
+#[derive(Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> i64 {
+        #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
+        Utc::now().timestamp_millis()
+    }
+
+    fn random(&self) -> u128 {
+        let mut bytes = [0; 16];
+        // Without randomness the time alone still tells ids apart within one process.
+        if getrandom::fill(&mut bytes).is_err() {
+            return u128::from(self.now_ms().unsigned_abs()).rotate_left(40);
+        }
+        u128::from_le_bytes(bytes)
+    }
+}
+
+/// A clock that stands still until a test moves it; its ids count up.
+#[derive(Debug)]
+pub struct FixedClock {
+    now: AtomicI64,
+    next: AtomicU64,
+}
+
+impl FixedClock {
+    /// A clock that shows this time (RFC 3339), or 1970 when the text is none.
+    pub fn at(time: &str) -> Arc<Self> {
+        let now = DateTime::parse_from_rfc3339(time).map_or(0, |time| time.timestamp_millis());
+        Arc::new(Self { now: AtomicI64::new(now), next: AtomicU64::new(1) })
+    }
+
+    /// Moves the clock.
+    pub fn advance(&self, by: std::time::Duration) {
+        let ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.now.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now_ms(&self) -> i64 {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn random(&self) -> u128 {
+        u128::from(self.next.fetch_add(1, Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_22_characters_and_sort_by_time() {
+        let clock = FixedClock::at("2026-01-01T00:00:00Z");
+        let first = new_id(&*clock);
+        clock.advance(std::time::Duration::from_millis(1));
+        let second = new_id(&*clock);
+        assert_eq!(first.len(), 22);
+        assert!(first < second, "{first} {second}");
+    }
+}

@@ -1,0 +1,4 @@
+//! Adjutant: platform → receive → intake → lanes → turn → orchestrator → agents → executor → outbox → deliver → platform.
+
+pub mod clock;
+pub mod model;

@@ -1,0 +1,175 @@
+//! What the engine asks of a language model, whoever answers: a provider, the built-in planner, or a
+//! script in a test.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A language model, or something that behaves like one.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// [`ModelError`] when there is no usable answer.
+    async fn call(&self, request: &Request) -> Result<Answer, ModelError>;
+}
+
+/// A shared model.
+pub type SharedModel = Arc<dyn Model>;
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The house's rules and notes.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+}
+
+/// One message of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; may be empty beside tool calls.
+    pub text: String,
+    /// The calls an assistant message makes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The call that a tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
+
+impl Message {
+    /// A message of plain text.
+    pub fn new(role: Role, text: impl Into<String>) -> Self {
+        Self { role, text: text.into(), tool_calls: Vec::new(), tool_call_id: None }
+    }
+
+    /// The result of a tool call.
+    pub fn tool(call_id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, text) }
+    }
+}
+
+/// A tool call as the model wrote it. The arguments stay raw: models do write what is no JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The model's id of the call; its result carries the same.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, JSON if the model did well.
+    pub arguments: String,
+}
+
+/// A tool the model may call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+/// One request. Message 0 is the stable prefix (system); a cache breakpoint follows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The messages in order.
+    pub messages: Vec<Message>,
+    /// The tools, in a fixed order; none means a plain answer is wanted.
+    pub tools: Vec<Tool>,
+}
+
+/// Tokens of one or more calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens of the requests, cached ones included.
+    pub prompt: u64,
+    /// Those of them read from the provider's cache.
+    pub cached: u64,
+    /// Tokens of the answers.
+    pub completion: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.prompt += other.prompt;
+        self.cached += other.cached;
+        self.completion += other.completion;
+    }
+}
+
+/// What a model answered: text, tool calls, or both.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The text; empty when there are only calls.
+    pub text: String,
+    /// The calls, in the model's order, their ids unique within the answer.
+    #[serde(default)]
+    pub tool_calls: Vec<ToolCall>,
+    /// Tokens, as far as the provider says.
+    #[serde(default)]
+    pub usage: Usage,
+    /// US dollars, reported by the provider or worked out from the configured price.
+    #[serde(default)]
+    pub cost_usd: f64,
+    /// The model that really answered.
+    #[serde(default)]
+    pub model: String,
+}
+
+/// Why a model gave no usable answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelErrorKind {
+    /// The key is missing, wrong or expired.
+    Auth,
+    /// Too many requests, or no credit left for now.
+    RateLimit,
+    /// No connection, a cut stream, a 5xx.
+    Network,
+    /// No answer in time.
+    Timeout,
+    /// The provider refuses the request as such (400, 404, 422).
+    Refused,
+    /// An answer without text and without calls, or one that makes no sense.
+    Nonsense,
+}
+
+/// A failed model call. The message is for our logs and traces and never holds a secret.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    /// What kind of failure.
+    pub kind: ModelErrorKind,
+    /// What happened, with the provider's own words, without secrets.
+    pub message: String,
+    /// How long the provider asks us to wait.
+    pub retry_after: Option<Duration>,
+}
+
+impl ModelError {
+    /// A failure without advice when to try again.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None }
+    }
+
+    /// Whether the same request may succeed a little later.
+    pub fn is_passing(&self) -> bool {
+        use ModelErrorKind::{Network, Nonsense, RateLimit, Timeout};
+        matches!(self.kind, RateLimit | Network | Timeout | Nonsense)
+    }
+}
