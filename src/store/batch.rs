@@ -1,0 +1,180 @@
+//! Writes as data, so that they can be grouped into one commit, and run again alone when a
+//! neighbour in the group fails.
+
+use sqlx::Any;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::{Query, QueryAs};
+
+/// An argument or a returned column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Text.
+    Text(String),
+    /// Text or NULL.
+    MaybeText(Option<String>),
+    /// A number, a flag or a time.
+    Int(i64),
+    /// A number or NULL.
+    MaybeInt(Option<i64>),
+    /// A fraction.
+    Real(f64),
+}
+
+impl Value {
+    pub(super) fn bind<'q>(&'q self, query: Query<'q, Any, AnyArguments>) -> Query<'q, Any, AnyArguments> {
+        match self {
+            Self::Text(value) => query.bind(value.as_str()),
+            Self::MaybeText(value) => query.bind(value.as_deref()),
+            Self::Int(value) => query.bind(*value),
+            Self::MaybeInt(value) => query.bind(*value),
+            Self::Real(value) => query.bind(*value),
+        }
+    }
+
+    pub(super) fn bind_as<'q, T>(
+        &'q self,
+        query: QueryAs<'q, Any, T, AnyArguments>,
+    ) -> QueryAs<'q, Any, T, AnyArguments>
+    where
+        T: for<'r> sqlx::FromRow<'r, AnyRow>,
+    {
+        match self {
+            Self::Text(value) => query.bind(value.as_str()),
+            Self::MaybeText(value) => query.bind(value.as_deref()),
+            Self::Int(value) => query.bind(*value),
+            Self::MaybeInt(value) => query.bind(*value),
+            Self::Real(value) => query.bind(*value),
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::MaybeInt(value) => *value,
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Self::Text(value.clone())
+    }
+}
+impl From<Option<String>> for Value {
+    fn from(value: Option<String>) -> Self {
+        Self::MaybeText(value)
+    }
+}
+impl From<Option<&str>> for Value {
+    fn from(value: Option<&str>) -> Self {
+        Self::MaybeText(value.map(str::to_owned))
+    }
+}
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+impl From<Option<i64>> for Value {
+    fn from(value: Option<i64>) -> Self {
+        Self::MaybeInt(value)
+    }
+}
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Int(i64::from(value))
+    }
+}
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+/// One statement of a batch.
+#[derive(Debug, Clone)]
+pub(super) struct Statement {
+    pub(super) sql: &'static str,
+    pub(super) arguments: Vec<Value>,
+    /// When set, the statement must touch a row; else the whole batch is undone with this reason.
+    pub(super) must: Option<&'static str>,
+    /// Whether rows come back.
+    pub(super) returning: bool,
+}
+
+/// Statements that become durable together or not at all.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    pub(super) statements: Vec<Statement>,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A statement that may or may not find rows.
+    pub fn run<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
+        self.push(sql, arguments.into(), None, false)
+    }
+
+    /// A statement that must find a row; `why` names what is stale when it does not.
+    pub fn must<const N: usize>(
+        &mut self,
+        why: &'static str,
+        sql: &'static str,
+        arguments: [Value; N],
+    ) -> &mut Self {
+        self.push(sql, arguments.into(), Some(why), false)
+    }
+
+    /// A statement whose returned rows' first column (a number) the caller wants.
+    pub fn returning<const N: usize>(&mut self, sql: &'static str, arguments: [Value; N]) -> &mut Self {
+        self.push(sql, arguments.into(), None, true)
+    }
+
+    /// A statement that must return a row.
+    pub fn must_return<const N: usize>(
+        &mut self,
+        why: &'static str,
+        sql: &'static str,
+        arguments: [Value; N],
+    ) -> &mut Self {
+        self.push(sql, arguments.into(), Some(why), true)
+    }
+
+    /// Adds another batch's statements behind these.
+    pub fn append(&mut self, other: Self) -> &mut Self {
+        self.statements.extend(other.statements);
+        self
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+
+    fn push(
+        &mut self,
+        sql: &'static str,
+        arguments: Vec<Value>,
+        must: Option<&'static str>,
+        returning: bool,
+    ) -> &mut Self {
+        self.statements.push(Statement { sql, arguments, must, returning });
+        self
+    }
+}

@@ -1,0 +1,102 @@
+//! What `db check` and `db status` ask.
+
+use super::{Store, StoreError};
+
+/// One thing that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What rule is broken.
+    pub rule: &'static str,
+    /// Which rows, by id.
+    pub rows: Vec<String>,
+}
+
+/// The rules, each with the query for the ids that break it.
+const RULES: [(&str, &str); 9] = [
+    (
+        "a tool call has no result though its execution has gone on",
+        "SELECT t.execution_id || ':' || t.call_id FROM tool_calls t WHERE t.result IS NULL AND EXISTS \
+         (SELECT 1 FROM calls c WHERE c.execution_id = t.execution_id AND c.n > t.n)",
+    ),
+    (
+        "a tool call belongs to no model call",
+        "SELECT t.execution_id || ':' || t.call_id FROM tool_calls t WHERE NOT EXISTS \
+         (SELECT 1 FROM calls c WHERE c.execution_id = t.execution_id AND c.n = t.n)",
+    ),
+    (
+        "a model call belongs to no execution",
+        "SELECT c.execution_id FROM calls c WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = c.execution_id)",
+    ),
+    (
+        "an execution is open though its turn has ended",
+        "SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
+         WHERE e.ended_at IS NULL AND t.ended_at IS NOT NULL",
+    ),
+    (
+        "an execution is at work, but nobody holds its conversation",
+        "SELECT e.id FROM executions e JOIN turns t ON t.id = e.turn_id \
+         WHERE e.status = 'running' AND t.status = 'running' AND NOT EXISTS \
+         (SELECT 1 FROM leases l JOIN instances i ON i.id = l.instance WHERE l.name = 'lane:' || t.conversation_id)",
+    ),
+    (
+        "an execution has no parent",
+        "SELECT e.id FROM executions e WHERE e.kind <> 'orchestrator' AND NOT EXISTS \
+         (SELECT 1 FROM executions p WHERE p.id = e.parent_id)",
+    ),
+    (
+        "a turn waits, but nobody was asked",
+        "SELECT t.id FROM turns t WHERE t.status = 'waiting' AND NOT EXISTS \
+         (SELECT 1 FROM prompts p WHERE p.turn_id = t.id AND p.state = 'pending')",
+    ),
+    (
+        "a message was taken by a turn that has ended",
+        "SELECT i.event FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.state = 'taken' AND t.ended_at IS NOT NULL",
+    ),
+    (
+        "an ended turn has said nothing",
+        "SELECT t.id FROM turns t WHERE t.ended_at IS NOT NULL AND NOT EXISTS \
+         (SELECT 1 FROM outbox o WHERE o.turn_id = t.id)",
+    ),
+];
+
+/// Looks for everything that is not as it must be.
+///
+/// # Errors
+/// When the store fails.
+pub async fn findings(store: &Store) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    for (rule, sql) in RULES {
+        let rows: Vec<(String,)> = store.all(sql, &[]).await?;
+        if !rows.is_empty() {
+            findings.push(Finding { rule, rows: rows.into_iter().map(|row| row.0).collect() });
+        }
+    }
+    Ok(findings)
+}
+
+/// How many rows each noun has, and how many of them are open.
+///
+/// # Errors
+/// When the store fails.
+pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreError> {
+    const COUNTS: [(&str, &str); 13] = [
+        ("people", "SELECT count(*) FROM people"),
+        ("conversations", "SELECT count(*) FROM conversations"),
+        ("messages received", "SELECT count(*) FROM inbox"),
+        ("messages waiting", "SELECT count(*) FROM inbox WHERE state = 'new'"),
+        ("messages dead", "SELECT count(*) FROM inbox WHERE state = 'dead'"),
+        ("turns", "SELECT count(*) FROM turns"),
+        ("turns open", "SELECT count(*) FROM turns WHERE ended_at IS NULL"),
+        ("executions", "SELECT count(*) FROM executions"),
+        ("questions waiting", "SELECT count(*) FROM prompts WHERE state = 'pending'"),
+        ("replies undelivered", "SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unknown')"),
+        ("replies dead", "SELECT count(*) FROM outbox WHERE state = 'dead'"),
+        ("tasks", "SELECT count(*) FROM tasks"),
+        ("memories", "SELECT count(*) FROM memories"),
+    ];
+    let mut counts = Vec::new();
+    for (name, sql) in COUNTS {
+        counts.push((name, store.count(sql, &[]).await?));
+    }
+    Ok(counts)
+}

@@ -1,0 +1,260 @@
+//! The execution journal: what was undertaken, and how it ended.
+
+use serde::{Deserialize, Serialize};
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// How an execution stands; the contract's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Not started.
+    Pending,
+    /// At work.
+    Running,
+    /// Waits for a person.
+    Waiting,
+    /// Done.
+    Completed,
+    /// Ended before it was done, with something to show.
+    Partial,
+    /// Not done.
+    Failed,
+    /// Its time was up.
+    Timeout,
+    /// Not started because what it depends on did not end well.
+    Skipped,
+    /// Its turn was stopped.
+    Cancelled,
+    /// It may have happened and must not be done twice.
+    Unknown,
+}
+
+impl Status {
+    /// The contract's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Completed => "completed",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Skipped => "skipped",
+            Self::Cancelled => "cancelled",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// From the contract's word; what is unreadable is unknown, never done again.
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "pending" => Self::Pending,
+            "running" => Self::Running,
+            "waiting" => Self::Waiting,
+            "completed" => Self::Completed,
+            "partial" => Self::Partial,
+            "failed" => Self::Failed,
+            "timeout" => Self::Timeout,
+            "skipped" => Self::Skipped,
+            "cancelled" => Self::Cancelled,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether nothing more will happen.
+    pub fn has_ended(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running | Self::Waiting)
+    }
+
+    /// Whether what depends on it may start.
+    pub fn ended_well(self) -> bool {
+        matches!(self, Self::Completed | Self::Partial)
+    }
+}
+
+/// An execution's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ExecutionRow {
+    /// Our id.
+    pub id: String,
+    /// Its turn.
+    pub turn_id: String,
+    /// The execution that asked for it.
+    pub parent_id: Option<String>,
+    /// `orchestrator`, `agent` or `skill`.
+    pub kind: String,
+    /// See [`Status`].
+    pub status: String,
+    /// The number of the model call that asked for it.
+    pub call_n: Option<i64>,
+    /// The place among that call's tool calls.
+    pub call_idx: Option<i64>,
+    /// An agent's name within the turn.
+    pub agent_id: Option<String>,
+    /// JSON: what an agent was told.
+    pub task: Option<String>,
+    /// A skill call's skill.
+    pub skill: Option<String>,
+    /// JSON: a skill call's arguments.
+    pub parameters: Option<String>,
+    /// 1 for an agent that runs its one skill without a model.
+    pub direct: i64,
+    /// The one line for people.
+    pub result: Option<String>,
+    /// JSON for what depends on it.
+    pub data: Option<String>,
+    /// JSON: the contract's error.
+    pub error: Option<String>,
+    /// Which limit ended a partial one.
+    pub bailout: Option<String>,
+    /// Milliseconds at work before the present start.
+    pub active_ms: i64,
+    /// When it first started.
+    pub started_at: Option<i64>,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+impl ExecutionRow {
+    /// How it stands.
+    pub fn status(&self) -> Status {
+        Status::parse(&self.status)
+    }
+}
+
+/// What is written when an execution ends.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Closing {
+    /// One line for people.
+    pub result: Option<String>,
+    /// JSON for what depends on it.
+    pub data: Option<String>,
+    /// JSON: the contract's error.
+    pub error: Option<String>,
+    /// Which limit ended it.
+    pub bailout: Option<String>,
+}
+
+/// Adds a new row. Ended rows carry their closing at once.
+pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &str) {
+    batch.must(
+        "the execution exists already",
+        "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
+         agent_id, task, skill, parameters, direct, result, data, error, bailout, started_at, ended_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
+         ON CONFLICT DO NOTHING",
+        [
+            (&row.id).into(),
+            (&row.turn_id).into(),
+            conversation.into(),
+            row.parent_id.clone().into(),
+            (&row.kind).into(),
+            (&row.status).into(),
+            row.call_n.into(),
+            row.call_idx.into(),
+            row.agent_id.clone().into(),
+            row.task.clone().into(),
+            row.skill.clone().into(),
+            row.parameters.clone().into(),
+            row.direct.into(),
+            row.result.clone().into(),
+            row.data.clone().into(),
+            row.error.clone().into(),
+            row.bailout.clone().into(),
+            row.started_at.into(),
+            row.ended_at.into(),
+        ],
+    );
+}
+
+/// Adds that an execution is at work.
+pub fn start(batch: &mut Batch, id: &str, now: i64) {
+    batch.must(
+        "the execution has ended",
+        "UPDATE executions SET status = 'running', started_at = coalesce(started_at, $1) \
+         WHERE id = $2 AND ended_at IS NULL",
+        [now.into(), id.into()],
+    );
+}
+
+/// Adds that an execution waits for a person.
+pub fn wait(batch: &mut Batch, id: &str) {
+    batch.run("UPDATE executions SET status = 'waiting' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
+}
+
+/// Adds the end of an execution.
+pub fn close(batch: &mut Batch, id: &str, status: Status, closing: &Closing, now: i64) {
+    batch.must(
+        "the execution has ended",
+        "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
+         started_at = coalesce(started_at, $6), ended_at = $6 WHERE id = $7 AND ended_at IS NULL",
+        [
+            status.as_str().into(),
+            closing.result.clone().into(),
+            closing.data.clone().into(),
+            closing.error.clone().into(),
+            closing.bailout.clone().into(),
+            now.into(),
+            id.into(),
+        ],
+    );
+}
+
+/// Adds the end of everything of a turn that is still open, when the turn itself ends.
+pub fn close_all(batch: &mut Batch, turn: &str, orchestrator: Status, now: i64) {
+    batch.run(
+        "UPDATE executions SET status = $1, ended_at = $2 \
+         WHERE turn_id = $3 AND kind = 'orchestrator' AND ended_at IS NULL",
+        [orchestrator.as_str().into(), now.into(), turn.into()],
+    );
+    batch.run(
+        "UPDATE executions SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
+        [now.into(), turn.into()],
+    );
+}
+
+/// All rows of a turn in the order of their making.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<ExecutionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
+             direct, result, data, error, bailout, active_ms, started_at, ended_at FROM executions \
+             WHERE turn_id = $1 ORDER BY seq",
+            &[turn.into()],
+        )
+        .await
+}
+
+/// The skill calls of one agent in the order of their making.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_agent(store: &Store, agent: &str) -> Result<Vec<ExecutionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
+             direct, result, data, error, bailout, active_ms, started_at, ended_at FROM executions \
+             WHERE parent_id = $1 ORDER BY seq",
+            &[agent.into()],
+        )
+        .await
+}
+
+/// How many skill calls a conversation made since a time.
+///
+/// # Errors
+/// When the store fails.
+pub async fn skill_calls_since(store: &Store, conversation: &str, since: i64) -> Result<i64, StoreError> {
+    store
+        .count(
+            "SELECT count(*) FROM executions WHERE kind = 'skill' AND conversation_id = $1 AND started_at > $2",
+            &[conversation.into(), since.into()],
+        )
+        .await
+}

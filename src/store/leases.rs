@@ -1,0 +1,226 @@
+//! Who holds what, over processes.
+//!
+//! Wanted: a lane has one holder; what a dead process held is free at once; a holder that was
+//! suspended and wakes up changes nothing.
+//!
+//! An instance is alive while it holds a lock that the system drops with its process: a file lock
+//! beside the embedded database, an advisory lock of its session on a server. A lease is a row with an
+//! epoch; every write of a turn begins with [`Lease::fence`], so it happens under that epoch or not
+//! at all. On a server, an instance whose heartbeat is older than [`DEAD_AFTER`] by the database's
+//! clock is dead as well (its session may hang on a cut connection).
+//!
+//! Accepted race: between two looks at the instances (a second), a dead one's work waits.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sqlx::any::AnyConnectOptions;
+use sqlx::{AnyConnection, ConnectOptions, Row};
+
+use super::{Backend, Batch, Store, StoreError};
+
+/// How long a silent instance on a server keeps what it holds.
+pub const DEAD_AFTER: Duration = Duration::from_secs(30);
+
+/// This process, as the other processes on the same store see it.
+pub struct Instance {
+    /// Its id.
+    pub id: String,
+    lock: Lock,
+}
+
+enum Lock {
+    File { folder: PathBuf, _held: File },
+    Session(Box<tokio::sync::Mutex<AnyConnection>>),
+}
+
+/// A right to one lane, good for one epoch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// What is held.
+    pub name: String,
+    /// Who holds it.
+    pub instance: String,
+    /// Since which taking.
+    pub epoch: i64,
+}
+
+/// The lane of a conversation, as a lease names it.
+pub fn lane(conversation: &str) -> String {
+    format!("lane:{conversation}")
+}
+
+impl Instance {
+    /// Registers this process.
+    ///
+    /// # Errors
+    /// When the lock or the row can't be made.
+    pub async fn register(store: &Store) -> Result<Self, StoreError> {
+        let id = store.new_id();
+        let lock = match store.backend() {
+            Backend::Embedded { file } => {
+                let mut folder = file.clone().into_os_string();
+                folder.push(".instances");
+                let folder = PathBuf::from(folder);
+                let held = lock_file(&folder, &id).map_err(|error| StoreError::Open {
+                    url: folder.display().to_string(),
+                    reason: error.to_string(),
+                })?;
+                Lock::File { folder, _held: held }
+            }
+            Backend::Server { url } => {
+                let options: AnyConnectOptions = url.parse()?;
+                let mut connection = options.connect().await?;
+                sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)")
+                    .bind(key(&id))
+                    .execute(&mut connection)
+                    .await?;
+                Lock::Session(Box::new(tokio::sync::Mutex::new(connection)))
+            }
+        };
+        let mut batch = Batch::new();
+        let now = store.now();
+        batch.run(
+            "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $4)",
+            [(&id).into(), i64::from(std::process::id()).into(), now.into(), now.into()],
+        );
+        store.write(batch).await?;
+        Ok(Self { id, lock })
+    }
+
+    /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tend(&self, store: &Store) -> Result<Vec<String>, StoreError> {
+        if let Lock::Session(_) = self.lock {
+            let mut batch = Batch::new();
+            batch.run(
+                "UPDATE instances SET beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint WHERE id = $1",
+                [(&self.id).into()],
+            );
+            store.write(batch).await?;
+        }
+        let others: Vec<(String,)> =
+            store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
+        let mut dead = Vec::new();
+        for (other,) in others {
+            if !self.is_dead(store, &other).await? {
+                continue;
+            }
+            let mut batch = Batch::new();
+            batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&other).into()]);
+            batch.run("DELETE FROM instances WHERE id = $1", [(&other).into()]);
+            store.write(batch).await?;
+            if let Lock::File { folder, .. } = &self.lock {
+                // Another process may have cleared it away just now.
+                let _ = std::fs::remove_file(folder.join(&other));
+            }
+            dead.push(other);
+        }
+        Ok(dead)
+    }
+
+    async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
+        match &self.lock {
+            Lock::File { folder, .. } => Ok(match File::open(folder.join(other)) {
+                Ok(file) => file.try_lock_shared().is_ok(),
+                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+            }),
+            Lock::Session(connection) => {
+                let mut connection = connection.lock().await;
+                let row = sqlx::query("SELECT pg_try_advisory_lock($1)::int::bigint")
+                    .bind(key(other))
+                    .fetch_one(&mut *connection)
+                    .await?;
+                if row.try_get::<i64, _>(0)? == 1 {
+                    sqlx::query("SELECT pg_advisory_unlock($1)::int::bigint")
+                        .bind(key(other))
+                        .execute(&mut *connection)
+                        .await?;
+                    return Ok(true);
+                }
+                let silent = i64::try_from(DEAD_AFTER.as_millis()).unwrap_or(i64::MAX);
+                let late = store
+                    .count(
+                        "SELECT count(*) FROM instances WHERE id = $1 AND beat_at < \
+                         (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2",
+                        &[other.into(), silent.into()],
+                    )
+                    .await?;
+                Ok(late > 0)
+            }
+        }
+    }
+
+    /// Leaves in an orderly way: everything held is free at once.
+    ///
+    /// # Errors
+    /// When the store fails; then the next process finds this one dead, which does the same.
+    pub async fn leave(&self, store: &Store) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&self.id).into()]);
+        batch.run("DELETE FROM instances WHERE id = $1", [(&self.id).into()]);
+        store.write(batch).await?;
+        if let Lock::File { folder, .. } = &self.lock {
+            let _ = std::fs::remove_file(folder.join(&self.id));
+        }
+        Ok(())
+    }
+
+    /// Adds the taking of a lane to a batch. It must return the epoch: see [`Self::taken`].
+    pub fn take(&self, name: &str, batch: &mut Batch) {
+        batch.must_return(
+            "another process works on this conversation",
+            "INSERT INTO leases (name, instance, epoch) VALUES ($1, $2, 1) \
+             ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, epoch = leases.epoch + 1 \
+             WHERE leases.instance IS NULL OR leases.instance = excluded.instance RETURNING epoch",
+            [name.into(), (&self.id).into()],
+        );
+    }
+
+    /// The lease that a batch with [`Self::take`] got.
+    pub fn taken(&self, name: String, epoch: i64) -> Lease {
+        Lease { name, instance: self.id.clone(), epoch }
+    }
+}
+
+impl Lease {
+    /// A batch whose statements happen only while this lease is held.
+    pub fn fence(&self, store: &Store) -> Batch {
+        let mut batch = Batch::new();
+        batch.must_return(
+            "the lease of this conversation is lost",
+            store.backend().fence_sql(),
+            [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
+        );
+        batch
+    }
+
+    /// A batch that gives the lease back, and whose other statements happen only if it was held.
+    pub fn release(&self) -> Batch {
+        let mut batch = Batch::new();
+        batch.must(
+            "the lease of this conversation is lost",
+            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3",
+            [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
+        );
+        batch
+    }
+}
+
+fn lock_file(folder: &std::path::Path, id: &str) -> std::io::Result<File> {
+    std::fs::create_dir_all(folder)?;
+    let file = File::create(folder.join(id))?;
+    file.try_lock()?;
+    Ok(file)
+}
+
+/// The advisory lock's number for an instance: FNV-1a, only to tell a handful of ids apart.
+fn key(id: &str) -> i64 {
+    let hash = id
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    hash.cast_signed()
+}

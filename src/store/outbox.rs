@@ -1,0 +1,155 @@
+//! What is to be said, until its receipt is stored.
+
+use adjutant_chat::{Address, Choice, Outbound};
+use sqlx::FromRow;
+
+use super::people::Conversation;
+use super::{Batch, Store, StoreError};
+
+/// A row of the outbox.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct OutboxRow {
+    /// 22 characters, the same for every attempt.
+    pub id: String,
+    /// Where to.
+    pub conversation_id: String,
+    /// The turn it belongs to.
+    pub turn_id: Option<String>,
+    /// JSON: the platform's names of the messages it answers.
+    pub answers: String,
+    /// Markdown.
+    pub text: String,
+    /// JSON: the buttons.
+    pub choices: String,
+    /// `pending`, `sending`, `unknown`, `sent` or `dead`.
+    pub state: String,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// Not before this.
+    pub next_at: i64,
+    /// When it was written.
+    pub created_at: i64,
+}
+
+/// Something new to say.
+#[derive(Debug, Clone, Default)]
+pub struct Message {
+    /// The turn it belongs to.
+    pub turn: Option<String>,
+    /// The platform's names of the messages it answers.
+    pub answers: Vec<String>,
+    /// Markdown.
+    pub text: String,
+    /// Buttons.
+    pub choices: Vec<Choice>,
+}
+
+/// Adds a message to the outbox and returns its id.
+pub fn say(store: &Store, batch: &mut Batch, conversation: &str, instance: &str, message: &Message) -> String {
+    let id = store.new_id();
+    batch.run(
+        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        [
+            (&id).into(),
+            conversation.into(),
+            message.turn.clone().into(),
+            json(&message.answers).into(),
+            (&message.text).into(),
+            json(&message.choices).into(),
+            instance.into(),
+            store.now().into(),
+        ],
+    );
+    id
+}
+
+fn json<T: serde::Serialize>(value: &T) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "[]".into())
+}
+
+impl OutboxRow {
+    /// The row as the platform's adapter takes it.
+    pub fn outbound(&self, conversation: &Conversation) -> Outbound {
+        Outbound {
+            id: self.id.clone(),
+            address: Address {
+                channel: conversation.channel.clone(),
+                place: conversation.place.clone(),
+            },
+            turn: self.turn_id.clone(),
+            answers: serde_json::from_str(&self.answers).unwrap_or_default(),
+            text: self.text.clone(),
+            choices: serde_json::from_str(&self.choices).unwrap_or_default(),
+        }
+    }
+}
+
+/// The oldest open row of a conversation, if this instance may deliver it: its own, or a dead one's.
+///
+/// # Errors
+/// When the store fails.
+pub async fn next(
+    store: &Store,
+    conversation: &str,
+    instance: &str,
+) -> Result<Option<OutboxRow>, StoreError> {
+    let row: Option<OutboxRow> = store
+        .first(
+            "SELECT id, conversation_id, turn_id, answers, text, choices, \
+             CASE WHEN state = 'sending' THEN 'unknown' ELSE state END AS state, attempts, next_at, created_at \
+             FROM outbox WHERE conversation_id = $1 AND state IN ('pending', 'sending', 'unknown') \
+             AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT 1",
+            &[conversation.into(), instance.into()],
+        )
+        .await?;
+    Ok(row)
+}
+
+/// Claims a row for one sending.
+///
+/// # Errors
+/// [`StoreError::Stale`] when another process has it.
+pub async fn claim(store: &Store, row: &OutboxRow, instance: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "another process delivers this",
+        "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1 WHERE id = $2 \
+         AND state IN ('pending', 'sending', 'unknown') \
+         AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
+        [instance.into(), (&row.id).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Stores the receipt.
+///
+/// # Errors
+/// When the store fails; the row is then looked up on the platform before it is sent again.
+pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3",
+        [receipt.into(), store.now().into(), (&row.id).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Puts a row back for a later try (`pending`) or look-up (`unknown`), or aside for good (`dead`).
+///
+/// # Errors
+/// When the store fails.
+pub async fn set_aside(
+    store: &Store,
+    row: &OutboxRow,
+    state: &'static str,
+    next_at: i64,
+    error: &str,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4",
+        [state.into(), next_at.into(), error.into(), (&row.id).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}

@@ -1,0 +1,182 @@
+//! People, their accounts, and the conversations they have.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// A human, however many accounts they have.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Person {
+    /// Our id.
+    pub id: String,
+    /// What to call them.
+    pub name: String,
+    /// Their own IANA zone, when it is not the configured one.
+    pub timezone: Option<String>,
+}
+
+/// A place where people and the assistant talk.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Conversation {
+    /// Our id.
+    pub id: String,
+    /// The configured channel.
+    pub channel: String,
+    /// The platform's name of the place.
+    pub place: String,
+    /// Who spoke here first.
+    pub person_id: String,
+    /// 1 when others read here too.
+    pub shared: i64,
+    /// What older turns came to.
+    pub summary: String,
+    /// `turns.seq` up to which turns are in the summary.
+    pub folded_to: i64,
+    /// `turns.seq` up to which `/new` forgot.
+    pub history_from: i64,
+    /// Since when skill calls count in the window.
+    pub window_from: i64,
+}
+
+/// The person behind an account; a new one is made for an account never seen.
+///
+/// # Errors
+/// When the store fails.
+pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Result<Person, StoreError> {
+    const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \
+                        WHERE a.channel = $1 AND a.user_id = $2";
+    if let Some(person) = store.first(FIND, &[channel.into(), user.into()]).await? {
+        return Ok(person);
+    }
+    let id = store.new_id();
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO people (id, name, timezone, created_at) VALUES ($1, $2, NULL, $3)",
+        [(&id).into(), name.into(), store.now().into()],
+    );
+    batch.must(
+        "the account exists already",
+        "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        [channel.into(), user.into(), (&id).into()],
+    );
+    match store.write(batch).await {
+        Ok(_) | Err(StoreError::Stale(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let found = store.first(FIND, &[channel.into(), user.into()]).await?;
+    found.ok_or_else(|| StoreError::Corrupt(format!("the account {channel}:{user} has no person")))
+}
+
+/// A person by id.
+///
+/// # Errors
+/// When there is none, or the store fails.
+pub async fn person_by_id(store: &Store, id: &str) -> Result<Person, StoreError> {
+    let found = store.first("SELECT id, name, timezone FROM people WHERE id = $1", &[id.into()]).await?;
+    found.ok_or_else(|| StoreError::Corrupt(format!("there is no person {id}")))
+}
+
+/// The accounts of a person, as `CHANNEL:USER`.
+///
+/// # Errors
+/// When the store fails.
+pub async fn accounts(store: &Store, person: &str) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<(String, String)> =
+        store.all("SELECT channel, user_id FROM accounts WHERE person_id = $1", &[person.into()]).await?;
+    Ok(rows.into_iter().map(|(channel, user)| format!("{channel}:{user}")).collect())
+}
+
+const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, \
+                            window_from FROM conversations WHERE channel = $1 AND place = $2";
+
+/// The conversation at a place, if it has begun.
+///
+/// # Errors
+/// When the store fails.
+pub async fn find_conversation(
+    store: &Store,
+    channel: &str,
+    place: &str,
+) -> Result<Option<Conversation>, StoreError> {
+    store.first(CONVERSATION, &[channel.into(), place.into()]).await
+}
+
+/// A conversation by id.
+///
+/// # Errors
+/// When there is none, or the store fails.
+pub async fn conversation_by_id(store: &Store, id: &str) -> Result<Conversation, StoreError> {
+    let found = store
+        .first(
+            "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, window_from \
+             FROM conversations WHERE id = $1",
+            &[id.into()],
+        )
+        .await?;
+    found.ok_or_else(|| StoreError::Corrupt(format!("there is no conversation {id}")))
+}
+
+/// The conversation at a place, begun when it is new. It counts as shared for ever once the platform
+/// says that others read there, or a second person speaks.
+///
+/// # Errors
+/// When the store fails.
+pub async fn conversation(
+    store: &Store,
+    channel: &str,
+    place: &str,
+    person: &str,
+    direct: bool,
+) -> Result<Conversation, StoreError> {
+    let mut found = find_conversation(store, channel, place).await?;
+    if found.is_none() {
+        let mut batch = Batch::new();
+        batch.run(
+            "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+            [
+                store.new_id().into(),
+                channel.into(),
+                place.into(),
+                person.into(),
+                (!direct).into(),
+                store.now().into(),
+            ],
+        );
+        store.write(batch).await?;
+        found = find_conversation(store, channel, place).await?;
+    }
+    let mut conversation =
+        found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{place} is gone")))?;
+    if conversation.shared == 0 && (!direct || conversation.person_id != person) {
+        let mut batch = Batch::new();
+        batch.run("UPDATE conversations SET shared = 1 WHERE id = $1", [(&conversation.id).into()]);
+        store.write(batch).await?;
+        conversation.shared = 1;
+    }
+    Ok(conversation)
+}
+
+/// Forgets what was said so far, for what the model sees from now on.
+pub fn begin_afresh(batch: &mut Batch, conversation: &str) {
+    batch.run(
+        "UPDATE conversations SET summary = '', \
+         history_from = (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1",
+        [conversation.into()],
+    );
+}
+
+/// Puts a new summary in place of the older turns, unless somebody else did meanwhile.
+pub fn fold(batch: &mut Batch, conversation: &Conversation, summary: &str, to: i64) {
+    batch.must(
+        "the summary changed meanwhile",
+        "UPDATE conversations SET summary = $1, folded_to = $2 WHERE id = $3 AND folded_to = $4 AND history_from = $5",
+        [
+            summary.into(),
+            to.into(),
+            (&conversation.id).into(),
+            conversation.folded_to.into(),
+            conversation.history_from.into(),
+        ],
+    );
+}

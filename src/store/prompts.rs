@@ -1,0 +1,164 @@
+//! Questions that wait for a person.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// A question's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PromptRow {
+    /// Our id.
+    pub id: String,
+    /// Where it was asked.
+    pub conversation_id: String,
+    /// The turn that waits.
+    pub turn_id: String,
+    /// The skill call that waits; none for "continue?".
+    pub execution_id: Option<String>,
+    /// Who was asked.
+    pub person_id: String,
+    /// `continue` or `approve`.
+    pub kind: String,
+    /// What would happen.
+    pub preview: String,
+    /// What exactly a yes allows.
+    pub fingerprint: String,
+    /// `pending`, `answered` or `expired`.
+    pub state: String,
+    /// `continue`, `summarise`, `stop`, `approve` or `reject`.
+    pub answer: Option<String>,
+    /// The message that asks.
+    pub outbox_id: String,
+    /// When it stops waiting.
+    pub expires_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.preview, \
+             p.fingerprint, p.state, p.answer, p.outbox_id, p.expires_at FROM prompts p ",
+            $rest
+        )
+    };
+}
+
+/// Adds a question.
+pub fn ask(batch: &mut Batch, row: &PromptRow, now: i64) {
+    batch.run(
+        "INSERT INTO prompts (id, conversation_id, turn_id, execution_id, person_id, kind, preview, fingerprint, \
+         outbox_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        [
+            (&row.id).into(),
+            (&row.conversation_id).into(),
+            (&row.turn_id).into(),
+            row.execution_id.clone().into(),
+            (&row.person_id).into(),
+            (&row.kind).into(),
+            (&row.preview).into(),
+            (&row.fingerprint).into(),
+            (&row.outbox_id).into(),
+            now.into(),
+            row.expires_at.into(),
+        ],
+    );
+}
+
+/// Adds an answer; only the first one counts.
+pub fn answer(batch: &mut Batch, id: &str, answer: &str, by: &str, now: i64) {
+    batch.must(
+        "the question is settled already",
+        "UPDATE prompts SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
+         WHERE id = $4 AND state = 'pending'",
+        [answer.into(), by.into(), now.into(), id.into()],
+    );
+}
+
+/// Adds that a question waited long enough; `answer` is what that comes to.
+pub fn expire(batch: &mut Batch, id: &str, answer: &str, now: i64) {
+    batch.must(
+        "the question is settled already",
+        "UPDATE prompts SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
+        [answer.into(), now.into(), id.into()],
+    );
+}
+
+/// Adds that the questions of a turn that ends need no answer any more.
+pub fn withdraw(batch: &mut Batch, turn: &str, now: i64) {
+    batch.run(
+        "UPDATE prompts SET state = 'expired', answer = 'stop', answered_at = $1 \
+         WHERE turn_id = $2 AND state = 'pending'",
+        [now.into(), turn.into()],
+    );
+}
+
+/// A question by id.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_id(store: &Store, id: &str) -> Result<Option<PromptRow>, StoreError> {
+    store.first(select!("WHERE p.id = $1"), &[id.into()]).await
+}
+
+/// The questions of a turn, oldest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<PromptRow>, StoreError> {
+    store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// The newest open question of a conversation whose message the person can have read: its receipt is
+/// stored. With it comes when that was.
+///
+/// # Errors
+/// When the store fails.
+pub async fn newest_read(
+    store: &Store,
+    conversation: &str,
+) -> Result<Option<(PromptRow, i64)>, StoreError> {
+    let newest: Option<PromptRow> = store
+        .first(
+            select!("WHERE p.conversation_id = $1 AND p.state = 'pending' ORDER BY p.seq DESC LIMIT 1"),
+            &[conversation.into()],
+        )
+        .await?;
+    let Some(prompt) = newest else { return Ok(None) };
+    let sent = store
+        .count("SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1", &[(&prompt.outbox_id).into()])
+        .await?;
+    Ok((sent > 0).then_some((prompt, sent)))
+}
+
+/// The question whose message has this receipt, open or settled.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_receipt(
+    store: &Store,
+    conversation: &str,
+    receipt: &str,
+) -> Result<Option<PromptRow>, StoreError> {
+    store
+        .first(
+            select!(
+                "JOIN outbox o ON o.id = p.outbox_id WHERE o.conversation_id = $1 AND o.receipt = $2 \
+                 ORDER BY p.seq DESC LIMIT 1"
+            ),
+            &[conversation.into(), receipt.into()],
+        )
+        .await
+}
+
+/// Open questions whose time is up.
+///
+/// # Errors
+/// When the store fails.
+pub async fn overdue(store: &Store) -> Result<Vec<PromptRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE p.state = 'pending' AND p.expires_at <= $1 ORDER BY p.seq LIMIT 100"),
+            &[store.now().into()],
+        )
+        .await
+}

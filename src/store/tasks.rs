@@ -1,0 +1,133 @@
+//! The person's to-do list.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct TaskRow {
+    /// Six characters, for people to type.
+    pub id: String,
+    /// Whose.
+    pub person_id: String,
+    /// What is to be done.
+    pub title: String,
+    /// More about it.
+    pub notes: String,
+    /// When, as the person said it: a local date, or date and time.
+    pub due: Option<String>,
+    /// The moment after which it is overdue.
+    pub due_at: Option<i64>,
+    /// JSON: a list of words.
+    pub tags: String,
+    /// `low`, `normal` or `high`.
+    pub priority: String,
+    /// RRULE of a recurring task.
+    pub recurrence: Option<String>,
+    /// `open` or `done`.
+    pub state: String,
+    /// When it was made.
+    pub created_at: i64,
+}
+
+impl TaskRow {
+    /// Its tags.
+    pub fn tag_list(&self) -> Vec<String> {
+        serde_json::from_str(&self.tags).unwrap_or_default()
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at \
+             FROM tasks ",
+            $rest
+        )
+    };
+}
+
+/// Adds a task.
+pub fn insert(batch: &mut Batch, task: &TaskRow) {
+    batch.run(
+        "INSERT INTO tasks (id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        [
+            (&task.id).into(),
+            (&task.person_id).into(),
+            (&task.title).into(),
+            (&task.notes).into(),
+            task.due.clone().into(),
+            task.due_at.into(),
+            (&task.tags).into(),
+            (&task.priority).into(),
+            task.recurrence.clone().into(),
+            (&task.state).into(),
+            task.created_at.into(),
+        ],
+    );
+}
+
+/// Puts a changed task in place of the old one.
+pub fn update(batch: &mut Batch, task: &TaskRow) {
+    batch.must(
+        "the task is gone",
+        "UPDATE tasks SET title = $1, notes = $2, due = $3, due_at = $4, tags = $5, priority = $6, recurrence = $7 \
+         WHERE id = $8 AND person_id = $9",
+        [
+            (&task.title).into(),
+            (&task.notes).into(),
+            task.due.clone().into(),
+            task.due_at.into(),
+            (&task.tags).into(),
+            (&task.priority).into(),
+            task.recurrence.clone().into(),
+            (&task.id).into(),
+            (&task.person_id).into(),
+        ],
+    );
+}
+
+/// Marks an open task as done.
+pub fn complete(batch: &mut Batch, id: &str, now: i64) {
+    batch.must(
+        "the task is not open any more",
+        "UPDATE tasks SET state = 'done', completed_at = $1 WHERE id = $2 AND state = 'open'",
+        [now.into(), id.into()],
+    );
+}
+
+/// Removes a task.
+pub fn delete(batch: &mut Batch, id: &str) {
+    batch.must("the task is gone", "DELETE FROM tasks WHERE id = $1", [id.into()]);
+}
+
+/// A person's task by id.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_id(store: &Store, person: &str, id: &str) -> Result<Option<TaskRow>, StoreError> {
+    store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
+}
+
+/// A person's tasks in a state (or `all`), the most urgent first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_person(
+    store: &Store,
+    person: &str,
+    state: &str,
+    limit: i64,
+) -> Result<Vec<TaskRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE person_id = $1 AND ($2 = 'all' OR state = $2) \
+                 ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3"
+            ),
+            &[person.into(), state.into(), limit.into()],
+        )
+        .await
+}

@@ -1,0 +1,252 @@
+//! Turns: from what was said to the answer.
+
+use sqlx::FromRow;
+
+use super::leases::Lease;
+use super::{Batch, Store, StoreError, inbox};
+
+/// A turn's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct TurnRow {
+    /// Order over all turns.
+    pub seq: i64,
+    /// Our id.
+    pub id: String,
+    /// Where.
+    pub conversation_id: String,
+    /// For whom.
+    pub person_id: String,
+    /// `queued`, `running`, `waiting`, `completed`, `failed`, `cancelled` or `dead`.
+    pub status: String,
+    /// What was said.
+    pub text: String,
+    /// What was answered, when it has ended.
+    pub answer: Option<String>,
+    /// JSON: the platform's names of the messages that the next answer is for.
+    pub answers: String,
+    /// Who runs it, or ran it last.
+    pub instance: String,
+    /// `summarise` or `stop` when a person chose how it ends.
+    pub ending: Option<String>,
+    /// Limits count what came after this.
+    pub budget_from: i64,
+    /// How often our own code failed it.
+    pub failures: i64,
+    /// Not to be run before this.
+    pub retry_at: i64,
+    /// When it began.
+    pub started_at: i64,
+    /// When it last went on.
+    pub resumed_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT seq, id, conversation_id, person_id, status, text, answer, answers, instance, ending, \
+             budget_from, failures, retry_at, started_at, resumed_at, ended_at FROM turns ",
+            $rest
+        )
+    };
+}
+
+impl TurnRow {
+    /// The platform's names of the messages that the next answer is for.
+    pub fn answer_ids(&self) -> Vec<String> {
+        serde_json::from_str(&self.answers).unwrap_or_default()
+    }
+}
+
+/// Adds the start of a turn: its row and the inbox rows it takes, all or none.
+pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
+    batch.run(
+        "INSERT INTO turns (id, conversation_id, person_id, status, text, answers, instance, budget_from, \
+         started_at, resumed_at) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7)",
+        [
+            (&turn.id).into(),
+            (&turn.conversation_id).into(),
+            (&turn.person_id).into(),
+            (&turn.text).into(),
+            (&turn.answers).into(),
+            (&turn.instance).into(),
+            turn.started_at.into(),
+        ],
+    );
+    for row in rows {
+        inbox::take(batch, row.id, &turn.id);
+    }
+}
+
+/// Adds that a turn goes on under this instance.
+pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
+    batch.must(
+        "the turn is not to be resumed",
+        "UPDATE turns SET status = 'running', instance = $1, resumed_at = $2, failures = $3 \
+         WHERE id = $4 AND status IN ('queued', 'running')",
+        [(&turn.instance).into(), now.into(), turn.failures.into(), (&turn.id).into()],
+    );
+}
+
+/// Adds the end of a turn. The outbox rows of its answer belong into the same batch.
+pub fn end(batch: &mut Batch, turn: &str, status: &str, answer: &str, now: i64) {
+    batch.must(
+        "the turn has ended already",
+        "UPDATE turns SET status = $1, answer = $2, ended_at = $3 WHERE id = $4 AND ended_at IS NULL",
+        [status.into(), answer.into(), now.into(), turn.into()],
+    );
+    inbox::finish(batch, turn, status == "dead");
+}
+
+/// Gives a turn that failed by our own fault back to its lane, for later.
+///
+/// # Errors
+/// When the store fails.
+pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<(), StoreError> {
+    let mut batch = lease.release();
+    batch.run(
+        "UPDATE turns SET status = 'queued', failures = $1, retry_at = $2 WHERE id = $3 AND ended_at IS NULL",
+        [turn.failures.into(), retry_at.into(), (&turn.id).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// The turn of this conversation that can go on: an answered one first, then what a dead instance left.
+///
+/// # Errors
+/// When the store fails.
+pub async fn resumable(
+    store: &Store,
+    conversation: &str,
+    instance: &str,
+) -> Result<Option<TurnRow>, StoreError> {
+    store
+        .first(
+            select!(
+                "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
+                 AND retry_at <= $3 AND (status = 'queued' OR instance <> $2) \
+                 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT 1"
+            ),
+            &[conversation.into(), instance.into(), store.now().into()],
+        )
+        .await
+}
+
+/// A turn by id.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_id(store: &Store, id: &str) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// The last turn of all.
+///
+/// # Errors
+/// When the store fails.
+pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("ORDER BY seq DESC LIMIT 1"), &[]).await
+}
+
+/// The last turn of a conversation.
+///
+/// # Errors
+/// When the store fails.
+pub async fn last_of(store: &Store, conversation: &str) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
+}
+
+/// All turns of a conversation, oldest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_conversation(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, StoreError> {
+    store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
+}
+
+/// The open turns of a conversation, newest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn open_of(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
+            &[conversation.into()],
+        )
+        .await
+}
+
+/// The newest ended turns after `after`, newest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn ended_after(
+    store: &Store,
+    conversation: &str,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE conversation_id = $1 AND seq > $2 AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $3"
+            ),
+            &[conversation.into(), after.into(), limit.into()],
+        )
+        .await
+}
+
+/// The oldest ended turns after `after`, oldest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn oldest_after(
+    store: &Store,
+    conversation: &str,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE conversation_id = $1 AND seq > $2 AND ended_at IS NOT NULL ORDER BY seq LIMIT $3"),
+            &[conversation.into(), after.into(), limit.into()],
+        )
+        .await
+}
+
+/// Whether anything of a turn was closed after a time: then a crash since was not this turn's doing.
+///
+/// # Errors
+/// When the store fails.
+pub async fn progressed_since(store: &Store, turn: &str, since: i64) -> Result<bool, StoreError> {
+    let closed = store
+        .count(
+            "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2",
+            &[turn.into(), since.into()],
+        )
+        .await?;
+    let called = store
+        .count(
+            "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id \
+             WHERE e.turn_id = $1 AND c.started_at >= $2",
+            &[turn.into(), since.into()],
+        )
+        .await?;
+    Ok(closed + called > 0)
+}
+
+/// Whether an instance ran other turns beside this one when it was last heard of.
+///
+/// # Errors
+/// When the store fails.
+pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND id <> $2",
+            &[(&turn.instance).into(), (&turn.id).into()],
+        )
+        .await?;
+    Ok(count > 0)
+}

@@ -1,0 +1,127 @@
+//! The group commit.
+//!
+//! Wanted: a write that was answered is durable; a batch is whole or absent; a batch that fails
+//! does not take its neighbours with it; under load many batches share one commit, because a full
+//! commit costs as much as twenty statements.
+//!
+//! So each writer takes all batches that wait, runs them in one transaction, and answers after the
+//! commit. When one of them fails, the transaction is undone and each runs again alone: batches are
+//! data, so running one again is safe, and failures are rare. Batches that wait have no order among
+//! them but their arrival; whoever needs an order awaits the first before writing the second.
+
+use std::sync::Arc;
+
+use sqlx::AnyPool;
+use sqlx::{AnyConnection, Row};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::batch::{Batch, Value};
+use super::{Backend, StoreError};
+
+/// More than this in one transaction makes the first ones wait for nothing.
+const GROUP: usize = 256;
+
+type Reply = oneshot::Sender<Result<Vec<Value>, StoreError>>;
+type Waiting = (Batch, Reply);
+
+pub(super) struct Writer {
+    queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    sender: mpsc::WeakSender<Waiting>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(pool: AnyPool, backend: &Backend) -> Self {
+        let (sender, receiver) = mpsc::channel(4096);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let mut tasks = JoinSet::new();
+        for _ in 0..backend.writers() {
+            tasks.spawn(run(pool.clone(), backend.begin(), receiver.clone()));
+        }
+        Self { sender: sender.downgrade(), queue: Mutex::new(Some(sender)), tasks: Mutex::new(tasks) }
+    }
+
+    pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let sender = self.sender.upgrade().ok_or(StoreError::Closed)?;
+        sender.send((batch, reply)).await.map_err(|_| StoreError::Closed)?;
+        drop(sender);
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    pub(super) async fn close(&self) {
+        self.queue.lock().await.take();
+        let mut tasks = self.tasks.lock().await;
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+async fn run(pool: AnyPool, begin: &'static str, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
+    let mut group = Vec::with_capacity(GROUP);
+    loop {
+        if receiver.lock().await.recv_many(&mut group, GROUP).await == 0 {
+            pool.close().await;
+            return;
+        }
+        let (batches, replies): (Vec<_>, Vec<_>) = group.drain(..).unzip();
+        let outcome = commit(&pool, begin, &batches).await;
+        match outcome {
+            Ok(values) => {
+                for (reply, values) in replies.into_iter().zip(values) {
+                    // Whoever asked may have gone away; the write stands all the same.
+                    let _ = reply.send(Ok(values));
+                }
+            }
+            Err(error) if batches.len() == 1 => {
+                for reply in replies {
+                    let _ = reply.send(Err(error));
+                    break;
+                }
+            }
+            Err(_) => {
+                for (batch, reply) in batches.iter().zip(replies) {
+                    let alone = commit(&pool, begin, std::slice::from_ref(batch)).await;
+                    let _ = reply.send(alone.map(|mut values| values.pop().unwrap_or_default()));
+                }
+            }
+        }
+    }
+}
+
+async fn commit(
+    pool: &AnyPool,
+    begin: &'static str,
+    batches: &[Batch],
+) -> Result<Vec<Vec<Value>>, StoreError> {
+    let mut transaction = pool.begin_with(begin).await?;
+    let mut values = Vec::with_capacity(batches.len());
+    for batch in batches {
+        values.push(apply(&mut transaction, batch).await?);
+    }
+    transaction.commit().await?;
+    Ok(values)
+}
+
+async fn apply(connection: &mut AnyConnection, batch: &Batch) -> Result<Vec<Value>, StoreError> {
+    let mut values = Vec::new();
+    for statement in &batch.statements {
+        let mut query = sqlx::query(statement.sql);
+        for argument in &statement.arguments {
+            query = argument.bind(query);
+        }
+        let found = if statement.returning {
+            let rows = query.fetch_all(&mut *connection).await?;
+            for row in &rows {
+                values.push(Value::Int(row.try_get(0)?));
+            }
+            !rows.is_empty()
+        } else {
+            query.execute(&mut *connection).await?.rows_affected() > 0
+        };
+        if let (false, Some(why)) = (found, statement.must) {
+            return Err(StoreError::Stale(why));
+        }
+    }
+    Ok(values)
+}
