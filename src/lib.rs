@@ -1,5 +1,7 @@
 //! Adjutant: platform → receive → intake → lanes → turn → orchestrator → agents → executor → outbox → deliver → platform.
 
 pub mod clock;
+pub mod journal;
 pub mod model;
 pub mod store;
+pub mod wording;

@@ -116,10 +116,8 @@ CREATE TABLE executions (
     data TEXT,
     error TEXT,
     bailout TEXT,
-    -- where a skill with phases stands
-    phase TEXT,
-    -- milliseconds at work before the present start
-    active_ms BIGINT NOT NULL DEFAULT 0,
+    -- 1 when result or data come from outside the house
+    untrusted BIGINT NOT NULL DEFAULT 0,
     started_at BIGINT,
     ended_at BIGINT,
     -- a turn has one orchestrator, a name one agent, a tool call one execution

@@ -110,8 +110,8 @@ pub struct ExecutionRow {
     pub error: Option<String>,
     /// Which limit ended a partial one.
     pub bailout: Option<String>,
-    /// Milliseconds at work before the present start.
-    pub active_ms: i64,
+    /// 1 when result or data come from outside the house.
+    pub untrusted: i64,
     /// When it first started.
     pub started_at: Option<i64>,
     /// When it ended.
@@ -136,6 +136,8 @@ pub struct Closing {
     pub error: Option<String>,
     /// Which limit ended it.
     pub bailout: Option<String>,
+    /// Whether result or data come from outside the house.
+    pub untrusted: bool,
 }
 
 /// Adds a new row. Ended rows carry their closing at once.
@@ -143,8 +145,8 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &str) {
     batch.must(
         "the execution exists already",
         "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
-         agent_id, task, skill, parameters, direct, result, data, error, bailout, started_at, ended_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) \
+         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, started_at, ended_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
          ON CONFLICT DO NOTHING",
         [
             (&row.id).into(),
@@ -164,6 +166,7 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &str) {
             row.data.clone().into(),
             row.error.clone().into(),
             row.bailout.clone().into(),
+            row.untrusted.into(),
             row.started_at.into(),
             row.ended_at.into(),
         ],
@@ -190,13 +193,15 @@ pub fn close(batch: &mut Batch, id: &str, status: Status, closing: &Closing, now
     batch.must(
         "the execution has ended",
         "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
-         started_at = coalesce(started_at, $6), ended_at = $6 WHERE id = $7 AND ended_at IS NULL",
+         untrusted = $6, started_at = coalesce(started_at, $7), ended_at = $7 \
+         WHERE id = $8 AND ended_at IS NULL",
         [
             status.as_str().into(),
             closing.result.clone().into(),
             closing.data.clone().into(),
             closing.error.clone().into(),
             closing.bailout.clone().into(),
+            closing.untrusted.into(),
             now.into(),
             id.into(),
         ],
@@ -224,7 +229,7 @@ pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<ExecutionRow>, Sto
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             direct, result, data, error, bailout, active_ms, started_at, ended_at FROM executions \
+             direct, result, data, error, bailout, untrusted, started_at, ended_at FROM executions \
              WHERE turn_id = $1 ORDER BY seq",
             &[turn.into()],
         )
@@ -239,7 +244,7 @@ pub async fn of_agent(store: &Store, agent: &str) -> Result<Vec<ExecutionRow>, S
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             direct, result, data, error, bailout, active_ms, started_at, ended_at FROM executions \
+             direct, result, data, error, bailout, untrusted, started_at, ended_at FROM executions \
              WHERE parent_id = $1 ORDER BY seq",
             &[agent.into()],
         )

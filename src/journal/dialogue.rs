@@ -1,0 +1,260 @@
+//! A model's side of one execution: what it was sent and what it answered, rebuilt from the journal.
+//!
+//! Properties: every tool call that was recorded is answered before the next request is made; a
+//! request rebuilt after a crash has the same bytes as the one before it; the stable beginning is
+//! stored once.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+
+use crate::model::{Answer, Message, ModelError, Request, Role, Tool, ToolCall};
+use crate::store::calls::{self, CallRow, ToolCallRow};
+use crate::store::{Batch, Store, StoreError};
+
+/// The stable beginning of a model's requests: the same bytes for every turn with the same skills.
+#[derive(Debug)]
+pub struct Prefix {
+    /// Message 0.
+    pub system: String,
+    /// The tools, in their fixed order.
+    pub tools: Vec<Tool>,
+    hash: String,
+    stored: OnceCell<()>,
+}
+
+impl Prefix {
+    /// A prefix; its hash tells it apart.
+    pub fn new(system: String, tools: Vec<Tool>) -> Arc<Self> {
+        let mut hasher = DefaultHasher::new();
+        system.hash(&mut hasher);
+        tools_json(&tools).hash(&mut hasher);
+        let hash = format!("{:016x}", hasher.finish());
+        Arc::new(Self { system, tools, hash, stored: OnceCell::new() })
+    }
+
+    /// Stores it, once in the life of this process.
+    async fn keep(&self, store: &Store) -> Result<(), StoreError> {
+        let write = || async {
+            let mut batch = Batch::new();
+            calls::insert_prefix(&mut batch, &self.hash, &self.system, &tools_json(&self.tools));
+            store.write(batch).await.map(|_| ())
+        };
+        self.stored.get_or_try_init(write).await.map(|()| ())
+    }
+}
+
+fn tools_json(tools: &[Tool]) -> String {
+    serde_json::to_string(tools).unwrap_or_default()
+}
+
+/// One answer of the model and the results of the tool calls in it.
+#[derive(Debug, Clone)]
+pub struct Round {
+    /// Its number among the execution's model calls.
+    pub n: i64,
+    /// The answer's text.
+    pub text: String,
+    /// Its tool calls, with results as far as there are any.
+    pub calls: Vec<ToolCallRow>,
+}
+
+/// The dialogue of one execution.
+#[derive(Debug)]
+pub struct Dialogue {
+    execution: String,
+    prefix: Arc<Prefix>,
+    opening: Vec<Message>,
+    rounds: Vec<Round>,
+    /// Model calls recorded so far, failed ones included.
+    recorded: i64,
+    /// Results of the last round that the store has not seen yet.
+    unsaved: HashSet<i64>,
+}
+
+impl Dialogue {
+    /// A new dialogue that begins with these messages.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn begin(
+        store: &Store,
+        execution: String,
+        prefix: Arc<Prefix>,
+        opening: Vec<Message>,
+    ) -> Result<Self, StoreError> {
+        prefix.keep(store).await?;
+        Ok(Self { execution, prefix, opening, rounds: Vec::new(), recorded: 0, unsaved: HashSet::new() })
+    }
+
+    /// The dialogue as the journal has it; none when no model call was recorded yet.
+    ///
+    /// # Errors
+    /// When the store fails or holds something unreadable.
+    pub async fn load(
+        store: &Store,
+        execution: &str,
+        prefix: Arc<Prefix>,
+    ) -> Result<Option<Self>, StoreError> {
+        let calls = calls::of_execution(store, execution).await?;
+        let Some(first) = calls.first() else { return Ok(None) };
+        prefix.keep(store).await?;
+        let opening = serde_json::from_str(first.opening.as_deref().unwrap_or("[]"))
+            .map_err(|error| StoreError::Corrupt(format!("the opening of {execution}: {error}")))?;
+        let mut tools = calls::tools_of_execution(store, execution).await?;
+        let recorded = calls.last().map_or(0, |call| call.n + 1);
+        let mut rounds = Vec::new();
+        for call in calls.into_iter().filter(|call| call.error.is_none()) {
+            let (of_this, rest) = tools.into_iter().partition(|tool| tool.n == call.n);
+            tools = rest;
+            rounds.push(Round { n: call.n, text: call.text, calls: of_this });
+        }
+        let execution = execution.to_owned();
+        Ok(Some(Self { execution, prefix, opening, rounds, recorded, unsaved: HashSet::new() }))
+    }
+
+    /// The next request. Only to be made when nothing is [`Self::unanswered`].
+    pub fn request(&self) -> Request {
+        let mut messages = Vec::with_capacity(2 + self.opening.len() + self.rounds.len() * 3);
+        messages.push(Message::new(Role::System, self.prefix.system.clone()));
+        messages.extend(self.opening.iter().cloned());
+        for round in &self.rounds {
+            let tool_calls = round
+                .calls
+                .iter()
+                .map(|call| ToolCall {
+                    id: call.call_id.clone(),
+                    name: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                })
+                .collect();
+            messages.push(Message { tool_calls, ..Message::new(Role::Assistant, round.text.clone()) });
+            for call in &round.calls {
+                let result = call.result.clone().unwrap_or_default();
+                messages.push(Message::tool(call.call_id.clone(), result));
+            }
+        }
+        Request { messages, tools: self.prefix.tools.clone() }
+    }
+
+    /// The last round, if one of its tool calls has no result yet.
+    pub fn unanswered(&self) -> Option<&Round> {
+        self.rounds.last().filter(|round| round.calls.iter().any(|call| call.result.is_none()))
+    }
+
+    /// The last round's text, when it holds no tool calls: the final answer.
+    pub fn final_text(&self) -> Option<&str> {
+        self.rounds.last().filter(|round| round.calls.is_empty()).map(|round| round.text.as_str())
+    }
+
+    /// The rounds so far.
+    pub fn rounds(&self) -> &[Round] {
+        &self.rounds
+    }
+
+    /// How many model calls were recorded.
+    pub fn recorded(&self) -> i64 {
+        self.recorded
+    }
+
+    /// Answers a tool call of the last round; the store learns of it with the next [`Self::flush`] or
+    /// [`Self::record`].
+    pub fn answer(&mut self, idx: i64, result: String) {
+        let Some(round) = self.rounds.last_mut() else { return };
+        if let Some(call) = round.calls.iter_mut().find(|call| call.idx == idx && call.result.is_none()) {
+            call.result = Some(result);
+            self.unsaved.insert(idx);
+        }
+    }
+
+    /// Adds a note to the last result: the one place where the house may speak during a turn.
+    pub fn note(&mut self, note: &str) {
+        let Some(call) = self.rounds.last_mut().and_then(|round| round.calls.last_mut()) else { return };
+        if self.unsaved.contains(&call.idx) || call.result.is_none() {
+            let result = call.result.get_or_insert_default();
+            if !result.is_empty() {
+                result.push('\n');
+            }
+            result.push_str(note);
+            self.unsaved.insert(call.idx);
+        }
+    }
+
+    /// Adds the results that the store has not seen yet.
+    pub fn flush(&mut self, batch: &mut Batch) {
+        let Some(round) = self.rounds.last() else { return };
+        for call in round.calls.iter().filter(|call| self.unsaved.contains(&call.idx)) {
+            calls::answer_tool_call(batch, call);
+        }
+        self.unsaved.clear();
+    }
+
+    /// Adds a model's answer, after the results that led to it.
+    pub fn record(&mut self, store: &Store, batch: &mut Batch, answer: &Answer, started: i64) {
+        self.flush(batch);
+        self.record_row(store, batch, answer, None, started);
+        let n = self.recorded - 1;
+        let mut used: HashSet<String> =
+            self.rounds.iter().flat_map(|round| round.calls.iter().map(|call| call.call_id.clone())).collect();
+        let mut rows = Vec::with_capacity(answer.tool_calls.len());
+        for (idx, call) in (0_i64..).zip(&answer.tool_calls) {
+            let mut call_id = call.id.clone();
+            // Some models count their calls anew in every answer.
+            if call_id.is_empty() || !used.insert(call_id.clone()) {
+                call_id = format!("{}call-{n}-{idx}", call.id);
+                used.insert(call_id.clone());
+            }
+            let row = ToolCallRow {
+                execution_id: self.execution.clone(),
+                n,
+                idx,
+                call_id,
+                name: call.name.clone(),
+                arguments: call.arguments.clone(),
+                result: None,
+            };
+            calls::insert_tool_call(batch, &row);
+            rows.push(row);
+        }
+        self.rounds.push(Round { n, text: answer.text.clone(), calls: rows });
+    }
+
+    /// Adds a model call that failed. It is counted and shown, and no later request holds it.
+    pub fn record_failure(&mut self, store: &Store, batch: &mut Batch, error: &ModelError, started: i64) {
+        self.flush(batch);
+        self.record_row(store, batch, &Answer::default(), Some(error.to_string()), started);
+    }
+
+    fn record_row(
+        &mut self,
+        store: &Store,
+        batch: &mut Batch,
+        answer: &Answer,
+        error: Option<String>,
+        started: i64,
+    ) {
+        let opening = (self.recorded == 0).then(|| serde_json::to_string(&self.opening).unwrap_or_default());
+        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        calls::insert(
+            batch,
+            &CallRow {
+                execution_id: self.execution.clone(),
+                n: self.recorded,
+                prefix: self.prefix.hash.clone(),
+                opening,
+                text: answer.text.clone(),
+                model: answer.model.clone(),
+                error,
+                prompt_tokens: count(answer.usage.prompt),
+                cached_tokens: count(answer.usage.cached),
+                completion_tokens: count(answer.usage.completion),
+                cost_usd: answer.cost_usd,
+                started_at: started,
+                duration_ms: store.now() - started,
+            },
+        );
+        self.recorded += 1;
+    }
+}

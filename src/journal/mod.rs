@@ -1,0 +1,11 @@
+//! A running turn's hold on the journal: its scope, its budget, and the dialogues of its models.
+
+pub mod budget;
+pub mod dialogue;
+pub mod fail_point;
+pub mod scope;
+
+pub use budget::{Budget, Limit, Limits};
+pub use dialogue::{Dialogue, Prefix};
+pub use fail_point::fail_point;
+pub use scope::Scope;

@@ -1,0 +1,75 @@
+//! What everything inside one running turn shares.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use adjutant_chat::{Choice, Progress};
+use chrono_tz::Tz;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::Budget;
+use crate::clock;
+use crate::store::people::{Conversation, Person};
+use crate::store::{Batch, Store, leases::Lease, outbox};
+
+/// A running turn, as its agents and skill calls see it.
+#[derive(Clone)]
+pub struct Scope {
+    /// The store.
+    pub store: Store,
+    /// The right to this conversation; every write goes under it.
+    pub lease: Lease,
+    /// The turn.
+    pub turn: String,
+    /// Where.
+    pub conversation: Arc<Conversation>,
+    /// For whom.
+    pub person: Arc<Person>,
+    /// The person's zone.
+    pub zone: Tz,
+    /// What the turn may still spend.
+    pub budget: Arc<Budget>,
+    /// Ends when the turn is stopped.
+    pub cancel: CancellationToken,
+    /// The platform's names of the messages that the next thing we say is for.
+    pub answers: Arc<Mutex<Vec<String>>>,
+    /// Called when a question of this turn was answered while it runs.
+    pub answered: Arc<Notify>,
+    /// How the rest of the house hears of what is written or seen.
+    pub hooks: Arc<Hooks>,
+}
+
+/// What a running turn tells the rest of the process.
+pub struct Hooks {
+    /// Something new lies in the outbox of this conversation.
+    pub outbox: Box<dyn Fn(&str) + Send + Sync>,
+    /// How the turn stands.
+    pub progress: Box<dyn Fn(Progress) + Send + Sync>,
+}
+
+impl Scope {
+    /// A batch whose statements happen only while the turn is ours.
+    pub fn batch(&self) -> Batch {
+        self.lease.fence(&self.store)
+    }
+
+    /// Adds something to say to the batch, as the answer to whatever waits for one. Call
+    /// [`Self::said`] once the batch is written.
+    pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> String {
+        let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        batch.run("UPDATE turns SET answers = '[]' WHERE id = $1", [(&self.turn).into()]);
+        let message = outbox::Message { turn: Some(self.turn.clone()), answers, text, choices };
+        outbox::say(&self.store, batch, &self.conversation.id, &self.lease.instance, &message)
+    }
+
+    /// Wakes the delivery of what was said.
+    pub fn said(&self) {
+        (self.hooks.outbox)(&self.conversation.id);
+    }
+
+    /// `Now: 2026-11-21T10:15 Saturday, Europe/Berlin`: the one line of time that models get.
+    pub fn now_line(&self) -> String {
+        let now = clock::utc(self.store.now()).with_timezone(&self.zone);
+        format!("Now: {} {}, {}", now.format("%Y-%m-%dT%H:%M"), now.format("%A"), self.zone)
+    }
+}

@@ -1,0 +1,96 @@
+//! Circuit breakers, one a skill: a service that fails again and again is left alone for a while.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::ErrorKind;
+
+/// Failures in a row that open a breaker.
+const FAILURES: u32 = 5;
+/// How long an open breaker refuses calls, in milliseconds.
+const REST_MS: i64 = 30_000;
+
+#[derive(Debug, Default)]
+struct Breaker {
+    failures: u32,
+    /// Until when calls are refused; 0 while closed.
+    open_until: i64,
+    probing: bool,
+}
+
+/// All breakers of this process.
+#[derive(Debug, Default)]
+pub struct Breakers {
+    breakers: Mutex<HashMap<String, Breaker>>,
+}
+
+impl Breakers {
+    /// Asks whether a skill may be called now; after its rest one probe may.
+    ///
+    /// # Errors
+    /// Milliseconds until it may be tried again.
+    pub fn check(&self, skill: &str, now: i64) -> Result<(), i64> {
+        let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(breaker) = breakers.get_mut(skill) else { return Ok(()) };
+        if breaker.open_until == 0 {
+            return Ok(());
+        }
+        if now < breaker.open_until {
+            return Err(breaker.open_until - now);
+        }
+        if breaker.probing {
+            return Err(REST_MS);
+        }
+        breaker.probing = true;
+        Ok(())
+    }
+
+    /// Counts how a call ended.
+    pub fn record(&self, skill: &str, failure: Option<ErrorKind>, now: i64) {
+        use ErrorKind::{Auth, Network, RateLimit, Timeout, Tool};
+        let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let fault = matches!(failure, Some(Auth | Network | RateLimit | Timeout | Tool));
+        if !fault {
+            breakers.remove(skill);
+            return;
+        }
+        let breaker = breakers.entry(skill.to_owned()).or_default();
+        breaker.failures += 1;
+        if breaker.probing || breaker.failures >= FAILURES {
+            breaker.open_until = now + REST_MS;
+            breaker.probing = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opens_after_five_faults_and_lets_one_probe_through() {
+        let breakers = Breakers::default();
+        for now in 0..5 {
+            assert_eq!(breakers.check("a.b", now), Ok(()));
+            breakers.record("a.b", Some(ErrorKind::Network), now);
+        }
+        assert_eq!(breakers.check("a.b", 5), Err(29_999));
+        assert_eq!(breakers.check("a.b", 30_004), Ok(()));
+        assert!(breakers.check("a.b", 30_005).is_err(), "one probe at a time");
+        breakers.record("a.b", Some(ErrorKind::Network), 30_006);
+        assert!(breakers.check("a.b", 30_007).is_err());
+        assert_eq!(breakers.check("a.b", 60_006), Ok(()));
+        breakers.record("a.b", None, 60_007);
+        assert_eq!(breakers.check("a.b", 60_008), Ok(()));
+        assert_eq!(breakers.check("other.skill", 5), Ok(()));
+    }
+
+    #[test]
+    fn a_callers_mistake_is_not_the_services_fault() {
+        let breakers = Breakers::default();
+        for _ in 0..9 {
+            breakers.record("a.b", Some(ErrorKind::Params), 0);
+        }
+        assert_eq!(breakers.check("a.b", 0), Ok(()));
+    }
+}

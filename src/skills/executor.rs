@@ -1,0 +1,480 @@
+//! The one path of every skill call.
+//!
+//! granted → valid → row → budget, breaker → risk → at work → closed. Properties:
+//!
+//! - A handler on our own store does its effect and closes the row in one commit, so a crash leaves
+//!   both or neither, and the call is simply made again.
+//! - Any other handler's row is `running` before its work starts. Found so after a crash, it is run
+//!   again if its skill is repeatable, else it is `unknown`, and nobody repeats it.
+//! - A yes is bound to the row and its exact arguments; it is looked up, never carried in memory.
+//! - A refused call has its row too.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::breaker::Breakers;
+use super::handlers::{self, own_store};
+use super::risk::{self, Approval, Rule};
+use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
+use crate::journal::{Limit, Scope, fail_point};
+use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::prompts::{self, PromptRow};
+use crate::store::{Batch, StoreError};
+use crate::wording;
+
+/// Runs skill calls.
+pub struct Executor {
+    /// What needs a yes.
+    pub approval: Approval,
+    /// The handlers' HTTP client.
+    pub http: handlers::http::HttpClient,
+    /// Where command handlers get their working directories.
+    pub work_dir: PathBuf,
+    /// Circuit breakers.
+    pub breakers: Breakers,
+}
+
+/// The call to be made: whose, which, with what.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The agent's execution.
+    pub agent: &'a str,
+    /// Whether that agent is nothing but this call, so that it ends with it.
+    pub direct: bool,
+    /// The number of the agent's model call, and the place in it; 0, 0 for a direct one.
+    pub place: (i64, i64),
+    /// The skills granted to the agent.
+    pub granted: &'a [String],
+    /// The skill.
+    pub skill: &'a str,
+    /// The arguments as the model wrote them.
+    pub arguments: &'a Value,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReport {
+    /// Its execution.
+    pub execution: String,
+    /// The skill.
+    pub skill: String,
+    /// How it ended.
+    pub status: Status,
+    /// One line for people.
+    pub summary: String,
+    /// For what depends on it.
+    pub data: Value,
+    /// The text comes from outside the house.
+    pub untrusted: bool,
+    /// Why it failed.
+    pub error: Option<CallError>,
+}
+
+/// A failure in the contract's form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallError {
+    /// The contract's word.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub message: String,
+    /// In which skill.
+    #[serde(default)]
+    pub skill: Option<String>,
+    /// Whether another try, or other arguments, may help.
+    pub recoverable: bool,
+    /// How long the service asks to wait, in seconds.
+    #[serde(default)]
+    pub retry_after_s: Option<u64>,
+}
+
+/// Whether a call is over.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallEnd {
+    /// Yes, like this.
+    Closed(CallReport),
+    /// A person has been asked.
+    Waiting,
+    /// A limit of the turn holds it back; nothing was written.
+    Held(Limit),
+}
+
+impl Executor {
+    /// Makes one skill call, or goes on with one that the journal has (`existing`).
+    ///
+    /// # Errors
+    /// When the store fails or the lease is lost; the call is then as the journal says.
+    pub async fn call(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        call: &Call<'_>,
+        existing: Option<ExecutionRow>,
+    ) -> Result<CallEnd, StoreError> {
+        if let Some(row) = existing {
+            return self.go_on(scope, registry, call, row).await;
+        }
+        let row = new_row(scope, call);
+        let skill = match self.admit(registry, call) {
+            Ok(skill) => skill,
+            Err(error) => return self.refuse(scope, call, row, error).await,
+        };
+        if let Err(limit) = scope.budget.take_skill_call() {
+            return Ok(CallEnd::Held(limit));
+        }
+        if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
+            return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
+        }
+        match self.approval.rule(&skill.name, skill.risk) {
+            Rule::Deny => {
+                let error = SkillError::new(
+                    ErrorKind::Permission,
+                    format!("{} is not allowed here: [approval] in the configuration says deny", skill.name),
+                );
+                self.refuse(scope, call, row, error).await
+            }
+            Rule::Ask => self.ask(scope, &skill, row, call).await,
+            Rule::Auto => self.run(scope, &skill, call, row, false).await,
+        }
+    }
+
+    fn admit(&self, registry: &Registry, call: &Call<'_>) -> Result<Arc<Skill>, SkillError> {
+        if !call.granted.iter().any(|granted| granted == call.skill) {
+            let message = format!("{} is not granted to this agent; it has {}", call.skill, call.granted.join(", "));
+            return Err(SkillError::new(ErrorKind::Permission, message));
+        }
+        let Some(skill) = registry.get(call.skill) else {
+            let message = format!("there is no skill {} any more", call.skill);
+            return Err(SkillError::new(ErrorKind::NotFound, message));
+        };
+        skill.validate(call.arguments).map_err(|message| SkillError::new(ErrorKind::Params, message))?;
+        Ok(skill.clone())
+    }
+
+    async fn go_on(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        call: &Call<'_>,
+        row: ExecutionRow,
+    ) -> Result<CallEnd, StoreError> {
+        if row.status().has_ended() {
+            return Ok(CallEnd::Closed(report(&row)));
+        }
+        let skill = match self.admit(registry, call) {
+            Ok(skill) => skill,
+            Err(error) => return self.close(scope, call, &row, Err(error), Batch::new(), true).await,
+        };
+        if row.status() == Status::Waiting {
+            return self.go_on_answered(scope, &skill, call, row).await;
+        }
+        if skill.repeatable {
+            return self.run(scope, &skill, call, row, true).await;
+        }
+        let mut error = SkillError::new(ErrorKind::Tool, wording::UNKNOWN_OUTCOME);
+        error.unknown = true;
+        self.close(scope, call, &row, Err(error), Batch::new(), true).await
+    }
+
+    async fn go_on_answered(
+        &self,
+        scope: &Scope,
+        skill: &Arc<Skill>,
+        call: &Call<'_>,
+        row: ExecutionRow,
+    ) -> Result<CallEnd, StoreError> {
+        let asked = prompts::of_turn(&scope.store, &scope.turn).await?;
+        let Some(prompt) = asked.into_iter().rev().find(|p| p.execution_id.as_deref() == Some(&row.id)) else {
+            return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
+        };
+        let bound = row.parameters.as_deref() == Some(prompt.fingerprint.as_str())
+            && call.arguments.to_string() == prompt.fingerprint;
+        match prompt.answer.as_deref() {
+            None => Ok(CallEnd::Waiting),
+            Some("approve") if bound => {
+                if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
+                    let error = circuit_open(&skill.name, wait);
+                    return self.close(scope, call, &row, Err(error), Batch::new(), true).await;
+                }
+                self.run(scope, skill, call, row, true).await
+            }
+            Some(_) => {
+                let reason = if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
+                let error = SkillError::new(ErrorKind::Rejected, reason);
+                self.close(scope, call, &row, Err(error), Batch::new(), true).await
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        scope: &Scope,
+        skill: &Skill,
+        mut row: ExecutionRow,
+        call: &Call<'_>,
+    ) -> Result<CallEnd, StoreError> {
+        let now = scope.store.now();
+        let preview = match own_store::preview(scope, &skill.handler, call.arguments).await? {
+            Some(more) => format!("{}\n- {more}", risk::preview(skill, call.arguments)),
+            None => risk::preview(skill, call.arguments),
+        };
+        let prompt = scope.store.new_id();
+        let mut batch = scope.batch();
+        row.status = Status::Waiting.as_str().into();
+        row.started_at = Some(now);
+        executions::insert(&mut batch, &row, &scope.conversation.id);
+        executions::wait(&mut batch, call.agent);
+        let choices = wording::approve_choices(&prompt);
+        let outbox_id = scope.say(&mut batch, wording::approval(&preview), choices);
+        let expires = i64::try_from(scope.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
+        prompts::ask(
+            &mut batch,
+            &PromptRow {
+                id: prompt,
+                conversation_id: scope.conversation.id.clone(),
+                turn_id: scope.turn.clone(),
+                execution_id: Some(row.id.clone()),
+                person_id: scope.person.id.clone(),
+                kind: "approve".into(),
+                preview,
+                fingerprint: row.parameters.clone().unwrap_or_default(),
+                state: "pending".into(),
+                answer: None,
+                outbox_id,
+                expires_at: now.saturating_add(expires),
+            },
+            now,
+        );
+        scope.store.write(batch).await?;
+        fail_point("asked");
+        scope.said();
+        Ok(CallEnd::Waiting)
+    }
+
+    async fn run(
+        &self,
+        scope: &Scope,
+        skill: &Arc<Skill>,
+        call: &Call<'_>,
+        mut row: ExecutionRow,
+        written: bool,
+    ) -> Result<CallEnd, StoreError> {
+        row.started_at = Some(row.started_at.unwrap_or_else(|| scope.store.now()));
+        if let Handler::Builtin(name) = &skill.handler {
+            return self.run_on_own_store(scope, name, call, &row, written).await;
+        }
+        let mut batch = scope.batch();
+        if written {
+            executions::start(&mut batch, &row.id, scope.store.now());
+            executions::start(&mut batch, call.agent, scope.store.now());
+        } else {
+            row.status = Status::Running.as_str().into();
+            executions::insert(&mut batch, &row, &scope.conversation.id);
+        }
+        scope.store.write(batch).await?;
+        fail_point("skill-running");
+        let outcome = self.work(scope, skill, call.arguments).await;
+        fail_point("skill-worked");
+        let failure = outcome.as_ref().err().map(|error| error.kind);
+        self.breakers.record(&skill.name, failure, scope.store.now());
+        self.close(scope, call, &row, outcome, Batch::new(), true).await
+    }
+
+    /// Effect and row in one commit. When a neighbour changed what the effect was worked out from, it
+    /// is worked out again.
+    async fn run_on_own_store(
+        &self,
+        scope: &Scope,
+        handler: &str,
+        call: &Call<'_>,
+        row: &ExecutionRow,
+        written: bool,
+    ) -> Result<CallEnd, StoreError> {
+        for _ in 0..3 {
+            let (effect, outcome) = match own_store::prepare(scope, handler, call.arguments).await? {
+                Ok((effect, output)) => (effect, Ok(output)),
+                Err(error) => (Batch::new(), Err(error)),
+            };
+            match self.close(scope, call, row, outcome, effect, written).await {
+                Err(StoreError::Stale(why)) if own_store::is_about_content(why) => {}
+                end => return end,
+            }
+        }
+        let error = SkillError::new(ErrorKind::Tool, "others changed the same thing at the same time; try again");
+        self.close(scope, call, row, Err(error), Batch::new(), written).await
+    }
+
+    async fn work(&self, scope: &Scope, skill: &Skill, arguments: &Value) -> Result<Output, SkillError> {
+        let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let work = async {
+                match &skill.handler {
+                    Handler::Http(handler) => handlers::http::call(handler, arguments, &self.http).await,
+                    Handler::Command(handler) => handlers::command::call(handler, arguments, &self.work_dir).await,
+                    Handler::Builtin(name) => Err(SkillError::new(ErrorKind::Tool, format!("{name} is no work"))),
+                }
+            };
+            let outcome = tokio::select! {
+                outcome = tokio::time::timeout(timeout, work) => outcome.unwrap_or_else(|_| {
+                    let message = format!("{} gave no answer within {}", skill.name, wording::duration(timeout));
+                    Err(SkillError { unknown: true, ..SkillError::new(ErrorKind::Timeout, message) })
+                }),
+                () = scope.cancel.cancelled() => {
+                    let error = SkillError::new(ErrorKind::Tool, "it was stopped while at work");
+                    return Err(SkillError { unknown: !skill.repeatable, ..error });
+                }
+            };
+            let Err(mut error) = outcome else { return outcome };
+            error.unknown &= !skill.repeatable;
+            match pause(&error, tries, scope.store.clock().random()) {
+                Some(pause) if !error.unknown => tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = scope.cancel.cancelled() => return Err(error),
+                },
+                _ => return Err(error),
+            }
+        }
+    }
+
+    async fn refuse(
+        &self,
+        scope: &Scope,
+        call: &Call<'_>,
+        row: ExecutionRow,
+        error: SkillError,
+    ) -> Result<CallEnd, StoreError> {
+        self.close(scope, call, &row, Err(error), Batch::new(), false).await
+    }
+
+    /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.
+    async fn close(
+        &self,
+        scope: &Scope,
+        call: &Call<'_>,
+        row: &ExecutionRow,
+        outcome: Result<Output, SkillError>,
+        effect: Batch,
+        written: bool,
+    ) -> Result<CallEnd, StoreError> {
+        let now = scope.store.now();
+        let (status, closing) = closing(call.skill, outcome);
+        let mut ended = row.clone();
+        ended.status = status.as_str().into();
+        ended.result = closing.result.clone();
+        ended.data = closing.data.clone();
+        ended.error = closing.error.clone();
+        ended.untrusted = i64::from(closing.untrusted);
+        ended.started_at = Some(row.started_at.unwrap_or(now));
+        ended.ended_at = Some(now);
+        let mut batch = scope.batch();
+        batch.append(effect);
+        if written {
+            executions::close(&mut batch, &row.id, status, &closing, now);
+        } else {
+            executions::insert(&mut batch, &ended, &scope.conversation.id);
+        }
+        if call.direct {
+            executions::close(&mut batch, call.agent, status, &closing, now);
+        }
+        fail_point("skill-before-close");
+        scope.store.write(batch).await?;
+        fail_point("skill-closed");
+        Ok(CallEnd::Closed(report(&ended)))
+    }
+}
+
+fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
+    ExecutionRow {
+        id: scope.store.new_id(),
+        turn_id: scope.turn.clone(),
+        parent_id: Some(call.agent.to_owned()),
+        kind: "skill".into(),
+        status: Status::Pending.as_str().into(),
+        call_n: Some(call.place.0),
+        call_idx: Some(call.place.1),
+        agent_id: None,
+        task: None,
+        skill: Some(call.skill.to_owned()),
+        parameters: Some(call.arguments.to_string()),
+        direct: 0,
+        result: None,
+        data: None,
+        error: None,
+        bailout: None,
+        untrusted: 0,
+        started_at: Some(scope.store.now()),
+        ended_at: None,
+    }
+}
+
+fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
+    let seconds = wait_ms.unsigned_abs().div_ceil(1000);
+    let message = format!("{skill} failed too often of late; it will be tried again in {seconds} s");
+    SkillError { retry_after: Some(Duration::from_secs(seconds)), ..SkillError::new(ErrorKind::CircuitOpen, message) }
+}
+
+/// How long to wait before another try, if there is to be one.
+fn pause(error: &SkillError, tries: u32, chance: u128) -> Option<Duration> {
+    let jitter = Duration::from_millis(u64::try_from(chance % 100).unwrap_or(0));
+    match error.kind {
+        // A credential is read anew for each try.
+        ErrorKind::Auth if tries < 2 => Some(Duration::ZERO),
+        ErrorKind::RateLimit if tries < 3 => {
+            let wait = error.retry_after.unwrap_or(Duration::from_secs(1));
+            (wait <= Duration::from_secs(30)).then_some(wait)
+        }
+        ErrorKind::Network if tries < 3 => Some(Duration::from_millis(200 << tries) + jitter),
+        ErrorKind::Timeout if tries < 2 => Some(jitter),
+        _ => None,
+    }
+}
+
+fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (Status, Closing) {
+    match outcome {
+        Ok(output) => {
+            let data = (!output.data.is_null()).then(|| output.data.to_string());
+            let closing = Closing {
+                result: Some(output.summary),
+                data,
+                untrusted: output.untrusted,
+                ..Closing::default()
+            };
+            (Status::Completed, closing)
+        }
+        Err(error) => {
+            let status = match error.kind {
+                _ if error.unknown => Status::Unknown,
+                ErrorKind::Timeout => Status::Timeout,
+                _ => Status::Failed,
+            };
+            let error = CallError {
+                kind: error.kind,
+                message: error.message,
+                skill: Some(skill.to_owned()),
+                recoverable: !error.unknown
+                    && !matches!(error.kind, ErrorKind::Permission | ErrorKind::Rejected | ErrorKind::Budget),
+                retry_after_s: error.retry_after.map(|after| after.as_secs()),
+            };
+            (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
+        }
+    }
+}
+
+/// A closed row as a report.
+pub fn report(row: &ExecutionRow) -> CallReport {
+    let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    CallReport {
+        execution: row.id.clone(),
+        skill: row.skill.clone().unwrap_or_default(),
+        status: row.status(),
+        summary: row.result.clone().unwrap_or_default(),
+        data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
+        untrusted: row.untrusted != 0,
+        error,
+    }
+}

@@ -1,0 +1,120 @@
+//! Times as people give them: ISO 8601, local to the person unless they carry an offset.
+
+use chrono::{DateTime, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
+use chrono_tz::Tz;
+
+/// A moment or a whole day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// A whole day.
+    Day(NaiveDate),
+    /// A local time.
+    Time(NaiveDateTime),
+}
+
+impl When {
+    /// Reads `2026-11-27`, `2026-11-27T17:00[:00]` (also with a blank), or either with an offset.
+    ///
+    /// # Errors
+    /// A sentence that names the forms.
+    pub fn parse(text: &str, zone: Tz) -> Result<Self, String> {
+        let text = text.trim();
+        if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+            return Ok(Self::Time(time.with_timezone(&zone).naive_local()));
+        }
+        if let Ok(day) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
+            return Ok(Self::Day(day));
+        }
+        for form in ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"] {
+            if let Ok(time) = NaiveDateTime::parse_from_str(text, form) {
+                return Ok(Self::Time(time));
+            }
+        }
+        Err(format!("\"{text}\" is no time: write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00"))
+    }
+
+    /// As the store keeps it.
+    pub fn iso(self) -> String {
+        match self {
+            Self::Day(day) => day.format("%Y-%m-%d").to_string(),
+            Self::Time(time) => time.format("%Y-%m-%dT%H:%M").to_string(),
+        }
+    }
+
+    /// The moment after which it is past, in milliseconds: a day is past when it is over.
+    pub fn deadline(self, zone: Tz) -> i64 {
+        let local = match self {
+            Self::Day(day) => day.succ_opt().unwrap_or(day).and_time(NaiveTime::MIN),
+            Self::Time(time) => time,
+        };
+        utc(local, zone).timestamp_millis()
+    }
+
+    /// For people: `Fri 27 Nov 2026, 17:00`.
+    pub fn spoken(self) -> String {
+        match self {
+            Self::Day(day) => day.format("%a %-d %b %Y").to_string(),
+            Self::Time(time) => time.format("%a %-d %b %Y, %H:%M").to_string(),
+        }
+    }
+
+    /// Its local time; a day begins at midnight.
+    pub fn local(self) -> NaiveDateTime {
+        match self {
+            Self::Day(day) => day.and_time(NaiveTime::MIN),
+            Self::Time(time) => time,
+        }
+    }
+}
+
+/// A local time as a moment. One that daylight saving skips is the same length after the gap; one that
+/// comes twice is the first.
+pub fn utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
+    match zone.from_local_datetime(&local) {
+        LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => time.with_timezone(&Utc),
+        LocalResult::None => {
+            let before = local - TimeDelta::hours(3);
+            match zone.from_local_datetime(&before) {
+                LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => {
+                    time.with_timezone(&Utc) + TimeDelta::hours(3)
+                }
+                LocalResult::None => local.and_utc(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BERLIN: Tz = chrono_tz::Europe::Berlin;
+
+    #[test]
+    fn reads_the_forms_people_and_models_write() {
+        for (text, iso) in [
+            ("2026-11-27", "2026-11-27"),
+            ("2026-11-27T17:00", "2026-11-27T17:00"),
+            (" 2026-11-27 17:00 ", "2026-11-27T17:00"),
+            ("2026-11-27T17:00:00Z", "2026-11-27T18:00"),
+            ("2026-11-27T17:00:00+05:00", "2026-11-27T13:00"),
+        ] {
+            assert_eq!(When::parse(text, BERLIN).unwrap().iso(), iso, "{text}");
+        }
+        assert!(When::parse("soon", BERLIN).unwrap_err().contains("2026-11-27T17:00"));
+    }
+
+    #[test]
+    fn a_time_that_daylight_saving_skips_is_after_the_gap() {
+        let skipped = When::parse("2026-03-29T02:30", BERLIN).unwrap();
+        assert_eq!(crate::clock::rfc3339(skipped.deadline(BERLIN)), "2026-03-29T01:30:00Z");
+        let twice = When::parse("2026-10-25T02:30", BERLIN).unwrap();
+        assert_eq!(crate::clock::rfc3339(twice.deadline(BERLIN)), "2026-10-25T00:30:00Z");
+    }
+
+    #[test]
+    fn a_day_is_past_when_it_is_over() {
+        let day = When::parse("2026-11-27", BERLIN).unwrap();
+        assert_eq!(crate::clock::rfc3339(day.deadline(BERLIN)), "2026-11-27T23:00:00Z");
+    }
+}

@@ -1,0 +1,239 @@
+//! Every sentence that the assistant itself says. Whoever wants another tone changes this file only.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use adjutant_chat::Choice;
+
+use crate::journal::{Limit, Limits};
+
+/// The buttons of a parked turn.
+pub fn continue_choices(prompt: &str) -> Vec<Choice> {
+    choices(prompt, &[("continue", "Continue"), ("summarise", "Summarise"), ("stop", "Stop")])
+}
+
+/// The buttons of an approval.
+pub fn approve_choices(prompt: &str) -> Vec<Choice> {
+    choices(prompt, &[("approve", "Approve"), ("reject", "Reject")])
+}
+
+fn choices(prompt: &str, answers: &[(&str, &str)]) -> Vec<Choice> {
+    answers
+        .iter()
+        .map(|(answer, label)| Choice { id: format!("{prompt}:{answer}"), label: (*label).to_owned() })
+        .collect()
+}
+
+/// Asks for a yes.
+pub fn approval(preview: &str) -> String {
+    format!("I need your yes before I do this:\n\n{preview}")
+}
+
+/// Why a turn was parked.
+pub fn limit(limit: Limit, limits: &Limits) -> String {
+    match limit {
+        Limit::Agents => format!("I have used {} agents on this", limits.agents_per_turn),
+        Limit::SkillCalls => format!("I have made {} skill calls on this", limits.skill_calls_per_turn),
+        Limit::OrchestratorCalls => {
+            format!("I have thought about this {} times", limits.orchestrator_calls_per_turn)
+        }
+        Limit::Time => format!("I have worked on this for {}", duration(limits.turn_timeout)),
+        Limit::Tokens => format!("I have used the {} tokens for this", limits.turn_tokens),
+        Limit::Cost => format!("I have spent the ${:.2} for this", limits.turn_cost_usd),
+        Limit::DayCost => format!("I have spent today's ${:.2} for you", limits.day_cost_usd),
+        Limit::ConversationCalls => format!(
+            "I have made {} skill calls in this conversation within {}",
+            limits.conversation_calls,
+            duration(limits.conversation_window)
+        ),
+    }
+}
+
+/// A duration for people.
+pub fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0 => format!("{} ms", duration.as_millis()),
+        1 => "1 second".to_owned(),
+        60 => "1 minute".to_owned(),
+        3600 => "1 hour".to_owned(),
+        _ if seconds.is_multiple_of(3600) => format!("{} hours", seconds / 3600),
+        _ if seconds.is_multiple_of(60) => format!("{} minutes", seconds / 60),
+        _ => format!("{seconds} seconds"),
+    }
+}
+
+/// What a turn has come to so far: done, failed, not started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Mission and result of each agent that ended well.
+    pub done: Vec<(String, String)>,
+    /// Mission and reason of each that did not.
+    pub failed: Vec<(String, String)>,
+    /// Mission and reason of each that has not ended.
+    pub open: Vec<(String, String)>,
+}
+
+impl Standing {
+    /// The lists as markdown; empty when there is nothing to tell.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (title, entries) in
+            [("Done", &self.done), ("Not done", &self.failed), ("Still open", &self.open)]
+        {
+            if entries.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            let _ = write!(text, "**{title}**");
+            for (mission, result) in entries {
+                let result = result.replace('\n', "\n  ");
+                let _ = match result.is_empty() {
+                    true => write!(text, "\n- {mission}"),
+                    false => write!(text, "\n- {mission}: {result}"),
+                };
+            }
+        }
+        text
+    }
+}
+
+/// Asks whether to go on.
+pub fn parked(why: Limit, limits: &Limits, standing: &Standing) -> String {
+    let standing = standing.text();
+    let lead = limit(why, limits);
+    match standing.is_empty() {
+        true => format!("{lead}, which is the limit. Shall I continue?"),
+        false => format!("{lead}, which is the limit.\n\n{standing}\n\nShall I continue?"),
+    }
+}
+
+/// The end of a turn that a person stopped.
+pub fn stopped(standing: &Standing) -> String {
+    let standing = standing.text();
+    if standing.is_empty() { "Stopped; nothing was done.".into() } else { format!("Stopped.\n\n{standing}") }
+}
+
+/// The end of a turn whose model gave no usable answer.
+pub fn model_failed(reason: &str, standing: &Standing) -> String {
+    let standing = standing.text();
+    let lead = format!("I could not finish this: {reason}");
+    if standing.is_empty() { lead } else { format!("{lead}\n\n{standing}") }
+}
+
+/// The end of a message that our own code failed three times.
+pub const DEAD: &str = "Something inside me failed three times over this message, so I have set it aside. \
+    Please say it in other words; whoever runs me finds the reason with `adjutant trace`.";
+
+/// To somebody who may not answer a question.
+pub const NOT_YOURS: &str = "This question was not for you: only the person I asked, or an owner, can answer it.";
+
+/// To an answer that comes after another.
+pub fn settled(answer: Option<&str>, expired: bool) -> String {
+    match (answer, expired) {
+        (_, true) => "That question is no longer open.".into(),
+        (Some(answer), false) => format!("That was settled already: {}.", past(answer)),
+        (None, false) => "That was settled already.".into(),
+    }
+}
+
+fn past(answer: &str) -> &str {
+    match answer {
+        "approve" => "approved",
+        "reject" => "rejected",
+        "continue" => "continued",
+        "summarise" => "summarised",
+        "stop" => "stopped",
+        other => other,
+    }
+}
+
+/// To a button that no question of ours has.
+pub const NO_SUCH_QUESTION: &str = "I don't know that button any more. Please say what you want in words.";
+
+/// To an answer while the turn has more to wait for.
+pub fn noted(answer: &str) -> String {
+    match answer {
+        "approve" => "Approved; I am going on.".into(),
+        "reject" => "Rejected; I will leave that.".into(),
+        other => format!("Noted: {}.", past(other)),
+    }
+}
+
+/// A line for a question that waited too long.
+pub fn expired(kind: &str, preview: &str) -> String {
+    match kind {
+        "approve" => format!("Nobody said yes in time, so I did not do this: {}", first_line(preview)),
+        _ => "Nobody answered whether to continue, so I stopped there.".into(),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Answer to `/new`.
+pub const FRESH_START: &str = "A fresh start: I no longer look at what was said before. Tasks and memories stay.";
+/// Answer to `/stop` when something runs.
+pub const STOPPING: &str = "Stopping.";
+/// Answer to `/stop` when nothing runs.
+pub const NOTHING_TO_STOP: &str = "Nothing is running.";
+/// Answer to `/trace` before the first turn.
+pub const NOTHING_TO_TRACE: &str = "There is nothing to trace here yet.";
+/// Answer to `/help`.
+pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
+    - add a task to send the report by Friday 5pm\n\
+    - what is overdue?\n\
+    - mark the report as done, then show what is left\n\
+    - remember that Bob prefers mornings\n\n\
+    **Commands**\n\
+    - `/new`: start afresh, without what was said before\n\
+    - `/stop`: stop what I am doing\n\
+    - `/status`: what is running and waiting\n\
+    - `/trace`: what happened in the last turn\n\
+    - `/help`: this text";
+
+/// Answer to a slash command that does not exist.
+pub fn unknown_command(command: &str) -> String {
+    format!("I don't know `{command}`. `/help` lists what I know.")
+}
+
+/// Answer to `/status`.
+pub fn status(running: usize, waiting: usize, questions: usize) -> String {
+    if running + waiting + questions == 0 {
+        return "All done: nothing is running or waiting.".into();
+    }
+    format!("Running: {running} · waiting for a person: {waiting} · open questions: {questions}")
+}
+
+/// Told to the model (and, in its words, to the person) about a call whose outcome is unknown.
+pub const UNKNOWN_OUTCOME: &str =
+    "it may or may not have happened: the process or the connection was cut off at the wrong moment. It will \
+     not be repeated; tell the person to check.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parked_turn_says_where_it_stands() {
+        let standing = Standing {
+            done: vec![("Find the report".into(), "found it".into())],
+            failed: vec![],
+            open: vec![("Send it".into(), "not started".into())],
+        };
+        insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &standing), @r"
+        I have used 8 agents on this, which is the limit.
+
+        **Done**
+        - Find the report: found it
+
+        **Still open**
+        - Send it: not started
+
+        Shall I continue?
+        ");
+    }
+}
