@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod journal;
 pub mod model;
+pub mod skills;
 pub mod store;
 pub mod wording;

@@ -78,8 +78,7 @@ impl Standing {
     /// The lists as markdown; empty when there is nothing to tell.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for (title, entries) in
-            [("Done", &self.done), ("Not done", &self.failed), ("Still open", &self.open)]
+        for (title, entries) in [("Done", &self.done), ("Not done", &self.failed), ("Still open", &self.open)]
         {
             if entries.is_empty() {
                 continue;
@@ -128,7 +127,8 @@ pub const DEAD: &str = "Something inside me failed three times over this message
     Please say it in other words; whoever runs me finds the reason with `adjutant trace`.";
 
 /// To somebody who may not answer a question.
-pub const NOT_YOURS: &str = "This question was not for you: only the person I asked, or an owner, can answer it.";
+pub const NOT_YOURS: &str =
+    "This question was not for you: only the person I asked, or an owner, can answer it.";
 
 /// To an answer that comes after another.
 pub fn settled(answer: Option<&str>, expired: bool) -> String {
@@ -175,7 +175,8 @@ fn first_line(text: &str) -> &str {
 }
 
 /// Answer to `/new`.
-pub const FRESH_START: &str = "A fresh start: I no longer look at what was said before. Tasks and memories stay.";
+pub const FRESH_START: &str =
+    "A fresh start: I no longer look at what was said before. Tasks and memories stay.";
 /// Answer to `/stop` when something runs.
 pub const STOPPING: &str = "Stopping.";
 /// Answer to `/stop` when nothing runs.
@@ -209,8 +210,7 @@ pub fn status(running: usize, waiting: usize, questions: usize) -> String {
 }
 
 /// Told to the model (and, in its words, to the person) about a call whose outcome is unknown.
-pub const UNKNOWN_OUTCOME: &str =
-    "it may or may not have happened: the process or the connection was cut off at the wrong moment. It will \
+pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection was cut off at the wrong moment. It will \
      not be repeated; tell the person to check.";
 
 #[cfg(test)]

@@ -177,7 +177,8 @@ impl Budget {
     pub fn before_model_call(&self) -> Result<(), Limit> {
         self.check_time()?;
         let limits = &self.limits;
-        if limits.turn_tokens > 0 && self.tokens.load(Ordering::Relaxed).unsigned_abs() >= limits.turn_tokens {
+        if limits.turn_tokens > 0 && self.tokens.load(Ordering::Relaxed).unsigned_abs() >= limits.turn_tokens
+        {
             return Err(self.trip(Limit::Tokens));
         }
         let (turn, day) = *self.cost.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

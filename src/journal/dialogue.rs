@@ -196,8 +196,11 @@ impl Dialogue {
         self.flush(batch);
         self.record_row(store, batch, answer, None, started);
         let n = self.recorded - 1;
-        let mut used: HashSet<String> =
-            self.rounds.iter().flat_map(|round| round.calls.iter().map(|call| call.call_id.clone())).collect();
+        let mut used: HashSet<String> = self
+            .rounds
+            .iter()
+            .flat_map(|round| round.calls.iter().map(|call| call.call_id.clone()))
+            .collect();
         let mut rows = Vec::with_capacity(answer.tool_calls.len());
         for (idx, call) in (0_i64..).zip(&answer.tool_calls) {
             let mut call_id = call.id.clone();

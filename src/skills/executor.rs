@@ -31,7 +31,7 @@ pub struct Executor {
     /// What needs a yes.
     pub approval: Approval,
     /// The handlers' HTTP client.
-    pub http: handlers::http::HttpClient,
+    pub http: handlers::HttpClient,
     /// Where command handlers get their working directories.
     pub work_dir: PathBuf,
     /// Circuit breakers.
@@ -143,7 +143,8 @@ impl Executor {
 
     fn admit(&self, registry: &Registry, call: &Call<'_>) -> Result<Arc<Skill>, SkillError> {
         if !call.granted.iter().any(|granted| granted == call.skill) {
-            let message = format!("{} is not granted to this agent; it has {}", call.skill, call.granted.join(", "));
+            let message =
+                format!("{} is not granted to this agent; it has {}", call.skill, call.granted.join(", "));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
         let Some(skill) = registry.get(call.skill) else {
@@ -187,7 +188,8 @@ impl Executor {
         row: ExecutionRow,
     ) -> Result<CallEnd, StoreError> {
         let asked = prompts::of_turn(&scope.store, &scope.turn).await?;
-        let Some(prompt) = asked.into_iter().rev().find(|p| p.execution_id.as_deref() == Some(&row.id)) else {
+        let Some(prompt) = asked.into_iter().rev().find(|p| p.execution_id.as_deref() == Some(&row.id))
+        else {
             return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
         };
         let bound = row.parameters.as_deref() == Some(prompt.fingerprint.as_str())
@@ -202,7 +204,8 @@ impl Executor {
                 self.run(scope, skill, call, row, true).await
             }
             Some(_) => {
-                let reason = if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
+                let reason =
+                    if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
                 let error = SkillError::new(ErrorKind::Rejected, reason);
                 self.close(scope, call, &row, Err(error), Batch::new(), true).await
             }
@@ -303,7 +306,8 @@ impl Executor {
                 end => return end,
             }
         }
-        let error = SkillError::new(ErrorKind::Tool, "others changed the same thing at the same time; try again");
+        let error =
+            SkillError::new(ErrorKind::Tool, "others changed the same thing at the same time; try again");
         self.close(scope, call, row, Err(error), Batch::new(), written).await
     }
 
@@ -315,8 +319,12 @@ impl Executor {
             let work = async {
                 match &skill.handler {
                     Handler::Http(handler) => handlers::http::call(handler, arguments, &self.http).await,
-                    Handler::Command(handler) => handlers::command::call(handler, arguments, &self.work_dir).await,
-                    Handler::Builtin(name) => Err(SkillError::new(ErrorKind::Tool, format!("{name} is no work"))),
+                    Handler::Command(handler) => {
+                        handlers::command::call(handler, arguments, &self.work_dir).await
+                    }
+                    Handler::Builtin(name) => {
+                        Err(SkillError::new(ErrorKind::Tool, format!("{name} is no work")))
+                    }
                 }
             };
             let outcome = tokio::select! {
@@ -415,7 +423,10 @@ fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
 fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     let seconds = wait_ms.unsigned_abs().div_ceil(1000);
     let message = format!("{skill} failed too often of late; it will be tried again in {seconds} s");
-    SkillError { retry_after: Some(Duration::from_secs(seconds)), ..SkillError::new(ErrorKind::CircuitOpen, message) }
+    SkillError {
+        retry_after: Some(Duration::from_secs(seconds)),
+        ..SkillError::new(ErrorKind::CircuitOpen, message)
+    }
 }
 
 /// How long to wait before another try, if there is to be one.

@@ -156,10 +156,8 @@ impl Backend {
                 })
         };
         let writers = u32::try_from(self.writers()).unwrap_or(1);
-        let writing = pool(writers)
-            .connect_with(options.clone())
-            .await
-            .map_err(|error| self.open_error(&error))?;
+        let writing =
+            pool(writers).connect_with(options.clone()).await.map_err(|error| self.open_error(&error))?;
         let reader = pool(if writers == 1 { 2 } else { 8 }).connect_lazy_with(options);
         Ok((writing, reader))
     }

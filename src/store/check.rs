@@ -89,7 +89,10 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
         ("turns open", "SELECT count(*) FROM turns WHERE ended_at IS NULL"),
         ("executions", "SELECT count(*) FROM executions"),
         ("questions waiting", "SELECT count(*) FROM prompts WHERE state = 'pending'"),
-        ("replies undelivered", "SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unknown')"),
+        (
+            "replies undelivered",
+            "SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unknown')",
+        ),
         ("replies dead", "SELECT count(*) FROM outbox WHERE state = 'dead'"),
         ("tasks", "SELECT count(*) FROM tasks"),
         ("memories", "SELECT count(*) FROM memories"),

@@ -219,8 +219,8 @@ fn lock_file(folder: &std::path::Path, id: &str) -> std::io::Result<File> {
 
 /// The advisory lock's number for an instance: FNV-1a, only to tell a handful of ids apart.
 fn key(id: &str) -> i64 {
-    let hash = id
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     hash.cast_signed()
 }

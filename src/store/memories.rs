@@ -103,9 +103,10 @@ pub async fn search(
 
 /// Words too common to tell one memory from another.
 const COMMON: [&str; 40] = [
-    "the", "and", "that", "this", "what", "when", "where", "who", "why", "how", "for", "with", "about", "from",
-    "you", "your", "our", "are", "was", "were", "has", "have", "had", "can", "could", "would", "should", "will",
-    "does", "did", "not", "but", "then", "than", "them", "they", "his", "her", "its", "please",
+    "the", "and", "that", "this", "what", "when", "where", "who", "why", "how", "for", "with", "about",
+    "from", "you", "your", "our", "are", "was", "were", "has", "have", "had", "can", "could", "would",
+    "should", "will", "does", "did", "not", "but", "then", "than", "them", "they", "his", "her", "its",
+    "please",
 ];
 
 /// The words of a text that are worth looking for: letters and digits only, so none can be an operator.
@@ -127,7 +128,10 @@ mod tests {
 
     #[test]
     fn only_telling_words_are_looked_for() {
-        assert_eq!(words("What do you know about Bob's \"budget\" OR NEAR(x)?"), ["bob", "budget", "know", "near"]);
+        assert_eq!(
+            words("What do you know about Bob's \"budget\" OR NEAR(x)?"),
+            ["bob", "budget", "know", "near"]
+        );
         assert!(words("' * - () \"").is_empty());
     }
 }

@@ -47,7 +47,9 @@ pub enum StoreError {
     #[error("the store changed meanwhile: {0}")]
     Stale(&'static str),
     /// The database is newer than this program.
-    #[error("the store at {url} was last used by a newer adjutant (migration {version}); install that version or restore a backup made before it")]
+    #[error(
+        "the store at {url} was last used by a newer adjutant (migration {version}); install that version or restore a backup made before it"
+    )]
     Newer {
         /// Where the store is, without its password.
         url: String,
@@ -55,7 +57,9 @@ pub enum StoreError {
         version: i64,
     },
     /// The database can't be opened.
-    #[error("the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable")]
+    #[error(
+        "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"
+    )]
     Open {
         /// Where the store should be, without its password.
         url: String,

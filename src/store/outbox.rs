@@ -45,7 +45,13 @@ pub struct Message {
 }
 
 /// Adds a message to the outbox and returns its id.
-pub fn say(store: &Store, batch: &mut Batch, conversation: &str, instance: &str, message: &Message) -> String {
+pub fn say(
+    store: &Store,
+    batch: &mut Batch,
+    conversation: &str,
+    instance: &str,
+    message: &Message,
+) -> String {
     let id = store.new_id();
     batch.run(
         "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at) \
@@ -73,10 +79,7 @@ impl OutboxRow {
     pub fn outbound(&self, conversation: &Conversation) -> Outbound {
         Outbound {
             id: self.id.clone(),
-            address: Address {
-                channel: conversation.channel.clone(),
-                place: conversation.place.clone(),
-            },
+            address: Address { channel: conversation.channel.clone(), place: conversation.place.clone() },
             turn: self.turn_id.clone(),
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),

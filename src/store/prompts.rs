@@ -113,10 +113,7 @@ pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<PromptRow>, StoreE
 ///
 /// # Errors
 /// When the store fails.
-pub async fn newest_read(
-    store: &Store,
-    conversation: &str,
-) -> Result<Option<(PromptRow, i64)>, StoreError> {
+pub async fn newest_read(store: &Store, conversation: &str) -> Result<Option<(PromptRow, i64)>, StoreError> {
     let newest: Option<PromptRow> = store
         .first(
             select!("WHERE p.conversation_id = $1 AND p.state = 'pending' ORDER BY p.seq DESC LIMIT 1"),

@@ -47,7 +47,11 @@ pub async fn prepare(scope: &Scope, handler: &str, arguments: &Value) -> Result<
 ///
 /// # Errors
 /// When the store fails.
-pub async fn preview(scope: &Scope, handler: &Handler, arguments: &Value) -> Result<Option<String>, StoreError> {
+pub async fn preview(
+    scope: &Scope,
+    handler: &Handler,
+    arguments: &Value,
+) -> Result<Option<String>, StoreError> {
     match handler {
         Handler::Builtin(name) if name.starts_with("tasks.") => tasks::preview(scope, arguments).await,
         Handler::Builtin(name) if name == "memory.forget" => memory::preview(scope, arguments).await,

@@ -140,7 +140,8 @@ pub(super) async fn search(scope: &Scope, arguments: &Value) -> Result<Prepared,
     let total = found.len();
     let shown = usize::try_from(limit(arguments)).unwrap_or(20);
     let items: Vec<Value> = found.iter().take(shown).map(item).collect();
-    let lines: Vec<String> = found.iter().take(shown).map(|task| format!("- {}", spoken(task, scope))).collect();
+    let lines: Vec<String> =
+        found.iter().take(shown).map(|task| format!("- {}", spoken(task, scope))).collect();
     let word = match state {
         "overdue" => "overdue ",
         "done" => "finished ",
@@ -255,7 +256,9 @@ pub(super) async fn preview(scope: &Scope, arguments: &Value) -> Result<Option<S
 /// When a recurring task is due after the present time and its own due date.
 fn next_due(task: &TaskRow, scope: &Scope) -> Result<Option<When>, SkillError> {
     let Some(rule) = &task.recurrence else { return Ok(None) };
-    let wrong = |reason: String| params(format!("/recurrence: \"{rule}\" is no RRULE ({reason}); try FREQ=WEEKLY;BYDAY=MO"));
+    let wrong = |reason: String| {
+        params(format!("/recurrence: \"{rule}\" is no RRULE ({reason}); try FREQ=WEEKLY;BYDAY=MO"))
+    };
     let now = crate::clock::utc(scope.store.now()).with_timezone(&scope.zone).naive_local();
     let due = due_of(task, scope);
     let start = due.map_or(now, When::local);

@@ -1,0 +1,194 @@
+//! What a skill is, once its TOML has been read and found sound.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jsonschema::error::ValidationErrorKind;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::handlers::command::CommandHandler;
+use super::handlers::http::HttpHandler;
+use super::source::did_you_mean;
+
+/// How much harm a skill can do; the configuration says what each level needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Risk {
+    /// Reads, and what is easily undone.
+    Low,
+    /// What others may notice, or what is hard to undo.
+    Medium,
+    /// What leaves the house for good.
+    High,
+}
+
+impl Risk {
+    /// The word for it in TOML.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// A group of skills: one TOML file.
+#[derive(Debug, Clone)]
+pub struct Domain {
+    /// The first part of its skills' names.
+    pub name: String,
+    /// What it is about, in a line.
+    pub summary: String,
+    /// Its skills, in the order of the file.
+    pub skills: Vec<Arc<Skill>>,
+    /// The file it was read from.
+    pub file: String,
+}
+
+/// One thing the assistant can do.
+#[derive(Debug)]
+pub struct Skill {
+    /// `tasks.search`.
+    pub name: String,
+    /// `tasks`.
+    pub domain: String,
+    /// What it does, in a line.
+    pub summary: String,
+    /// The base risk; a handler may raise it from the arguments.
+    pub risk: Risk,
+    /// Whether the same call may be made again after a crash or a time-out.
+    pub repeatable: bool,
+    /// How long a call may take, if not as long as the configuration allows.
+    pub timeout: Option<Duration>,
+    /// The code behind it.
+    pub handler: Handler,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// What the built-in planner understands as this skill.
+    pub intents: Vec<Intent>,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) validator: jsonschema::Validator,
+}
+
+/// An argument's name, in the order of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: String,
+    /// Whether a call can't do without it.
+    pub required: bool,
+}
+
+/// The code behind a skill.
+#[derive(Debug, Clone)]
+pub enum Handler {
+    /// Ours, by its name.
+    Builtin(String),
+    /// A call of an HTTP API.
+    Http(HttpHandler),
+    /// A program.
+    Command(CommandHandler),
+}
+
+/// A sentence that the built-in planner understands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intent {
+    /// A regular expression with named captures.
+    pub pattern: String,
+    /// The arguments; their strings may hold `{capture}` and the like.
+    pub arguments: Map<String, Value>,
+    /// A search to make first.
+    pub lookup: Option<Lookup>,
+    /// A sentence that the pattern understands, for help.
+    pub example: Option<String>,
+}
+
+/// A search whose only hit the intent's arguments refer to as `{found.id}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lookup {
+    /// The searching skill.
+    pub skill: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// Where a fault's message grows longer than this it is cut: arguments may be very long.
+const LONGEST_FAULT: usize = 300;
+
+impl Skill {
+    /// Checks the arguments of a call against the schema.
+    ///
+    /// # Errors
+    /// Every fault, a line each, with its JSON path.
+    pub fn validate(&self, arguments: &Value) -> Result<(), String> {
+        let mut faults: Vec<String> = Vec::new();
+        for error in self.validator.iter_errors(arguments) {
+            let path = error.instance_path().to_string();
+            match error.kind() {
+                ValidationErrorKind::AdditionalProperties { unexpected } => {
+                    faults.extend(unexpected.iter().map(|name| self.unknown(&path, name)));
+                }
+                ValidationErrorKind::Required { property } => {
+                    faults.push(format!("{path}/{}: is missing", property.as_str().unwrap_or_default()));
+                }
+                _ => {
+                    let place = if path.is_empty() { "/" } else { &path };
+                    faults.push(format!("{place}: {error}"));
+                }
+            }
+        }
+        if faults.is_empty() {
+            return Ok(());
+        }
+        faults.iter_mut().for_each(|fault| cut(fault, LONGEST_FAULT));
+        Err(faults.join("\n"))
+    }
+
+    /// `tasks.create(title, due?, notes?)`: required arguments first, else in the order of the file.
+    pub fn signature(&self) -> String {
+        let required = self.arguments.iter().filter(|a| a.required).map(|a| a.name.clone());
+        let optional = self.arguments.iter().filter(|a| !a.required).map(|a| format!("{}?", a.name));
+        format!("{}({})", self.name, required.chain(optional).collect::<Vec<_>>().join(", "))
+    }
+
+    /// The arguments, in the order of the file.
+    pub fn arguments(&self) -> &[Argument] {
+        &self.arguments
+    }
+
+    fn unknown(&self, path: &str, name: &str) -> String {
+        let known = self.parameters.pointer(&properties_of(path)).and_then(Value::as_object);
+        let hint = known.map(|known| did_you_mean(name, known.keys().map(String::as_str)));
+        format!("{path}/{name}: there is no such argument{}", hint.unwrap_or_default())
+    }
+}
+
+/// Where the schema keeps the properties of the object at this place of the arguments.
+fn properties_of(path: &str) -> String {
+    let steps = path.split('/').skip(1).map(|step| match step.parse::<usize>() {
+        Ok(_) => "/items".to_owned(),
+        Err(_) => format!("/properties/{step}"),
+    });
+    steps.chain(["/properties".to_owned()]).collect()
+}
+
+/// Cuts a text to at most so many bytes, at a character, and says so.
+pub(super) fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+}
+
+impl Handler {
+    /// How it is shown to people: never a header, where secrets are.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Builtin(name) => format!("built in ({name})"),
+            Self::Http(http) => format!("http {}", http.describe()),
+            Self::Command(command) => format!("command {}", command.describe()),
+        }
+    }
+}

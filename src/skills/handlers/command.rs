@@ -1,0 +1,297 @@
+//! Skills that run a program: no shell, a clean environment, a folder of its own, and nothing that stays
+//! behind, whether it ends by itself, is cut off, or is cancelled.
+
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+
+use crate::skills::definition::{Argument, cut};
+use crate::skills::source::{Faults, Node, Table};
+use crate::skills::template::{Place, Template};
+use crate::skills::{ErrorKind, Output, SkillError};
+
+/// So much of a program's output is kept, unless the skill says otherwise.
+const OUTPUT: usize = 64 * 1024;
+/// A skill may ask for no more than this.
+const MOST_OUTPUT: usize = 1 << 20;
+/// What has left the process group and holds our pipes is given up after so long.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A program and its words.
+#[derive(Debug, Clone)]
+pub struct CommandHandler {
+    program: String,
+    words: Vec<Template>,
+    output_cap: usize,
+}
+
+impl CommandHandler {
+    /// Reads `command = ["prog", "{{arg}}"]`, or `command = { argv = [...], output_cap = 1000 }`.
+    pub(in crate::skills) fn read(
+        node: Node,
+        outer: Table,
+        arguments: &[Argument],
+        faults: &mut Faults,
+    ) -> Option<Self> {
+        let (table, key) = match node.get_ref().as_table() {
+            Some(entries) => (Table::new(entries, node.span().start, "the command"), "argv"),
+            None => (outer, "command"),
+        };
+        let mut output_cap = OUTPUT;
+        if key == "argv" {
+            table.only(&["argv", "output_cap"], faults);
+            output_cap = read_cap(table, faults);
+        }
+        let words = table.texts(key, faults);
+        let Some(((program, at), words)) = words.split_first() else {
+            faults.add(table.place(key), "the command needs at least a program: [\"date\", \"-u\"]");
+            return None;
+        };
+        if program.trim().is_empty() || program.contains("{{") || program.contains("{%") {
+            faults.add(*at, "the program must be a fixed name, without a template");
+        }
+        if program.contains('/') && !program.starts_with('/') {
+            faults.add(*at, "a program is a name found in PATH, or an absolute path");
+        }
+        let mut checked = Vec::new();
+        for (word, at) in words {
+            match Template::new(word, Place::Word, arguments) {
+                Ok(template) => checked.push(template),
+                Err(error) => faults.add(*at, format!("`command`: {error}")),
+            }
+        }
+        Some(Self { program: (*program).to_owned(), words: checked, output_cap })
+    }
+
+    /// `date -u {{format}}`.
+    pub fn describe(&self) -> String {
+        let words = self.words.iter().map(Template::source);
+        std::iter::once(self.program.as_str()).chain(words).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The words for these arguments.
+    fn words(&self, arguments: &Value) -> Result<Vec<String>, SkillError> {
+        let (mut words, mut options_are_over) = (Vec::new(), false);
+        for template in &self.words {
+            let Some(word) = template.render(arguments)? else { continue };
+            // What a model writes must not become an option that the skill's author did not think of.
+            if word.starts_with('-') && template.begins_with_value() && !options_are_over {
+                let message =
+                    format!("'{word}' begins with '-', which {} may take for an option", self.program);
+                return Err(SkillError::new(ErrorKind::Params, message));
+            }
+            options_are_over |= template.source() == "--";
+            words.push(word);
+        }
+        Ok(words)
+    }
+}
+
+fn read_cap(table: Table, faults: &mut Faults) -> usize {
+    let Some(node) = table.get("output_cap") else { return OUTPUT };
+    let number = node.get_ref().as_integer().and_then(|number| number.as_str().parse::<usize>().ok());
+    match number {
+        Some(cap) if (1..=MOST_OUTPUT).contains(&cap) => cap,
+        _ => {
+            faults.add(
+                node.span().start,
+                format!("`output_cap` must be a number of bytes from 1 to {MOST_OUTPUT}"),
+            );
+            OUTPUT
+        }
+    }
+}
+
+/// Runs the program in a fresh folder below `work_dir`, which is removed after.
+///
+/// # Errors
+/// `tool` when it can't be started or ends badly, with the last line of its error output; `params` when
+/// an argument can't be given to it.
+pub async fn call(
+    handler: &CommandHandler,
+    arguments: &Value,
+    work_dir: &Path,
+) -> Result<Output, SkillError> {
+    let words = handler.words(arguments)?;
+    let program = &handler.program;
+    let tool = |message| SkillError::new(ErrorKind::Tool, message);
+    let folder = Folder::new(work_dir)
+        .map_err(|error| tool(format!("no folder for {program} to work in: {error}")))?;
+    let mut child = start(program, &words, &folder.0).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            tool(format!("the program '{program}' is not installed (not found in PATH)"))
+        }
+        _ => tool(format!("'{program}' can't be started: {error}")),
+    })?;
+    // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
+    let mut group = Group::of(&child);
+    let run = run(&mut child, &mut group, handler.output_cap).await;
+    let (status, stdout, stderr) = run.map_err(|error| tool(format!("'{program}' was lost: {error}")))?;
+    if status.success() { Ok(output(program, &stdout)) } else { Err(tool(ending(program, status, &stderr))) }
+}
+
+fn start(program: &str, words: &[String], folder: &Path) -> io::Result<Child> {
+    let inherited = |name: &str, default: &str| std::env::var_os(name).unwrap_or_else(|| default.into());
+    Command::new(program)
+        .args(words)
+        .env_clear()
+        .env("PATH", inherited("PATH", "/usr/local/bin:/usr/bin:/bin"))
+        .env("LANG", inherited("LANG", "C.UTF-8"))
+        .env("HOME", folder)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+}
+
+/// Waits for the end, reading all the while so that a full pipe never stops the program.
+async fn run(child: &mut Child, group: &mut Group, cap: usize) -> io::Result<(ExitStatus, Kept, Kept)> {
+    let (mut out, mut err) = (Kept::new(cap), Kept::new(OUTPUT));
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let status = {
+        let reading = async { tokio::join!(out.fill(stdout), err.fill(stderr)) };
+        tokio::pin!(reading);
+        let mut read = false;
+        let status = tokio::select! {
+            status = child.wait() => status,
+            _ = &mut reading => {
+                read = true;
+                child.wait().await
+            }
+        };
+        // What it left running goes with it, and closes the pipes.
+        group.kill();
+        // A descendant that has left the group may hold them all the same; what it writes is not waited for.
+        if !read {
+            let _ = tokio::time::timeout(LINGER, reading).await;
+        }
+        status?
+    };
+    Ok((status, out, err))
+}
+
+/// The beginning of a stream; the rest is read and dropped.
+struct Kept {
+    bytes: Vec<u8>,
+    cap: usize,
+    length: u64,
+}
+
+impl Kept {
+    fn new(cap: usize) -> Self {
+        Self { bytes: Vec::new(), cap, length: 0 }
+    }
+
+    async fn fill(&mut self, stream: Option<impl AsyncRead + Unpin>) {
+        let Some(mut stream) = stream else { return };
+        let mut buffer = vec![0; 16 * 1024];
+        while let Ok(read @ 1..) = stream.read(&mut buffer).await {
+            let room = self.cap - self.bytes.len();
+            self.bytes.extend_from_slice(&buffer[..read.min(room)]);
+            self.length += read as u64;
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.bytes).trim_end().to_owned();
+        if self.is_cut() {
+            text.push_str(&format!("\n[cut: the first {} of {} bytes]", self.cap, self.length));
+        }
+        text
+    }
+
+    fn is_cut(&self) -> bool {
+        self.length > self.bytes.len() as u64
+    }
+}
+
+fn output(program: &str, stdout: &Kept) -> Output {
+    let text = stdout.text();
+    let json = (!stdout.is_cut()).then(|| serde_json::from_str::<Value>(&text).ok()).flatten();
+    let said = json.as_ref().and_then(|json| json.get("summary")).and_then(Value::as_str);
+    let summary = match (&json, said) {
+        (_, Some(said)) => said.to_owned(),
+        (Some(Value::Array(_) | Value::Object(_)), None) => format!("{program} has answered."),
+        (Some(Value::String(said)), None) => said.clone(),
+        _ if text.is_empty() => format!("{program} has run, and said nothing."),
+        _ => text,
+    };
+    Output { summary, data: json.unwrap_or_default(), untrusted: true }
+}
+
+fn ending(program: &str, status: ExitStatus, stderr: &Kept) -> String {
+    let text = String::from_utf8_lossy(&stderr.bytes);
+    let mut last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
+    cut(&mut last, 300);
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with status {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended badly".to_owned(),
+    };
+    let colon = if last.is_empty() { "" } else { ": " };
+    format!("{program} {how}{colon}{last}")
+}
+
+/// All processes of one call; they end when it is dropped.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let pid = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(pid.and_then(Pid::from_raw))
+    }
+
+    /// Once only: the number may belong to others later.
+    fn kill(&mut self) {
+        // It fails when nobody is left, which is what we want.
+        let _ = self.0.take().map(|group| kill_process_group(group, Signal::KILL));
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A call's own folder; removed with all that is in it when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(work_dir: &Path) -> io::Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        std::fs::create_dir_all(work_dir)?;
+        let work_dir = work_dir.canonicalize()?;
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = work_dir.join(format!("run-{}-{number}", std::process::id()));
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                // Left by an earlier process that had the same id.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A process that is just ending may still write into it: once more, then it stays for the next start.
+        if std::fs::remove_dir_all(&self.0).is_err() && std::fs::remove_dir_all(&self.0).is_err() {
+            tracing::warn!(folder = %self.0.display(), "a command's folder can't be removed");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! An HTTP skill's call, as its TOML describes it, and the request made from it.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Url};
+use serde_json::{Map, Value};
+use toml::de::DeValue;
+
+use crate::skills::definition::Argument;
+use crate::skills::source::{Faults, Node, Table, to_json};
+use crate::skills::template::{Place, Template, TemplateError, split_outside};
+use crate::skills::{ErrorKind, SkillError};
+
+/// A call of an HTTP API.
+#[derive(Debug, Clone)]
+pub struct HttpHandler {
+    pub(super) method: Method,
+    /// Scheme, host and port, which no argument can change.
+    origin: String,
+    path: Template,
+    query: Vec<Template>,
+    headers: Vec<(HeaderName, Header)>,
+    body: Option<Body>,
+    pub(super) result: Option<Shape>,
+    pub(super) allow_hosts: Vec<String>,
+}
+
+/// A header's value.
+#[derive(Debug, Clone)]
+enum Header {
+    Text(Template),
+    Secret { prefix: String, from: Secret },
+}
+
+/// Where a secret is kept; it is read when the call is made.
+#[derive(Debug, Clone)]
+enum Secret {
+    Env(String),
+    File(PathBuf),
+    Credential(String),
+}
+
+/// A JSON body whose strings are templates, so that no value can leave its string.
+#[derive(Debug, Clone)]
+enum Body {
+    Text(Template),
+    List(Vec<Body>),
+    Table(Vec<(String, Body)>),
+    Constant(Value),
+}
+
+/// How the summary is taken from the response.
+#[derive(Debug, Clone)]
+pub(super) enum Shape {
+    Pointer(String),
+    Template(Template),
+}
+
+const KEYS: [&str; 6] = ["method", "url", "headers", "body", "result", "allow_hosts"];
+const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+static ORIGIN: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?s)^(https?://[^/?#@{}\s\\]+)((?:[/?#].*)?)$").ok());
+
+impl HttpHandler {
+    /// Reads `http = { ... }`.
+    pub(in crate::skills) fn read(table: Table, arguments: &[Argument], faults: &mut Faults) -> Option<Self> {
+        table.only(&KEYS, faults);
+        let method = read_method(table, faults);
+        let headers = read_headers(table, arguments, faults);
+        let body = table.get("body").and_then(|node| read_body(node, arguments, faults));
+        let result = read_result(table, arguments, faults);
+        let allow_hosts = table.texts("allow_hosts", faults);
+        let (origin, path, query) = read_url(table, arguments, faults)?;
+        let allow_hosts =
+            allow_hosts.iter().map(|(host, _)| host.trim_matches(['[', ']']).to_owned()).collect();
+        Some(Self { method, origin, path, query, headers, body, result, allow_hosts })
+    }
+
+    /// `GET https://api.example.org/v1/{{place}}`.
+    pub fn describe(&self) -> String {
+        format!("{} {}{}", self.method, self.origin, self.path.source())
+    }
+
+    /// The address for these arguments.
+    pub(super) fn url(&self, arguments: &Value) -> Result<Url, SkillError> {
+        let path = self.path.render(arguments)?.unwrap_or_default();
+        // An address's parser would resolve these, and the call would go somewhere else.
+        if path.split('/').any(|segment| segment == "." || segment == "..") {
+            let message = "an argument makes the address's path climb with '.' or '..'";
+            return Err(SkillError::new(ErrorKind::Params, message));
+        }
+        let mut pairs = Vec::new();
+        for pair in &self.query {
+            pairs.extend(pair.render(arguments)?);
+        }
+        let mark = if pairs.is_empty() { "" } else { "?" };
+        Url::parse(&format!("{}{path}{mark}{}", self.origin, pairs.join("&")))
+            .map_err(|error| SkillError::new(ErrorKind::Params, format!("the address is wrong: {error}")))
+    }
+
+    /// The headers for these arguments, and the secrets in them, which nobody may see.
+    pub(super) fn headers(&self, arguments: &Value) -> Result<(HeaderMap, Vec<String>), SkillError> {
+        let (mut headers, mut secrets) = (HeaderMap::new(), Vec::new());
+        if self.body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        for (name, header) in &self.headers {
+            let text = match header {
+                Header::Text(template) => match template.render(arguments)? {
+                    Some(text) => text,
+                    None => continue,
+                },
+                Header::Secret { prefix, from } => {
+                    let secret = from.reveal()?;
+                    let text = format!("{prefix}{secret}");
+                    secrets.push(secret);
+                    text
+                }
+            };
+            let mut value = HeaderValue::from_str(&text).map_err(|_| {
+                SkillError::new(ErrorKind::Params, format!("the header {name} can't hold its value"))
+            })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok((headers, secrets))
+    }
+
+    /// The body for these arguments.
+    pub(super) fn body(&self, arguments: &Value) -> Result<Option<Vec<u8>>, SkillError> {
+        let Some(body) = &self.body else { return Ok(None) };
+        let value = body.fill(arguments)?.unwrap_or_else(|| Value::Object(Map::new()));
+        Ok(Some(value.to_string().into_bytes()))
+    }
+}
+
+impl From<TemplateError> for SkillError {
+    fn from(error: TemplateError) -> Self {
+        Self::new(ErrorKind::Params, error.0)
+    }
+}
+
+impl Body {
+    fn fill(&self, arguments: &Value) -> Result<Option<Value>, TemplateError> {
+        Ok(Some(match self {
+            Self::Text(template) => return template.value(arguments),
+            Self::Constant(value) => value.clone(),
+            Self::List(members) => {
+                let filled: Result<Vec<_>, _> = members.iter().map(|member| member.fill(arguments)).collect();
+                Value::Array(filled?.into_iter().flatten().collect())
+            }
+            Self::Table(entries) => {
+                let mut table = Map::new();
+                for (key, member) in entries {
+                    if let Some(value) = member.fill(arguments)? {
+                        table.insert(key.clone(), value);
+                    }
+                }
+                Value::Object(table)
+            }
+        }))
+    }
+
+    fn from_json(value: Value, arguments: &[Argument]) -> Result<Self, TemplateError> {
+        Ok(match value {
+            Value::String(text) => Self::Text(Template::new(&text, Place::Text, arguments)?),
+            Value::Array(list) => Self::List(
+                list.into_iter()
+                    .map(|member| Self::from_json(member, arguments))
+                    .collect::<Result<_, _>>()?,
+            ),
+            Value::Object(table) => Self::Table(
+                table
+                    .into_iter()
+                    .map(|(key, member)| Ok((key, Self::from_json(member, arguments)?)))
+                    .collect::<Result<_, TemplateError>>()?,
+            ),
+            constant => Self::Constant(constant),
+        })
+    }
+}
+
+impl Secret {
+    fn reveal(&self) -> Result<String, SkillError> {
+        let missing = |what: String| SkillError::new(ErrorKind::Auth, what);
+        let (secret, name) = match self {
+            Self::Env(name) => (std::env::var(name).ok(), format!("the environment variable {name}")),
+            Self::File(path) => (std::fs::read_to_string(path).ok(), format!("the file {}", path.display())),
+            Self::Credential(name) => {
+                let folder = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+                let text = folder.and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+                (text, format!("the systemd credential {name}"))
+            }
+        };
+        let secret =
+            secret.ok_or_else(|| missing(format!("the skill's secret can't be read: {name} is missing")))?;
+        let secret = secret.trim();
+        if secret.is_empty() {
+            return Err(missing(format!("the skill's secret is empty: see {name}")));
+        }
+        Ok(secret.to_owned())
+    }
+
+    fn read(table: Table, faults: &mut Faults) -> Option<(String, Self)> {
+        table.only(&["env", "file", "credential", "prefix"], faults);
+        let prefix = table.optional_text("prefix", faults).unwrap_or_default().to_owned();
+        let mut found = ["env", "file", "credential"].into_iter().filter(|key| table.get(key).is_some());
+        let (Some(key), None) = (found.next(), found.next()) else {
+            faults.add(table.at, "a secret is one of { env = NAME }, { file = PATH }, { credential = NAME }");
+            return None;
+        };
+        let name = table.text(key, faults)?;
+        let secret = match key {
+            "env" => Self::Env(name.to_owned()),
+            "file" => Self::File(PathBuf::from(name)),
+            _ => Self::Credential(name.to_owned()),
+        };
+        if key == "file" && !PathBuf::from(name).is_absolute() {
+            faults.add(table.place(key), "a secret's file needs an absolute path");
+        }
+        if key == "credential" && (name.contains('/') || name.starts_with('.')) {
+            faults.add(table.place(key), "a credential is a plain name, not a path");
+        }
+        Some((prefix, secret))
+    }
+}
+
+fn read_method(table: Table, faults: &mut Faults) -> Method {
+    let name = table.optional_text("method", faults).unwrap_or("GET").to_ascii_uppercase();
+    if !METHODS.contains(&name.as_str()) {
+        faults.add(table.place("method"), format!("`method` must be one of {}", METHODS.join(", ")));
+    }
+    if table.get("body").is_some() && ["GET", "HEAD"].contains(&name.as_str()) {
+        faults.add(
+            table.place("body"),
+            format!("a {name} request has no body; did you mean method = \"POST\"?"),
+        );
+    }
+    Method::from_bytes(name.as_bytes()).unwrap_or_default()
+}
+
+fn read_url(
+    table: Table,
+    arguments: &[Argument],
+    faults: &mut Faults,
+) -> Option<(String, Template, Vec<Template>)> {
+    let url = table.text("url", faults)?;
+    let at = table.place("url");
+    let parts = ORIGIN.as_ref().and_then(|origin| origin.captures(url));
+    let Some((origin, rest)) =
+        parts.map(|parts| (parts[1].to_owned(), parts.get(2).map_or("", |m| m.as_str())))
+    else {
+        faults.add(
+            at,
+            "`url` must begin with http:// or https:// and a fixed host without user, password or template",
+        );
+        return None;
+    };
+    if let Err(error) = Url::parse(&origin) {
+        faults.add(at, format!("`url` has a wrong host: {error}"));
+    }
+    let rest = split_outside(rest, '#', 2)[0];
+    let (path, query) = match split_outside(rest, '?', 2)[..] {
+        [path, query] => (path, query),
+        _ => (rest, ""),
+    };
+    let mut template = |text: &str, place| {
+        Template::new(text, place, arguments).map_err(|error| faults.add(at, format!("`url`: {error}"))).ok()
+    };
+    let path = template(if path.is_empty() { "/" } else { path }, Place::Path);
+    let pairs = split_outside(query, '&', usize::MAX).into_iter().filter(|pair| !pair.is_empty());
+    let query: Vec<_> = pairs.filter_map(|pair| template(pair, Place::Query)).collect();
+    Some((origin, path?, query))
+}
+
+fn read_headers(table: Table, arguments: &[Argument], faults: &mut Faults) -> Vec<(HeaderName, Header)> {
+    let Some(headers) = table.get("headers").and_then(|node| Table::from_node(node, "`headers`", faults))
+    else {
+        return Vec::new();
+    };
+    let mut read = Vec::new();
+    for (key, span, node) in headers.entries() {
+        let Ok(name) = HeaderName::from_bytes(key.as_bytes()) else {
+            faults.add(span.start, format!("'{key}' is no header's name"));
+            continue;
+        };
+        let header = match node.get_ref() {
+            DeValue::String(text) => match Template::new(text, Place::Header, arguments) {
+                Ok(template) => Header::Text(template),
+                Err(error) => {
+                    faults.add(span.start, format!("`headers.{key}`: {error}"));
+                    continue;
+                }
+            },
+            _ => match Table::from_node(node, "a header", faults).and_then(|t| Secret::read(t, faults)) {
+                Some((prefix, from)) => Header::Secret { prefix, from },
+                None => continue,
+            },
+        };
+        read.push((name, header));
+    }
+    read
+}
+
+fn read_body(node: Node, arguments: &[Argument], faults: &mut Faults) -> Option<Body> {
+    let at = node.span().start;
+    let value = match node.get_ref() {
+        DeValue::String(text) => match serde_json::from_str(&quoted(text)) {
+            Ok(value) => value,
+            Err(error) => {
+                faults.add(at, format!("`body` must be a table, or JSON as a text: {error}"));
+                return None;
+            }
+        },
+        _ => to_json(node, faults),
+    };
+    Body::from_json(value, arguments).map_err(|error| faults.add(at, format!("`body`: {error}"))).ok()
+}
+
+/// Puts quotes around each `{{ }}` that stands outside of a JSON string: there it means the value itself.
+fn quoted(json: &str) -> String {
+    let (mut out, mut rest, mut in_string) = (String::new(), json, false);
+    while let Some(character) = rest.chars().next() {
+        let expression = rest.find("}}").map(|end| &rest[..end + 2]).filter(|_| rest.starts_with("{{"));
+        let taken = match expression {
+            Some(expression) if !in_string => {
+                out.push_str(&Value::from(expression).to_string());
+                expression.len()
+            }
+            _ => {
+                // A backslash takes the next character with it.
+                let length = character.len_utf8();
+                let escaped =
+                    (in_string && character == '\\').then(|| rest[length..].chars().next()).flatten();
+                in_string ^= character == '"';
+                let length = length + escaped.map_or(0, char::len_utf8);
+                out.push_str(&rest[..length]);
+                length
+            }
+        };
+        rest = &rest[taken..];
+    }
+    out
+}
+
+fn read_result(table: Table, arguments: &[Argument], faults: &mut Faults) -> Option<Shape> {
+    let text = table.optional_text("result", faults)?;
+    if text.starts_with('/') {
+        return Some(Shape::Pointer(text.to_owned()));
+    }
+    let mut known = arguments.to_vec();
+    known.push(Argument { name: "response".to_owned(), required: true });
+    Template::new(text, Place::Text, &known)
+        .map(Shape::Template)
+        .map_err(|error| faults.add(table.place("result"), format!("`result`: {error}")))
+        .ok()
+}

@@ -1,0 +1,192 @@
+//! Checks the `[[skill.intents]]`: that each pattern compiles, and that what its arguments refer to is there.
+
+use regex::{Regex, RegexBuilder};
+use serde_json::{Map, Value};
+
+use super::definition::{Argument, Intent, Lookup};
+use super::source::{Faults, Table, did_you_mean, to_json};
+
+/// The conversions of `{capture|conversion}`; the built-in planner carries them out.
+pub(super) const CONVERSIONS: [&str; 10] =
+    ["text", "title", "lower", "time", "end", "duration", "repeat", "tags", "list", "int"];
+
+/// A pattern that needs more memory than this is a slip.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// What an intent may fill: its skill's arguments, with the schema they must fit.
+pub(super) struct Target<'a> {
+    pub(super) arguments: &'a [Argument],
+    pub(super) validator: Option<&'a jsonschema::Validator>,
+}
+
+/// A lookup whose skill is in the same file, checked when all skills are known.
+pub(super) struct Pending {
+    pub(super) lookup: Lookup,
+    pub(super) at: usize,
+}
+
+pub(super) fn read(skill: Table, target: &Target, faults: &mut Faults) -> (Vec<Intent>, Vec<Pending>) {
+    let (mut intents, mut pending) = (Vec::new(), Vec::new());
+    for node in skill.list("intents", "a list of tables: [[skill.intents]]", faults) {
+        let Some(table) = Table::from_node(node, "the intent", faults) else { continue };
+        table.only(&["pattern", "arguments", "lookup", "example"], faults);
+        let lookup = table.get("lookup").and_then(|node| read_lookup(node, faults));
+        if let Some((lookup, at)) = &lookup {
+            pending.push(Pending { lookup: lookup.clone(), at: *at });
+        }
+        let arguments = read_arguments(table, faults);
+        let example = table.optional_text("example", faults).map(str::to_owned);
+        let Some(source) = table.text("pattern", faults) else { continue };
+        let pattern = RegexBuilder::new(source).case_insensitive(true).size_limit(PATTERN_BYTES).build();
+        match pattern {
+            Ok(pattern) => {
+                check_references(&arguments, &pattern, lookup.is_some(), table.place("arguments"), faults);
+                if let Some((lookup, at)) = &lookup {
+                    check_references(&lookup.arguments, &pattern, false, *at, faults);
+                }
+                check_example(table, example.as_deref(), &pattern, faults);
+            }
+            Err(error) => {
+                faults.add(table.place("pattern"), format!("the pattern is faulty: {}", flat(&error)))
+            }
+        }
+        check_fit(table, &arguments, target, faults);
+        let lookup = lookup.map(|(lookup, _)| lookup);
+        intents.push(Intent { pattern: source.to_owned(), arguments, lookup, example });
+    }
+    (intents, pending)
+}
+
+/// A regex error is a drawing of several lines; its last one says what is wrong.
+fn flat(error: &regex::Error) -> String {
+    let text = error.to_string();
+    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+fn read_arguments(table: Table, faults: &mut Faults) -> Map<String, Value> {
+    let Some(node) = table.get("arguments") else { return Map::new() };
+    match to_json(node, faults) {
+        Value::Object(arguments) => arguments,
+        _ => {
+            faults.add(table.place("arguments"), "`arguments` must be a table");
+            Map::new()
+        }
+    }
+}
+
+fn read_lookup(node: super::source::Node, faults: &mut Faults) -> Option<(Lookup, usize)> {
+    let table = Table::from_node(node, "the lookup", faults)?;
+    table.only(&["skill", "arguments"], faults);
+    let arguments = read_arguments(table, faults);
+    let skill = table.text("skill", faults)?.to_owned();
+    Some((Lookup { skill, arguments }, table.place("skill")))
+}
+
+fn check_example(table: Table, example: Option<&str>, pattern: &Regex, faults: &mut Faults) {
+    if example.is_some_and(|example| !pattern.is_match(example.trim_end_matches(['.', '!', '?']))) {
+        faults.add(table.place("example"), "the pattern does not match its own example");
+    }
+}
+
+/// Unknown argument names, required ones that are not given, and constants that the schema refuses.
+fn check_fit(table: Table, arguments: &Map<String, Value>, target: &Target, faults: &mut Faults) {
+    let at = table.place("arguments");
+    check_names(arguments, target.arguments, at, faults);
+    for argument in target.arguments.iter().filter(|argument| argument.required) {
+        if !arguments.contains_key(&argument.name) {
+            faults.add(at, format!("the intent gives no '{}', which the skill requires", argument.name));
+        }
+    }
+    let constants = arguments.iter().filter(|(_, value)| !has_reference(value));
+    let constants = Value::Object(constants.map(|(name, value)| (name.clone(), value.clone())).collect());
+    for error in target.validator.iter().flat_map(|validator| validator.iter_errors(&constants)) {
+        // Faults of the whole are of no interest: the other arguments come from the text.
+        let path = error.instance_path().to_string();
+        if !path.is_empty() {
+            faults.add(at, format!("the intent's arguments: {path}: {error}"));
+        }
+    }
+}
+
+/// A fault for each argument that the skill does not have.
+pub(super) fn check_names(given: &Map<String, Value>, known: &[Argument], at: usize, faults: &mut Faults) {
+    for name in given.keys().filter(|name| !known.iter().any(|argument| argument.name == **name)) {
+        let hint = did_you_mean(name, known.iter().map(|argument| argument.name.as_str()));
+        faults.add(at, format!("the skill has no argument '{name}'{hint}"));
+    }
+}
+
+fn has_reference(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('{'),
+        Value::Array(list) => list.iter().any(has_reference),
+        Value::Object(table) => table.values().any(has_reference),
+        _ => false,
+    }
+}
+
+fn check_references(
+    arguments: &Map<String, Value>,
+    pattern: &Regex,
+    looks_up: bool,
+    at: usize,
+    faults: &mut Faults,
+) {
+    let captures: Vec<&str> = pattern.capture_names().flatten().collect();
+    for value in arguments.values() {
+        check_value(value, &captures, looks_up, at, faults);
+    }
+}
+
+fn check_value(value: &Value, captures: &[&str], looks_up: bool, at: usize, faults: &mut Faults) {
+    match value {
+        Value::String(text) => {
+            for reference in references(text) {
+                if let Err(message) = check_reference(reference, captures, looks_up) {
+                    faults.add(at, message);
+                }
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|v| check_value(v, captures, looks_up, at, faults)),
+        Value::Object(table) => table.values().for_each(|v| check_value(v, captures, looks_up, at, faults)),
+        _ => {}
+    }
+}
+
+/// What stands between braces; `{{` is a brace itself, and an unclosed one runs to the end.
+fn references(text: &str) -> Vec<&str> {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some(at) = rest.find('{') {
+        let inner = &rest[at + 1..];
+        if let Some(after) = inner.strip_prefix('{') {
+            rest = after;
+            continue;
+        }
+        let end = inner.find('}').map_or(inner.len(), |end| end + 1);
+        found.push(&inner[..end]);
+        rest = &inner[end..];
+    }
+    found
+}
+
+fn check_reference(reference: &str, captures: &[&str], looks_up: bool) -> Result<(), String> {
+    let Some(inner) = reference.strip_suffix('}') else {
+        return Err(format!("`{{{reference}` is not closed; write {{{{ for a brace itself"));
+    };
+    let (name, conversion) = inner.split_once('|').unwrap_or((inner, ""));
+    let (name, conversion) = (name.trim(), conversion.trim());
+    let conversion = conversion.strip_suffix('?').unwrap_or(conversion);
+    if !conversion.is_empty() && !CONVERSIONS.contains(&conversion) {
+        let known = CONVERSIONS.join(", ");
+        return Err(format!("`{{{inner}}}`: there is no conversion '{conversion}'; there are {known}"));
+    }
+    if name.starts_with("found.") {
+        let mend = "add lookup = { skill = ..., arguments = ... }";
+        return if looks_up { Ok(()) } else { Err(format!("`{{{inner}}}` needs a lookup; {mend}")) };
+    }
+    if name == "results" || captures.contains(&name) {
+        return Ok(());
+    }
+    let hint = did_you_mean(name, captures.iter().copied());
+    Err(format!("`{{{inner}}}` is no capture of the pattern, such as (?<{name}>...){hint}"))
+}

@@ -1,0 +1,278 @@
+//! All skills that there are, and their reload while running.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use tokio_util::sync::CancellationToken;
+
+use super::check::parse;
+use super::definition::{Domain, Skill};
+use super::source::{Fault, nearest};
+
+/// The domains that are compiled in.
+const BUILT_IN: [(&str, &str); 2] = [
+    ("tasks", include_str!("../../skills/tasks.toml")),
+    ("memory", include_str!("../../skills/memory.toml")),
+];
+
+const POLL: Duration = Duration::from_secs(1);
+
+/// All skills at one moment.
+#[derive(Debug, Default)]
+pub struct Registry {
+    domains: Vec<Domain>,
+    by_name: HashMap<String, Arc<Skill>>,
+    catalogue: String,
+}
+
+impl Registry {
+    /// A registry of these domains.
+    pub fn new(mut domains: Vec<Domain>) -> Self {
+        domains.sort_by(|a, b| a.name.cmp(&b.name));
+        let skills = domains.iter().flat_map(|domain| &domain.skills);
+        let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
+        let catalogue = catalogue(&domains);
+        Self { domains, by_name, catalogue }
+    }
+
+    /// The skill of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Skill>> {
+        self.by_name.get(name)
+    }
+
+    /// All domains, sorted by name.
+    pub fn domains(&self) -> &[Domain] {
+        &self.domains
+    }
+
+    /// The domain of this name.
+    pub fn domain(&self, name: &str) -> Option<&Domain> {
+        self.domains.iter().find(|domain| domain.name == name)
+    }
+
+    /// The skill or domain whose name is nearest to this one, if one is near.
+    pub fn nearest(&self, name: &str) -> Option<String> {
+        let domains = self.domains.iter().map(|domain| domain.name.as_str());
+        let mut names: Vec<&str> = self.by_name.keys().map(String::as_str).chain(domains).collect();
+        names.sort_unstable();
+        // "search" or "task.serch" without its domain is still a skill's word.
+        nearest(name, names.iter().copied())
+            .or_else(|| names.iter().copied().find(|known| known.split('.').nth(1) == Some(name)))
+            .map(str::to_owned)
+    }
+
+    /// Every skill in a line, for the prompt: sorted, and the same bytes for the same skills.
+    pub fn catalogue(&self) -> &str {
+        &self.catalogue
+    }
+}
+
+fn catalogue(domains: &[Domain]) -> String {
+    let mut text = String::new();
+    for domain in domains {
+        text.push_str(&format!("{}: {}\n", domain.name, domain.summary));
+        let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().collect();
+        skills.sort_by(|a, b| a.name.cmp(&b.name));
+        for skill in skills {
+            text.push_str(&format!("- {}: {}\n", skill.signature(), skill.summary));
+        }
+    }
+    text
+}
+
+/// What a file looked like when it was last read.
+type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+
+/// The skills, shared and reloadable.
+#[derive(Debug)]
+pub struct Skills {
+    paths: Vec<PathBuf>,
+    builtins: Vec<String>,
+    current: RwLock<Arc<Registry>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    print: Print,
+    /// The last good domain of each file.
+    good: BTreeMap<PathBuf, Domain>,
+}
+
+impl Skills {
+    /// Reads the built-in domains and those in these places (folders, or single files). Where two places
+    /// have the same domain, the one named first wins; both win over a built-in one.
+    ///
+    /// # Errors
+    /// Every fault of every file, or a place that does not exist. A folder called `skills` may be missing
+    /// where its parent is there: that is the default, not a slip.
+    pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Fault>> {
+        let skills = Self {
+            paths: paths.to_vec(),
+            builtins: builtins.iter().map(|name| (*name).to_owned()).collect(),
+            current: RwLock::default(),
+            state: Mutex::default(),
+        };
+        skills.reload().map(|_| skills)
+    }
+
+    /// The skills as they are now.
+    pub fn current(&self) -> Arc<Registry> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the files again; true when the skills have changed.
+    ///
+    /// # Errors
+    /// Every fault. A wrong file's last good domain stays; the other files apply.
+    pub fn reload(&self) -> Result<bool, Vec<Fault>> {
+        let mut state = self.state();
+        let (files, mut faults) = find(&self.paths);
+        state.print = print(&files);
+        let builtins: Vec<&str> = self.builtins.iter().map(String::as_str).collect();
+        let mut good = BTreeMap::new();
+        let mut domains: Vec<Domain> = Vec::new();
+        for file in files.iter().flatten() {
+            let domain = match read(file, &builtins) {
+                Ok(domain) => Some(domain),
+                Err(wrong) => {
+                    faults.extend(wrong);
+                    state.good.remove(file)
+                }
+            };
+            good.extend(domain.map(|domain| (file.clone(), domain)));
+        }
+        state.good = good;
+        for folder in &files {
+            faults.extend(take(folder, &state.good, &mut domains));
+        }
+        for (name, toml) in BUILT_IN {
+            if !domains.iter().any(|domain| domain.name == name) {
+                match parse(&format!("skills/{name}.toml (built in)"), toml, &builtins) {
+                    Ok(domain) => domains.push(domain),
+                    Err(wrong) => faults.extend(wrong),
+                }
+            }
+        }
+        let changed = self.put(Registry::new(domains));
+        if faults.is_empty() { Ok(changed) } else { Err(faults) }
+    }
+
+    /// Picks up changed files once a second, until the stop.
+    pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(POLL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                _ = ticks.tick() => self.poll(),
+            }
+        }
+    }
+
+    /// Reloads if a file has changed since the last time; faults are logged once for each change.
+    fn poll(&self) {
+        let now = print(&find(&self.paths).0);
+        if now == self.state().print {
+            return;
+        }
+        match self.reload() {
+            Ok(true) => tracing::info!(skills = self.current().by_name.len(), "the skills have changed"),
+            Ok(false) => {}
+            Err(faults) => {
+                for fault in faults {
+                    tracing::warn!("{fault}; the last good version stays in use");
+                }
+            }
+        }
+    }
+
+    fn put(&self, registry: Registry) -> bool {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        // Every field of a skill can be seen in its Debug form, and reloads are rare.
+        let changed = format!("{:?}", current.domains) != format!("{:?}", registry.domains);
+        if changed {
+            *current = Arc::new(registry);
+        }
+        changed
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads one file.
+///
+/// # Errors
+/// Its faults, or that it can't be read.
+pub(crate) fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
+    let name = file.display().to_string();
+    let toml = std::fs::read_to_string(file)
+        .map_err(|error| vec![whole(file, format!("can't be read: {error}"))])?;
+    parse(&name, &toml, builtins)
+}
+
+fn whole(file: &Path, message: String) -> Fault {
+    Fault { file: file.display().to_string(), line: 0, message }
+}
+
+/// The skill files of each place, in order, and the places that are not there.
+pub(crate) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Fault>) {
+    let (mut files, mut faults) = (Vec::new(), Vec::new());
+    for path in paths {
+        if path.is_file() {
+            files.push(vec![path.clone()]);
+            continue;
+        }
+        match std::fs::read_dir(path) {
+            Ok(entries) => {
+                let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
+                let mut found: Vec<PathBuf> =
+                    entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+                found.sort();
+                files.push(found);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_default(path) => {}
+            Err(error) => faults.push(whole(path, format!("can't be read: {error}; see [skills] paths"))),
+        }
+    }
+    (files, faults)
+}
+
+fn is_default(path: &Path) -> bool {
+    let parent = path.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir());
+    path == Path::new("/etc/adjutant/skills") || (path.ends_with("skills") && parent)
+}
+
+fn print(files: &[Vec<PathBuf>]) -> Print {
+    let look = |file: &PathBuf| {
+        let data = std::fs::metadata(file).ok();
+        (
+            file.clone(),
+            (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len())),
+        )
+    };
+    files.iter().flatten().map(look).collect()
+}
+
+/// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
+fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Fault> {
+    let (before, mut faults) = (domains.len(), Vec::new());
+    for domain in folder.iter().filter_map(|file| good.get(file)) {
+        match domains.iter().position(|known| known.name == domain.name) {
+            None => domains.push(domain.clone()),
+            Some(at) if at >= before => {
+                let other = &domains[at].file;
+                let message =
+                    format!("the domain '{}' is in {other} already; join the two files", domain.name);
+                faults.push(Fault { file: domain.file.clone(), line: 1, message });
+            }
+            Some(_) => {}
+        }
+    }
+    faults
+}
