@@ -6,6 +6,7 @@ use std::time::Duration;
 use adjutant_chat::Choice;
 
 use crate::journal::{Limit, Limits};
+use crate::model::{ModelError, ModelErrorKind};
 
 /// The buttons of a parked turn.
 pub fn continue_choices(prompt: &str) -> Vec<Choice> {
@@ -121,6 +122,33 @@ pub fn model_failed(reason: &str, standing: &Standing) -> String {
     let lead = format!("I could not finish this: {reason}");
     if standing.is_empty() { lead } else { format!("{lead}\n\n{standing}") }
 }
+
+/// Why a model gave no usable answer, for people; the details are in the log and the trace.
+pub fn model_failure(error: &ModelError) -> String {
+    match error.kind {
+        ModelErrorKind::Auth => {
+            "the language model refuses our key. Whoever runs me must check [model] api_key.".into()
+        }
+        ModelErrorKind::RateLimit => {
+            "the language model is busy or its quota is used up. Please try again in a few minutes.".into()
+        }
+        ModelErrorKind::Network => {
+            "the language model can't be reached just now. Please try again in a few minutes.".into()
+        }
+        ModelErrorKind::Timeout => "the language model took too long. Please try again.".into(),
+        ModelErrorKind::Refused => {
+            "the language model refused the request. Whoever runs me finds the reason with `adjutant trace`."
+                .into()
+        }
+        ModelErrorKind::Nonsense => {
+            "the language model gave no usable answer. Please try again, perhaps in other words.".into()
+        }
+    }
+}
+
+/// Told to the model when the person asked for a summary instead of more work.
+pub const SUMMARISE_NOW: &str = "The person does not want more work on this. Answer in text now: what was done, \
+    what was found, what is left.";
 
 /// The end of a message that our own code failed three times.
 pub const DEAD: &str = "Something inside me failed three times over this message, so I have set it aside. \

@@ -4,8 +4,9 @@ pub mod budget;
 pub mod dialogue;
 pub mod fail_point;
 pub mod scope;
+pub mod untrusted;
 
 pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
 pub use fail_point::fail_point;
-pub use scope::Scope;
+pub use scope::{Hooks, Scope};

@@ -276,6 +276,9 @@ impl Executor {
         } else {
             row.status = Status::Running.as_str().into();
             executions::insert(&mut batch, &row, &scope.conversation.id);
+            if call.direct {
+                executions::start(&mut batch, call.agent, scope.store.now());
+            }
         }
         scope.store.write(batch).await?;
         fail_point("skill-running");
@@ -370,7 +373,8 @@ impl Executor {
         written: bool,
     ) -> Result<CallEnd, StoreError> {
         let now = scope.store.now();
-        let (status, closing) = closing(call.skill, outcome);
+        let (status, mut closing) = closing(call.skill, outcome);
+        closing.started_at = row.started_at;
         let mut ended = row.clone();
         ended.status = status.as_str().into();
         ended.result = closing.result.clone();

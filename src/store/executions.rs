@@ -138,6 +138,8 @@ pub struct Closing {
     pub bailout: Option<String>,
     /// Whether result or data come from outside the house.
     pub untrusted: bool,
+    /// When it started, if its row does not say so yet.
+    pub started_at: Option<i64>,
 }
 
 /// Adds a new row. Ended rows carry their closing at once.
@@ -193,8 +195,8 @@ pub fn close(batch: &mut Batch, id: &str, status: Status, closing: &Closing, now
     batch.must(
         "the execution has ended",
         "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
-         untrusted = $6, started_at = coalesce(started_at, $7), ended_at = $7 \
-         WHERE id = $8 AND ended_at IS NULL",
+         untrusted = $6, started_at = coalesce(started_at, $7), ended_at = $8 \
+         WHERE id = $9 AND ended_at IS NULL",
         [
             status.as_str().into(),
             closing.result.clone().into(),
@@ -202,6 +204,7 @@ pub fn close(batch: &mut Batch, id: &str, status: Status, closing: &Closing, now
             closing.error.clone().into(),
             closing.bailout.clone().into(),
             closing.untrusted.into(),
+            closing.started_at.unwrap_or(now).into(),
             now.into(),
             id.into(),
         ],

@@ -1,0 +1,181 @@
+//! The agents of one turn and how each stands.
+
+use std::collections::HashSet;
+
+use adjutant_chat::AgentLine;
+
+use super::graph::{self, Readiness};
+use crate::agents::{AgentTask, Report};
+use crate::store::executions::{ExecutionRow, Status};
+use crate::wording::Standing;
+
+/// One agent of the turn.
+#[derive(Debug, Clone)]
+pub(super) struct Agent {
+    /// Its journal row, as it was when last written by us.
+    pub(super) row: ExecutionRow,
+    /// What it was told.
+    pub(super) task: AgentTask,
+    /// How it stands.
+    pub(super) status: Status,
+    /// Once it has ended.
+    pub(super) report: Option<Report>,
+    /// Whether a task of ours is at work on it now.
+    pub(super) at_work: bool,
+    /// Whether a limit holds it back.
+    pub(super) held: bool,
+    /// Whether it counts against the turn's agents already.
+    pub(super) counted: bool,
+}
+
+/// All agents of the turn, in the order of their dispatch.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    /// The agents.
+    pub(super) agents: Vec<Agent>,
+}
+
+impl Board {
+    /// The agents as the journal has them.
+    pub(super) fn load(rows: &[ExecutionRow]) -> Self {
+        let agents = rows
+            .iter()
+            .filter(|row| row.kind == "agent")
+            .map(|row| {
+                let calls: Vec<ExecutionRow> =
+                    rows.iter().filter(|call| call.parent_id.as_ref() == Some(&row.id)).cloned().collect();
+                let status = row.status();
+                let mut task: AgentTask =
+                    row.task.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+                task.agent_id = row.agent_id.clone().unwrap_or_default();
+                Agent {
+                    task,
+                    status,
+                    report: status.has_ended().then(|| Report::of(row, &calls)),
+                    at_work: false,
+                    held: false,
+                    counted: row.started_at.is_some(),
+                    row: row.clone(),
+                }
+            })
+            .collect();
+        Self { agents }
+    }
+
+    /// The names in use.
+    pub(super) fn ids(&self) -> HashSet<String> {
+        self.agents.iter().map(|agent| agent.task.agent_id.clone()).collect()
+    }
+
+    /// An agent by name.
+    pub(super) fn get(&self, id: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.task.agent_id == id)
+    }
+
+    /// An agent by name, to change.
+    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Agent> {
+        self.agents.iter_mut().find(|agent| agent.task.agent_id == id)
+    }
+
+    fn status(&self, id: &str) -> Option<Status> {
+        self.get(id).map(|agent| agent.status)
+    }
+
+    /// Agents that may start or go on now. One that waits for a person goes on only when `answered`.
+    pub(super) fn ready(&self) -> Vec<String> {
+        self.agents
+            .iter()
+            .filter(|agent| !agent.at_work && !agent.held)
+            .filter(|agent| matches!(agent.status, Status::Pending | Status::Running))
+            .filter(|agent| {
+                graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
+            })
+            .map(|agent| agent.task.agent_id.clone())
+            .collect()
+    }
+
+    /// Agents that will never start, with the reason.
+    pub(super) fn doomed(&self) -> Vec<(String, String)> {
+        self.agents
+            .iter()
+            .filter(|agent| agent.status == Status::Pending)
+            .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
+                Readiness::Doomed(needed, status) => Some((
+                    agent.task.agent_id.clone(),
+                    format!("it needs {needed}, which ended as {}", status.as_str()),
+                )),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The reports of those an agent depends on.
+    pub(super) fn inputs(&self, task: &AgentTask) -> Vec<Report> {
+        task.depends_on.iter().filter_map(|id| self.get(id)?.report.clone()).collect()
+    }
+
+    /// How an agent stands, for the orchestrator's model.
+    pub(super) fn report(&self, agent: &Agent) -> Report {
+        agent.report.clone().unwrap_or_else(|| {
+            let mut report = Report::of(&agent.row, &[]);
+            // What has not started yet is on its way as well.
+            report.status = if agent.status == Status::Waiting { Status::Waiting } else { Status::Running };
+            report
+        })
+    }
+
+    /// Whether anything is not over.
+    pub(super) fn is_open(&self) -> bool {
+        self.agents.iter().any(|agent| !agent.status.has_ended())
+    }
+
+    /// Whether any task of ours is at work.
+    pub(super) fn is_busy(&self) -> bool {
+        self.agents.iter().any(|agent| agent.at_work)
+    }
+
+    /// What has come of it all so far, for people.
+    pub(super) fn standing(&self) -> Standing {
+        let mut standing = Standing::default();
+        for agent in &self.agents {
+            let mission = agent.task.mission.clone();
+            match (&agent.report, agent.status) {
+                (Some(report), status) if status.ended_well() => standing.done.push((mission, report.line())),
+                (Some(report), _) => standing.failed.push((mission, report.line())),
+                (None, Status::Waiting) => standing.open.push((mission, "waits for your yes or no".into())),
+                (None, Status::Running) => standing.open.push((mission, "under way".into())),
+                (None, _) if agent.held => standing.open.push((mission, "not started: the limit".into())),
+                (None, _) => {
+                    let needs = agent.task.depends_on.join(", ");
+                    let reason = if needs.is_empty() {
+                        "not started".to_owned()
+                    } else {
+                        format!("not started: it needs {needs}")
+                    };
+                    standing.open.push((mission, reason));
+                }
+            }
+        }
+        standing
+    }
+
+    /// The agents for a progress display.
+    pub(super) fn lines(&self, now: i64) -> Vec<AgentLine> {
+        self.agents
+            .iter()
+            .map(|agent| {
+                let started = agent.row.started_at;
+                let ended = agent.report.as_ref().map(|report| report.duration_ms);
+                let elapsed = ended.or_else(|| started.map(|started| now - started)).unwrap_or(0);
+                AgentLine {
+                    agent_id: agent.task.agent_id.clone(),
+                    status: agent.status.as_str().to_owned(),
+                    mission: agent.task.mission.clone(),
+                    skill: agent.task.skills.first().filter(|_| agent.task.skills.len() == 1).cloned(),
+                    depends_on: agent.task.depends_on.clone(),
+                    elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
+                }
+            })
+            .collect()
+    }
+}

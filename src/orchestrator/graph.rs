@@ -1,0 +1,223 @@
+//! Which agents depend on which. Pure.
+//!
+//! Properties: what is accepted never has a cycle, a missing dependency or a name twice; a faulty
+//! proposal takes along only those that depend on it; every refusal says what to change.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::store::executions::Status;
+
+/// An agent and those it waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub id: String,
+    /// The names of those it waits for.
+    pub depends_on: Vec<String>,
+}
+
+/// Judges what one model response proposes, beside the agents that exist. `None` in `proposed` is one
+/// that is faulty for another reason; its name, if any, is in `faulty`. Returns a reason for each refused one.
+pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, String>]) -> Vec<Result<(), String>> {
+    let mut verdicts: Vec<Result<(), String>> = Vec::with_capacity(proposed.len());
+    let mut first: HashMap<&str, usize> = HashMap::new();
+    for (place, node) in proposed.iter().enumerate() {
+        verdicts.push(match node {
+            Err(reason) => Err(reason.clone()),
+            Ok(node) if existing.contains(&node.id) || first.contains_key(node.id.as_str()) => {
+                Err(format!("agent_id \"{}\" is in use already; choose another name for this agent", node.id))
+            }
+            Ok(node) => {
+                first.insert(&node.id, place);
+                Ok(())
+            }
+        });
+    }
+    loop {
+        let mut changed = false;
+        for (place, node) in proposed.iter().enumerate() {
+            let (Ok(node), true) = (node, verdicts[place].is_ok()) else { continue };
+            if let Some(reason) = fault(node, existing, &first, &verdicts) {
+                verdicts[place] = Err(reason);
+                changed = true;
+            }
+        }
+        if changed {
+            continue;
+        }
+        let Some(cycle) = cycle(proposed, &verdicts) else { return verdicts };
+        let path: Vec<&str> = cycle
+            .iter()
+            .filter_map(|place| proposed[*place].as_ref().ok())
+            .map(|node| node.id.as_str())
+            .collect();
+        let reason = format!(
+            "depends_on goes in a circle: {} → {}; remove one of these dependencies",
+            path.join(" → "),
+            path.first().copied().unwrap_or_default()
+        );
+        for place in cycle {
+            verdicts[place] = Err(reason.clone());
+        }
+    }
+}
+
+fn fault(
+    node: &Node,
+    existing: &HashSet<String>,
+    first: &HashMap<&str, usize>,
+    verdicts: &[Result<(), String>],
+) -> Option<String> {
+    node.depends_on.iter().find_map(|needed| {
+        if existing.contains(needed) {
+            return None;
+        }
+        match first.get(needed.as_str()) {
+            Some(place) if verdicts[*place].is_ok() => None,
+            Some(_) => Some(format!("it depends on \"{needed}\", which was refused; correct that one first")),
+            None => {
+                let mut known: Vec<&str> = existing
+                    .iter()
+                    .map(String::as_str)
+                    .chain(first.keys().copied())
+                    .filter(|id| *id != node.id)
+                    .collect();
+                known.sort_unstable();
+                let known = if known.is_empty() { "there are none yet".to_owned() } else { known.join(", ") };
+                Some(format!("depends_on names \"{needed}\", but there is no such agent (known: {known})"))
+            }
+        }
+    })
+}
+
+/// The places of one circle among the accepted ones, in its order.
+fn cycle(proposed: &[Result<Node, String>], verdicts: &[Result<(), String>]) -> Option<Vec<usize>> {
+    let accepted: HashMap<&str, usize> = proposed
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| verdicts[*place].is_ok())
+        .filter_map(|(place, node)| node.as_ref().ok().map(|node| (node.id.as_str(), place)))
+        .collect();
+    let needs = |place: usize| -> Vec<usize> {
+        let depends_on = proposed[place].as_ref().map(|node| node.depends_on.as_slice()).unwrap_or_default();
+        depends_on.iter().filter_map(|needed| accepted.get(needed.as_str()).copied()).collect()
+    };
+    // Taking away what waits for nothing, until only circles and what hangs on them are left.
+    let mut left: HashSet<usize> = accepted.values().copied().collect();
+    loop {
+        let free: Vec<usize> = left
+            .iter()
+            .copied()
+            .filter(|place| !needs(*place).iter().any(|need| left.contains(need)))
+            .collect();
+        if free.is_empty() {
+            break;
+        }
+        for place in free {
+            left.remove(&place);
+        }
+    }
+    let mut here = *left.iter().min()?;
+    let mut path = Vec::new();
+    while !path.contains(&here) {
+        path.push(here);
+        here = needs(here).into_iter().find(|need| left.contains(need))?;
+    }
+    let begin = path.iter().position(|place| *place == here)?;
+    Some(path.split_off(begin))
+}
+
+/// What may happen to an agent that has not started, given how those it waits for stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Readiness {
+    /// Start it.
+    Ready,
+    /// Something it needs is not over.
+    Blocked,
+    /// Something it needs did not end well: which, and how.
+    Doomed(String, Status),
+}
+
+/// Asks how an agent's dependencies stand.
+pub fn readiness(depends_on: &[String], status: impl Fn(&str) -> Option<Status>) -> Readiness {
+    let mut readiness = Readiness::Ready;
+    for needed in depends_on {
+        match status(needed) {
+            Some(status) if status.ended_well() => {}
+            Some(status) if status.has_ended() => return Readiness::Doomed(needed.clone(), status),
+            _ => readiness = Readiness::Blocked,
+        }
+    }
+    readiness
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn node(id: &str, depends_on: &[&str]) -> Result<Node, String> {
+        Ok(Node { id: id.into(), depends_on: depends_on.iter().map(|id| (*id).to_owned()).collect() })
+    }
+
+    #[test]
+    fn a_diamond_is_sound() {
+        let proposed = [node("d", &["b", "c"]), node("b", &["a"]), node("c", &["a"]), node("a", &[])];
+        assert!(judge(&HashSet::new(), &proposed).iter().all(Result::is_ok));
+    }
+
+    #[test]
+    fn faults_take_along_only_what_hangs_on_them() {
+        let proposed = [
+            node("a", &["b"]),
+            node("b", &["a"]),
+            node("c", &["b"]),
+            node("d", &["nobody"]),
+            node("e", &[]),
+            node("e", &[]),
+            Err("missing field `mission`".to_owned()),
+            node("old", &[]),
+            node("self", &["self"]),
+        ];
+        let existing = HashSet::from(["old".to_owned()]);
+        let verdicts: Vec<String> = judge(&existing, &proposed)
+            .into_iter()
+            .map(|verdict| verdict.err().unwrap_or("ok".into()))
+            .collect();
+        insta::assert_snapshot!(verdicts.join("\n"), @r#"
+        depends_on goes in a circle: a → b → a; remove one of these dependencies
+        depends_on goes in a circle: a → b → a; remove one of these dependencies
+        it depends on "b", which was refused; correct that one first
+        depends_on names "nobody", but there is no such agent (known: a, b, c, e, old, self)
+        ok
+        agent_id "e" is in use already; choose another name for this agent
+        missing field `mission`
+        agent_id "old" is in use already; choose another name for this agent
+        depends_on goes in a circle: self → self; remove one of these dependencies
+        "#);
+    }
+
+    proptest! {
+        /// Whatever is proposed, what is accepted can be run to the end, each after what it needs.
+        #[test]
+        fn what_is_accepted_can_run(edges in prop::collection::vec((0..12_usize, prop::collection::vec(0..14_usize, 0..4)), 0..12)) {
+            let proposed: Vec<Result<Node, String>> = edges
+                .iter()
+                .map(|(id, needs)| Ok(Node { id: format!("n{id}"), depends_on: needs.iter().map(|n| format!("n{n}")).collect() }))
+                .collect();
+            let verdicts = judge(&HashSet::new(), &proposed);
+            prop_assert_eq!(verdicts.len(), proposed.len());
+            let accepted: Vec<&Node> = proposed.iter().zip(&verdicts).filter(|(_, v)| v.is_ok()).filter_map(|(n, _)| n.as_ref().ok()).collect();
+            let mut done: HashSet<&str> = HashSet::new();
+            loop {
+                let ready: Vec<&&Node> = accepted.iter().filter(|node| !done.contains(node.id.as_str())).filter(|node| {
+                    readiness(&node.depends_on, |id| Some(if done.contains(id) { Status::Completed } else { Status::Pending })) == Readiness::Ready
+                }).collect();
+                if ready.is_empty() { break; }
+                for node in ready { prop_assert!(done.insert(&node.id)); }
+            }
+            prop_assert_eq!(done.len(), accepted.len());
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! The orchestrator's loop: a model plans, agents work, a model answers.
+//!
+//! Properties:
+//!
+//! - Going on (after a crash, a yes, a Continue) is the same as running: dialogue and board are rebuilt
+//!   from the journal, closed rows are not done again.
+//! - An agent starts as soon as what it depends on has ended well; there is no barrier.
+//! - A dispatch's answer waits until everything of its response has ended, 30 s are over, or all that
+//!   is left waits for a person.
+//! - Once a limit has tripped nothing new starts; what runs is let finish; then the turn is parked.
+//! - An answer in text while agents are still open is taken as a wish to collect them first, so that no
+//!   result is lost.
+
+mod board;
+pub mod graph;
+mod prompt;
+mod round;
+pub mod tools;
+
+use std::sync::Arc;
+
+use adjutant_chat::Progress;
+use tokio::task::JoinSet;
+
+use crate::agents::{AgentEnd, AgentTask, Agents, usable};
+use crate::journal::dialogue::Round;
+use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point};
+use crate::model::{Answer, Message, SharedModel, ToolCall};
+use crate::skills::{Registry, Skills};
+use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::{Batch, StoreError};
+use crate::wording::{self, Standing};
+use board::{Agent, Board};
+use tools::Wanted;
+
+/// Runs turns' orchestrators.
+pub struct Orchestrator {
+    /// What the assistant is called.
+    pub name: String,
+    /// Its model.
+    pub model: SharedModel,
+    /// The skills, as they are now.
+    pub skills: Arc<Skills>,
+    /// The agents.
+    pub agents: Arc<Agents>,
+    /// The prefix by catalogue.
+    pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
+}
+
+/// How a run of the loop ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEnd {
+    /// With an answer.
+    Answered(String),
+    /// With the model's failure, told to the person.
+    Failed(String),
+    /// A person has been asked; nothing else is left to do.
+    Waiting,
+    /// A limit tripped; nothing is at work any more.
+    Parked(Limit, Standing),
+    /// The turn was stopped.
+    Cancelled(Standing),
+}
+
+/// One run of the loop.
+struct Run<'a> {
+    orchestrator: &'a Orchestrator,
+    scope: &'a Scope,
+    registry: Arc<Registry>,
+    root: String,
+    dialogue: Dialogue,
+    board: Board,
+    /// The record of the last answer, to be written with the turn's end.
+    tail: Batch,
+    tasks: JoinSet<(String, Result<AgentEnd, StoreError>)>,
+}
+
+impl Orchestrator {
+    /// Runs a turn, or goes on with one, until it ends or has to wait. `root` is its execution, `rows`
+    /// all its executions; `opening` makes the first messages if there is no dialogue yet. The batch
+    /// holds the last answer's record and belongs into the commit that ends the turn.
+    ///
+    /// # Errors
+    /// When the store fails or the lease is lost.
+    pub async fn run(
+        &self,
+        scope: &Scope,
+        root: &str,
+        rows: &[ExecutionRow],
+        opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
+    ) -> Result<(TurnEnd, Batch), StoreError> {
+        let mut run = self.start(scope, root, rows, opening).await?;
+        let end = run.go().await?;
+        Ok((end, run.tail))
+    }
+
+    /// Ends a parked turn with a summary: one model call without tools.
+    ///
+    /// # Errors
+    /// When the store fails or the lease is lost.
+    pub async fn summarise(
+        &self,
+        scope: &Scope,
+        root: &str,
+        rows: &[ExecutionRow],
+    ) -> Result<(TurnEnd, Batch), StoreError> {
+        let mut run = self.start(scope, root, rows, async || Ok(Vec::new())).await?;
+        let end = run.summarise().await?;
+        Ok((end, run.tail))
+    }
+
+    /// What has come of a turn so far.
+    pub fn standing(rows: &[ExecutionRow]) -> Standing {
+        Board::load(rows).standing()
+    }
+
+    /// The prefix for the skills as they are now.
+    pub async fn prefix(&self, registry: &Registry) -> Arc<Prefix> {
+        let prefix = async { prompt::prefix(&self.name, registry) };
+        self.prefixes.get_with(registry.catalogue().to_owned(), prefix).await
+    }
+
+    async fn start<'a>(
+        &'a self,
+        scope: &'a Scope,
+        root: &str,
+        rows: &[ExecutionRow],
+        opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
+    ) -> Result<Run<'a>, StoreError> {
+        let registry = self.skills.current();
+        let prefix = self.prefix(&registry).await;
+        // A turn whose only row is the orchestrator's own may still have model calls behind it.
+        let dialogue = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
+            Some(dialogue) => dialogue,
+            None => Dialogue::begin(&scope.store, root.to_owned(), prefix, opening().await?).await?,
+        };
+        Ok(Run {
+            orchestrator: self,
+            scope,
+            registry,
+            root: root.to_owned(),
+            dialogue,
+            board: Board::load(rows),
+            tail: Batch::new(),
+            tasks: JoinSet::new(),
+        })
+    }
+}
+
+impl Run<'_> {
+    async fn go(&mut self) -> Result<TurnEnd, StoreError> {
+        // What was waiting may have been answered, by a yes or a Continue.
+        for agent in &mut self.board.agents {
+            if agent.status == Status::Waiting {
+                agent.status = Status::Running;
+            }
+        }
+        loop {
+            if self.scope.cancel.is_cancelled() {
+                return self.cancelled().await;
+            }
+            if let Some(round) = self.dialogue.unanswered().cloned() {
+                if let Some(end) = self.answer(&round).await? {
+                    return Ok(end);
+                }
+                continue;
+            }
+            if let Some(text) = self.dialogue.final_text() {
+                return Ok(TurnEnd::Answered(text.to_owned()));
+            }
+            if let Err(limit) = self.scope.budget.take_orchestrator_call() {
+                return self.parked(limit).await;
+            }
+            if let Some(end) = self.think().await? {
+                return Ok(end);
+            }
+        }
+    }
+
+    /// One model call, and the dispatches in its answer.
+    async fn think(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+        self.show(Some("thinking"));
+        let started = self.scope.store.now();
+        let request = self.dialogue.request();
+        let outcome = tokio::select! {
+            outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
+            () = self.scope.cancel.cancelled() => return Ok(None),
+        };
+        let mut answer = match outcome {
+            Ok(answer) => answer,
+            Err(failure) => {
+                tracing::warn!(turn = self.scope.turn, error = %failure, "the model gave no answer");
+                self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
+                self.finish_agents().await?;
+                let reason = wording::model_failure(&failure);
+                return Ok(Some(TurnEnd::Failed(wording::model_failed(&reason, &self.board.standing()))));
+            }
+        };
+        self.scope.budget.spend(&answer);
+        self.collect_first(&mut answer);
+        if answer.tool_calls.is_empty() {
+            self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
+            return Ok(None);
+        }
+        let mut batch = self.scope.batch();
+        self.dialogue.record(&self.scope.store, &mut batch, &answer, started);
+        if let Some(round) = self.dialogue.unanswered().cloned() {
+            self.admit(&round, &mut batch);
+        }
+        self.scope.store.write(batch).await?;
+        fail_point("dispatched");
+        Ok(None)
+    }
+
+    /// Text while agents are open becomes a wish to collect them.
+    fn collect_first(&self, answer: &mut Answer) {
+        if answer.tool_calls.is_empty() && self.board.is_open() {
+            answer.tool_calls.push(ToolCall {
+                id: format!("collect-{}", self.dialogue.recorded()),
+                name: "get_agent_results".into(),
+                arguments: "{}".into(),
+            });
+        }
+    }
+
+    /// Answers what needs no waiting, and puts the sound dispatches on the board and into the batch.
+    fn admit(&mut self, round: &Round, batch: &mut Batch) {
+        let mut dispatches = Vec::new();
+        for call in round.calls.iter().filter(|call| call.result.is_none()) {
+            let place = Some((call.n, call.idx));
+            if self.board.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == place) {
+                continue;
+            }
+            match tools::read(&self.registry, &call.name, &call.arguments) {
+                Wanted::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
+                Wanted::BadDispatch(reason) => dispatches.push((call.idx, Err(reason))),
+                Wanted::Results(ids) => {
+                    // Names may be of agents dispatched in the same answer, so only judged here.
+                    let _ = ids;
+                }
+                Wanted::Text(text) => self.dialogue.answer(call.idx, text),
+            }
+        }
+        let nodes: Vec<Result<graph::Node, String>> = dispatches
+            .iter()
+            .map(|(_, task)| {
+                task.as_ref()
+                    .map(|task| graph::Node {
+                        id: task.agent_id.clone(),
+                        depends_on: task.depends_on.clone(),
+                    })
+                    .map_err(Clone::clone)
+            })
+            .collect();
+        let verdicts = graph::judge(&self.board.ids(), &nodes);
+        for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {
+            match (task, verdict) {
+                (Ok(task), Ok(())) => self.place(round.n, idx, task, batch),
+                (_, Err(reason)) | (Err(reason), _) => self.dialogue.answer(idx, tools::error(&reason)),
+            }
+        }
+    }
+
+    /// Puts one agent on the board and its row into the batch.
+    fn place(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
+        let row = ExecutionRow {
+            id: self.scope.store.new_id(),
+            turn_id: self.scope.turn.clone(),
+            parent_id: Some(self.root.clone()),
+            kind: "agent".into(),
+            status: Status::Pending.as_str().into(),
+            call_n: Some(n),
+            call_idx: Some(idx),
+            agent_id: Some(task.agent_id.clone()),
+            task: serde_json::to_string(&task).ok(),
+            skill: None,
+            parameters: None,
+            direct: i64::from(task.is_direct()),
+            result: None,
+            data: None,
+            error: None,
+            bailout: None,
+            untrusted: 0,
+            started_at: None,
+            ended_at: None,
+        };
+        executions::insert(batch, &row, &self.scope.conversation.id);
+        self.board.agents.push(Agent {
+            row,
+            task,
+            status: Status::Pending,
+            report: None,
+            at_work: false,
+            held: false,
+            counted: false,
+        });
+    }
+
+    async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
+        self.finish_agents().await?;
+        Ok(TurnEnd::Parked(limit, self.board.standing()))
+    }
+
+    async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
+        self.finish_agents().await?;
+        Ok(TurnEnd::Cancelled(self.board.standing()))
+    }
+
+    async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {
+        let standing = self.board.standing();
+        if self.dialogue.recorded() == 0 {
+            return Ok(TurnEnd::Answered(wording::stopped(&standing)));
+        }
+        if let Some(round) = self.dialogue.unanswered().cloned() {
+            let mut ignored = Batch::new();
+            self.admit(&round, &mut ignored);
+            self.answer_as_it_stands(&round);
+        }
+        self.dialogue.note(wording::SUMMARISE_NOW);
+        let started = self.scope.store.now();
+        let mut request = self.dialogue.request();
+        request.tools.clear();
+        let outcome = self.orchestrator.model.call(&request).await.and_then(usable);
+        let end = match outcome {
+            Ok(mut answer) => {
+                self.scope.budget.spend(&answer);
+                answer.tool_calls.clear();
+                self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
+                match answer.text.trim().is_empty() {
+                    true => TurnEnd::Answered(wording::stopped(&standing)),
+                    false => TurnEnd::Answered(answer.text),
+                }
+            }
+            Err(failure) => {
+                self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
+                // What was done is known without a model.
+                TurnEnd::Answered(wording::stopped(&standing))
+            }
+        };
+        Ok(end)
+    }
+
+    /// Shows how the turn stands.
+    fn show(&self, step: Option<&str>) {
+        (self.scope.hooks.progress)(Progress {
+            address: adjutant_chat::Address {
+                channel: self.scope.conversation.channel.clone(),
+                place: self.scope.conversation.place.clone(),
+            },
+            turn: self.scope.turn.clone(),
+            step: step.map(str::to_owned),
+            agents: self.board.lines(self.scope.store.now()),
+        });
+    }
+}

@@ -1,0 +1,270 @@
+//! Waiting for the agents of one model response.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::board::Board;
+use super::tools::{self, Wanted};
+use super::{Run, TurnEnd};
+use crate::agents::AgentEnd;
+use crate::journal::dialogue::Round;
+use crate::store::executions::{self, Closing, Status};
+use crate::store::{Batch, StoreError};
+
+/// How long a dispatch's answer waits for its agents before it says `running`.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a tool call of the round waits for.
+struct Awaited {
+    idx: i64,
+    agents: Vec<String>,
+    /// `get_agent_results` waits to the end; a dispatch not for ever, and not for a person.
+    to_the_end: bool,
+}
+
+impl Run<'_> {
+    /// Answers the round's tool calls, once their agents have come far enough.
+    pub(super) async fn answer(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
+        self.catch_up(round).await?;
+        let awaited = self.awaited(round);
+        let to_the_end = awaited.iter().any(|call| call.to_the_end);
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            self.settle_doomed().await?;
+            self.start_ready().await?;
+            let over = |board: &Board| {
+                awaited
+                    .iter()
+                    .flat_map(|call| &call.agents)
+                    .all(|id| board.get(id).is_none_or(|agent| agent.status.has_ended()))
+            };
+            if over(&self.board) {
+                break;
+            }
+            if !self.board.is_busy() {
+                if let Some(limit) = self.scope.budget.tripped() {
+                    return self.parked(limit).await.map(Some);
+                }
+                if to_the_end {
+                    return Ok(Some(TurnEnd::Waiting));
+                }
+                break;
+            }
+            self.show(None);
+            tokio::select! {
+                ended = self.tasks.join_next() => self.ended(ended).await?,
+                () = self.scope.answered.notified() => self.wake_waiting(),
+                () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
+                () = tokio::time::sleep_until(patience), if !to_the_end => break,
+            }
+        }
+        self.show(None);
+        for call in awaited {
+            let text = self.results(&call);
+            self.dialogue.answer(call.idx, text);
+        }
+        Ok(None)
+    }
+
+    /// After a crash between the model's answer and its dispatches nothing is lost: they are admitted now.
+    async fn catch_up(&mut self, round: &Round) -> Result<(), StoreError> {
+        let known = |call: &crate::store::calls::ToolCallRow| {
+            call.result.is_some()
+                || self
+                    .board
+                    .agents
+                    .iter()
+                    .any(|agent| (agent.row.call_n, agent.row.call_idx) == (Some(call.n), Some(call.idx)))
+        };
+        if round.calls.iter().all(known) {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        self.admit(round, &mut batch);
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let mut fenced = self.scope.batch();
+        fenced.append(batch);
+        self.scope.store.write(fenced).await.map(|_| ())
+    }
+
+    fn awaited(&mut self, round: &Round) -> Vec<Awaited> {
+        let mut awaited = Vec::new();
+        let open: Vec<_> = self.dialogue.unanswered().map(|round| round.calls.clone()).unwrap_or_default();
+        for call in open.into_iter().filter(|call| call.result.is_none()) {
+            let place = (Some(round.n), Some(call.idx));
+            let own = self.board.agents.iter().find(|agent| (agent.row.call_n, agent.row.call_idx) == place);
+            if let Some(agent) = own {
+                let agents = vec![agent.task.agent_id.clone()];
+                awaited.push(Awaited { idx: call.idx, agents, to_the_end: false });
+                continue;
+            }
+            match tools::read(&self.registry, &call.name, &call.arguments) {
+                Wanted::Results(ids) => match self.named(&ids) {
+                    Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, to_the_end: true }),
+                    Err(reason) => self.dialogue.answer(call.idx, tools::error(&reason)),
+                },
+                _ => self.dialogue.answer(call.idx, tools::error("this call could not be carried out")),
+            }
+        }
+        awaited
+    }
+
+    fn named(&self, ids: &[String]) -> Result<Vec<String>, String> {
+        let known: Vec<String> = self.board.agents.iter().map(|agent| agent.task.agent_id.clone()).collect();
+        if ids.is_empty() {
+            return Ok(known);
+        }
+        match ids.iter().find(|id| !known.contains(id)) {
+            Some(unknown) => {
+                Err(format!("there is no agent \"{unknown}\" in this turn (known: {})", known.join(", ")))
+            }
+            None => Ok(ids.to_vec()),
+        }
+    }
+
+    fn results(&self, call: &Awaited) -> String {
+        let reports: Vec<_> = call
+            .agents
+            .iter()
+            .filter_map(|id| self.board.get(id))
+            .map(|agent| self.board.report(agent).for_orchestrator())
+            .collect();
+        match (call.to_the_end, reports.as_slice()) {
+            (false, [one]) => one.to_string(),
+            _ => tools::results(&reports),
+        }
+    }
+
+    /// Closes what will never start.
+    async fn settle_doomed(&mut self) -> Result<(), StoreError> {
+        loop {
+            let doomed = self.board.doomed();
+            if doomed.is_empty() {
+                return Ok(());
+            }
+            let now = self.scope.store.now();
+            let mut batch = self.scope.batch();
+            for (id, reason) in doomed {
+                let Some(agent) = self.board.get_mut(&id) else { continue };
+                let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
+                executions::close(&mut batch, &agent.row.id, Status::Skipped, &closing, now);
+                agent.status = Status::Skipped;
+                agent.row.status = Status::Skipped.as_str().into();
+                agent.row.result = Some(reason);
+                agent.row.started_at = Some(now);
+                agent.row.ended_at = Some(now);
+                agent.report = Some(crate::agents::Report::of(&agent.row, &[]));
+            }
+            self.scope.store.write(batch).await?;
+        }
+    }
+
+    /// Starts what is ready, as far as the limits go.
+    async fn start_ready(&mut self) -> Result<(), StoreError> {
+        for id in self.board.ready() {
+            let at_work = self.board.agents.iter().filter(|agent| agent.at_work).count();
+            if at_work >= self.scope.budget.limits.parallel_agents as usize {
+                return Ok(());
+            }
+            let Some(agent) = self.board.get_mut(&id) else { continue };
+            if !agent.counted && self.scope.budget.take_agent().is_err() {
+                agent.held = true;
+                continue;
+            }
+            agent.counted = true;
+            let row = agent.row.clone();
+            // A model's work begins with its row; a direct skill call writes its own.
+            if agent.status == Status::Pending {
+                let now = self.scope.store.now();
+                agent.row.started_at = Some(now);
+                if !agent.task.is_direct() {
+                    let mut batch = self.scope.batch();
+                    executions::start(&mut batch, &row.id, now);
+                    self.scope.store.write(batch).await?;
+                }
+            }
+            self.spawn(&id, row);
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self, id: &str, row: executions::ExecutionRow) {
+        let Some(agent) = self.board.get_mut(id) else { return };
+        agent.status = Status::Running;
+        agent.at_work = true;
+        let task = agent.task.clone();
+        let inputs = self.board.inputs(&task);
+        let agents = self.orchestrator.agents.clone();
+        let scope = self.scope.clone();
+        let registry = self.registry.clone();
+        let id = id.to_owned();
+        self.tasks.spawn(async move {
+            // In a task of its own, so that a panic ends this agent and nothing else.
+            let work = {
+                let (agents, scope, registry, row) =
+                    (agents.clone(), scope.clone(), registry.clone(), row.clone());
+                async move { agents.run(&scope, &registry, &row, &task, &inputs).await }
+            };
+            let mut inner = tokio::task::JoinSet::new();
+            inner.spawn(work);
+            let end = match inner.join_next().await {
+                Some(Ok(end)) => end,
+                Some(Err(_)) | None => agents.end_panicked(&scope, &registry, &row).await,
+            };
+            (id, end)
+        });
+    }
+
+    async fn ended(
+        &mut self,
+        ended: Option<Result<(String, Result<AgentEnd, StoreError>), tokio::task::JoinError>>,
+    ) -> Result<(), StoreError> {
+        let Some(Ok((id, end))) = ended else { return Ok(()) };
+        let Some(agent) = self.board.get_mut(&id) else { return Ok(()) };
+        agent.at_work = false;
+        match end? {
+            AgentEnd::Ended(report) => {
+                agent.status = report.status;
+                agent.report = Some(*report);
+            }
+            AgentEnd::Waiting => agent.status = Status::Waiting,
+            AgentEnd::Held(_) => {
+                agent.held = true;
+                agent.status = Status::Waiting;
+                let mut batch = self.scope.batch();
+                executions::wait(&mut batch, &agent.row.id);
+                self.scope.store.write(batch).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A question of this turn was answered while others are at work: its agent goes on.
+    fn wake_waiting(&mut self) {
+        for agent in &mut self.board.agents {
+            if agent.status == Status::Waiting && !agent.held && !agent.at_work {
+                agent.status = Status::Running;
+            }
+        }
+    }
+
+    /// Lets everything that is at work come to its end.
+    pub(super) async fn finish_agents(&mut self) -> Result<(), StoreError> {
+        while self.board.is_busy() {
+            let ended = self.tasks.join_next().await;
+            self.ended(ended).await?;
+        }
+        Ok(())
+    }
+
+    /// Answers the round with how its agents stand now.
+    pub(super) fn answer_as_it_stands(&mut self, round: &Round) {
+        for call in self.awaited(round) {
+            let text = self.results(&call);
+            self.dialogue.answer(call.idx, text);
+        }
+    }
+}

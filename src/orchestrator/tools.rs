@@ -1,0 +1,177 @@
+//! The orchestrator's three tools: their schemas, and what its model wrote in calling them.
+
+use std::fmt::Write;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::agents::AgentTask;
+use crate::model::Tool;
+use crate::skills::Registry;
+
+/// The tools, in their fixed order.
+pub fn tools() -> Vec<Tool> {
+    let strings = json!({"type": "array", "items": {"type": "string"}});
+    vec![
+        Tool {
+            name: "dispatch_agent".into(),
+            description: "Hands a mission to a sub-agent. Several in one answer form one graph: an agent starts as \
+                soon as those in depends_on have ended well, and gets their results; the others run side by side. With \
+                exactly one skill and its arguments the skill runs directly, which is fastest: do that whenever you know \
+                the arguments. The result comes back as this call's answer."
+                .into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {
+                    "agent_id": {"type": "string", "description": "unique in this turn"},
+                    "mission": {"type": "string", "description": "all it needs to know; it sees nothing else"},
+                    "skills": strings,
+                    "arguments": {"type": "object", "description": "for exactly one skill: run it directly"},
+                    "depends_on": strings,
+                    "context": {"type": "string"},
+                    "role": {"type": "string"},
+                    "max_tool_calls": {"type": "integer", "minimum": 1},
+                    "timeout_s": {"type": "integer", "minimum": 1},
+                },
+                "required": ["agent_id", "mission", "skills"],
+            }),
+        },
+        Tool {
+            name: "get_agent_results".into(),
+            description: "Waits for agents (all, if none is named) and returns their results.".into(),
+            parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
+        },
+        Tool {
+            name: "get_skill".into(),
+            description: "What exists: nothing named, all domains; a domain, its skills; a name, that skill's arguments."
+                .into(),
+            parameters: json!({
+                "type": "object",
+                "properties": {"domain": {"type": "string"}, "name": {"type": "string"}},
+            }),
+        },
+    ]
+}
+
+/// A call of the orchestrator's model, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wanted {
+    /// Start an agent.
+    Dispatch(Box<AgentTask>),
+    /// A dispatch that can't be: its name, if readable, and what to change.
+    BadDispatch(String),
+    /// Wait for these agents.
+    Results(Vec<String>),
+    /// Answered at once.
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetSkill {
+    domain: Option<String>,
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GetResults {
+    #[serde(default)]
+    agent_ids: Vec<String>,
+}
+
+/// Understands one tool call.
+pub fn read(registry: &Registry, name: &str, arguments: &str) -> Wanted {
+    let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
+    match name {
+        "dispatch_agent" => match serde_json::from_str(arguments).map_err(|fault| fault.to_string()) {
+            Ok(task) => match admit(registry, task) {
+                Ok(task) => Wanted::Dispatch(Box::new(task)),
+                Err(reason) => Wanted::BadDispatch(reason),
+            },
+            Err(fault) => Wanted::BadDispatch(format!(
+                "the arguments can't be read: {fault}; correct them and dispatch again"
+            )),
+        },
+        "get_agent_results" => match serde_json::from_str::<GetResults>(arguments) {
+            Ok(wanted) => Wanted::Results(wanted.agent_ids),
+            Err(fault) => {
+                Wanted::Text(error(&format!("get_agent_results wants {{\"agent_ids\": [...]}}: {fault}")))
+            }
+        },
+        "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
+            Ok(wanted) => Wanted::Text(get_skill(registry, &wanted)),
+            Err(fault) => Wanted::Text(error(&format!(
+                "get_skill wants {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {fault}"
+            ))),
+        },
+        other => Wanted::Text(error(&format!(
+            "there is no tool {other}; there are dispatch_agent, get_agent_results and get_skill"
+        ))),
+    }
+}
+
+/// A refusal as the model reads it.
+pub fn error(reason: &str) -> String {
+    json!({"error": reason}).to_string()
+}
+
+fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> {
+    let fits = |id: &str| !id.is_empty() && id.len() <= 64;
+    if !fits(&task.agent_id) {
+        return Err("agent_id must have 1 to 64 characters".into());
+    }
+    if task.mission.trim().is_empty() {
+        return Err("mission is empty: say what the agent is to do".into());
+    }
+    task.skills.sort();
+    task.skills.dedup();
+    if task.skills.is_empty() {
+        return Err("skills is empty: name at least one skill of the catalogue".into());
+    }
+    for name in &task.skills {
+        if registry.get(name).is_none() {
+            let near =
+                registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return Err(format!("there is no skill \"{name}\"{near}"));
+        }
+    }
+    if let Some(arguments) = &task.arguments {
+        let [name] = task.skills.as_slice() else {
+            return Err("arguments go with exactly one skill: name one, or leave arguments out".into());
+        };
+        if let Some(skill) = registry.get(name) {
+            skill.validate(arguments).map_err(|fault| format!("arguments of {name}: {fault}"))?;
+        }
+    }
+    Ok(task)
+}
+
+fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
+    if let Some(name) = &wanted.name {
+        let Some(skill) = registry.get(name) else {
+            let near =
+                registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return error(&format!("there is no skill \"{name}\"{near}"));
+        };
+        let whole = json!({
+            "name": skill.name, "summary": skill.summary, "risk": skill.risk.as_str(), "parameters": skill.parameters,
+        });
+        return whole.to_string();
+    }
+    let Some(domain) = &wanted.domain else { return registry.catalogue().to_owned() };
+    let Some(found) = registry.domain(domain) else {
+        let names: Vec<&str> = registry.domains().iter().map(|domain| domain.name.as_str()).collect();
+        return error(&format!("there is no domain \"{domain}\"; there are {}", names.join(", ")));
+    };
+    let mut text = format!("{}: {}", found.name, found.summary);
+    for skill in &found.skills {
+        let _ = write!(text, "\n- {}: {}", skill.signature(), skill.summary);
+    }
+    text
+}
+
+/// The wanted agents' reports as JSON text.
+pub fn results(reports: &[Value]) -> String {
+    Value::Array(reports.to_vec()).to_string()
+}
