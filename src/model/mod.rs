@@ -2,7 +2,7 @@
 //! script in a test.
 
 pub mod price;
-//pub mod provider;
+pub mod provider;
 pub mod resilience;
 pub mod scripted;
 
