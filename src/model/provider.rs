@@ -144,7 +144,10 @@ impl Provider {
             );
             return Err(ModelError::new(ModelErrorKind::Auth, message));
         }
-        let endpoint = config.base_url.as_deref().map(base_url).transpose()?.map(Endpoint::from_owned);
+        let endpoint = match config.base_url.as_deref() {
+            Some(address) => Some(Endpoint::from_owned(base_url(address, kind)?)),
+            None => None,
+        };
         // The key is always given, an empty one too: else the library would look for one in the
         // environment and send it to whatever `base_url` says.
         let target = Target { endpoint, auth: Some(AuthData::Key(key.clone())) };
@@ -190,7 +193,7 @@ impl Provider {
         let mut options = ChatOptions::default()
             .with_capture_usage(true)
             .with_capture_content(true)
-            .with_capture_tool_calls(true)
+            .with_capture_tool_calls(!wire::speaks_openai(self.kind))
             .with_stream_read_timeout(self.timeout / 2)
             .with_raw_frame_sink_arc(frames);
         options.reasoning_effort = match self.kind {
@@ -234,7 +237,17 @@ fn needs_key(kind: AdapterKind) -> bool {
 }
 
 /// The address, ending in the slash without which the library would cut its last part off.
-fn base_url(address: &str) -> Result<String, ModelError> {
+fn base_url(address: &str, kind: AdapterKind) -> Result<String, ModelError> {
+    // For these the library ignores the address, and would send the key and the conversation to the
+    // provider's own.
+    if matches!(kind, AdapterKind::Baidu | AdapterKind::Zai) {
+        let message = format!(
+            "[model] base_url can't be changed for {}; a server that speaks OpenAI's protocol is reached with \
+             provider = \"openai\"",
+            config_name(&kind)
+        );
+        return Err(ModelError::new(ModelErrorKind::Refused, message));
+    }
     let refused = |why: &str| {
         // Without the address itself: people put passwords into addresses.
         let message = format!("[model] base_url {why}; it is written like \"http://127.0.0.1:9000/v1/\"");

@@ -11,8 +11,9 @@ use serde_json::Value;
 
 use crate::model::{Answer, ModelError, ModelErrorKind, Request, ToolCall, Usage};
 
-/// What the library drops of the frames that pass: who answered, the cost, and whether the answer's
-/// end was marked.
+/// What the library drops of the frames that pass: who answered, the cost, whether the answer's end
+/// was marked, and in OpenAI's protocol the tool calls as they were written. (The library makes room
+/// for as many calls as the highest number among them says, and fills gaps with copies.)
 #[derive(Default)]
 pub(super) struct Frames(Mutex<Seen>);
 
@@ -21,6 +22,7 @@ struct Seen {
     model: Option<String>,
     cost: Option<f64>,
     done: bool,
+    calls: Vec<(Option<u64>, ToolCall)>,
 }
 
 impl Frames {
@@ -41,8 +43,9 @@ impl ChatFrameSink for Frames {
             seen.done = true;
             return;
         }
-        // Most frames are a word of the text; only the first few and the one with the cost are read.
-        if (frame.index >= 3 || seen.model.is_some()) && !frame.data.contains("\"cost\"") {
+        // Most frames are a word of the text; only those with something in them for us are read.
+        let of_use = ["\"cost\"", "\"tool_calls\""].iter().any(|word| frame.data.contains(word));
+        if !of_use && (frame.index >= 3 || seen.model.is_some()) {
             return;
         }
         let Some(frame) = frame.json() else {
@@ -55,6 +58,28 @@ impl ChatFrameSink for Frames {
         }
         let cost = frame.pointer("/usage/cost").and_then(Value::as_f64);
         seen.cost = cost.filter(|cost| cost.is_finite() && *cost >= 0.0).or(seen.cost);
+        for delta in
+            frame.pointer("/choices/0/delta/tool_calls").and_then(Value::as_array).into_iter().flatten()
+        {
+            gather(&mut seen.calls, delta);
+        }
+    }
+}
+
+/// Adds a piece of a tool call: to the call that it goes on with, or as a new one. Servers number
+/// calls from 0 or 1, give all of them the same number, or none.
+fn gather(calls: &mut Vec<(Option<u64>, ToolCall)>, delta: &Value) {
+    let text = |place: &str| delta.pointer(place).and_then(Value::as_str).unwrap_or_default();
+    let (id, name) = (text("/id"), text("/function/name"));
+    let written = delta.pointer("/function/arguments").map(arguments).unwrap_or_default();
+    let number = delta.get("index").and_then(Value::as_u64);
+    let goes_on = |(other, call): &&mut (Option<u64>, ToolCall)| {
+        let same = if id.is_empty() { number.is_some() || name.is_empty() } else { call.id == id };
+        *other == number && same
+    };
+    match calls.iter_mut().rev().find(goes_on) {
+        Some((_, call)) => call.arguments.push_str(&written),
+        None => calls.push((number, ToolCall { id: id.into(), name: name.into(), arguments: written })),
     }
 }
 
@@ -75,9 +100,14 @@ pub(super) fn read(
     for part in end.captured_content.take().into_iter().flatten() {
         match part {
             ContentPart::Text(more) => text.push_str(&more),
-            ContentPart::ToolCall(call) => calls.push(call),
+            ContentPart::ToolCall(LibCall { call_id: id, fn_name: name, fn_arguments, .. }) => {
+                calls.push(ToolCall { id, name, arguments: arguments(&fn_arguments) });
+            }
             _ => {}
         }
+    }
+    if !seen.calls.is_empty() {
+        calls = seen.calls.iter().map(|(_, call)| call.clone()).collect();
     }
     if text.trim().is_empty() && calls.is_empty() {
         return Err(nothing(end.captured_stop_reason.as_ref(), thought));
@@ -120,37 +150,26 @@ fn usage(usage: &LibUsage) -> Usage {
     }
 }
 
-/// The calls, each with an id that no other call of the conversation so far has.
-fn tool_calls(calls: Vec<LibCall>, request: &Request) -> Vec<ToolCall> {
-    let mut taken: HashSet<String> =
-        request.messages.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone()).collect();
-    let mut made: Vec<ToolCall> = Vec::with_capacity(calls.len());
-    for (place, call) in calls.iter().enumerate() {
-        if is_filler(call, &calls[place + 1..]) {
-            continue;
+/// The calls, each with an id that no other call of the conversation so far has, and with arguments.
+fn tool_calls(mut calls: Vec<ToolCall>, request: &Request) -> Vec<ToolCall> {
+    let before = request.messages.iter().flat_map(|message| &message.tool_calls);
+    let mut taken: HashSet<String> = before.map(|call| call.id.clone()).collect();
+    for call in &mut calls {
+        call.id = free_id(&call.id, &taken);
+        taken.insert(call.id.clone());
+        // A tool without parameters is often called without arguments.
+        if call.arguments.trim().is_empty() {
+            call.arguments = "{}".into();
         }
-        let id = free_id(&call.call_id, &taken);
-        taken.insert(id.clone());
-        made.push(ToolCall { id, name: call.fn_name.clone(), arguments: arguments(&call.fn_arguments) });
     }
-    made
-}
-
-/// Where a provider leaves a gap in the numbers of its calls, the library fills it with copies of
-/// the next call as it began. Left in, they would do the same thing twice.
-fn is_filler(call: &LibCall, later: &[LibCall]) -> bool {
-    let twin = |other: &LibCall| {
-        let begun = !call.fn_arguments.is_object() || call.fn_arguments == other.fn_arguments;
-        begun && other.call_id == call.call_id && other.fn_name == call.fn_name
-    };
-    later.iter().any(twin)
+    calls
 }
 
 fn free_id(id: &str, taken: &HashSet<String>) -> String {
-    let base = if id.is_empty() { "call" } else { id };
     if !id.is_empty() && !taken.contains(id) {
         return id.to_owned();
     }
+    let base = if id.is_empty() { "call" } else { id };
     let mut number = 1_usize;
     loop {
         let id = format!("{base}_{number}");
@@ -161,12 +180,14 @@ fn free_id(id: &str, taken: &HashSet<String>) -> String {
     }
 }
 
-/// The arguments as the model wrote them; no arguments at all are an empty object.
+/// The arguments as the model wrote them.
 fn arguments(arguments: &Value) -> String {
     match arguments {
-        Value::String(raw) if raw.trim().is_empty() => "{}".into(),
         Value::String(raw) => raw.clone(),
-        Value::Null => "{}".into(),
+        Value::Null => String::new(),
         json => json.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

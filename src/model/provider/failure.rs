@@ -111,7 +111,7 @@ fn of_event(body: &Value, key: &str) -> ModelError {
     let status = number.and_then(|number| u16::try_from(number).ok()).filter(|status| *status >= 400);
     let word =
         ["type", "code", "status"].iter().find_map(|place| error.get(place)?.as_str()).unwrap_or_default();
-    let status = status.unwrap_or_else(|| match word {
+    let status = status.unwrap_or(match word {
         "authentication_error" | "invalid_api_key" => 401,
         "billing_error" => 402,
         "permission_error" => 403,

@@ -2,7 +2,9 @@ use adjutant_fakes::model::{FakeModel, Reply, has_tool};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{Message, Role, Tool, ToolCall, Usage};
+use crate::clock::FixedClock;
+use crate::model::resilience::Resilient;
+use crate::model::{Message, Role, SharedModel, Tool, ToolCall, Usage};
 
 const KEY: &str = "sk-secret-0123456789";
 
@@ -107,7 +109,7 @@ async fn tool_calls_keep_their_order_and_arguments_that_are_no_json() {
 async fn missing_and_repeated_ids_become_unique_the_same_way_each_time() {
     let two = || Reply::call("use_skill", &json!({"n": 1})).and_call("use_skill", r#"{"n":2}"#);
     let ids = |answer: Answer| answer.tool_calls.into_iter().map(|call| call.id).collect::<Vec<_>>();
-    assert_eq!(ids(answer(two().ids(None)).await), ["call_0", "call_1"]);
+    assert_eq!(ids(answer(two().ids(None)).await), ["call_1", "call_2"]);
     assert_eq!(ids(answer(two().ids(Some("x"))).await), ["x", "x_1"]);
     assert_eq!(ids(answer(two().ids(Some(""))).await), ["call_1", "call_2"]);
     let (taken, _) = answer_to(&ask_again(), "openai", two().ids(Some("b"))).await;
@@ -116,8 +118,8 @@ async fn missing_and_repeated_ids_become_unique_the_same_way_each_time() {
 
 #[tokio::test]
 async fn a_gap_in_the_numbers_of_the_calls_makes_no_call_twice() {
-    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":2,"id":"x","function":{"name":"t","arguments":"ARGS"}}]}}]}"#;
-    let more = r#"{"choices":[{"delta":{"tool_calls":[{"index":2,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}"#;
+    let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":4000000000,"id":"x","function":{"name":"t","arguments":"ARGS"}}]}}]}"#;
+    let more = r#"{"choices":[{"delta":{"tool_calls":[{"index":4000000000,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}"#;
     let whole = call.replace("ARGS", r#"{\"a\":1}"#);
     let begun = call.replace("ARGS", r#"{\"a\":"#);
     for frames in [vec![whole.as_str(), "[DONE]"], vec![begun.as_str(), more, "[DONE]"]] {
@@ -154,6 +156,18 @@ async fn anthropic_gets_a_cache_breakpoint_after_the_prefix_and_the_results_in_o
 }
 
 #[tokio::test]
+async fn anthropics_models_that_think_by_default_are_asked_not_to() {
+    let fake = FakeModel::start(|_| Reply::text("hi"));
+    for (name, thinking) in
+        [("claude-sonnet-5", json!({"type": "disabled"})), ("claude-sonnet-4-5", Value::Null)]
+    {
+        let config = ProviderConfig { name: name.into(), ..config("anthropic", &fake) };
+        Provider::new(config).unwrap().call(&ask()).await.unwrap();
+        assert_eq!(fake.received().pop().unwrap().body["thinking"], thinking, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn openrouter_gets_the_breakpoint_for_anthropics_models_only() {
     for (name, breakpoints) in [("anthropic/claude-sonnet-4.5", 1), ("openai/gpt-5", 0)] {
         let fake = FakeModel::start(|_| Reply::text("hi"));
@@ -167,6 +181,49 @@ async fn openrouter_gets_the_breakpoint_for_anthropics_models_only() {
         assert_eq!(roles, ["system", "system", "user", "assistant", "tool", "tool"]);
         assert_eq!(body["messages"][3]["tool_calls"][0]["id"], "call_use_skill_0");
         assert_eq!(body["messages"][4]["tool_call_id"], "call_use_skill_0");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_with_two_protocols_makes_no_call_twice() {
+    let fake = FakeModel::start(|_| Reply::call("use_skill", &json!({"skill": "a"})));
+    for name in ["glm-5", "minimax-m2"] {
+        let config = ProviderConfig { name: name.into(), ..config("opencode_go", &fake) };
+        let answer = Provider::new(config).unwrap().call(&ask()).await.unwrap();
+        assert_eq!(answer.tool_calls.len(), 1, "{name}");
+        assert_eq!(answer.tool_calls[0].arguments, r#"{"skill":"a"}"#);
+    }
+    let paths: std::collections::BTreeSet<_> =
+        fake.received().into_iter().map(|received| received.path).collect();
+    assert_eq!(paths.len(), 2, "{paths:?}");
+}
+
+/// Resolves no name, so that what doesn't go to the fake goes nowhere.
+struct NoNames;
+
+impl reqwest::dns::Resolve for NoNames {
+    fn resolve(&self, _: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        Box::pin(async { Err("names are not resolved here".into()) })
+    }
+}
+
+#[tokio::test]
+async fn base_url_is_the_only_address_that_any_provider_is_asked_at() {
+    install_tls();
+    let fake = FakeModel::start(|_| Reply::text("hi"));
+    let http = reqwest::Client::builder().dns_resolver(Arc::new(NoNames)).build().unwrap();
+    for provider in providers() {
+        let before = fake.received().len();
+        let name = if provider == "vertex" { "gemini-test" } else { "gpt-test" };
+        let config = ProviderConfig { name: name.into(), ..config(provider, &fake) };
+        match Provider::with_client(config, http.clone()) {
+            Ok(model) => drop(model.call(&ask()).await),
+            Err(error) => {
+                assert!(error.message.starts_with("[model] base_url can't be changed for "), "{error}");
+                continue;
+            }
+        }
+        assert_eq!(fake.received().len(), before + 1, "{provider} went elsewhere");
     }
 }
 
@@ -250,17 +307,30 @@ async fn a_stream_that_does_not_reach_its_end_is_a_network_error() {
 
 #[tokio::test]
 async fn silence_is_a_timeout_before_the_answer_and_in_the_middle_of_it() {
-    let error = |reply: Reply| async move {
+    let error = |reply: Reply, timeout: Duration| async move {
         let fake = FakeModel::start(move |_| reply.clone());
-        let config = ProviderConfig { timeout: Duration::from_millis(200), ..config("openai", &fake) };
+        let config = ProviderConfig { timeout, ..config("openai", &fake) };
         Provider::new(config).unwrap().call(&ask()).await.unwrap_err()
     };
-    let never = error(Reply::hang()).await;
+    let never = error(Reply::hang(), Duration::from_millis(200)).await;
     assert_eq!(never.kind, ModelErrorKind::Timeout);
     insta::assert_snapshot!(never, @"no complete answer within 200ms");
-    let midway = error(Reply::text("half of it").hang_midway()).await;
+    // The silence counts from the last word, the whole from the first: the margin is for slow machines.
+    let midway = error(Reply::text("half of it").hang_midway(), Duration::from_secs(3)).await;
     assert_eq!(midway.kind, ModelErrorKind::Timeout);
     insta::assert_snapshot!(midway, @"the provider fell silent in the middle of its answer");
+}
+
+#[tokio::test]
+async fn a_refused_key_leads_to_the_fallback() {
+    let refusing = FakeModel::start(|_| Reply::status(401, "no"));
+    let willing = FakeModel::start(|_| Reply::text("from the second"));
+    let first: SharedModel = Arc::new(Provider::new(config("openai", &refusing)).unwrap());
+    let second: SharedModel = Arc::new(Provider::new(config("anthropic", &willing)).unwrap());
+    let models = vec![("first".into(), first), ("second".into(), second)];
+    let chain = Resilient::new(models, FixedClock::at("2026-01-01T00:00:00Z"));
+    assert_eq!(chain.call(&ask()).await.unwrap().text, "from the second");
+    assert_eq!((refusing.received().len(), willing.received().len()), (1, 1));
 }
 
 #[tokio::test]

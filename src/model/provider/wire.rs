@@ -9,20 +9,21 @@ use serde_json::{Value, json};
 
 use crate::model::{Message, Request, Role, ToolCall};
 
-/// Whether the library speaks OpenAI's chat completions to this provider.
+/// Whether the library speaks OpenAI's chat completions to this provider, whatever the model.
 pub(super) fn speaks_openai(kind: AdapterKind) -> bool {
     use AdapterKind as K;
-    !matches!(
+    let other = matches!(
         kind,
         K::Anthropic
             | K::MiniMax
-            | K::Gemini
-            | K::GeminiIx
-            | K::Vertex
             | K::BedrockApi
             | K::Cohere
             | K::OpenAIResp
-    ) && !is_ollama(kind)
+            | K::Baidu
+            | K::OpenCodeGo
+            | K::Custom(_)
+    );
+    !other && !is_gemini(kind) && !is_ollama(kind)
 }
 
 fn is_ollama(kind: AdapterKind) -> bool {

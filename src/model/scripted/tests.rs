@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::{SharedModel, Tool};
+use crate::model::{Message, SharedModel, Tool};
 
 fn tool(name: &str, parameters: Value) -> Tool {
     Tool { name: name.into(), description: "a tool".into(), parameters }
