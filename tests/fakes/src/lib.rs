@@ -1,1 +1,5 @@
-//! fakes
+//! The world outside, faked on loopback, so that tests run the real thing against it.
+
+mod http;
+pub mod model;
+mod strict;

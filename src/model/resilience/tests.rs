@@ -1,0 +1,127 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::clock::FixedClock;
+use crate::model::scripted::{Reply, Scripted, error, fails, in_order, panics, text};
+use crate::model::{Message, Role};
+
+fn ask() -> Request {
+    Request {
+        messages: vec![Message::new(Role::System, "s"), Message::new(Role::User, "u")],
+        tools: Vec::new(),
+    }
+}
+
+fn scripted(replies: Vec<Reply>) -> Arc<Scripted> {
+    Arc::new(Scripted::new().plain(in_order(replies)))
+}
+
+fn chain(models: &[(&str, &Arc<Scripted>)]) -> Resilient {
+    let shared = |(name, model): &(&str, &Arc<Scripted>)| ((*name).into(), Arc::clone(model) as SharedModel);
+    Resilient::new(models.iter().map(shared).collect(), FixedClock::at("2026-01-01T00:00:00Z"))
+}
+
+fn limited(seconds: u64) -> Reply {
+    let retry_after = Some(Duration::from_secs(seconds));
+    error(ModelError { retry_after, ..ModelError::new(ModelErrorKind::RateLimit, "slow down") })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_tried_again_with_growing_waits() {
+    let model = scripted(vec![
+        fails(ModelErrorKind::Network, "reset"),
+        fails(ModelErrorKind::Timeout, "slow"),
+        fails(ModelErrorKind::Nonsense, "empty"),
+        text("at last"),
+    ]);
+    let start = tokio::time::Instant::now();
+    assert_eq!(chain(&[("a", &model)]).call(&ask()).await.unwrap().text, "at last");
+    let waited = start.elapsed();
+    assert!(waited >= Duration::from_millis(3500) && waited <= Duration::from_secs(7), "{waited:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_four_tries_the_fallback_answers() {
+    let first = scripted((0..9).map(|_| fails(ModelErrorKind::Network, "down")).collect());
+    let second = scripted(vec![text("hello from b")]);
+    assert_eq!(chain(&[("a", &first), ("b", &second)]).call(&ask()).await.unwrap().text, "hello from b");
+    assert_eq!((first.count(), second.count()), (4, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wrong_key_and_a_refusal_go_to_the_fallback_at_once() {
+    for kind in [ModelErrorKind::Auth, ModelErrorKind::Refused] {
+        let first = scripted(vec![fails(kind, "no")]);
+        let second = scripted(vec![text("yes")]);
+        let start = tokio::time::Instant::now();
+        assert_eq!(chain(&[("a", &first), ("b", &second)]).call(&ask()).await.unwrap().text, "yes");
+        assert_eq!((first.count(), start.elapsed()), (1, Duration::ZERO));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_after_is_honoured_up_to_30_seconds() {
+    let model = scripted(vec![limited(30), text("thanks")]);
+    let start = tokio::time::Instant::now();
+    assert_eq!(chain(&[("a", &model)]).call(&ask()).await.unwrap().text, "thanks");
+    assert_eq!(start.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_longer_retry_after_goes_to_the_fallback_at_once() {
+    let first = scripted(vec![limited(31)]);
+    let second = scripted(vec![text("yes")]);
+    let start = tokio::time::Instant::now();
+    assert_eq!(chain(&[("a", &first), ("b", &second)]).call(&ask()).await.unwrap().text, "yes");
+    assert_eq!((first.count(), start.elapsed()), (1, Duration::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_that_the_provider_asks_for_end_after_30_seconds_in_all() {
+    let model = scripted((0..4).map(|_| limited(12)).collect());
+    let start = tokio::time::Instant::now();
+    let error = chain(&[("a", &model)]).call(&ask()).await.unwrap_err();
+    assert_eq!((model.count(), start.elapsed().as_secs()), (3, 24));
+    assert_eq!((error.kind, error.retry_after), (ModelErrorKind::RateLimit, Some(Duration::from_secs(12))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_error_tells_the_whole_chain() {
+    let first = scripted((0..4).map(|_| fails(ModelErrorKind::Network, "the connection was cut")).collect());
+    let second = scripted(vec![fails(ModelErrorKind::Auth, "the key is wrong (401)")]);
+    let error = chain(&[("gpt", &first), ("claude", &second)]).call(&ask()).await.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Auth);
+    insta::assert_snapshot!(error, @"gpt: the connection was cut (4 tries); then claude: the key is wrong (401)");
+}
+
+#[tokio::test]
+async fn an_empty_chain_is_an_error() {
+    let error = chain(&[]).call(&ask()).await.unwrap_err();
+    insta::assert_snapshot!(error, @"no model is configured");
+}
+
+#[tokio::test]
+async fn a_panic_is_not_swallowed() {
+    let model = scripted(vec![panics("boom")]);
+    let chain = chain(&[("a", &model)]);
+    assert!(tokio::spawn(async move { chain.call(&ask()).await }).await.unwrap_err().is_panic());
+}
+
+proptest! {
+    #[test]
+    fn no_wait_breaks_its_bound(
+        tries in 1_u32..TRIES, waited_ms in 0_u64..40_000, asked in prop::option::of(0_u64..u64::MAX), random: u128,
+    ) {
+        let mut error = ModelError::new(ModelErrorKind::RateLimit, "");
+        error.retry_after = asked.map(Duration::from_millis);
+        let waited = Duration::from_millis(waited_ms);
+        let patience = if asked.is_some() { ASKED_PATIENCE } else { PATIENCE };
+        if let Some(wait) = wait_after(&error, tries, waited, random) {
+            prop_assert!(waited + wait <= patience);
+            prop_assert!(wait >= error.retry_after.unwrap_or_default());
+            prop_assert!(wait >= BACKOFF / 2);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! As much HTTP/1.1 as a fake server needs, on plain threads: a test that blocks on a child process
+//! keeps no runtime busy, and cutting a connection at a chosen byte is easy.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+
+/// A request as it came over the wire; header names in lower case.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpRequest {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Reads one request; nothing when the client has hung up.
+pub(crate) fn read(stream: &TcpStream) -> io::Result<Option<HttpRequest>> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace().map(String::from);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line.trim().is_empty() {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            headers.insert(name.trim().to_lowercase(), value.trim().to_owned());
+        }
+    }
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    Ok(Some(HttpRequest { method, path, headers, body }))
+}
+
+/// Writes a whole response.
+pub(crate) fn respond(
+    stream: &mut TcpStream,
+    status: u16,
+    headers: &[(String, String)],
+    body: &str,
+) -> io::Result<()> {
+    head(stream, status, headers, &format!("content-length: {}", body.len()))?;
+    stream.write_all(body.as_bytes())
+}
+
+/// Begins a response in chunks.
+pub(crate) fn begin_chunks(stream: &mut TcpStream, headers: &[(String, String)]) -> io::Result<()> {
+    head(stream, 200, headers, "transfer-encoding: chunked")
+}
+
+/// One chunk; the last one is empty.
+pub(crate) fn chunk(stream: &mut TcpStream, data: &str) -> io::Result<()> {
+    write!(stream, "{:x}\r\n{data}\r\n", data.len())?;
+    stream.flush()
+}
+
+fn head(stream: &mut TcpStream, status: u16, headers: &[(String, String)], length: &str) -> io::Result<()> {
+    let mut head = format!("HTTP/1.1 {status} Fake\r\nconnection: close\r\n{length}\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str("\r\n");
+    stream.write_all(head.as_bytes())
+}

@@ -1,0 +1,313 @@
+//! A model provider on 127.0.0.1: OpenAI's chat completions and Anthropic's messages, both streamed.
+//! It notes what it is asked, refuses what a provider would refuse, and misbehaves on demand.
+//!
+//! ```
+//! use adjutant_fakes::model::{FakeModel, Reply, has_tool};
+//! use serde_json::json;
+//!
+//! let fake = FakeModel::start(|request| {
+//!     if has_tool(request, "dispatch_agent") {
+//!         return Reply::call("dispatch_agent", &json!({"agent_id": "a"}));
+//!     }
+//!     Reply::text("Hello!")
+//! });
+//! assert!(fake.base_url().starts_with("http://127.0.0.1:"));
+//! ```
+
+mod shapes;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::{http, strict};
+
+/// One request as the fake received it.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// The path, as `/v1/chat/completions`.
+    pub path: String,
+    /// The headers, names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Value,
+}
+
+/// One tool call of a reply.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+}
+
+/// How a streamed reply ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Proper,
+    /// The response ends well, but without the mark that the answer is complete.
+    Unfinished,
+    Cut,
+    Hang,
+}
+
+/// What the fake replies.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub(crate) text: String,
+    pub(crate) reasoning: String,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) usage: Value,
+    ending: Ending,
+    failure: Option<(u16, String)>,
+    headers: Vec<(String, String)>,
+    frames: Option<Vec<String>>,
+    waits: bool,
+}
+
+impl Reply {
+    /// An answer in text.
+    pub fn text(text: &str) -> Self {
+        Self {
+            text: text.into(),
+            reasoning: String::new(),
+            calls: Vec::new(),
+            usage: json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}),
+            ending: Ending::Proper,
+            failure: None,
+            headers: Vec::new(),
+            frames: None,
+            waits: false,
+        }
+    }
+
+    /// An answer without text and without calls.
+    pub fn empty() -> Self {
+        Self::text("")
+    }
+
+    /// An answer that calls one tool.
+    pub fn call(name: &str, arguments: &Value) -> Self {
+        Self::empty().and_call(name, &arguments.to_string())
+    }
+
+    /// One more call; the arguments go over the wire as they are, JSON or not.
+    #[must_use]
+    pub fn and_call(mut self, name: &str, arguments: &str) -> Self {
+        let id = Some(format!("call_{}_{}", name, self.calls.len() + 1));
+        self.calls.push(Call { id, name: name.into(), arguments: arguments.into() });
+        self
+    }
+
+    /// Every call gets this id, or none at all.
+    #[must_use]
+    pub fn ids(mut self, id: Option<&str>) -> Self {
+        for call in &mut self.calls {
+            call.id = id.map(String::from);
+        }
+        self
+    }
+
+    /// The answer thinks aloud first.
+    #[must_use]
+    pub fn reasoning(mut self, reasoning: &str) -> Self {
+        self.reasoning = reasoning.into();
+        self
+    }
+
+    /// What the answer says of its tokens, in the words of the protocol that is spoken.
+    #[must_use]
+    pub fn usage(mut self, usage: Value) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// A failure with this status and body. `{key}` in the body becomes the key that the client sent.
+    pub fn status(status: u16, body: &str) -> Self {
+        Self { failure: Some((status, body.into())), ..Self::empty() }
+    }
+
+    /// A header of the response.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// These frames go over the wire instead of the answer; `{key}` as in [`Reply::status`].
+    pub fn frames(frames: &[&str]) -> Self {
+        Self { frames: Some(frames.iter().map(|frame| (*frame).into()).collect()), ..Self::empty() }
+    }
+
+    /// Never answers: holds the connection until the client gives up.
+    pub fn hang() -> Self {
+        Self { waits: true, ..Self::empty() }
+    }
+
+    /// The answer stops half-way and the connection stays open.
+    #[must_use]
+    pub fn hang_midway(mut self) -> Self {
+        self.ending = Ending::Hang;
+        self
+    }
+
+    /// The connection is cut half-way through the answer.
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.ending = Ending::Cut;
+        self
+    }
+
+    /// The response ends half-way, politely.
+    #[must_use]
+    pub fn unfinished(mut self) -> Self {
+        self.ending = Ending::Unfinished;
+        self
+    }
+}
+
+/// Whether a request offers this tool, in either protocol.
+pub fn has_tool(request: &Value, name: &str) -> bool {
+    let named = |tool: &Value| tool["function"]["name"] == name || tool["name"] == name;
+    request["tools"].as_array().into_iter().flatten().any(named)
+}
+
+/// The last message of a request, as JSON text: for looking whether it holds something.
+pub fn last_message(request: &Value) -> String {
+    let messages = request["messages"].as_array();
+    messages.and_then(|messages| messages.last()).map(Value::to_string).unwrap_or_default()
+}
+
+type Script = Box<dyn Fn(&Value) -> Reply + Send + Sync>;
+
+struct Shared {
+    script: Script,
+    received: Mutex<Vec<Received>>,
+    stopped: AtomicBool,
+}
+
+/// The fake provider; it stops when it is dropped.
+pub struct FakeModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl FakeModel {
+    /// Starts it on a free port. The script sees the body of each well-formed request.
+    #[expect(clippy::expect_used, reason = "a fake without loopback is a test that can't run")]
+    pub fn start(script: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has no free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let shared = Arc::new(Shared {
+            script: Box::new(script),
+            received: Mutex::default(),
+            stopped: AtomicBool::new(false),
+        });
+        let server = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if server.stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let server = Arc::clone(&server);
+                // A connection that breaks is the client's to notice.
+                thread::spawn(move || serve(stream, &server).ok());
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// What to write as `base_url`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1/", self.address)
+    }
+
+    /// Every request so far, refused ones too.
+    pub fn received(&self) -> Vec<Received> {
+        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for FakeModel {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        // Wakes the listener, which looks at the flag.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    let Some(request) = http::read(&stream)? else {
+        return Ok(());
+    };
+    if request.method == "GET" {
+        let models = json!({"object": "list", "data": [{"id": "fake", "object": "model"}]}).to_string();
+        return http::respond(&mut stream, 200, &[json_type()], &models);
+    }
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let (path, headers) = (request.path, request.headers);
+    let bearer = headers.get("authorization").map(|value| value.trim_start_matches("Bearer ").to_owned());
+    let key = headers.get("x-api-key").cloned().or(bearer).unwrap_or_default();
+    let received = Received { path: path.clone(), headers, body: body.clone() };
+    shared.received.lock().unwrap_or_else(PoisonError::into_inner).push(received);
+
+    let anthropic = path.ends_with("/messages");
+    let known = anthropic || path.ends_with("/chat/completions");
+    let fault = if anthropic { strict::anthropic_fault(&body) } else { strict::openai_fault(&body) };
+    let reply = match fault {
+        _ if !known => Reply::status(404, r#"{"error":{"message":"no such path"}}"#),
+        _ if body["stream"] != true => refusal("this fake only streams"),
+        Some(fault) => refusal(&fault),
+        None => (shared.script)(&body),
+    };
+    if reply.waits {
+        return until_the_client_leaves(&mut stream);
+    }
+    if let Some((status, body)) = &reply.failure {
+        let mut headers = reply.headers.clone();
+        headers.push(json_type());
+        return http::respond(&mut stream, *status, &headers, &body.replace("{key}", &key));
+    }
+    let frames = match &reply.frames {
+        Some(frames) => {
+            frames.iter().map(|frame| format!("data: {}\n\n", frame.replace("{key}", &key))).collect()
+        }
+        None if anthropic => shapes::anthropic(&reply, &body),
+        None => shapes::openai(&reply, &body),
+    };
+    send(&mut stream, &reply, &frames)
+}
+
+fn refusal(message: &str) -> Reply {
+    let error = json!({"error": {"message": message, "type": "invalid_request_error"}});
+    Reply::status(400, &error.to_string())
+}
+
+fn json_type() -> (String, String) {
+    ("content-type".into(), "application/json".into())
+}
+
+fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<()> {
+    let mut headers = reply.headers.clone();
+    headers.push(("content-type".into(), "text/event-stream".into()));
+    http::begin_chunks(stream, &headers)?;
+    let whole = reply.ending == Ending::Proper;
+    let sent = if whole { frames } else { &frames[..frames.len() / 2] };
+    for frame in sent {
+        http::chunk(stream, frame)?;
+    }
+    match reply.ending {
+        Ending::Proper | Ending::Unfinished => http::chunk(stream, ""),
+        Ending::Cut => Ok(()),
+        Ending::Hang => until_the_client_leaves(stream),
+    }
+}
+
+fn until_the_client_leaves(stream: &mut TcpStream) -> io::Result<()> {
+    io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop)
+}
