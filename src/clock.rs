@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
+use chrono_tz::Tz;
 
 /// Where the time and fresh ids come from.
 pub trait Clock: Send + Sync + 'static {
@@ -24,6 +25,23 @@ pub fn utc(ms: i64) -> DateTime<Utc> {
 /// RFC 3339 in UTC with whole seconds, as the outside contract shows times.
 pub fn rfc3339(ms: i64) -> String {
     utc(ms).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+}
+
+/// A local time as a moment. One that daylight saving skips is the same length after the gap; one that
+/// comes twice is the first.
+pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
+    match zone.from_local_datetime(&local) {
+        LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => time.with_timezone(&Utc),
+        LocalResult::None => {
+            let before = local - TimeDelta::hours(3);
+            match zone.from_local_datetime(&before) {
+                LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => {
+                    time.with_timezone(&Utc) + TimeDelta::hours(3)
+                }
+                LocalResult::None => local.and_utc(),
+            }
+        }
+    }
 }
 
 /// A new id: 22 characters of base 62, 48 bits of time and 80 of chance, so ids sort by age and

@@ -1,7 +1,9 @@
 //! Times as people give them: ISO 8601, local to the person unless they carry an offset.
 
-use chrono::{DateTime, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use chrono_tz::Tz;
+
+use crate::clock::local_to_utc;
 
 /// A moment or a whole day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +49,7 @@ impl When {
             Self::Day(day) => day.succ_opt().unwrap_or(day).and_time(NaiveTime::MIN),
             Self::Time(time) => time,
         };
-        utc(local, zone).timestamp_millis()
+        local_to_utc(local, zone).timestamp_millis()
     }
 
     /// For people: `Fri 27 Nov 2026, 17:00`.
@@ -63,23 +65,6 @@ impl When {
         match self {
             Self::Day(day) => day.and_time(NaiveTime::MIN),
             Self::Time(time) => time,
-        }
-    }
-}
-
-/// A local time as a moment. One that daylight saving skips is the same length after the gap; one that
-/// comes twice is the first.
-pub fn utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
-    match zone.from_local_datetime(&local) {
-        LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => time.with_timezone(&Utc),
-        LocalResult::None => {
-            let before = local - TimeDelta::hours(3);
-            match zone.from_local_datetime(&before) {
-                LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => {
-                    time.with_timezone(&Utc) + TimeDelta::hours(3)
-                }
-                LocalResult::None => local.and_utc(),
-            }
         }
     }
 }

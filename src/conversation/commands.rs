@@ -1,0 +1,104 @@
+//! Slash commands: answered at once, beside whatever runs.
+
+use super::Conversations;
+use crate::orchestrator::Orchestrator;
+use crate::store::inbox::InboxRow;
+use crate::store::leases::lane;
+use crate::store::outbox::Message;
+use crate::store::{Batch, StoreError, executions, outbox, people, prompts, turns};
+use crate::trace;
+use crate::wording;
+
+/// Whether a text is a slash command.
+pub fn is_command(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next() == Some('/') && characters.next().is_some_and(|c| c.is_ascii_alphabetic())
+}
+
+impl Conversations {
+    /// Carries out a slash command that intake journalled.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let word = row.text.split_whitespace().next().unwrap_or_default();
+        // In rooms platforms add our name: /stop@adjutant_bot.
+        let word = word.split('@').next().unwrap_or_default();
+        let mut batch = Batch::new();
+        let text = match word {
+            "/help" | "/start" => wording::HELP.to_owned(),
+            "/new" => {
+                people::begin_afresh(&mut batch, &row.conversation_id);
+                wording::FRESH_START.to_owned()
+            }
+            "/stop" => self.stop(row).await?,
+            "/status" => self.status(row).await?,
+            "/trace" => self.trace(row).await?,
+            other => wording::unknown_command(other),
+        };
+        match self.reply(row, None, text, batch).await {
+            // It was carried out before; this is a redelivery.
+            Err(StoreError::Stale(_)) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// Stops what runs here, and ends what waits.
+    async fn stop(&self, row: &InboxRow) -> Result<String, StoreError> {
+        let running = self.running.of(&row.conversation_id);
+        for handle in &running {
+            handle.cancel.cancel();
+        }
+        let mut stopped = running.len();
+        for turn in turns::open_of(&self.store, &row.conversation_id).await? {
+            if turn.status != "running" && self.end_waiting(&turn).await? {
+                stopped += 1;
+            }
+        }
+        Ok(if stopped == 0 { wording::NOTHING_TO_STOP } else { wording::STOPPING }.to_owned())
+    }
+
+    /// Ends a turn that nobody runs; its one word is said here.
+    async fn end_waiting(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
+        let now = self.store.now();
+        let rows = executions::of_turn(&self.store, &turn.id).await?;
+        let text = wording::stopped(&Orchestrator::standing(&rows));
+        let mut batch = Batch::new();
+        // Whoever runs it now has the lane; then the stop is theirs.
+        self.instance.take(&lane(&turn.conversation_id), &mut batch);
+        turns::end(&mut batch, &turn.id, "cancelled", &text, now);
+        executions::close_all(&mut batch, &turn.id, executions::Status::Cancelled, now);
+        prompts::withdraw(&mut batch, &turn.id, now);
+        let message =
+            Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, choices: Vec::new() };
+        outbox::say(&self.store, &mut batch, &turn.conversation_id, &self.instance.id, &message);
+        batch.run(
+            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
+            [lane(&turn.conversation_id).into(), (&self.instance.id).into()],
+        );
+        match self.store.write(batch).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::Stale(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {
+        let open = turns::open_of(&self.store, &row.conversation_id).await?;
+        let waiting = open.iter().filter(|turn| turn.status == "waiting").count();
+        let mut questions = 0;
+        for turn in &open {
+            let asked = prompts::of_turn(&self.store, &turn.id).await?;
+            questions += asked.iter().filter(|prompt| prompt.state == "pending").count();
+        }
+        Ok(wording::status(open.len() - waiting, waiting, questions))
+    }
+
+    async fn trace(&self, row: &InboxRow) -> Result<String, StoreError> {
+        let Some(turn) = turns::last_of(&self.store, &row.conversation_id).await? else {
+            return Ok(wording::NOTHING_TO_TRACE.to_owned());
+        };
+        let trace = trace::load(&self.store, &turn, false).await?;
+        Ok(format!("```\n{}\n```", trace::draw(&trace, trace::Style::plain()).trim_end()))
+    }
+}

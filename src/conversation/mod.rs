@@ -1,0 +1,95 @@
+//! Conversations: turns from what was said to the answer, and the questions between.
+
+pub mod commands;
+pub mod context;
+pub mod history;
+pub mod prompts;
+pub mod turn;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono_tz::Tz;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::journal::{Hooks, Limits};
+use crate::orchestrator::Orchestrator;
+use crate::store::people::Person;
+use crate::store::{Store, leases::Instance};
+
+/// Everything that turns need, in one process.
+pub struct Conversations {
+    /// The store.
+    pub store: Store,
+    /// This process.
+    pub instance: Arc<Instance>,
+    /// The planner of turns.
+    pub orchestrator: Arc<Orchestrator>,
+    /// The limits.
+    pub limits: Limits,
+    /// The zone of those who have none of their own.
+    pub zone: Tz,
+    /// `CHANNEL:USER` of those who may answer for everybody.
+    pub owners: Vec<String>,
+    /// How the rest of the process hears of what is written or seen.
+    pub hooks: Arc<Hooks>,
+    /// The turns at work here.
+    pub running: Running,
+}
+
+/// The turns that this process has at work.
+#[derive(Debug, Default)]
+pub struct Running {
+    turns: Mutex<HashMap<String, Handle>>,
+}
+
+/// A hold on a running turn.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    /// Where it runs.
+    pub conversation: String,
+    /// Ends it.
+    pub cancel: CancellationToken,
+    /// Tells it that one of its questions was answered.
+    pub answered: Arc<Notify>,
+}
+
+impl Running {
+    fn enter(&self, turn: &str, conversation: &str) -> Handle {
+        let handle = Handle {
+            conversation: conversation.to_owned(),
+            cancel: CancellationToken::new(),
+            answered: Arc::new(Notify::new()),
+        };
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
+        handle
+    }
+
+    fn leave(&self, turn: &str) {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+    }
+
+    /// A turn at work here.
+    pub fn get(&self, turn: &str) -> Option<Handle> {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(turn).cloned()
+    }
+
+    /// The turns at work in a conversation.
+    pub fn of(&self, conversation: &str) -> Vec<Handle> {
+        let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.values().filter(|handle| handle.conversation == conversation).cloned().collect()
+    }
+
+    /// How many turns are at work.
+    pub fn count(&self) -> usize {
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+impl Conversations {
+    /// The zone a person lives in.
+    pub fn zone_of(&self, person: &Person) -> Tz {
+        person.timezone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(self.zone)
+    }
+}

@@ -1,0 +1,238 @@
+//! Questions and their answers.
+//!
+//! Properties: a question is answered once, by the person it was asked of or an owner; every press and
+//! typed answer ends in exactly one reply of ours; an answer that comes while its turn goes to sleep is
+//! not lost (both sides first lock the turn's row, then look).
+//!
+//! The one reply to an answer: when the turn was only waiting for it, what the turn says next is the
+//! reply. Else the answer is confirmed at once, because the turn's next words belong to another message.
+
+use adjutant_chat::Said;
+
+use super::Conversations;
+use crate::journal::fail_point;
+use crate::store::inbox::{self, InboxRow};
+use crate::store::outbox::{self, Message};
+use crate::store::people::Conversation;
+use crate::store::prompts::{self, PromptRow};
+use crate::store::{Batch, StoreError, people, turns};
+use crate::wording;
+
+/// What a typed word means, for a question of either kind.
+fn typed(text: &str, kind: &str) -> Option<&'static str> {
+    let word = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    match (word.as_str(), kind) {
+        ("continue" | "yes" | "go on", "continue") => Some("continue"),
+        ("summarise" | "summarize", "continue") => Some("summarise"),
+        ("no" | "stop", "continue") => Some("stop"),
+        ("continue" | "yes" | "go on" | "approve", "approve") => Some("approve"),
+        ("no" | "stop" | "reject", "approve") => Some("reject"),
+        _ => None,
+    }
+}
+
+/// Whether a text could be an answer at all, so that only few messages look for a question.
+pub fn may_answer(text: &str) -> bool {
+    typed(text, "continue").is_some() || typed(text, "approve").is_some()
+}
+
+/// The question and answer that a button stands for.
+pub fn button(id: &str) -> Option<(&str, &str)> {
+    let (prompt, answer) = id.split_once(':')?;
+    matches!(answer, "continue" | "summarise" | "stop" | "approve" | "reject").then_some((prompt, answer))
+}
+
+impl Conversations {
+    /// The question that a message answers by its words or as a reply, with the answer; else it is a
+    /// new message.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn answered_by(
+        &self,
+        said: &Said,
+        conversation: &Conversation,
+        person: &str,
+    ) -> Result<Option<(PromptRow, &'static str)>, StoreError> {
+        if !may_answer(&said.text) {
+            return Ok(None);
+        }
+        if let Some(receipt) = &said.reply_to {
+            let prompt = prompts::by_receipt(&self.store, &conversation.id, receipt).await?;
+            return Ok(prompt.and_then(|prompt| {
+                let answer = typed(&said.text, &prompt.kind)?;
+                Some((prompt, answer))
+            }));
+        }
+        let Some((prompt, asked_at)) = prompts::newest_read(&self.store, &conversation.id).await? else {
+            return Ok(None);
+        };
+        let Some(answer) = typed(&said.text, &prompt.kind) else { return Ok(None) };
+        if !self.may_answer_for(person, &prompt).await?
+            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at).await?
+        {
+            return Ok(None);
+        }
+        Ok(Some((prompt, answer)))
+    }
+
+    async fn may_answer_for(&self, person: &str, prompt: &PromptRow) -> Result<bool, StoreError> {
+        if prompt.person_id == person {
+            return Ok(true);
+        }
+        let accounts = people::accounts(&self.store, person).await?;
+        Ok(accounts.iter().any(|account| self.owners.contains(account)))
+    }
+
+    /// Carries out a press or a typed answer that intake journalled. Returns the turn that can go on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn settle(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let answer = match row.kind.as_str() {
+            "press" => button(&row.text).map(|(_, answer)| answer),
+            _ => None,
+        };
+        let prompt = match &row.prompt_id {
+            Some(id) => prompts::by_id(&self.store, id).await?,
+            None => None,
+        };
+        let prompt = prompt.filter(|prompt| prompt.conversation_id == row.conversation_id);
+        let Some(prompt) = prompt else {
+            return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+        };
+        let Some(answer) = answer.or_else(|| typed(&row.text, &prompt.kind)) else {
+            return self.reply(row, Some(&prompt), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+        };
+        if !self.may_answer_for(&row.person_id, &prompt).await? {
+            return self.reply(row, Some(&prompt), wording::NOT_YOURS.into(), Batch::new()).await;
+        }
+        if prompt.state == "pending" {
+            match self.take_answer(row, &prompt, answer).await {
+                Err(StoreError::Stale(_)) => {}
+                done => return done,
+            }
+        }
+        // Somebody was first, a moment ago or long since.
+        let now = prompts::by_id(&self.store, &prompt.id).await?.unwrap_or(prompt);
+        let text = wording::settled(now.answer.as_deref(), now.state == "expired");
+        match self.reply(row, Some(&now), text, Batch::new()).await {
+            // This very row was settled before: a redelivery.
+            Err(StoreError::Stale(_)) => Ok(()),
+            done => done,
+        }
+    }
+
+    async fn take_answer(&self, row: &InboxRow, prompt: &PromptRow, answer: &str) -> Result<(), StoreError> {
+        let now = self.store.now();
+        let turn = turns::by_id(&self.store, &prompt.turn_id).await?;
+        let open = prompts::of_turn(&self.store, &prompt.turn_id).await?;
+        let others = open.iter().any(|other| other.id != prompt.id && other.state == "pending");
+        let asleep = turn.as_ref().is_some_and(|turn| turn.status == "waiting");
+        let mut batch = Batch::new();
+        prompts::answer(&mut batch, &prompt.id, answer, &row.person_id, now);
+        go_on(&mut batch, prompt, answer, now);
+        if asleep && (!others || prompt.kind == "continue") {
+            let mut answers = turn.map(|turn| turn.answer_ids()).unwrap_or_default();
+            answers.push(row.event_id().to_owned());
+            let answers = serde_json::to_string(&answers).unwrap_or_default();
+            batch.run(
+                "UPDATE turns SET answers = $1 WHERE id = $2",
+                [answers.into(), (&prompt.turn_id).into()],
+            );
+            inbox::settle(&mut batch, row.id, Some(&prompt.turn_id));
+            self.store.write(batch).await?;
+        } else {
+            self.reply(row, Some(prompt), wording::noted(answer), batch).await?;
+        }
+        fail_point("prompt-answered");
+        if let Some(running) = self.running.get(&prompt.turn_id) {
+            running.answered.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Settles a row with a reply of its own, in one commit with what else it does.
+    pub(super) async fn reply(
+        &self,
+        row: &InboxRow,
+        prompt: Option<&PromptRow>,
+        text: String,
+        mut batch: Batch,
+    ) -> Result<(), StoreError> {
+        let turn = prompt.map(|prompt| prompt.turn_id.clone());
+        inbox::settle(&mut batch, row.id, turn.as_deref());
+        let answers = vec![row.event_id().to_owned()];
+        let message = Message { turn, answers, text, choices: Vec::new() };
+        outbox::say(&self.store, &mut batch, &row.conversation_id, &self.instance.id, &message);
+        self.store.write(batch).await?;
+        (self.hooks.outbox)(&row.conversation_id);
+        Ok(())
+    }
+
+    /// Ends the questions whose time is up. Returns the conversations that can go on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn expire_prompts(&self) -> Result<Vec<String>, StoreError> {
+        let mut woken = Vec::new();
+        for prompt in prompts::overdue(&self.store).await? {
+            let now = self.store.now();
+            let answer = if prompt.kind == "approve" { "reject" } else { "stop" };
+            let mut batch = Batch::new();
+            prompts::expire(&mut batch, &prompt.id, answer, now);
+            go_on(&mut batch, &prompt, answer, now);
+            match self.store.write(batch).await {
+                Ok(_) => woken.push(prompt.conversation_id.clone()),
+                Err(StoreError::Stale(_)) => continue,
+                Err(error) => return Err(error),
+            }
+            if let Some(running) = self.running.get(&prompt.turn_id) {
+                running.answered.notify_one();
+            }
+        }
+        Ok(woken)
+    }
+}
+
+/// What an answer changes for its turn: a sleeping one gets back into its lane.
+fn go_on(batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
+    batch.run(
+        "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END WHERE id = $1",
+        [(&prompt.turn_id).into()],
+    );
+    match answer {
+        "continue" => {
+            batch.run(
+                "UPDATE turns SET budget_from = $1 WHERE id = $2",
+                [now.into(), (&prompt.turn_id).into()],
+            );
+            batch.run(
+                "UPDATE conversations SET window_from = $1 WHERE id = $2",
+                [now.into(), (&prompt.conversation_id).into()],
+            );
+        }
+        "summarise" | "stop" => {
+            batch.run("UPDATE turns SET ending = $1 WHERE id = $2", [answer.into(), (&prompt.turn_id).into()]);
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_contract_are_answers_and_nothing_else() {
+        for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
+            assert!(may_answer(text), "{text}");
+        }
+        for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop"] {
+            assert!(!may_answer(text), "{text}");
+        }
+        assert_eq!(typed("yes", "approve"), Some("approve"));
+        assert_eq!(typed("yes!", "continue"), Some("continue"));
+        assert_eq!(typed("approve", "continue"), None);
+    }
+}

@@ -1,0 +1,368 @@
+//! One turn: from what was said to its one answer.
+//!
+//! Properties:
+//!
+//! - Which messages a turn took is fixed in the commit that starts it.
+//! - Its end, its answer in the outbox, and the lane's release are one commit.
+//! - It ends in exactly one answer, failures too; a question in between is one answer more.
+//! - Going to sleep and being answered at the same time: see `conversation::prompts`.
+
+use std::sync::{Arc, Mutex};
+
+use super::{Conversations, Handle, context, history};
+use crate::journal::budget::Spent;
+use crate::journal::{Budget, Limit, Scope, fail_point};
+use crate::orchestrator::{Orchestrator, TurnEnd};
+use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::inbox::InboxRow;
+use crate::store::leases::{Lease, lane};
+use crate::store::prompts::{self, PromptRow};
+use crate::store::turns::{self, TurnRow};
+use crate::store::{Batch, StoreError, Value, calls, people};
+use crate::wording::{self, Standing};
+
+/// A turn that this process holds.
+pub struct Held {
+    /// Its row.
+    pub turn: TurnRow,
+    /// The right to its lane.
+    pub lease: Lease,
+    /// The orchestrator's execution.
+    root: String,
+    /// Its executions so far.
+    rows: Vec<ExecutionRow>,
+}
+
+impl Conversations {
+    /// Starts a turn for messages of one person.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] when another process works on this conversation.
+    pub async fn begin(&self, rows: &[InboxRow]) -> Result<Option<Held>, StoreError> {
+        let Some(first) = rows.first() else { return Ok(None) };
+        let now = self.store.now();
+        let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
+        let text: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+        let turn = TurnRow {
+            seq: 0,
+            id: self.store.new_id(),
+            conversation_id: first.conversation_id.clone(),
+            person_id: first.person_id.clone(),
+            status: "running".into(),
+            text: text.join("\n"),
+            answer: None,
+            answers: serde_json::to_string(&events).unwrap_or_default(),
+            instance: self.instance.id.clone(),
+            ending: None,
+            budget_from: now,
+            failures: 0,
+            retry_at: 0,
+            started_at: now,
+            resumed_at: now,
+            ended_at: None,
+        };
+        let root = root_row(&turn, self.store.new_id());
+        let name = lane(&turn.conversation_id);
+        let mut batch = Batch::new();
+        self.instance.take(&name, &mut batch);
+        turns::start(&mut batch, &turn, rows);
+        executions::insert(&mut batch, &root, &turn.conversation_id);
+        let epoch = epoch(&self.store.write(batch).await?);
+        fail_point("turn-started");
+        let lease = self.instance.taken(name, epoch);
+        Ok(Some(Held { turn, lease, root: root.id.clone(), rows: vec![root] }))
+    }
+
+    /// Takes up a turn that was answered, failed before, or was left by a dead process. `None` when it
+    /// ended by that: it failed for the third time.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] when another process works on this conversation.
+    pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<Held>, StoreError> {
+        let left_running = turn.status == "running";
+        if left_running && self.was_its_own_fault(&turn).await? {
+            turn.failures += 1;
+        }
+        let name = lane(&turn.conversation_id);
+        turn.instance.clone_from(&self.instance.id);
+        let mut batch = Batch::new();
+        self.instance.take(&name, &mut batch);
+        turns::resume(&mut batch, &turn, self.store.now());
+        let epoch = epoch(&self.store.write(batch).await?);
+        let lease = self.instance.taken(name, epoch);
+        let rows = executions::of_turn(&self.store, &turn.id).await?;
+        let Some(root) = rows.iter().find(|row| row.kind == "orchestrator").map(|row| row.id.clone()) else {
+            return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
+        };
+        let held = Held { turn, lease, root, rows };
+        if held.turn.failures >= 3 {
+            self.bury(&held).await?;
+            return Ok(None);
+        }
+        if left_running && held.turn.failures > 0 {
+            let retry_at = self.store.now() + back_off(held.turn.failures);
+            turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await?;
+            return Ok(None);
+        }
+        Ok(Some(held))
+    }
+
+    /// A crash with nothing closed since the turn went on, and with no other turn that could be to blame.
+    async fn was_its_own_fault(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+        Ok(!turns::progressed_since(&self.store, &turn.id, turn.resumed_at).await?
+            && !turns::others_running(&self.store, turn).await?)
+    }
+
+    /// Sets a turn aside that our own code failed three times.
+    async fn bury(&self, held: &Held) -> Result<(), StoreError> {
+        tracing::error!(turn = held.turn.id, "a turn failed three times and is set aside");
+        let scope = self.scope(held, &Handle::idle(&held.turn.conversation_id), Spent::default()).await?;
+        self.end(held, &scope, "dead", Status::Failed, wording::DEAD.into(), Batch::new()).await
+    }
+
+    /// Runs a turn until it ends or sleeps.
+    ///
+    /// # Errors
+    /// When the store fails or the lease is lost; the journal then says how far it came.
+    pub async fn run(&self, held: &Held) -> Result<(), StoreError> {
+        let handle = self.running.enter(&held.turn.id, &held.turn.conversation_id);
+        let done = self.run_as(held, &handle).await;
+        self.running.leave(&held.turn.id);
+        done
+    }
+
+    async fn run_as(&self, held: &Held, handle: &Handle) -> Result<(), StoreError> {
+        let spent = self.spent(held).await?;
+        let scope = self.scope(held, handle, spent).await?;
+        let (end, tail) = match held.turn.ending.as_deref() {
+            Some("stop") => (TurnEnd::Cancelled(Orchestrator::standing(&held.rows)), Batch::new()),
+            Some(_) => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
+            None => {
+                let opening = async || context::opening(&scope, &held.turn.text).await;
+                self.orchestrator.run(&scope, &held.root, &held.rows, opening).await?
+            }
+        };
+        fail_point("turn-before-end");
+        match end {
+            TurnEnd::Answered(text) => {
+                self.end(held, &scope, "completed", Status::Completed, text, tail).await?;
+                self.fold_later(&held.turn.conversation_id);
+                Ok(())
+            }
+            TurnEnd::Failed(text) => self.end(held, &scope, "failed", Status::Failed, text, tail).await,
+            TurnEnd::Cancelled(standing) => {
+                let expired = self.expired_line(&held.turn).await?;
+                let text = expired.unwrap_or_else(|| wording::stopped(&standing));
+                self.end(held, &scope, "cancelled", Status::Cancelled, text, tail).await
+            }
+            TurnEnd::Waiting => self.sleep(held, &scope, None).await,
+            TurnEnd::Parked(limit, standing) => self.sleep(held, &scope, Some((limit, standing))).await,
+        }
+    }
+
+    async fn scope(&self, held: &Held, handle: &Handle, spent: Spent) -> Result<Scope, StoreError> {
+        let conversation = people::conversation_by_id(&self.store, &held.turn.conversation_id);
+        let person = people::person_by_id(&self.store, &held.turn.person_id);
+        let (conversation, person) = futures::try_join!(conversation, person)?;
+        Ok(Scope {
+            store: self.store.clone(),
+            lease: held.lease.clone(),
+            turn: held.turn.id.clone(),
+            conversation: Arc::new(conversation),
+            zone: self.zone_of(&person),
+            person: Arc::new(person),
+            budget: Arc::new(Budget::new(self.limits.clone(), &spent)),
+            cancel: handle.cancel.clone(),
+            answers: Arc::new(Mutex::new(held.turn.answer_ids())),
+            answered: handle.answered.clone(),
+            hooks: self.hooks.clone(),
+        })
+    }
+
+    /// What counts against the limits already.
+    async fn spent(&self, held: &Held) -> Result<Spent, StoreError> {
+        let mut spent = Spent::default();
+        let now = self.store.now();
+        let window = i64::try_from(self.limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
+        let conversation = &held.turn.conversation_id;
+        let begun = people::conversation_by_id(&self.store, conversation).await?.window_from;
+        spent.window_calls =
+            executions::skill_calls_since(&self.store, conversation, begun.max(now - window)).await?;
+        if self.limits.day_cost_usd > 0.0 {
+            let day = self.day_begins(&held.turn).await?;
+            spent.day_cost_usd = calls::cost_since(&self.store, &held.turn.person_id, day).await?;
+        }
+        if held.rows.len() == 1 && held.turn.resumed_at == held.turn.started_at {
+            return Ok(spent);
+        }
+        let since = held.turn.budget_from;
+        let counted = |row: &&ExecutionRow| row.started_at.is_some_and(|started| started >= since);
+        for row in held.rows.iter().filter(counted) {
+            spent.agents += i64::from(row.kind == "agent");
+            spent.skill_calls += i64::from(row.kind == "skill");
+        }
+        for call in calls::of_turn(&self.store, &held.turn.id).await? {
+            if call.started_at >= since {
+                spent.orchestrator_calls += i64::from(call.execution_id == held.root);
+                spent.tokens += call.prompt_tokens + call.completion_tokens;
+                spent.cost_usd += call.cost_usd;
+            }
+        }
+        Ok(spent)
+    }
+
+    /// When the person's present day began, in milliseconds.
+    async fn day_begins(&self, turn: &TurnRow) -> Result<i64, StoreError> {
+        let person = people::person_by_id(&self.store, &turn.person_id).await?;
+        let zone = self.zone_of(&person);
+        let today = crate::clock::utc(self.store.now()).with_timezone(&zone).date_naive();
+        Ok(crate::clock::local_to_utc(today.and_time(chrono::NaiveTime::MIN), zone).timestamp_millis())
+    }
+
+    /// Ends a turn: answer, journal and lane in one commit.
+    async fn end(
+        &self,
+        held: &Held,
+        scope: &Scope,
+        status: &str,
+        root: Status,
+        text: String,
+        tail: Batch,
+    ) -> Result<(), StoreError> {
+        let now = self.store.now();
+        let mut batch = held.lease.release();
+        batch.append(tail);
+        turns::end(&mut batch, &held.turn.id, status, &text, now);
+        executions::close_all(&mut batch, &held.turn.id, root, now);
+        prompts::withdraw(&mut batch, &held.turn.id, now);
+        scope.say(&mut batch, text, Vec::new());
+        self.store.write(batch).await?;
+        fail_point("turn-ended");
+        scope.said();
+        Ok(())
+    }
+
+    /// Puts a turn to sleep until a person answers; with a limit, asks whether to go on.
+    async fn sleep(
+        &self,
+        held: &Held,
+        scope: &Scope,
+        parked: Option<(Limit, Standing)>,
+    ) -> Result<(), StoreError> {
+        let now = self.store.now();
+        let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
+        let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending");
+        let mut batch = held.lease.release();
+        batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
+        if let Some((limit, standing)) = parked.filter(|_| !is_asked) {
+            let id = self.store.new_id();
+            let text = wording::parked(limit, &self.limits, &standing);
+            let outbox_id = scope.say(&mut batch, text.clone(), wording::continue_choices(&id));
+            let expires = i64::try_from(self.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
+            let prompt = PromptRow {
+                id,
+                conversation_id: held.turn.conversation_id.clone(),
+                turn_id: held.turn.id.clone(),
+                execution_id: None,
+                person_id: held.turn.person_id.clone(),
+                kind: "continue".into(),
+                preview: text,
+                fingerprint: String::new(),
+                state: "pending".into(),
+                answer: None,
+                outbox_id,
+                expires_at: now.saturating_add(expires),
+            };
+            prompts::ask(&mut batch, &prompt, now);
+        }
+        // An answer that came just before this commit has found the turn running; it counts all the same.
+        batch.run(
+            "UPDATE turns SET status = 'queued' WHERE id = $1 AND EXISTS \
+             (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting')",
+            [(&held.turn.id).into()],
+        );
+        self.store.write(batch).await?;
+        fail_point("turn-asleep");
+        scope.said();
+        Ok(())
+    }
+
+    /// The line for a "continue?" that nobody answered.
+    async fn expired_line(&self, turn: &TurnRow) -> Result<Option<String>, StoreError> {
+        let asked = prompts::of_turn(&self.store, &turn.id).await?;
+        let last = asked.into_iter().rfind(|prompt| prompt.kind == "continue");
+        Ok(last
+            .filter(|prompt| prompt.state == "expired")
+            .map(|prompt| wording::expired(&prompt.kind, &prompt.preview)))
+    }
+
+    /// Puts a turn back that failed by our own fault, or sets it aside for good.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn failed(&self, held: Held) -> Result<(), StoreError> {
+        let failures = held.turn.failures + 1;
+        let held = Held { turn: TurnRow { failures, ..held.turn }, ..held };
+        if failures >= 3 {
+            return self.bury(&held).await;
+        }
+        let retry_at = self.store.now() + back_off(failures);
+        turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await
+    }
+
+    /// Folds old history into the summary, off the path of turns.
+    fn fold_later(&self, conversation: &str) {
+        let (store, model) = (self.store.clone(), self.orchestrator.model.clone());
+        let conversation = conversation.to_owned();
+        tokio::spawn(async move {
+            if let Err(error) = history::fold(&store, &model, &conversation).await {
+                tracing::warn!(%error, conversation, "the history was not folded");
+            }
+        });
+    }
+}
+
+impl Handle {
+    /// A hold on nothing, for turns that end without running.
+    fn idle(conversation: &str) -> Self {
+        Self { conversation: conversation.to_owned(), cancel: Default::default(), answered: Arc::default() }
+    }
+}
+
+/// How long a turn that failed waits for its next try, in milliseconds.
+pub fn back_off(failures: i64) -> i64 {
+    match failures {
+        1 => 1_000,
+        2 => 10_000,
+        _ => 60_000,
+    }
+}
+
+fn epoch(values: &[Value]) -> i64 {
+    values.first().and_then(Value::as_int).unwrap_or_default()
+}
+
+fn root_row(turn: &TurnRow, id: String) -> ExecutionRow {
+    ExecutionRow {
+        id,
+        turn_id: turn.id.clone(),
+        parent_id: None,
+        kind: "orchestrator".into(),
+        status: Status::Running.as_str().into(),
+        call_n: None,
+        call_idx: None,
+        agent_id: None,
+        task: None,
+        skill: None,
+        parameters: None,
+        direct: 0,
+        result: None,
+        data: None,
+        error: None,
+        bailout: None,
+        untrusted: 0,
+        started_at: Some(turn.started_at),
+        ended_at: None,
+    }
+}
