@@ -69,7 +69,16 @@ pub struct Skill {
     /// What the built-in planner understands as this skill.
     pub intents: Vec<Intent>,
     pub(super) arguments: Vec<Argument>,
-    pub(super) validator: jsonschema::Validator,
+    pub(super) validator: Checker,
+}
+
+/// The compiled schema. It shows nothing of itself: `parameters` says the same.
+pub(super) struct Checker(pub(super) jsonschema::Validator);
+
+impl std::fmt::Debug for Checker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Checker")
+    }
 }
 
 /// An argument's name, in the order of the file.
@@ -87,7 +96,7 @@ pub enum Handler {
     /// Ours, by its name.
     Builtin(String),
     /// A call of an HTTP API.
-    Http(HttpHandler),
+    Http(Box<HttpHandler>),
     /// A program.
     Command(CommandHandler),
 }
@@ -124,7 +133,7 @@ impl Skill {
     /// Every fault, a line each, with its JSON path.
     pub fn validate(&self, arguments: &Value) -> Result<(), String> {
         let mut faults: Vec<String> = Vec::new();
-        for error in self.validator.iter_errors(arguments) {
+        for error in self.validator.0.iter_errors(arguments) {
             let path = error.instance_path().to_string();
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {

@@ -46,7 +46,9 @@ pub(super) fn read(skill: Table, target: &Target, faults: &mut Faults) -> (Vec<I
                 }
                 check_example(table, example.as_deref(), &pattern, faults);
             }
-            Err(error) => faults.add(table.place("pattern"), format!("the pattern is faulty: {}", flat(&error))),
+            Err(error) => {
+                faults.add(table.place("pattern"), format!("the pattern is faulty: {}", flat(&error)))
+            }
         }
         check_fit(table, &arguments, target, faults);
         let lookup = lookup.map(|(lookup, _)| lookup);

@@ -128,9 +128,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 /// Only 2000::/3 is given out; within it, what carries an IPv4 address is judged by that.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let s = address.segments();
-    let embedded = |high: u16, low: u16| {
-        is_public_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
-    };
+    let embedded =
+        |high: u16, low: u16| is_public_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     match s {
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x2002, high, low, ..] => embedded(high, low),
@@ -159,9 +158,10 @@ mod tests {
     #[test]
     fn a_literal_address_in_disguise_is_refused() {
         let client = HttpClient::new();
-        for url in "http://127.1/ http://0x7f000001/ http://2130706433/ http://[::1]/ http://[::ffff:7f00:1]/ \
+        for url in
+            "http://127.1/ http://0x7f000001/ http://2130706433/ http://[::1]/ http://[::ffff:7f00:1]/ \
             http://0177.0.0.1/ http://169.254.169.254/latest/meta-data"
-            .split_whitespace()
+                .split_whitespace()
         {
             let url = Url::parse(url).unwrap();
             assert_eq!(client.for_url(&url, &[]).unwrap_err().kind, ErrorKind::Permission, "{url}");

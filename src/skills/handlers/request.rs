@@ -1,5 +1,6 @@
 //! An HTTP skill's call, as its TOML describes it, and the request made from it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -67,20 +68,14 @@ static ORIGIN: LazyLock<Option<Regex>> =
 
 impl HttpHandler {
     /// Reads `http = { ... }`.
-    pub(in crate::skills) fn read(
-        table: Table,
-        arguments: &[Argument],
-        faults: &mut Faults,
-    ) -> Option<Self> {
+    pub(in crate::skills) fn read(table: Table, arguments: &[Argument], faults: &mut Faults) -> Option<Self> {
         table.only(&KEYS, faults);
         let method = read_method(table, faults);
         let headers = read_headers(table, arguments, faults);
         let body = table.get("body").and_then(|node| read_body(node, arguments, faults));
         let result = read_result(table, arguments, faults);
-        let allow_hosts = table.texts("allow_hosts", faults);
+        let allow_hosts = read_hosts(table, faults);
         let (origin, path, query) = read_url(table, arguments, faults)?;
-        let allow_hosts =
-            allow_hosts.iter().map(|(host, _)| host.trim_matches(['[', ']']).to_owned()).collect();
         Some(Self { method, origin, path, query, headers, body, result, allow_hosts })
     }
 
@@ -173,7 +168,9 @@ impl Body {
         Ok(match value {
             Value::String(text) => Self::Text(Template::new(&text, Place::Text, arguments)?),
             Value::Array(list) => Self::List(
-                list.into_iter().map(|member| Self::from_json(member, arguments)).collect::<Result<_, _>>()?,
+                list.into_iter()
+                    .map(|member| Self::from_json(member, arguments))
+                    .collect::<Result<_, _>>()?,
             ),
             Value::Object(table) => Self::Table(
                 table
@@ -237,7 +234,10 @@ fn read_method(table: Table, faults: &mut Faults) -> Method {
         faults.add(table.place("method"), format!("`method` must be one of {}", METHODS.join(", ")));
     }
     if table.get("body").is_some() && ["GET", "HEAD"].contains(&name.as_str()) {
-        faults.add(table.place("body"), format!("a {name} request has no body; did you mean method = \"POST\"?"));
+        faults.add(
+            table.place("body"),
+            format!("a {name} request has no body; did you mean method = \"POST\"?"),
+        );
     }
     Method::from_bytes(name.as_bytes()).unwrap_or_default()
 }
@@ -250,7 +250,8 @@ fn read_url(
     let url = table.text("url", faults)?;
     let at = table.place("url");
     let parts = ORIGIN.as_ref().and_then(|origin| origin.captures(url));
-    let Some((origin, rest)) = parts.map(|parts| (parts[1].to_owned(), parts.get(2).map_or("", |m| m.as_str())))
+    let Some((origin, rest)) =
+        parts.map(|parts| (parts[1].to_owned(), parts.get(2).map_or("", |m| m.as_str())))
     else {
         faults.add(
             at,
@@ -275,9 +276,23 @@ fn read_url(
     Some((origin, path?, query))
 }
 
+fn read_hosts(table: Table, faults: &mut Faults) -> Vec<String> {
+    let mut hosts = Vec::new();
+    for (host, at) in table.texts("allow_hosts", faults) {
+        let host = host.trim_matches(['[', ']']);
+        if host.parse::<IpAddr>().is_err() && host.contains([':', '/', '@', '*', '{', ' ']) {
+            faults.add(
+                at,
+                format!("'{host}' is no host; write a name or an IP address, without scheme and port"),
+            );
+        }
+        hosts.push(host.to_owned());
+    }
+    hosts
+}
+
 fn read_headers(table: Table, arguments: &[Argument], faults: &mut Faults) -> Vec<(HeaderName, Header)> {
-    let Some(headers) =
-        table.get("headers").and_then(|node| Table::from_node(node, "`headers`", faults))
+    let Some(headers) = table.get("headers").and_then(|node| Table::from_node(node, "`headers`", faults))
     else {
         return Vec::new();
     };
@@ -333,7 +348,8 @@ fn quoted(json: &str) -> String {
             _ => {
                 // A backslash takes the next character with it.
                 let length = character.len_utf8();
-                let escaped = (in_string && character == '\\').then(|| rest[length..].chars().next()).flatten();
+                let escaped =
+                    (in_string && character == '\\').then(|| rest[length..].chars().next()).flatten();
                 in_string ^= character == '"';
                 let length = length + escaped.map_or(0, char::len_utf8);
                 out.push_str(&rest[..length]);
