@@ -463,6 +463,29 @@ name = "notes.drop"
     }
 
     #[test]
+    fn the_examples_of_the_page_for_users_are_sound() {
+        let any = "domain = 'tasks'\nsummary = 'T'\n[[skill]]\nname = 'tasks.search'\nsummary = 'S'\nrisk = 'low'\n\
+                   handler = { command = ['true'] }\n[skill.parameters.properties]\ntitle = {}\ndue = {}\nid = {}\nquery = {}\n";
+        let page = include_str!("../../docs/skills.md");
+        let blocks: Vec<&str> =
+            page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let mut checked = 0;
+        for block in blocks {
+            let toml = match block.lines().next().unwrap_or_default() {
+                "[[skill]]" => format!("domain = 'backup'\nsummary = 'B'\n{block}"),
+                "[[skill.intents]]" => format!("{any}{block}"),
+                line if line.starts_with("domain") => block.to_owned(),
+                _ => continue,
+            };
+            if let Err(faults) = parse("docs/skills.md", &toml, &[]) {
+                panic!("{faults:?}\n{toml}");
+            }
+            checked += 1;
+        }
+        assert_eq!(checked, 4);
+    }
+
+    #[test]
     fn a_schema_may_not_reach_out_or_backtrack() {
         let remote = SOUND.replace("enum = [\"short\", \"long\"]", "'$ref' = \"http://127.0.0.1/x.json\"");
         assert!(faults(&remote).contains("is no JSON Schema"), "{}", faults(&remote));

@@ -125,15 +125,17 @@ pub struct Lookup {
 
 /// Where a fault's message grows longer than this it is cut: arguments may be very long.
 const LONGEST_FAULT: usize = 300;
+/// More faults than this at once help nobody to mend them.
+const MOST_FAULTS: usize = 20;
 
 impl Skill {
     /// Checks the arguments of a call against the schema.
     ///
     /// # Errors
-    /// Every fault, a line each, with its JSON path.
+    /// Every fault, a line each, with its JSON path; at most 20.
     pub fn validate(&self, arguments: &Value) -> Result<(), String> {
         let mut faults: Vec<String> = Vec::new();
-        for error in self.validator.0.iter_errors(arguments) {
+        for error in self.validator.0.iter_errors(arguments).take(MOST_FAULTS) {
             let path = error.instance_path().to_string();
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {

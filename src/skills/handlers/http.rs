@@ -23,7 +23,7 @@ const HANDED_ON: usize = 64 * 1024;
 /// So much of a service's own words about a failure.
 const WORDS: usize = 500;
 
-/// Makes the call.
+/// Makes the call. The time it may take is the caller's to limit, by dropping it.
 ///
 /// # Errors
 /// By the status or by how the connection failed; never with a secret in it.
@@ -71,7 +71,8 @@ async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> 
 
 /// The text without our secrets, should the service repeat them.
 fn without(mut text: String, secrets: &[String]) -> String {
-    for secret in secrets {
+    // A shorter one is no secret, and blotting it out would spoil the text.
+    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
         text = text.replace(secret.as_str(), "[secret]");
     }
     text
@@ -85,10 +86,11 @@ fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
     if error.is_builder() {
         return SkillError::new(ErrorKind::Tool, format!("the request to {host} can't be made"));
     }
-    let (kind, message) = if error.is_timeout() {
-        (ErrorKind::Timeout, format!("{host} did not answer in time"))
-    } else if error.is_connect() {
+    // First, because it covers a connection that was not made in time: nothing was sent.
+    let (kind, message) = if error.is_connect() {
         (ErrorKind::Network, format!("{host} can't be reached: {}", root(error)))
+    } else if error.is_timeout() {
+        (ErrorKind::Timeout, format!("{host} did not answer in time"))
     } else {
         (ErrorKind::Network, format!("the connection to {host} was cut: {}", root(error)))
     };
