@@ -1,10 +1,16 @@
 //! Adjutant: platform → receive → intake → lanes → turn → orchestrator → agents → executor → outbox → deliver → platform.
 
 pub mod agents;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod conversation;
+pub mod gateway;
 pub mod journal;
+pub mod logging;
 pub mod model;
 pub mod orchestrator;
 pub mod skills;
 pub mod store;
+pub mod trace;
 pub mod wording;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jsonschema::PatternOptions;
 use serde_json::{Map, Value, json};
 
-use super::definition::{Argument, Domain, Handler, Risk, Skill};
+use super::definition::{Argument, Checker, Domain, Handler, Risk, Skill};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::intents::{self, Pending, Target};
@@ -97,7 +97,7 @@ fn read_skill(table: Table, domain: &str, builtins: &[&str], faults: &mut Faults
         parameters,
         intents,
         arguments: arguments.clone(),
-        validator,
+        validator: Checker(validator),
     });
     Read { skill, name: name.to_owned(), arguments, lookups }
 }
@@ -206,7 +206,12 @@ fn compile(
     for error in meta.iter_errors(schema) {
         sound = false;
         let path = error.instance_path().to_string();
-        faults.add(place(&path), format!("`parameters{path}` is no JSON Schema: {error}"));
+        let why = if path.ends_with("/type") {
+            "a type is string, integer, number, boolean, array, object or null".to_owned()
+        } else {
+            error.to_string()
+        };
+        faults.add(place(&path), format!("`parameters{path}` is no JSON Schema: {why}"));
     }
     if !sound {
         return None;
@@ -244,7 +249,7 @@ fn read_handler(
     match kind {
         "http" => {
             let table = Table::from_node(node, "the http handler", faults)?;
-            HttpHandler::read(table, arguments, faults).map(Handler::Http)
+            HttpHandler::read(table, arguments, faults).map(Box::new).map(Handler::Http)
         }
         "command" => CommandHandler::read(node, table, arguments, faults).map(Handler::Command),
         _ => {
@@ -271,6 +276,282 @@ fn check_lookups(reads: &[Read], domain: &str, faults: &mut Faults) {
                 faults.add(pending.at, format!("the lookup's skill '{wanted}' does not exist{hint}"));
             }
             None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SOUND: &str = r#"
+domain = "notes"
+summary = "Notes"
+
+[[skill]]
+name = "notes.add"
+summary = "Add a note"
+risk = "medium"
+timeout = "5s"
+handler = { builtin = "notes.add" }
+[skill.parameters]
+required = ["text"]
+[skill.parameters.properties.due]
+type = "string"
+[skill.parameters.properties.text]
+type = "string"
+[skill.parameters.properties.tags]
+type = "array"
+items = { type = "string" }
+[skill.parameters.properties.kind]
+enum = ["short", "long"]
+[[skill.intents]]
+pattern = '^note (?<text>.+)$'
+arguments = { text = "{text|title}", kind = "short" }
+example = "Note the time!"
+
+[[skill]]
+name = "notes.drop"
+summary = "Drop a note"
+risk = "low"
+repeatable = true
+handler = { builtin = "notes.drop" }
+[skill.parameters]
+required = ["id"]
+[skill.parameters.properties.id]
+type = "string"
+[[skill.intents]]
+pattern = 'drop (?<what>.+)'
+arguments = { id = "{found.id}" }
+lookup = { skill = "notes.add", arguments = { text = "{what}" } }
+"#;
+    const BUILTINS: [&str; 2] = ["notes.add", "notes.drop"];
+
+    fn faults(toml: &str) -> String {
+        let faults = parse("notes.toml", toml, &BUILTINS).unwrap_err();
+        faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    fn sound() -> Domain {
+        parse("notes.toml", SOUND, &BUILTINS).unwrap()
+    }
+
+    #[test]
+    fn a_sound_file_becomes_a_domain() {
+        let domain = sound();
+        let [add, drop] = &domain.skills[..] else { panic!("two skills") };
+        assert_eq!(
+            (add.risk, add.repeatable, add.timeout),
+            (Risk::Medium, false, Some(Duration::from_secs(5)))
+        );
+        assert_eq!((drop.repeatable, drop.timeout), (true, None));
+        assert_eq!(add.signature(), "notes.add(text, due?, tags?, kind?)");
+        assert_eq!(drop.intents[0].lookup.as_ref().unwrap().arguments["text"], "{what}");
+        assert_eq!(add.parameters["additionalProperties"], false);
+    }
+
+    #[test]
+    fn arguments_are_checked_with_their_paths() {
+        let add = Arc::clone(&sound().skills[0]);
+        assert_eq!(add.validate(&json!({"text": "x", "tags": ["a"]})), Ok(()));
+        let wrong = json!({"titel": 1, "txet": "x", "due": 7, "tags": ["a", 2], "kind": "wide"});
+        insta::assert_snapshot!(add.validate(&wrong).unwrap_err(), @r#"
+        /due: 7 is not of type "string"
+        /tags/1: 2 is not of type "string"
+        /kind: "wide" is not one of "short" or "long"
+        /titel: there is no such argument
+        /txet: there is no such argument; did you mean 'text'?
+        /text: is missing
+        "#);
+        insta::assert_snapshot!(add.validate(&json!([1])).unwrap_err(), @r#"/: [1] is not of type "object""#);
+        let long = json!({"text": "x", "due": ["ü".repeat(5000)]});
+        assert!(add.validate(&long).unwrap_err().len() < 400);
+    }
+
+    #[test]
+    fn every_fault_is_found_at_once_with_its_line() {
+        insta::assert_snapshot!(faults(r#"domain = "notes"
+sumary = "Notes"
+
+[[skill]]
+name = "note.add"
+summary = "Add"
+risk = "mild"
+timeout = "5 seconds"
+repeatable = "yes"
+handler = { builtin = "notes.ad" }
+colour = "red"
+[skill.parameters]
+required = ["txt"]
+[skill.parameters.properties.text]
+type = "strng"
+
+[[skill]]
+name = "notes.drop"
+summary = "Two\nlines"
+risk = "low"
+handler = { builtin = "notes.drop", command = ["rm"] }
+[[skill.intents]]
+pattern = 'drop (?<what>.+'
+[[skill.intents]]
+pattern = 'drop (?<what>.+)'
+arguments = { id = "{found.id}", waht = "{wat|upper}", open = "{" }
+example = "keep it"
+[skill.parameters.properties.id]
+
+[[skill]]
+name = "notes.drop"
+"#), @r#"
+        notes.toml:1: the file lacks `summary`
+        notes.toml:2: the file has no key 'sumary'; did you mean 'summary'?
+        notes.toml:5: 'note.add' is no skill's name here: it must be notes.WORD; write small letters, digits and '_', a letter first
+        notes.toml:7: 'mild' is no risk; write "low", "medium" or "high"
+        notes.toml:8: '5 seconds' is no time-out; write it like "500ms", "5s" or "2m", at most 1h
+        notes.toml:9: `repeatable` must be true or false, not a text
+        notes.toml:10: there is no built-in handler 'notes.ad'; did you mean 'notes.add'?
+        notes.toml:11: the skill has no key 'colour'
+        notes.toml:12: `required` names 'txt', which is no property; did you mean 'text'?
+        notes.toml:15: `parameters/properties/text/type` is no JSON Schema: a type is string, integer, number, boolean, array, object or null
+        notes.toml:19: `summary` must be one line of at most 200 bytes
+        notes.toml:21: a handler is exactly one of builtin, http and command
+        notes.toml:23: the pattern is faulty: unclosed group
+        notes.toml:26: `{` is not closed; write {{ for a brace itself
+        notes.toml:26: `{found.id}` needs a lookup; add lookup = { skill = ..., arguments = ... }
+        notes.toml:26: `{wat|upper}`: there is no conversion 'upper'; there are text, title, lower, time, end, duration, repeat, tags, list, int
+        notes.toml:26: the skill has no argument 'open'
+        notes.toml:26: the skill has no argument 'waht'
+        notes.toml:27: the pattern does not match its own example
+        notes.toml:30: the skill lacks `handler`: { http = ... } or { command = [...] }
+        notes.toml:30: the skill lacks `risk`
+        notes.toml:30: the skill lacks `summary`
+        notes.toml:31: there are two skills called 'notes.drop'
+        "#);
+    }
+
+    #[test]
+    fn intents_are_checked_against_the_schema_and_each_other() {
+        let toml = SOUND
+            .replace("kind = \"short\" }", "kind = \"shrt\" }")
+            .replace("skill = \"notes.add\", arguments = { text", "skill = \"notes.add\", arguments = { txt")
+            .replace("example = \"Note the time!\"", "lookup = { skill = \"notes.fnd\" }");
+        insta::assert_snapshot!(faults(&toml), @r#"
+        notes.toml:24: the intent's arguments: /kind: "shrt" is not one of "short" or "long"
+        notes.toml:25: the lookup's skill 'notes.fnd' does not exist; did you mean 'notes.add'?
+        notes.toml:40: the skill has no argument 'txt'; did you mean 'text'?
+        "#);
+    }
+
+    #[test]
+    fn broken_toml_and_other_things_are_faults_with_lines() {
+        insta::assert_snapshot!(faults("domain = \"notes\"\nsummary = \"a\nrisk = low\n"), @r#"
+        notes.toml:1: the file has no [[skill]]
+        notes.toml:2: not TOML: invalid basic string, expected `"`
+        notes.toml:3: not TOML: string values must be quoted, expected literal string
+        "#);
+        insta::assert_snapshot!(faults(""), @"
+        notes.toml:1: the file has no [[skill]]
+        notes.toml:1: the file lacks `domain`
+        notes.toml:1: the file lacks `summary`
+        ");
+        insta::assert_snapshot!(faults("domain = 3\nsummary = []\nskill = [1]"), @"
+        notes.toml:1: `domain` must be a text, not a number
+        notes.toml:2: `summary` must be a text, not a list
+        notes.toml:3: the skill must be a table, not a number
+        ");
+    }
+
+    #[test]
+    fn the_examples_of_the_page_for_users_are_sound() {
+        let any = "domain = 'tasks'\nsummary = 'T'\n[[skill]]\nname = 'tasks.search'\nsummary = 'S'\nrisk = 'low'\n\
+                   handler = { command = ['true'] }\n[skill.parameters.properties]\ntitle = {}\ndue = {}\nid = {}\nquery = {}\n";
+        let page = include_str!("../../docs/skills.md");
+        let blocks: Vec<&str> =
+            page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let mut checked = 0;
+        for block in blocks {
+            let toml = match block.lines().next().unwrap_or_default() {
+                "[[skill]]" => format!("domain = 'backup'\nsummary = 'B'\n{block}"),
+                "[[skill.intents]]" => format!("{any}{block}"),
+                line if line.starts_with("domain") => block.to_owned(),
+                _ => continue,
+            };
+            if let Err(faults) = parse("docs/skills.md", &toml, &[]) {
+                panic!("{faults:?}\n{toml}");
+            }
+            checked += 1;
+        }
+        assert_eq!(checked, 4);
+    }
+
+    #[test]
+    fn a_schema_may_not_reach_out_or_backtrack() {
+        let remote = SOUND.replace("enum = [\"short\", \"long\"]", "'$ref' = \"http://127.0.0.1/x.json\"");
+        assert!(faults(&remote).contains("is no JSON Schema"), "{}", faults(&remote));
+        let slow = SOUND.replace("enum = [\"short\", \"long\"]", "pattern = '(?=a)b'");
+        assert!(faults(&slow).contains("is no JSON Schema"), "{}", faults(&slow));
+    }
+
+    #[test]
+    fn http_and_command_handlers_are_checked() {
+        let with = |handler: &str| {
+            let toml =
+                SOUND.replace("handler = { builtin = \"notes.add\" }", &format!("handler = {{ {handler} }}"));
+            faults(&toml).replace("notes.toml:10: ", "")
+        };
+        insta::assert_snapshot!(with(r#"http = { method = "GTE", url = "https://{{text}}.test/", body = "{", allow_host = [] }"#), @"
+        `body` must be a table, or JSON as a text: EOF while parsing an object at line 1 column 1
+        `method` must be one of GET, HEAD, POST, PUT, PATCH, DELETE
+        `url` must begin with http:// or https:// and a fixed host without user, password or template
+        the http handler has no key 'allow_host'; did you mean 'allow_hosts'?
+        ");
+        insta::assert_snapshot!(with(r#"http = { url = "https://a.test/{{txt}}?q={{text|nope}}&r={{due", headers = { "a b" = "x", X = { env = "A", file = "b" }, Y = { file = "b" } } }"#), @"
+        'a b' is no header's name
+        `url`: `{{txt}}` is no argument of this skill; did you mean 'text'?
+        `url`: filter nope is unknown
+        `url`: unexpected end of input, expected end of variable block
+        a secret is one of { env = NAME }, { file = PATH }, { credential = NAME }
+        a secret's file needs an absolute path
+        ");
+        insta::assert_snapshot!(with(r#"http = { url = "https://u:p@a.test/", body = { a = "{{b}}" }, result = "{{respons.a}}" }"#), @r#"
+        `body`: `{{b}}` is no argument of this skill
+        `result`: `{{respons}}` is no argument of this skill; did you mean 'response'?
+        `url` must begin with http:// or https:// and a fixed host without user, password or template
+        a GET request has no body; did you mean method = "POST"?
+        "#);
+        insta::assert_snapshot!(with(r#"command = ["./{{text}}", "{{x}}"]"#), @"
+        `command`: `{{x}}` is no argument of this skill
+        a program is a name found in PATH, or an absolute path
+        the program must be a fixed name, without a template
+        ");
+        insta::assert_snapshot!(with(r#"command = { argv = [], output_cap = -1, shell = true }"#), @r#"
+        `output_cap` must be a number of bytes from 1 to 1048576
+        the command has no key 'shell'
+        the command needs at least a program: ["date", "-u"]
+        "#);
+        insta::assert_snapshot!(with(r#"command = "ls -l""#), @r#"
+        `command` must be a list of texts, not a text
+        the command needs at least a program: ["date", "-u"]
+        "#);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn no_file_makes_it_panic(
+            start in 0..SOUND.len(), length in 0..60_usize, instead in "[\\[\\]{}=\".'a-z0-9|\n-]{0,12}", any in any::<String>(),
+        ) {
+            let start = SOUND.floor_char_boundary(start);
+            let end = SOUND.floor_char_boundary((start + length).min(SOUND.len()));
+            for instead in [instead, any] {
+                let toml = format!("{}{instead}{}", &SOUND[..start], &SOUND[end..]);
+                if let Err(faults) = parse("f", &toml, &BUILTINS) {
+                    prop_assert!(!faults.is_empty());
+                    let lines = toml.bytes().filter(|b| *b == b'\n').count() + 1;
+                    prop_assert!(faults.iter().all(|fault| (1..=lines).contains(&fault.line)));
+                }
+            }
         }
     }
 }

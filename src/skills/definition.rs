@@ -69,7 +69,16 @@ pub struct Skill {
     /// What the built-in planner understands as this skill.
     pub intents: Vec<Intent>,
     pub(super) arguments: Vec<Argument>,
-    pub(super) validator: jsonschema::Validator,
+    pub(super) validator: Checker,
+}
+
+/// The compiled schema. It shows nothing of itself: `parameters` says the same.
+pub(super) struct Checker(pub(super) jsonschema::Validator);
+
+impl std::fmt::Debug for Checker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Checker")
+    }
 }
 
 /// An argument's name, in the order of the file.
@@ -87,7 +96,7 @@ pub enum Handler {
     /// Ours, by its name.
     Builtin(String),
     /// A call of an HTTP API.
-    Http(HttpHandler),
+    Http(Box<HttpHandler>),
     /// A program.
     Command(CommandHandler),
 }
@@ -116,15 +125,17 @@ pub struct Lookup {
 
 /// Where a fault's message grows longer than this it is cut: arguments may be very long.
 const LONGEST_FAULT: usize = 300;
+/// More faults than this at once help nobody to mend them.
+const MOST_FAULTS: usize = 20;
 
 impl Skill {
     /// Checks the arguments of a call against the schema.
     ///
     /// # Errors
-    /// Every fault, a line each, with its JSON path.
+    /// Every fault, a line each, with its JSON path; at most 20.
     pub fn validate(&self, arguments: &Value) -> Result<(), String> {
         let mut faults: Vec<String> = Vec::new();
-        for error in self.validator.iter_errors(arguments) {
+        for error in self.validator.0.iter_errors(arguments).take(MOST_FAULTS) {
             let path = error.instance_path().to_string();
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {

@@ -16,8 +16,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use check::is_word;
 pub use check::parse;
 pub use definition::{Domain, Handler, Intent, Lookup, Risk, Skill};
+pub(crate) use registry::check_files;
 pub use registry::{Registry, Skills};
 pub use source::Fault;
 

@@ -148,14 +148,7 @@ impl Skills {
         for folder in &files {
             faults.extend(take(folder, &state.good, &mut domains));
         }
-        for (name, toml) in BUILT_IN {
-            if !domains.iter().any(|domain| domain.name == name) {
-                match parse(&format!("skills/{name}.toml (built in)"), toml, &builtins) {
-                    Ok(domain) => domains.push(domain),
-                    Err(wrong) => faults.extend(wrong),
-                }
-            }
-        }
+        faults.extend(add_built_in(&mut domains, &builtins));
         let changed = self.put(Registry::new(domains));
         if faults.is_empty() { Ok(changed) } else { Err(faults) }
     }
@@ -205,11 +198,44 @@ impl Skills {
     }
 }
 
+/// All sound domains of these places, the built-in ones too if wanted, and every fault.
+pub(crate) fn check_files(paths: &[PathBuf], built_in: bool, builtins: &[&str]) -> (Vec<Domain>, Vec<Fault>) {
+    let (files, mut faults) = find(paths);
+    let (mut good, mut domains) = (BTreeMap::new(), Vec::new());
+    for file in files.iter().flatten() {
+        match read(file, builtins) {
+            Ok(domain) => drop(good.insert(file.clone(), domain)),
+            Err(wrong) => faults.extend(wrong),
+        }
+    }
+    for folder in &files {
+        faults.extend(take(folder, &good, &mut domains));
+    }
+    if built_in {
+        faults.extend(add_built_in(&mut domains, builtins));
+    }
+    (domains, faults)
+}
+
+/// Adds the built-in domains that no file replaces.
+fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (name, toml) in BUILT_IN {
+        if !domains.iter().any(|domain| domain.name == name) {
+            match parse(&format!("skills/{name}.toml (built in)"), toml, builtins) {
+                Ok(domain) => domains.push(domain),
+                Err(wrong) => faults.extend(wrong),
+            }
+        }
+    }
+    faults
+}
+
 /// Reads one file.
 ///
 /// # Errors
 /// Its faults, or that it can't be read.
-pub(crate) fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
+fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
     let name = file.display().to_string();
     let toml = std::fs::read_to_string(file)
         .map_err(|error| vec![whole(file, format!("can't be read: {error}"))])?;
@@ -221,7 +247,7 @@ fn whole(file: &Path, message: String) -> Fault {
 }
 
 /// The skill files of each place, in order, and the places that are not there.
-pub(crate) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Fault>) {
+fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Fault>) {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
     for path in paths {
         if path.is_file() {
@@ -275,4 +301,133 @@ fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<
         }
     }
     faults
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn domain(name: &str, summary: &str) -> String {
+        format!(
+            "domain = '{name}'\nsummary = '{summary}'\n[[skill]]\nname = '{name}.run'\nsummary = 'Run it'\n\
+             risk = 'low'\nhandler = {{ command = ['true', '{{{{x}}}}'] }}\n[skill.parameters.properties.x]\n\
+             type = 'string'\n"
+        )
+    }
+
+    fn write(folder: &TempDir, file: &str, text: &str) {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+
+    /// The built-in files may name any handler of ours: take the names from the files themselves.
+    fn builtins() -> Vec<&'static str> {
+        let lines = BUILT_IN.iter().flat_map(|(_, toml)| toml.lines());
+        lines.filter_map(|line| line.split("builtin = \"").nth(1)?.split('"').next()).collect()
+    }
+
+    fn load(folders: &[&TempDir]) -> Skills {
+        let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_path_buf()).collect();
+        Skills::load(&paths, &builtins()).unwrap()
+    }
+
+    #[test]
+    fn a_file_replaces_the_built_in_domain_and_the_first_place_wins() {
+        let (first, second) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        write(&first, "a.toml", &domain("tasks", "Ours"));
+        write(&second, "a.toml", &domain("tasks", "Theirs"));
+        write(&second, "b.toml", &domain("weather", "Weather"));
+        write(&second, "notes.txt", "no TOML");
+        let skills = load(&[&first, &second]).current();
+        let names: Vec<&str> = skills.domains().iter().map(|domain| domain.name.as_str()).collect();
+        assert_eq!(names, ["memory", "tasks", "weather"]);
+        assert_eq!(skills.domain("tasks").unwrap().summary, "Ours");
+        assert!(skills.get("tasks.run").is_some() && skills.get("tasks.search").is_none());
+    }
+
+    #[test]
+    fn the_catalogue_is_sorted_and_the_same_bytes_each_time() {
+        let folder = TempDir::new().unwrap();
+        for name in ["tasks", "memory", "zoo"] {
+            write(&folder, &format!("{name}.toml"), &domain(name, "Things"));
+        }
+        let skills = load(&[&folder]);
+        let before = skills.current();
+        insta::assert_snapshot!(before.catalogue(), @"
+        memory: Things
+        - memory.run(x?): Run it
+        tasks: Things
+        - tasks.run(x?): Run it
+        zoo: Things
+        - zoo.run(x?): Run it
+        ");
+        assert!(!skills.reload().unwrap(), "nothing has changed");
+        assert!(Arc::ptr_eq(&before, &skills.current()));
+    }
+
+    #[test]
+    fn a_wrong_file_keeps_its_last_good_domain_and_the_others_apply() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "a.toml", &domain("apples", "Old"));
+        write(&folder, "b.toml", &domain("pears", "Old"));
+        let skills = load(&[&folder]);
+        write(&folder, "a.toml", "domain = 'apples'\nsummary = 'broken'");
+        write(&folder, "b.toml", &domain("pears", "New and longer"));
+        skills.poll();
+        assert_eq!(skills.current().domain("apples").unwrap().summary, "Old");
+        assert_eq!(skills.current().domain("pears").unwrap().summary, "New and longer");
+        let again = skills.reload().unwrap_err();
+        assert!(again[0].to_string().ends_with("a.toml:1: the file has no [[skill]]"), "{again:?}");
+        write(&folder, "a.toml", &domain("apples", "Mended"));
+        skills.poll();
+        assert_eq!(skills.current().domain("apples").unwrap().summary, "Mended");
+        std::fs::remove_file(folder.path().join("a.toml")).unwrap();
+        skills.poll();
+        assert!(skills.current().domain("apples").is_none());
+    }
+
+    #[test]
+    fn a_missing_place_is_a_fault_unless_it_is_the_default() {
+        let folder = TempDir::new().unwrap();
+        let missing = folder.path().join("none");
+        let faults = Skills::load(&[missing], &builtins()).unwrap_err();
+        assert!(faults[0].to_string().contains("none: can't be read: "), "{faults:?}");
+        assert!(Skills::load(&[folder.path().join("skills")], &builtins()).is_ok());
+        assert!(Skills::load(&[folder.path().join("etc/skills")], &builtins()).is_err());
+    }
+
+    #[test]
+    fn two_files_of_one_place_may_not_share_a_domain() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "a.toml", &domain("apples", "One"));
+        write(&folder, "b.toml", &domain("apples", "Two"));
+        let faults = Skills::load(&[folder.path().to_path_buf()], &builtins()).unwrap_err();
+        assert!(faults[0].message.contains("a.toml already; join the two files"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_slip_finds_the_nearest_name() {
+        let folder = TempDir::new().unwrap();
+        write(&folder, "w.toml", &domain("weather", "W"));
+        let skills = load(&[&folder]).current();
+        assert_eq!(skills.nearest("wether.run").as_deref(), Some("weather.run"));
+        assert_eq!(skills.nearest("weathr").as_deref(), Some("weather"));
+        assert_eq!(skills.nearest("run").as_deref(), Some("weather.run"));
+        assert_eq!(skills.nearest("qqqq"), None);
+    }
+
+    #[tokio::test]
+    async fn the_watch_picks_up_a_change_and_ends_at_the_stop() {
+        let folder = TempDir::new().unwrap();
+        let skills = Arc::new(load(&[&folder]));
+        write(&folder, "w.toml", &domain("weather", "W"));
+        let stop = CancellationToken::new();
+        let watch = tokio::spawn(Arc::clone(&skills).watch(stop.clone()));
+        while skills.current().domain("weather").is_none() {
+            tokio::task::yield_now().await;
+        }
+        stop.cancel();
+        watch.await.unwrap();
+    }
 }

@@ -47,12 +47,20 @@ impl<'a> Faults<'a> {
         self.found.push(Fault { file: self.file.to_owned(), line, message: message.into() });
     }
 
-    /// All faults in the order of the file.
+    /// All faults in the order of the file. A line that is no TOML has no other fault worth telling.
     pub(super) fn into_sorted(mut self) -> Vec<Fault> {
+        let broken: Vec<usize> = self.found.iter().filter(|f| is_syntax(f)).map(|f| f.line).collect();
+        self.found.retain(|fault| is_syntax(fault) || !broken.contains(&fault.line));
         self.found.sort_by(|a, b| (a.line, &a.message).cmp(&(b.line, &b.message)));
         self.found.dedup();
         self.found
     }
+}
+
+const NOT_TOML: &str = "not TOML: ";
+
+fn is_syntax(fault: &Fault) -> bool {
+    fault.message.starts_with(NOT_TOML)
 }
 
 /// A value and the place it stands at.
@@ -172,7 +180,7 @@ impl<'t> Table<'t> {
 pub(super) fn read<'t>(text: &'t str, faults: &mut Faults) -> Spanned<DeTable<'t>> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     for error in errors {
-        faults.add(error.span().map_or(0, |span| span.start), format!("not TOML: {}", error.message()));
+        faults.add(error.span().map_or(0, |span| span.start), format!("{NOT_TOML}{}", error.message()));
     }
     tree
 }

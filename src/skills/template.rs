@@ -293,7 +293,7 @@ mod tests {
         let near = Template::new("{{titel}}", Place::Text, &long).unwrap_err().to_string();
         insta::assert_snapshot!(near, @"`{{titel}}` is no argument of this skill; did you mean 'title'?");
         insta::assert_snapshot!(fault("{{a"), @"unexpected end of input, expected end of variable block");
-        insta::assert_snapshot!(fault("{{ a|nofilter }}"), @"");
+        insta::assert_snapshot!(fault("{{ a|nofilter }}"), @"filter nofilter is unknown");
         let missing = template("{{a}}", Place::Text).render(&json!({})).unwrap_err().to_string();
         insta::assert_snapshot!(missing, @"the argument 'a' is missing");
     }

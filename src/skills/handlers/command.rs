@@ -295,3 +295,139 @@ impl Drop for Folder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::skills::{Handler, parse};
+
+    /// A command skill with the optional text `a` and the optional number `n`.
+    fn handler(command: &str) -> CommandHandler {
+        let toml = format!(
+            "domain = 'c'\nsummary = 'C'\n[[skill]]\nname = 'c.run'\nsummary = 'R'\nrisk = 'low'\n\
+             handler = {{ command = {command} }}\n[skill.parameters.properties]\na = {{ type = 'string' }}\n\
+             n = {{ type = 'integer' }}\n"
+        );
+        let domain = parse("c.toml", &toml, &[]).unwrap();
+        let Handler::Command(handler) = &domain.skills[0].handler else { panic!("no command") };
+        handler.clone()
+    }
+
+    async fn run(command: &str, arguments: Value) -> Result<Output, SkillError> {
+        let folder = TempDir::new().unwrap();
+        let result = call(&handler(command), &arguments, folder.path()).await;
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "its folder is removed");
+        result
+    }
+
+    async fn words(command: &str, arguments: Value) -> String {
+        run(command, arguments).await.unwrap().summary
+    }
+
+    #[tokio::test]
+    async fn arguments_are_words_and_no_shell_sees_them() {
+        let odd = json!({"a": "x; touch /tmp/y $(id) `id` 'q' \"d\" *\n", "n": 3});
+        let said = words(r#"["printf", "<%s>", "{{a}}", "n={{n}}", "end"]"#, odd).await;
+        insta::assert_snapshot!(said, @r#"
+        <x; touch /tmp/y $(id) `id` 'q' "d" *
+        ><n=3><end>
+        "#);
+        assert_eq!(words(r#"["printf", "<%s>", "{{a}}", "n={{n}}", "end"]"#, json!({})).await, "<end>");
+        assert_eq!(words(r#"["printf", "<%s>", "n={{n|default(7)}}"]"#, json!({})).await, "<n=7>");
+        assert_eq!(words(r#"["printf", "<%s>", "{{a}}"]"#, json!({"a": ""})).await, "<>");
+    }
+
+    #[tokio::test]
+    async fn a_value_does_not_become_an_option() {
+        let error = run(r#"["ls", "{{a}}"]"#, json!({"a": "-la"})).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Params);
+        insta::assert_snapshot!(error, @"'-la' begins with '-', which ls may take for an option");
+        assert_eq!(words(r#"["printf", "--", "<%s>", "{{a}}"]"#, json!({"a": "-la"})).await, "<-la>");
+        assert_eq!(words(r#"["printf", "<%s>", "a={{a}}"]"#, json!({"a": "-la"})).await, "<a=-la>");
+        assert!(run(r#"["printf", "{{a}}"]"#, json!({"a": "x\0y"})).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_environment_is_clean_and_the_folder_its_own() {
+        let said = words(r#"["sh", "-c", "env | cut -d= -f1 | sort | tr '\\n' ' '; test \"$HOME\" = \"$PWD\" && echo home; cat"]"#, json!({})).await;
+        let names: Vec<&str> =
+            said.split_whitespace().filter(|name| !["_", "SHLVL", "OLDPWD"].contains(name)).collect();
+        assert_eq!(names, ["HOME", "LANG", "PATH", "PWD", "home"]);
+    }
+
+    #[tokio::test]
+    async fn json_becomes_data() {
+        let output = run(r#"["echo", '{"summary": "Two hits", "hits": [1, 2]}']"#, json!({})).await.unwrap();
+        assert_eq!((output.summary.as_str(), &output.data["hits"]), ("Two hits", &json!([1, 2])));
+        assert!(output.untrusted);
+        let output = run(r#"["echo", "[1]"]"#, json!({})).await.unwrap();
+        assert_eq!((output.summary.as_str(), &output.data), ("echo has answered.", &json!([1])));
+        let output = run(r#"["echo", "plain words"]"#, json!({})).await.unwrap();
+        assert_eq!((output.summary.as_str(), &output.data), ("plain words", &Value::Null));
+    }
+
+    #[tokio::test]
+    async fn a_bad_end_is_told_with_the_last_line_of_stderr() {
+        let fail =
+            |command: &'static str| async move { run(command, json!({})).await.unwrap_err().to_string() };
+        insta::assert_snapshot!(fail(r#"["sh", "-c", "echo first >&2; echo last >&2; echo >&2; exit 3"]"#).await, @"sh ended with status 3: last");
+        insta::assert_snapshot!(fail(r#"["sh", "-c", "kill -9 $$"]"#).await, @"sh was ended by signal 9");
+        insta::assert_snapshot!(fail(r#"["no-such-program-here"]"#).await, @"the program 'no-such-program-here' is not installed (not found in PATH)");
+    }
+
+    #[tokio::test]
+    async fn much_output_is_cut_and_drained() {
+        let output = run(r#"{ argv = ["sh", "-c", "yes | head -c 3000000"], output_cap = 10 }"#, json!({}))
+            .await
+            .unwrap();
+        insta::assert_snapshot!(output.summary, @"
+        y
+        y
+        y
+        y
+        y
+        [cut: the first 10 of 3000000 bytes]
+        ");
+    }
+
+    #[tokio::test]
+    async fn an_endless_program_dies_with_all_its_children_when_the_call_is_dropped() {
+        let folder = TempDir::new().unwrap();
+        let marks = TempDir::new().unwrap();
+        let mark = marks.path().join("pid");
+        // A child of the program, which a plain kill of the program would leave running.
+        let handler =
+            handler(r#"["sh", "-c", "sh -c 'echo $$ > $0.new; mv $0.new $0; yes' $0 & wait", "{{a}}"]"#);
+        let arguments = json!({"a": mark});
+        {
+            let call = call(&handler, &arguments, folder.path());
+            let started = async {
+                while !mark.exists() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                _ = call => panic!("it ended by itself"),
+                () = started => {}
+            }
+        }
+        let pid = std::fs::read_to_string(&mark).unwrap();
+        // Gone, or dead and waiting to be buried.
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        while !(state().is_empty() || state().contains(") Z ")) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_a_program_leaves_running_ends_with_it() {
+        assert_eq!(
+            words(r#"["sh", "-c", "yes > /dev/null & sleep 1000 & echo done"]"#, json!({})).await,
+            "done"
+        );
+    }
+}

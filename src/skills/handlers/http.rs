@@ -23,7 +23,7 @@ const HANDED_ON: usize = 64 * 1024;
 /// So much of a service's own words about a failure.
 const WORDS: usize = 500;
 
-/// Makes the call.
+/// Makes the call. The time it may take is the caller's to limit, by dropping it.
 ///
 /// # Errors
 /// By the status or by how the connection failed; never with a secret in it.
@@ -71,7 +71,8 @@ async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> 
 
 /// The text without our secrets, should the service repeat them.
 fn without(mut text: String, secrets: &[String]) -> String {
-    for secret in secrets {
+    // A shorter one is no secret, and blotting it out would spoil the text.
+    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
         text = text.replace(secret.as_str(), "[secret]");
     }
     text
@@ -85,10 +86,11 @@ fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
     if error.is_builder() {
         return SkillError::new(ErrorKind::Tool, format!("the request to {host} can't be made"));
     }
-    let (kind, message) = if error.is_timeout() {
-        (ErrorKind::Timeout, format!("{host} did not answer in time"))
-    } else if error.is_connect() {
+    // First, because it covers a connection that was not made in time: nothing was sent.
+    let (kind, message) = if error.is_connect() {
         (ErrorKind::Network, format!("{host} can't be reached: {}", root(error)))
+    } else if error.is_timeout() {
+        (ErrorKind::Timeout, format!("{host} did not answer in time"))
     } else {
         (ErrorKind::Network, format!("the connection to {host} was cut: {}", root(error)))
     };
@@ -207,6 +209,259 @@ impl Shape {
                 known.insert("response".to_owned(), response);
                 let text = template.render(&Value::Object(known));
                 Ok(text.map_err(|error| format!("the skill's `result` fails: {error}"))?.unwrap_or_default())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::skills::{Handler, parse};
+
+    /// An HTTP skill with the arguments `id` (required), `q` and `n`.
+    fn handler(http: &str) -> HttpHandler {
+        let toml = format!(
+            "domain = 'h'\nsummary = 'H'\n[[skill]]\nname = 'h.get'\nsummary = 'G'\nrisk = 'low'\n\
+             [skill.handler.http]\n{http}\n[skill.parameters]\nrequired = ['id']\n[skill.parameters.properties]\n\
+             id = {{ type = 'string' }}\nq = {{ type = 'string' }}\nn = {{}}\n"
+        );
+        let domain = parse("h.toml", &toml, &[]).unwrap_or_else(|faults| panic!("{faults:?}"));
+        let Handler::Http(handler) = &domain.skills[0].handler else { panic!("no http") };
+        (**handler).clone()
+    }
+
+    /// Makes one call to a server that answers with these bytes and hangs up; the request, and what came of it.
+    async fn exchange(http: &str, arguments: Value, answer: &str) -> (String, Result<Output, SkillError>) {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", server.local_addr().unwrap());
+        let http = format!("{}\nallow_hosts = ['127.0.0.1']", http.replace("ORIGIN", &origin));
+        let (handler, client) = (handler(&http), HttpClient::new());
+        let serve = async {
+            let (mut socket, _) = server.accept().await.unwrap();
+            let mut request = Vec::new();
+            while !is_whole(&request) {
+                let mut buffer = [0; 4096];
+                let read = socket.read(&mut buffer).await.unwrap();
+                assert!(read > 0, "the request was cut");
+                request.extend_from_slice(&buffer[..read]);
+            }
+            // The client may hang up first, when it has read enough.
+            let _ = socket.write_all(answer.as_bytes()).await;
+            drop(socket);
+            String::from_utf8(request).unwrap()
+        };
+        tokio::join!(serve, call(&handler, &arguments, &client))
+    }
+
+    fn is_whole(request: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(request);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        body.len() >= length.map_or(0, |length| length.parse().unwrap())
+    }
+
+    fn answer(status: &str, headers: &str, body: &str) -> String {
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
+            body.len()
+        )
+    }
+
+    #[tokio::test]
+    async fn a_get_fills_path_and_query_and_shapes_the_summary() {
+        let http = "url = 'ORIGIN/v1/{{id}}?q={{q}}&n={{n}}&fixed=1#part'\nresult = '{{id}}: {{response.t}} degrees'";
+        let ok = answer("200 OK", "", r#"{"t": 21.5}"#);
+        let (request, output) = exchange(http, json!({"id": "a/../b?c#d", "n": [1, "x y"]}), &ok).await;
+        let output = output.unwrap();
+        assert_eq!(request.lines().next(), Some("GET /v1/a%2F..%2Fb%3Fc%23d?n=1%2Cx%20y&fixed=1 HTTP/1.1"));
+        assert_eq!(output.summary, "a/../b?c#d: 21.5 degrees");
+        assert_eq!((&output.data, output.untrusted), (&json!({"t": 21.5}), true));
+    }
+
+    #[tokio::test]
+    async fn a_body_keeps_types_and_leaves_out_what_is_absent() {
+        let ok = answer("201 Created", "", "");
+        let table = "method = 'POST'\nurl = 'ORIGIN/'\nbody = { text = 'a {{id}}', n = '{{n}}', q = '{{q}}', in = [{ x = '{{id}}' }, true] }";
+        let (request, output) = exchange(table, json!({"id": "\"},{", "n": 7}), &ok).await;
+        assert!(request.contains("content-type: application/json\r\n"), "{request}");
+        let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        assert_eq!(body, json!({"text": "a \"},{", "n": 7, "in": [{"x": "\"},{"}, true]}));
+        assert_eq!(output.unwrap().summary, "127.0.0.1 has done it (201 Created).");
+        let text = r#"method = 'POST'
+url = 'ORIGIN/'
+body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
+        let (request, _) = exchange(text, json!({"id": "\"}", "n": [1]}), &ok).await;
+        let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        assert_eq!(body, json!({"n": [1], "s": "\"}", "t": "\"} \" 1"}));
+    }
+
+    #[tokio::test]
+    async fn a_secret_goes_to_the_service_and_nowhere_else() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("token");
+        std::fs::write(&file, "s3cr3t-token\n").unwrap();
+        let http = format!(
+            "url = 'ORIGIN/'\nheaders = {{ Authorization = {{ file = '{}', prefix = 'Bearer ' }} }}",
+            file.display()
+        );
+        let no = answer("401 Unauthorized", "", r#"{"error": {"message": "s3cr3t-token is expired"}}"#);
+        let (request, error) = exchange(&http, json!({"id": "x"}), &no).await;
+        assert!(request.contains("authorization: Bearer s3cr3t-token\r\n"), "{request}");
+        let error = error.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Auth);
+        insta::assert_snapshot!(error, @"127.0.0.1 does not accept the skill's credential (401): [secret] is expired");
+        let (_, output) =
+            exchange(&http, json!({"id": "x"}), &answer("200 OK", "", "you sent s3cr3t-token")).await;
+        assert_eq!(output.unwrap().summary, "you sent [secret]");
+        std::fs::remove_file(&file).unwrap();
+        let error =
+            call(&handler(&http.replace("ORIGIN", "http://h.test")), &json!({"id": "x"}), &HttpClient::new())
+                .await
+                .unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Auth);
+        assert!(error.message.ends_with("token is missing"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn each_status_has_its_kind() {
+        let kinds = [
+            ("400 Bad", ErrorKind::Params, false),
+            ("401 No", ErrorKind::Auth, false),
+            ("403 No", ErrorKind::Permission, false),
+            ("404 No", ErrorKind::NotFound, false),
+            ("408 Slow", ErrorKind::Timeout, true),
+            ("410 Gone", ErrorKind::NotFound, false),
+            ("422 Bad", ErrorKind::Params, false),
+            ("429 Slower", ErrorKind::RateLimit, false),
+            ("500 Oh", ErrorKind::Network, true),
+            ("503 Busy", ErrorKind::Network, true),
+        ];
+        for (status, kind, unknown) in kinds {
+            for (method, unknown) in [("GET", false), ("POST", unknown)] {
+                let http = format!("method = '{method}'\nurl = 'ORIGIN/'");
+                let error =
+                    exchange(&http, json!({"id": "x"}), &answer(status, "", "why")).await.1.unwrap_err();
+                assert_eq!((error.kind, error.unknown), (kind, unknown), "{method} {status}");
+                assert!(error.message.ends_with(": why"), "{error}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_services_wish_to_wait_is_heard() {
+        let wait = async |headers| {
+            let answer = answer("429 Slow down", headers, "");
+            exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap_err().retry_after
+        };
+        assert_eq!(wait("retry-after: 7\r\n").await, Some(Duration::from_secs(7)));
+        let dates = "date: Fri, 02 Jan 2026 10:00:00 GMT\r\nretry-after: Fri, 02 Jan 2026 10:01:30 GMT\r\n";
+        assert_eq!(wait(dates).await, Some(Duration::from_secs(90)));
+        assert_eq!(wait("retry-after: soon\r\n").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_redirect_is_not_followed() {
+        let answer = answer("302 Found", "location: http://169.254.169.254/\r\n", "");
+        let error = exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap_err();
+        insta::assert_snapshot!(error, @"127.0.0.1 redirects elsewhere; put that address into the skill's `url` (302): http://169.254.169.254/");
+    }
+
+    #[tokio::test]
+    async fn a_cut_connection_leaves_a_post_unknown_and_a_get_not() {
+        for cut in ["", "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"] {
+            for (method, unknown) in [("GET", false), ("POST", true), ("DELETE", true)] {
+                let http = format!("method = '{method}'\nurl = 'ORIGIN/'");
+                let error = exchange(&http, json!({"id": "x"}), cut).await.1.unwrap_err();
+                assert_eq!((error.kind, error.unknown), (ErrorKind::Network, unknown), "{method} {cut:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refused_connection_has_done_nothing() {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = server.local_addr().unwrap();
+        drop(server);
+        let http = format!("method = 'POST'\nurl = 'http://{address}/'\nallow_hosts = ['127.0.0.1']");
+        let error = call(&handler(&http), &json!({"id": "x"}), &HttpClient::new()).await.unwrap_err();
+        assert_eq!((error.kind, error.unknown), (ErrorKind::Network, false));
+        insta::assert_snapshot!(error, @"127.0.0.1 can't be reached: Connection refused (os error 111)");
+    }
+
+    #[tokio::test]
+    async fn a_private_host_needs_leave() {
+        for host in ["127.0.0.1", "localhost", "[::1]", "10.0.0.1"] {
+            let error =
+                call(&handler(&format!("url = 'http://{host}:9/'")), &json!({"id": "x"}), &HttpClient::new())
+                    .await;
+            assert_eq!(error.unwrap_err().kind, ErrorKind::Permission, "{host}");
+        }
+    }
+
+    #[tokio::test]
+    async fn long_answers_are_cut_with_a_note() {
+        let long = answer("200 OK", "", &"ü".repeat(1 << 20));
+        let output = exchange("url = 'ORIGIN/'", json!({"id": "x"}), &long).await.1.unwrap();
+        assert!(
+            output.summary.ends_with("\n[cut: the first 64 KB of 1048576 bytes]"),
+            "{}",
+            output.summary.len()
+        );
+        assert!(output.summary.len() < HANDED_ON + 100);
+        let list = serde_json::to_string(&vec!["x"; 30_000]).unwrap();
+        let output =
+            exchange("url = 'ORIGIN/'\nresult = '/2'", json!({"id": "x"}), &answer("200 OK", "", &list))
+                .await
+                .1
+                .unwrap();
+        assert_eq!((output.summary.as_str(), &output.data["truncated"]), ("x", &json!(true)));
+    }
+
+    #[tokio::test]
+    async fn a_result_that_does_not_fit_is_told_and_no_failure() {
+        let output =
+            exchange("url = 'ORIGIN/'\nresult = '/a/b'", json!({"id": "x"}), &answer("200 OK", "", "{}"))
+                .await
+                .1;
+        insta::assert_snapshot!(output.unwrap().summary, @"127.0.0.1 answered GET with JSON (200 OK). But the response has nothing at /a/b.");
+    }
+
+    #[test]
+    fn an_empty_or_climbing_path_is_refused() {
+        let handler = handler("url = 'https://h.test/users/{{id}}/x'");
+        for id in ["", ".", ".."] {
+            assert_eq!(handler.url(&json!({"id": id})).unwrap_err().kind, ErrorKind::Params, "{id:?}");
+        }
+        insta::assert_snapshot!(handler.url(&json!({})).unwrap_err(), @"the argument 'id' is missing");
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_stays_in_its_segment(id in any::<String>()) {
+            let handler = handler("url = 'https://h.test:8443/users/{{id}}/x?q={{id}}'");
+            if let Ok(url) = handler.url(&json!({"id": id})) {
+                prop_assert_eq!((url.scheme(), url.host_str(), url.port()), ("https", Some("h.test"), Some(8443)));
+                let segments: Vec<_> = url.path_segments().unwrap().collect();
+                prop_assert_eq!((segments.len(), segments[0], segments[2]), (3, "users", "x"));
+                prop_assert_eq!(url.query_pairs().into_owned().collect::<Vec<_>>(), vec![("q".to_owned(), id)]);
+                prop_assert!(url.fragment().is_none());
+            }
+        }
+
+        #[test]
+        fn a_value_stays_in_its_json_and_its_header(id in any::<String>()) {
+            let handler = handler("method = 'POST'\nurl = 'https://h.test/'\nheaders = { X-Id = 'i {{id}}' }\nbody = '{\"a\": {{id}}, \"b\": \"<{{id}}>\"}'");
+            let body = handler.body(&json!({"id": id})).unwrap().unwrap();
+            let body: Value = serde_json::from_slice(&body).unwrap();
+            prop_assert_eq!(body, json!({"a": id, "b": format!("<{id}>")}));
+            if let Ok((headers, _)) = handler.headers(&json!({"id": id})) {
+                prop_assert_eq!(headers.len(), 2);
+                prop_assert_eq!(headers["x-id"].as_bytes().to_vec(), format!("i {id}").into_bytes());
             }
         }
     }

@@ -1,5 +1,6 @@
 //! An HTTP skill's call, as its TOML describes it, and the request made from it.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -73,10 +74,8 @@ impl HttpHandler {
         let headers = read_headers(table, arguments, faults);
         let body = table.get("body").and_then(|node| read_body(node, arguments, faults));
         let result = read_result(table, arguments, faults);
-        let allow_hosts = table.texts("allow_hosts", faults);
+        let allow_hosts = read_hosts(table, faults);
         let (origin, path, query) = read_url(table, arguments, faults)?;
-        let allow_hosts =
-            allow_hosts.iter().map(|(host, _)| host.trim_matches(['[', ']']).to_owned()).collect();
         Some(Self { method, origin, path, query, headers, body, result, allow_hosts })
     }
 
@@ -275,6 +274,21 @@ fn read_url(
     let pairs = split_outside(query, '&', usize::MAX).into_iter().filter(|pair| !pair.is_empty());
     let query: Vec<_> = pairs.filter_map(|pair| template(pair, Place::Query)).collect();
     Some((origin, path?, query))
+}
+
+fn read_hosts(table: Table, faults: &mut Faults) -> Vec<String> {
+    let mut hosts = Vec::new();
+    for (host, at) in table.texts("allow_hosts", faults) {
+        let host = host.trim_matches(['[', ']']);
+        if host.parse::<IpAddr>().is_err() && host.contains([':', '/', '@', '*', '{', ' ']) {
+            faults.add(
+                at,
+                format!("'{host}' is no host; write a name or an IP address, without scheme and port"),
+            );
+        }
+        hosts.push(host.to_owned());
+    }
+    hosts
 }
 
 fn read_headers(table: Table, arguments: &[Argument], faults: &mut Faults) -> Vec<(HeaderName, Header)> {
