@@ -47,6 +47,23 @@ fn the_example_with_its_optional_keys_is_right() {
     assert_eq!(config.approval.skills["tasks.delete"], Policy::Ask);
 }
 
+#[test]
+fn the_examples_of_the_document_are_right() {
+    let document = include_str!("../../docs/configuration.md");
+    let blocks = document.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut checked = 0;
+    for block in blocks.filter(|block| block.starts_with('[')) {
+        let is_part = block.starts_with("[model.");
+        let model = if is_part { "[model]\nprovider = \"ollama\"\nname = \"m\"\n" } else { "" };
+        let vars = ["OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"].map(|name| (name, "sk-1"));
+        if let Err(error) = read_with(&format!("{model}{block}"), &vars) {
+            panic!("{block}\n{error}");
+        }
+        checked += 1;
+    }
+    assert!(checked >= 8, "only {checked} examples were found");
+}
+
 /// A section names all it knows when it meets a word that is near to none of it.
 #[test]
 fn every_known_key_is_in_the_example_with_a_line_about_it() {
