@@ -38,7 +38,7 @@ pub struct Chain {
 /// One model at one provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
-    /// `builtin`, or the provider's name as the model library spells it (`openai`, `open_router`).
+    /// `builtin`, or the provider's name in small letters (`openai`, `openrouter`).
     pub provider: String,
     /// The model's name; empty for the built-in one.
     pub name: String,
@@ -57,8 +57,8 @@ pub struct Endpoint {
 pub struct Price {
     /// Of the request.
     pub input: f64,
-    /// Of the request, where the provider had it in its cache.
-    pub cached_input: f64,
+    /// Of the request, where the provider had it in its cache; none: as dear as the rest.
+    pub cached_input: Option<f64>,
     /// Of the answer.
     pub output: f64,
 }
@@ -119,7 +119,7 @@ impl Endpoint {
         it.base_url = section.get("base_url", base_url).or(it.base_url);
         section.set("timeout", &mut it.timeout, span);
         it.price = section.section("price", Price::read).or(it.price);
-        if is_known {
+        if is_known && section.is_whole() {
             it.check(section, is_filled);
         }
         it
@@ -140,7 +140,7 @@ impl Endpoint {
             return;
         }
         if self.name.is_empty() && !section.has("name") {
-            section.missing("name", &format!("say which model of {} to use", self.provider));
+            section.fault("name", format!("missing: say which model of {} to use", self.provider));
         }
         let is_local = match &self.base_url {
             Some(url) => is_loopback(url),
@@ -148,8 +148,12 @@ impl Endpoint {
         };
         let wants_key = !is_local && !KEYLESS.contains(&self.provider.as_str());
         if wants_key && self.api_key.is_none() && !section.has("api_key") {
-            let mend = format!("{} wants a key; {}", self.provider, key_hint(&self.provider));
-            section.missing("api_key", &mend);
+            let variable = format!("{}_API_KEY", self.provider.to_uppercase());
+            let problem = format!(
+                "missing: {} wants a key; write api_key = {{ env = \"{variable}\" }} and set that variable",
+                self.provider
+            );
+            section.fault("api_key", problem);
         }
     }
 }
@@ -160,26 +164,19 @@ impl Price {
         let cached_input = section.get("cached_input", amount);
         let output = section.get("output", amount);
         for key in ["input", "output"] {
-            if section.is_present() && !section.has(key) {
-                section.missing(key, "US dollars for a million tokens");
+            if section.is_present() && section.is_whole() && !section.has(key) {
+                section.fault(key, "missing: US dollars for a million tokens");
             }
         }
-        let input = input?;
-        Some(Self { input, cached_input: cached_input.unwrap_or(input), output: output? })
+        Some(Self { input: input?, cached_input, output: output? })
     }
-}
-
-fn key_hint(provider: &str) -> String {
-    let variable = AdapterKind::from_lower_str(provider).and_then(|kind| kind.default_key_env_name());
-    format!("write api_key = {{ env = \"{}\" }} and set that variable", variable.unwrap_or("API_KEY"))
 }
 
 fn provider(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
     let written = text(value, reading)?;
-    // `openrouter` and `open_router` are the same to people.
+    let known: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
+    // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
     let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
-    let known: Vec<&str> =
-        [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(AdapterKind::as_lower_str)).collect();
     if let Some(name) = known.iter().find(|name| plain(name) == plain(&written)) {
         return Ok((*name).to_owned());
     }
@@ -190,6 +187,11 @@ fn provider(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String
             .to_owned(),
     };
     Err(format!("unknown provider {written:?}; {mend}"))
+}
+
+/// The provider's name as the outside contract spells it.
+fn spelling(kind: &AdapterKind) -> &'static str {
+    if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
 }
 
 fn base_url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {

@@ -86,11 +86,9 @@ impl<'r> Section<'r> {
         self.table.is_some_and(|table| table.contains_key(key))
     }
 
-    /// Notes that a key must be there.
-    pub(super) fn missing(&self, key: &str, mend: &str) {
-        if !self.reading.is_broken {
-            self.fault(key, format!("missing: {mend}"));
-        }
+    /// Whether all that was written could be read, so that what is missing was really left out.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.reading.is_broken
     }
 
     /// Notes a fault of a key.

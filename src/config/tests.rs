@@ -43,7 +43,10 @@ fn the_example_with_its_optional_keys_is_right() {
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
     assert_eq!(config.model.main.fallback[0].name, "gpt-5-mini");
-    assert_eq!(config.model.main.first.price, Some(Price { input: 3.0, cached_input: 0.3, output: 15.0 }));
+    assert_eq!(
+        config.model.main.first.price,
+        Some(Price { input: 3.0, cached_input: Some(0.3), output: 15.0 })
+    );
     assert_eq!(config.approval.skills["tasks.delete"], Policy::Ask);
 }
 
@@ -184,10 +187,15 @@ fn what_is_no_toml_is_named_with_the_other_faults() {
 }
 
 #[test]
+fn what_a_broken_line_may_have_said_is_not_missed() {
+    insta::assert_snapshot!(faults("[model]\nprovider \"openai\"\nname = \"gpt-5\"\nprice = {}\n"), @"config.toml:2: not TOML: key with no value, expected `=`");
+}
+
+#[test]
 fn a_model_says_what_it_lacks() {
     insta::assert_snapshot!(faults("[model]\nprovider = \"openrouter\""), @r#"
-    config.toml:1: model.name: missing: say which model of open_router to use
-    config.toml:1: model.api_key: missing: open_router wants a key; write api_key = { env = "OPEN_ROUTER_API_KEY" } and set that variable
+    config.toml:1: model.name: missing: say which model of openrouter to use
+    config.toml:1: model.api_key: missing: openrouter wants a key; write api_key = { env = "OPENROUTER_API_KEY" } and set that variable
     "#);
     insta::assert_snapshot!(faults("[model]\nname = \"gpt-5\"\napi_key = \"x\""), @r#"
     config.toml:2: model.name: the built-in model has none; set `provider`, such as provider = "openai"
