@@ -1,3 +1,44 @@
-//! The commands, a file each.
+//! The commands, a file each. This one holds what they share: how a command ends and what it may print.
 
-pub mod skills;
+mod args;
+mod chat;
+mod completions;
+mod config;
+mod db;
+mod error;
+mod skills;
+mod trace;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::config::{Config, Env};
+
+pub use args::{
+    ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, SkillsArgs,
+    SkillsCommand, TraceArgs,
+};
+pub use error::CliError;
+
+/// Runs the command that was asked for.
+///
+/// # Errors
+/// [`CliError`], which knows its exit status and how it is reported.
+pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
+    let load = || Config::load(cli.config.as_deref(), env);
+    match cli.command {
+        Command::Chat(args) => chat::run(load()?, args).await,
+        Command::Skills(args) => skills::command(&load()?, &args),
+        Command::Trace(args) => trace::run(load()?, args).await,
+        Command::Config(args) => config::run(&load()?, &args),
+        Command::Db(args) => db::run(load()?, args).await,
+        Command::Completions(args) => completions::run(&args),
+    }
+}
+
+/// Writes an answer to stdout; a reader that has gone away is an error like any other, not a panic.
+pub(crate) fn out(text: &str) -> Result<(), CliError> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| CliError::failed("the answer could not be written to stdout", error))
+}

@@ -2,34 +2,15 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-use clap::Subcommand;
 use serde_json::Value;
 
+use super::{CliError, SkillsArgs, SkillsCommand as Command};
+use crate::config::Config;
 use crate::skills::definition::Argument;
+use crate::skills::handlers::own_store::BUILTINS;
 use crate::skills::{Domain, Fault, Skill, Skills, check_files, is_word};
-
-/// What to do with the skills.
-#[derive(Debug, Clone, Subcommand)]
-pub enum Command {
-    /// List every skill with its risk
-    List,
-    /// Show one skill in full
-    Show {
-        /// The skill, such as tasks.search; or a domain
-        name: String,
-    },
-    /// Report every fault of the skill files, with file and line
-    Check {
-        /// A file or folder; without it, everything that is configured
-        path: Option<PathBuf>,
-    },
-    /// Write a commented starter file
-    New {
-        /// The domain, such as weather; or a skill, such as weather.today
-        name: String,
-    },
-}
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +49,18 @@ pub enum SkillsError {
 
 fn lines(faults: &[Fault]) -> String {
     faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Runs `adjutant skills`.
+pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, CliError> {
+    let mut out = Vec::new();
+    let done = run(&config.skills.paths, &BUILTINS, &args.command, &mut out);
+    super::out(&String::from_utf8_lossy(&out))?;
+    match done {
+        Ok(true) => Ok(ExitCode::SUCCESS),
+        Ok(false) => Ok(ExitCode::from(1)),
+        Err(error) => Err(CliError::plain(error.to_string())),
+    }
 }
 
 /// Runs the command; false when it found faults, so that the exit status says so.

@@ -1,0 +1,219 @@
+//! What may be written after `adjutant`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Mail, calendar and to-do lists from the chat apps you already use.
+#[derive(Debug, Parser)]
+#[command(
+    name = "adjutant",
+    version,
+    after_help = "Example:\n  adjutant chat\n\n\
+                  Without --config the first is read that exists of $ADJUTANT_CONFIG, ./config.toml,\n\
+                  $XDG_CONFIG_HOME/adjutant/config.toml and /etc/adjutant/config.toml; none is fine."
+)]
+pub struct Cli {
+    /// The configuration file, instead of those in the usual places
+    #[arg(long, global = true, value_name = "PATH")]
+    pub config: Option<PathBuf>,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Talk to the assistant in this terminal
+    Chat(ChatArgs),
+    /// Show and check what the assistant can do
+    Skills(SkillsArgs),
+    /// Show what happened in a turn
+    Trace(TraceArgs),
+    /// Check the configuration
+    Config(ConfigArgs),
+    /// Look after the store
+    Db(DbArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+}
+
+/// `adjutant chat`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant chat --once \"add a task to buy milk\"\n\n\
+                        With --json, a message a line on stdin, an event a line on stdout:\n  \
+                        echo '{\"text\": \"what is overdue?\"}' | adjutant chat --json")]
+pub struct ChatArgs {
+    /// Send one message, print its answer and leave
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "json")]
+    pub once: Option<String>,
+    /// A program's way in: JSON lines on stdin and stdout
+    #[arg(long)]
+    pub json: bool,
+    /// The conversation to talk in
+    #[arg(long, value_name = "NAME")]
+    pub conversation: Option<String>,
+}
+
+/// `adjutant skills`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant skills list")]
+pub struct SkillsArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: SkillsCommand,
+}
+
+/// The commands of `adjutant skills`
+#[derive(Debug, Subcommand)]
+pub enum SkillsCommand {
+    /// List every skill, by domain
+    #[command(after_help = "Example:\n  adjutant skills list")]
+    List,
+    /// Show one skill: what it does, its arguments, its risk
+    #[command(after_help = "Example:\n  adjutant skills show tasks.search")]
+    Show {
+        /// The skill's name, such as tasks.search
+        name: String,
+    },
+    /// Name every fault of the skill files
+    #[command(after_help = "Example:\n  adjutant skills check skills/weather.toml")]
+    Check {
+        /// A skill file or a folder of them [default: all that are in use]
+        path: Option<PathBuf>,
+    },
+    /// Write a new skill file to start from
+    #[command(after_help = "Example:\n  adjutant skills new weather")]
+    New {
+        /// The domain's name
+        name: String,
+    },
+}
+
+/// `adjutant trace`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant trace last --calls")]
+pub struct TraceArgs {
+    /// The turn's id, or `last`
+    #[arg(default_value = "last")]
+    pub turn: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// All turns of this conversation instead of one
+    #[arg(long, value_name = "NAME", conflicts_with = "turn")]
+    pub conversation: Option<String>,
+    /// Show the model's requests and answers too
+    #[arg(long)]
+    pub calls: bool,
+}
+
+/// `adjutant config`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant config check")]
+pub struct ConfigArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// The commands of `adjutant config`
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Name every fault of the configuration at once
+    #[command(after_help = "Example:\n  adjutant config check --config /etc/adjutant/config.toml")]
+    Check,
+}
+
+/// `adjutant db`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant db status")]
+pub struct DbArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: DbCommand,
+}
+
+/// The commands of `adjutant db`
+#[derive(Debug, Subcommand)]
+pub enum DbCommand {
+    /// Bring the store to this version's form
+    #[command(after_help = "Example:\n  adjutant db migrate")]
+    Migrate,
+    /// Show where the store is, its version and what it holds
+    #[command(after_help = "Example:\n  adjutant db status")]
+    Status,
+    /// Copy the store into a file, while it is in use
+    #[command(after_help = "Example:\n  adjutant db backup adjutant-backup.db")]
+    Backup {
+        /// The file to write; it must not exist yet
+        path: PathBuf,
+    },
+    /// Look for rows that don't fit together, and name them
+    #[command(after_help = "Example:\n  adjutant db check")]
+    Check,
+}
+
+/// `adjutant completions`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  adjutant completions bash > ~/.local/share/bash-completion/completions/adjutant"
+)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn check(command: &clap::Command) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(help.starts_with("Example:\n"), "`{}` has no example", command.get_name());
+        assert!(help.contains(command.get_name()), "the example of `{}` is another's", command.get_name());
+        command.get_subcommands().for_each(check);
+    }
+
+    #[test]
+    fn every_command_has_an_example_of_itself() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        check(&command);
+    }
+
+    #[test]
+    fn every_example_is_accepted() {
+        fn examples(command: &clap::Command, into: &mut Vec<String>) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            into.extend(
+                help.lines().filter_map(|line| line.trim().strip_prefix("adjutant ").map(str::to_owned)),
+            );
+            command.get_subcommands().for_each(|command| examples(command, into));
+        }
+        let mut all = Vec::new();
+        examples(&Cli::command(), &mut all);
+        assert!(all.len() >= 14, "{all:?}");
+        for example in all {
+            let words = example.split(" > ").next().unwrap_or_default();
+            let words = words.split('"').enumerate().flat_map(|(index, part)| match index % 2 {
+                0 => part.split_whitespace().collect(),
+                _ => vec![part],
+            });
+            if let Err(error) = Cli::try_parse_from(["adjutant"].into_iter().chain(words)) {
+                panic!("adjutant {example}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_may_begin_with_a_dash() {
+        let cli = Cli::try_parse_from(["adjutant", "chat", "--once", "-5 degrees?"]).unwrap();
+        assert!(
+            matches!(cli.command, Command::Chat(ChatArgs { once: Some(text), .. }) if text == "-5 degrees?")
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! `adjutant config`
+
+use std::process::ExitCode;
+
+use super::{CliError, ConfigArgs, ConfigCommand, out};
+use crate::config::{BUILTIN, Chain, Config, Endpoint};
+
+/// Says what the configuration comes to; its faults were found when it was loaded.
+pub(super) fn run(config: &Config, args: &ConfigArgs) -> Result<ExitCode, CliError> {
+    match args.command {
+        ConfigCommand::Check => out(&summary(config))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn summary(config: &Config) -> String {
+    let file = config.path.as_ref().map_or_else(
+        || "no configuration file; the defaults apply".to_owned(),
+        |path| format!("{}: no faults", path.display()),
+    );
+    let mut text =
+        format!("{file}\ndata    {}\nstore   {}\n", config.data_dir.display(), config.store.shown());
+    text.push_str(&format!("model   {}\n", chain(&config.model.main)));
+    if let Some(agent) = &config.model.agent {
+        text.push_str(&format!("agents  {}\n", chain(agent)));
+    }
+    text
+}
+
+fn chain(chain: &Chain) -> String {
+    let models: Vec<String> = [&chain.first].into_iter().chain(&chain.fallback).map(model).collect();
+    models.join(", then ")
+}
+
+fn model(endpoint: &Endpoint) -> String {
+    if endpoint.provider == BUILTIN {
+        return "the built-in one".to_owned();
+    }
+    let place = endpoint.base_url.as_ref().map_or_else(String::new, |url| format!(" at {url}"));
+    format!("{} of {}{place}", endpoint.name, endpoint.provider)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Secret;
+
+    #[test]
+    fn the_summary_names_the_parts_without_secrets() {
+        let mut config = Config::in_dir("/data");
+        insta::assert_snapshot!(summary(&config), @r"
+        no configuration file; the defaults apply
+        data    /data
+        store   sqlite:///data/adjutant.db
+        model   the built-in one
+        ");
+        config.path = Some("config.toml".into());
+        config.store.url = Secret::new("postgres://ada:hunter2@db/adjutant");
+        let first = Endpoint {
+            provider: "openai".to_owned(),
+            name: "llama".to_owned(),
+            api_key: Some(Secret::new("hunter2")),
+            base_url: Some("http://127.0.0.1:9000/v1/".to_owned()),
+            ..Endpoint::default()
+        };
+        config.model.main = Chain { first, fallback: vec![Endpoint::default()] };
+        config.model.agent = Some(Chain::default());
+        insta::assert_snapshot!(summary(&config), @r"
+        config.toml: no faults
+        data    /data
+        store   postgres://ada@db/adjutant
+        model   llama of openai at http://127.0.0.1:9000/v1/, then the built-in one
+        agents  the built-in one
+        ");
+    }
+}

@@ -1,0 +1,56 @@
+//! What the configuration takes from the process around it, gathered in one value so that tests bring their own.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// The process's surroundings. Not `Debug`: the variables may hold secrets.
+#[derive(Clone)]
+pub struct Env {
+    vars: BTreeMap<OsString, OsString>,
+    /// The folder in which `config.toml` is looked for; empty is the current one.
+    pub dir: PathBuf,
+    /// The machine's configuration folder, `/etc/adjutant`.
+    pub etc: PathBuf,
+    /// The machine's time zone, as far as it is known.
+    pub zone: Option<String>,
+}
+
+impl Env {
+    /// The surroundings of this process.
+    pub fn of_process() -> Self {
+        Self {
+            vars: std::env::vars_os().collect(),
+            dir: PathBuf::new(),
+            etc: PathBuf::from("/etc/adjutant"),
+            zone: iana_time_zone::get_timezone().ok(),
+        }
+    }
+
+    /// Made-up surroundings: these variables, this current folder, no machine's configuration and no zone.
+    pub fn made_up<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>, dir: impl Into<PathBuf>) -> Self {
+        let dir = dir.into();
+        let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Self { vars, etc: dir.join("etc"), dir, zone: None }
+    }
+
+    /// A variable's value; none when it is unset, empty or not UTF-8.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.raw(name)?.to_str()
+    }
+
+    /// A variable that holds a path; none when it is unset or empty.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.raw(name).map(PathBuf::from)
+    }
+
+    fn raw(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// `$NAME`, or this folder under `$HOME`. The XDG rules say that a relative path in such a variable is void.
+    pub(super) fn xdg(&self, name: &str, under_home: &str) -> Option<PathBuf> {
+        let given = self.path(name).filter(|path| path.is_absolute());
+        given.or_else(|| self.path("HOME").map(|home| home.join(under_home)))
+    }
+}

@@ -1,0 +1,80 @@
+//! `[limits]`: how far a turn may go before it asks "continue?".
+
+use std::time::Duration;
+
+use super::read::{Section, amount, count, span, whole};
+
+/// The limits. Of tokens and money, zero means no limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Agents that one turn may dispatch.
+    pub agents_per_turn: u32,
+    /// Skill calls of all agents of a turn.
+    pub skill_calls_per_turn: u32,
+    /// Skill calls of one agent, unless its dispatch says fewer.
+    pub skill_calls_per_agent: u32,
+    /// Model calls of a turn's orchestrator.
+    pub orchestrator_calls_per_turn: u32,
+    /// Skill calls of a conversation within [`Self::conversation_window`].
+    pub conversation_calls: u32,
+    /// The sliding window of [`Self::conversation_calls`].
+    pub conversation_window: Duration,
+    /// How long a skill may take, unless its definition says otherwise.
+    pub skill_timeout: Duration,
+    /// How long an agent may take, unless its dispatch says less.
+    pub agent_timeout: Duration,
+    /// How long a turn may take.
+    pub turn_timeout: Duration,
+    /// Tokens of a turn.
+    pub turn_tokens: u64,
+    /// US dollars of a turn.
+    pub turn_cost_usd: f64,
+    /// US dollars of a person's day.
+    pub day_cost_usd: f64,
+    /// Agents at work at once in one turn.
+    pub parallel_agents: u32,
+    /// How long a question to the person waits for its answer.
+    pub prompt_expires: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            agents_per_turn: 8,
+            skill_calls_per_turn: 30,
+            skill_calls_per_agent: 5,
+            orchestrator_calls_per_turn: 6,
+            conversation_calls: 50,
+            conversation_window: Duration::from_mins(5),
+            skill_timeout: Duration::from_secs(30),
+            agent_timeout: Duration::from_mins(2),
+            turn_timeout: Duration::from_mins(10),
+            turn_tokens: 0,
+            turn_cost_usd: 0.0,
+            day_cost_usd: 0.0,
+            parallel_agents: 4,
+            prompt_expires: Duration::from_hours(24),
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn read(section: &mut Section<'_>) -> Self {
+        let mut it = Self::default();
+        section.set("agents_per_turn", &mut it.agents_per_turn, count);
+        section.set("skill_calls_per_turn", &mut it.skill_calls_per_turn, count);
+        section.set("skill_calls_per_agent", &mut it.skill_calls_per_agent, count);
+        section.set("orchestrator_calls_per_turn", &mut it.orchestrator_calls_per_turn, count);
+        section.set("conversation_calls", &mut it.conversation_calls, count);
+        section.set("conversation_window", &mut it.conversation_window, span);
+        section.set("skill_timeout", &mut it.skill_timeout, span);
+        section.set("agent_timeout", &mut it.agent_timeout, span);
+        section.set("turn_timeout", &mut it.turn_timeout, span);
+        section.set("turn_tokens", &mut it.turn_tokens, whole);
+        section.set("turn_cost_usd", &mut it.turn_cost_usd, amount);
+        section.set("day_cost_usd", &mut it.day_cost_usd, amount);
+        section.set("parallel_agents", &mut it.parallel_agents, count);
+        section.set("prompt_expires", &mut it.prompt_expires, span);
+        it
+    }
+}

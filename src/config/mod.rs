@@ -1,0 +1,186 @@
+//! The configuration: where its file lies, what it may say, and every fault of it at once.
+//!
+//! A section is a struct in a file of its own; its `read` names each key once. A key that nobody
+//! names is unknown, so nothing can be written that has no effect.
+
+mod approval;
+mod assistant;
+mod duration;
+mod env;
+mod fault;
+mod limits;
+mod model;
+mod read;
+mod secret;
+mod skills;
+mod store;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use chrono_tz::Tz;
+use toml::de::DeTable;
+
+pub use approval::{Approval, Policy};
+pub use assistant::Assistant;
+pub use env::Env;
+pub use fault::{ConfigError, Fault};
+pub use limits::Limits;
+pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
+pub use secret::Secret;
+pub use skills::Skills;
+pub use store::Store;
+
+use read::{Reading, Section, line_of};
+
+/// The whole configuration, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The file it came from; none when there was no file.
+    pub path: Option<PathBuf>,
+    /// The folder for what is ours: the embedded store, history, working folders.
+    pub data_dir: PathBuf,
+    /// `[assistant]`.
+    pub assistant: Assistant,
+    /// `[store]`.
+    pub store: Store,
+    /// `[model]`.
+    pub model: ModelConfig,
+    /// `[limits]`.
+    pub limits: Limits,
+    /// `[approval]`.
+    pub approval: Approval,
+    /// `[skills]`.
+    pub skills: Skills,
+}
+
+impl Config {
+    /// The defaults, with the data in this folder and UTC as the zone.
+    pub fn in_dir(data_dir: impl Into<PathBuf>) -> Self {
+        let data_dir = data_dir.into();
+        Self {
+            path: None,
+            assistant: Assistant::default(),
+            store: Store::in_dir(&data_dir),
+            model: ModelConfig::default(),
+            limits: Limits::default(),
+            approval: Approval::default(),
+            skills: Skills::default(),
+            data_dir,
+        }
+    }
+
+    /// Reads the file at `path`, or else the first of the usual places that has one; none is fine.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with every fault that was found.
+    pub fn load(path: Option<&Path>, env: &Env) -> Result<Self, ConfigError> {
+        let mut config = Self::in_dir(data_dir(env)?);
+        config.assistant.timezone = machine_zone(env);
+        let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else { return Ok(config) };
+        let bytes =
+            std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
+        let source = str::from_utf8(&bytes).map_err(|error| {
+            let line = line_of(&bytes, error.valid_up_to());
+            in_file(&path, Some(line), "is not UTF-8 here; save the file as UTF-8".to_owned())
+        })?;
+        config.path = Some(path.clone());
+        config.parse(source, &path, env)
+    }
+
+    /// Checks the names under `[approval.skills]`, which only those who have the skills can: a rule
+    /// with a slip in its name would protect nothing.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with every unknown name.
+    pub fn check_skills(&self, known: &[&str]) -> Result<(), ConfigError> {
+        let source =
+            self.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let is_rule = |line: &&str, name: &str| line.contains(name) && !line.trim_start().starts_with('#');
+        let unknown = self.approval.skills.keys().filter(|name| !known.contains(&name.as_str()));
+        let faults: Vec<_> = unknown
+            .map(|name| Fault {
+                file: self.path.clone(),
+                line: source.lines().position(|line| is_rule(&line, name)).map(|index| index + 1),
+                key: Some(format!("approval.skills.{name:?}")),
+                problem: match fault::nearest(name, known) {
+                    Some(near) => format!("unknown skill; did you mean `{near}`?"),
+                    None => "unknown skill; `adjutant skills list` shows all".to_owned(),
+                },
+            })
+            .collect();
+        if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }) }
+    }
+
+    fn parse(self, source: &str, file: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let (table, errors) = DeTable::parse_recoverable(source);
+        let is_broken = !errors.is_empty();
+        let reading = Reading { env, file, source, is_broken, faults: RefCell::default() };
+        for error in &errors {
+            reading.fault(
+                error.span().map(|span| span.start),
+                None,
+                format!("not TOML: {}", error.message()),
+            );
+        }
+        let mut faults = reading.faults.take();
+        faults.dedup_by_key(|fault| fault.line);
+        let config = Section::root(&reading, table.get_ref(), |root| self.read(root));
+        for fault in reading.faults.take() {
+            // What the parser guessed on a broken line may have faults that nobody made.
+            if !faults.iter().any(|broken| broken.key.is_none() && broken.line == fault.line) {
+                faults.push(fault);
+            }
+        }
+        faults.sort_by_key(|fault| fault.line);
+        if faults.is_empty() { Ok(config) } else { Err(ConfigError { faults }) }
+    }
+
+    fn read(self, root: &mut Section<'_>) -> Self {
+        Self {
+            assistant: root.section("assistant", |section| Assistant::read(section, self.assistant)),
+            store: root.section("store", |section| Store::read(section, self.store)),
+            model: root.section("model", ModelConfig::read),
+            limits: root.section("limits", Limits::read),
+            approval: root.section("approval", Approval::read),
+            skills: root.section("skills", Skills::read),
+            ..self
+        }
+    }
+}
+
+/// The first file that exists of the usual places.
+fn find(env: &Env) -> Option<PathBuf> {
+    if let Some(path) = env.path("ADJUTANT_CONFIG") {
+        if path.exists() {
+            return Some(path);
+        }
+        tracing::warn!(path = %path.display(), "$ADJUTANT_CONFIG names a file that does not exist; looking elsewhere");
+    }
+    let own = env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
+    let folders = [Some(env.dir.clone()), own, Some(env.etc.clone())];
+    folders.into_iter().flatten().map(|folder| folder.join("config.toml")).find(|path| path.exists())
+}
+
+fn data_dir(env: &Env) -> Result<PathBuf, ConfigError> {
+    let own = || env.xdg("XDG_DATA_HOME", ".local/share").map(|folder| folder.join("adjutant"));
+    env.path("ADJUTANT_DATA_DIR").or_else(own).ok_or_else(|| {
+        ConfigError::one(
+            None,
+            "there is no place for data, because $HOME is not set; set $ADJUTANT_DATA_DIR to a folder",
+        )
+    })
+}
+
+/// `$TZ` where it names a zone, as other programs have it; else the machine's; else UTC.
+fn machine_zone(env: &Env) -> Tz {
+    let asked = env.text("TZ").and_then(|zone| zone.trim_start_matches(':').parse().ok());
+    asked.or_else(|| env.zone.as_deref()?.parse().ok()).unwrap_or(Tz::UTC)
+}
+
+fn in_file(path: &Path, line: Option<usize>, problem: String) -> ConfigError {
+    ConfigError { faults: vec![Fault { file: Some(path.to_owned()), line, key: None, problem }] }
+}
+
+#[cfg(test)]
+mod tests;

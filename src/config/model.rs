@@ -1,0 +1,214 @@
+//! `[model]`: who thinks.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use genai::adapter::AdapterKind;
+use toml::de::DeValue;
+
+use super::Secret;
+use super::fault::nearest;
+use super::read::{Reading, Section, amount, span, text};
+use super::secret::secret;
+
+/// The provider that needs no network.
+pub const BUILTIN: &str = "builtin";
+
+/// Providers that run on the person's own machine and want no key.
+const KEYLESS: [&str; 3] = [BUILTIN, "ollama", "omlx"];
+
+/// The models in use.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelConfig {
+    /// For the orchestrator, and for whatever has no model of its own.
+    pub main: Chain,
+    /// For sub-agents; none: they use [`Self::main`].
+    pub agent: Option<Chain>,
+}
+
+/// A model, and those that are asked when it fails.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chain {
+    /// The model that is asked first.
+    pub first: Endpoint,
+    /// Those that follow, in order.
+    pub fallback: Vec<Endpoint>,
+}
+
+/// One model at one provider.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Endpoint {
+    /// `builtin`, or the provider's name in small letters (`openai`, `openrouter`).
+    pub provider: String,
+    /// The model's name; empty for the built-in one.
+    pub name: String,
+    /// The key, where the provider wants one.
+    pub api_key: Option<Secret>,
+    /// Another server that speaks the provider's protocol.
+    pub base_url: Option<String>,
+    /// How long one call may take.
+    pub timeout: Duration,
+    /// What it costs, where the provider does not report it.
+    pub price: Option<Price>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// Of the request.
+    pub input: f64,
+    /// Of the request, where the provider had it in its cache; none: as dear as the rest.
+    pub cached_input: Option<f64>,
+    /// Of the answer.
+    pub output: f64,
+}
+
+impl Default for Endpoint {
+    fn default() -> Self {
+        Self {
+            provider: BUILTIN.to_owned(),
+            name: String::new(),
+            api_key: None,
+            base_url: None,
+            timeout: Duration::from_mins(1),
+            price: None,
+        }
+    }
+}
+
+impl ModelConfig {
+    pub(super) fn read(section: &mut Section<'_>) -> Self {
+        let main = Chain::read(section, Chain::default(), false);
+        let agent = section.section("agent", |section| {
+            // Left-out keys are those of [model], but the key for one server never goes to another.
+            let is_elsewhere = section.has("provider") || section.has("base_url");
+            let mut start = main.clone();
+            if is_elsewhere {
+                let first = Endpoint { provider: start.first.provider, ..Endpoint::default() };
+                start = Chain { first, fallback: Vec::new() };
+            }
+            let chain = Chain::read(section, start, !is_elsewhere);
+            section.is_present().then_some(chain)
+        });
+        Self { main, agent }
+    }
+}
+
+impl Chain {
+    fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
+        it.first = Endpoint::read(section, it.first, is_filled);
+        let has_fallback = section.has("fallback");
+        let fallback =
+            section.tables("fallback", |section| Endpoint::read(section, Endpoint::default(), false));
+        if has_fallback {
+            it.fallback = fallback;
+        }
+        it
+    }
+}
+
+impl Endpoint {
+    /// Reads one over `it`; what a filled one leaves out was found right, or faulty, where it came from.
+    fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
+        let provider = section.get("provider", provider);
+        let is_known = provider.is_some() || !section.has("provider");
+        it.provider = provider.unwrap_or(it.provider);
+        it.price = it.price.filter(|_| !section.has("name"));
+        section.set("name", &mut it.name, text);
+        it.api_key = section.get("api_key", secret).or(it.api_key);
+        it.base_url = section.get("base_url", base_url).or(it.base_url);
+        section.set("timeout", &mut it.timeout, span);
+        it.price = section.section("price", Price::read).or(it.price);
+        if is_known && section.is_whole() {
+            it.check(section, is_filled);
+        }
+        it
+    }
+
+    /// What the keys must be together.
+    fn check(&self, section: &Section<'_>, is_filled: bool) {
+        if self.provider == BUILTIN {
+            for key in ["name", "api_key", "base_url", "price"] {
+                if section.has(key) {
+                    let problem =
+                        "the built-in model has none; set `provider`, such as provider = \"openai\"";
+                    section.fault(key, problem);
+                }
+            }
+        }
+        if self.provider == BUILTIN || is_filled {
+            return;
+        }
+        if self.name.is_empty() && !section.has("name") {
+            section.fault("name", format!("missing: say which model of {} to use", self.provider));
+        }
+        let is_local = match &self.base_url {
+            Some(url) => is_loopback(url),
+            None => section.has("base_url"), // a faulty one: it can't be told
+        };
+        let wants_key = !is_local && !KEYLESS.contains(&self.provider.as_str());
+        if wants_key && self.api_key.is_none() && !section.has("api_key") {
+            let variable = format!("{}_API_KEY", self.provider.to_uppercase());
+            let problem = format!(
+                "missing: {} wants a key; write api_key = {{ env = \"{variable}\" }} and set that variable",
+                self.provider
+            );
+            section.fault("api_key", problem);
+        }
+    }
+}
+
+impl Price {
+    fn read(section: &mut Section<'_>) -> Option<Self> {
+        let input = section.get("input", amount);
+        let cached_input = section.get("cached_input", amount);
+        let output = section.get("output", amount);
+        for key in ["input", "output"] {
+            if section.is_present() && section.is_whole() && !section.has(key) {
+                section.fault(key, "missing: US dollars for a million tokens");
+            }
+        }
+        Some(Self { input: input?, cached_input, output: output? })
+    }
+}
+
+fn provider(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+    let written = text(value, reading)?;
+    let known: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
+    // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-'], "");
+    if let Some(name) = known.iter().find(|name| plain(name) == plain(&written)) {
+        return Ok((*name).to_owned());
+    }
+    let mend = match nearest(&written, &known) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "there are builtin, openai, anthropic, gemini, openrouter, ollama and more; \
+                 for another server with OpenAI's protocol write provider = \"openai\" and its base_url"
+            .to_owned(),
+    };
+    Err(format!("unknown provider {written:?}; {mend}"))
+}
+
+/// The provider's name as the outside contract spells it.
+fn spelling(kind: &AdapterKind) -> &'static str {
+    if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
+}
+
+fn base_url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+    let written = text(value, reading)?;
+    let url = reqwest::Url::parse(&written).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    match url {
+        None => Err("must be an address such as \"http://127.0.0.1:9000/v1/\"".to_owned()),
+        Some(url) if url.password().is_some() || !url.username().is_empty() => {
+            Err("must not hold a user or password; the key belongs in `api_key`".to_owned())
+        }
+        Some(_) => Ok(written),
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

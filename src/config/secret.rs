@@ -1,0 +1,104 @@
+//! Secrets: where they come from, and that they are never shown.
+
+use std::fmt;
+
+use toml::de::DeValue;
+
+use super::fault::suggestion;
+use super::read::{Reading, kind};
+
+/// A text that no log, error or trace shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+const SOURCES: [&str; 3] = ["env", "file", "credential"];
+
+/// Reads a secret: a text, or the place where it lies.
+pub(super) fn secret(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secret, String> {
+    let (text, origin) = match value {
+        DeValue::String(text) => (text.to_string(), "it".to_owned()),
+        DeValue::Table(table) => {
+            let mut entries = table.iter();
+            let (Some((source, place)), None) = (entries.next(), entries.next()) else {
+                return Err("must have exactly one of env, file and credential".to_owned());
+            };
+            let source: &str = source.get_ref();
+            if !SOURCES.contains(&source) {
+                return Err(format!(
+                    "unknown key `{}`; {}",
+                    source.escape_debug(),
+                    suggestion(source, &SOURCES)
+                ));
+            }
+            let place =
+                place.get_ref().as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
+            fetch(source, place, reading)?
+        }
+        other => {
+            return Err(format!(
+                "must be a text in quotes or {{ env = \"NAME\" }}, {{ file = \"PATH\" }} or {{ credential = \"NAME\" }}, not {}",
+                kind(other)
+            ));
+        }
+    };
+    // Messages below must not hold the text.
+    if text.is_empty() {
+        Err(format!("{origin} is empty"))
+    } else if text.chars().any(char::is_control) {
+        Err(format!("{origin} holds a line break or another control character, as no secret does"))
+    } else {
+        Ok(Secret(text))
+    }
+}
+
+/// The secret's text, and its place as the subject of a sentence.
+fn fetch(source: &str, place: &str, reading: &Reading<'_>) -> Result<(String, String), String> {
+    if source == "env" {
+        let origin = format!("the environment variable {place:?}");
+        let text = reading.env.text(place).ok_or_else(|| format!("{origin} is not set, or empty; set it"))?;
+        return Ok((text.to_owned(), origin));
+    }
+    let path = if source == "file" {
+        reading.folder().join(place)
+    } else {
+        let folder = reading.env.path("CREDENTIALS_DIRECTORY").ok_or_else(|| {
+            format!(
+                "there is no credential {place:?}, because $CREDENTIALS_DIRECTORY is not set; \
+                 systemd sets it for a unit with LoadCredential="
+            )
+        })?;
+        if place.contains('/') {
+            return Err(format!("the credential {place:?} must be a name, not a path"));
+        }
+        folder.join(place)
+    };
+    let origin = format!("the file {path:?}");
+    let mut text =
+        std::fs::read_to_string(&path).map_err(|error| format!("{origin} can't be read: {error}"))?;
+    text.truncate(text.trim_end_matches(['\r', '\n']).len());
+    Ok((text, origin))
+}

@@ -1,0 +1,386 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+const EXAMPLE: &str = include_str!("../../config.example.toml");
+const HOME: (&str, &str) = ("HOME", "/home/ada");
+
+fn read_with(source: &str, vars: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    let env = Env::made_up(vars.iter().copied(), "/nowhere");
+    Config::in_dir("/data").parse(source, Path::new("config.toml"), &env)
+}
+
+fn read(source: &str) -> Config {
+    read_with(source, &[("KEY", "sk-1")]).unwrap()
+}
+
+fn faults(source: &str) -> String {
+    read_with(source, &[("KEY", "sk-1")]).unwrap_err().to_string()
+}
+
+/// The example with its optional keys, which stand behind a `#` without a blank.
+fn whole_example() -> String {
+    let lines = EXAMPLE.lines().map(|line| match line.strip_prefix('#') {
+        Some(key) if !key.starts_with(' ') => key,
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_example_is_the_defaults() {
+    assert_eq!(read(EXAMPLE), Config::in_dir("/data"));
+}
+
+#[test]
+fn the_example_with_its_optional_keys_is_right() {
+    let vars = [("OPENROUTER_API_KEY", "sk-or"), ("OPENAI_API_KEY", "sk-oa")];
+    let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
+    assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
+    assert_eq!(config.model.main.fallback[0].name, "gpt-5-mini");
+    assert_eq!(
+        config.model.main.first.price,
+        Some(Price { input: 3.0, cached_input: Some(0.3), output: 15.0 })
+    );
+    assert_eq!(config.approval.skills["tasks.delete"], Policy::Ask);
+}
+
+#[test]
+fn the_examples_of_the_document_are_right() {
+    let document = include_str!("../../docs/configuration.md");
+    let blocks = document.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let mut checked = 0;
+    for block in blocks.filter(|block| block.starts_with('[')) {
+        let is_part = block.starts_with("[model.");
+        let model = if is_part { "[model]\nprovider = \"ollama\"\nname = \"m\"\n" } else { "" };
+        let vars = ["OPENROUTER_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"].map(|name| (name, "sk-1"));
+        if let Err(error) = read_with(&format!("{model}{block}"), &vars) {
+            panic!("{block}\n{error}");
+        }
+        checked += 1;
+    }
+    assert!(checked >= 8, "only {checked} examples were found");
+}
+
+/// A section names all it knows when it meets a word that is near to none of it.
+#[test]
+fn every_known_key_is_in_the_example_with_a_line_about_it() {
+    let example = whole_example();
+    let (table, _) = DeTable::parse_recoverable(&example);
+    let mut checked = 0;
+    for section in ["assistant", "store", "model", "model.price", "limits", "approval", "skills"] {
+        let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
+        let known = said
+            .lines()
+            .find_map(|line| line.split_once("qqqqqqqqqqqq: unknown key; known here: "))
+            .unwrap()
+            .1;
+        let written =
+            section.split('.').fold(table.get_ref(), |table, name| table[name].get_ref().as_table().unwrap());
+        let written: BTreeSet<&str> = written.keys().map(|key| &**key.get_ref()).collect();
+        assert_eq!(known.split(", ").collect::<BTreeSet<_>>(), written, "in [{section}]");
+        checked += written.len();
+    }
+    assert!(checked > 30, "only {checked} keys were compared");
+    let lines: Vec<&str> = EXAMPLE.lines().collect();
+    for pair in lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with("# ")) {
+        let [above, key] = pair else { unreachable!() };
+        assert!(
+            above.starts_with("# ") || *key == "#name = \"anthropic/claude-haiku-4.5\"",
+            "no line about {key}"
+        );
+    }
+}
+
+const BROKEN: &str = r#"
+asistant = { name = "Ada" }
+channels = 3
+[assistant]
+name = ""
+timezone = "Europe/Belin"
+owner = ["console:ada", "ada", 7]
+[store]
+url = "mysql://ada:hunter2@localhost/db"
+[model]
+provider = "opnai"
+nmae = "gpt-5"
+api_key = { env = "NO_SUCH_KEY" }
+base_url = "https://ada:hunter2@example.org/"
+timeout = 60
+fallback = [{ provider = "openai", api_key = { enw = "KEY" } }, { provider = "anthropic", name = "claude" }]
+price = { input = -3, ouput = 15 }
+[model.agent]
+provider = "ollama"
+[limits]
+agents_per_turn = -1
+skill_calls_per_turn = "30"
+skill_calls_per_agent = 5.5
+parallel_agents = 0
+conversation_calls = 99999999999
+turn_tokens = 99999999999999999999999
+turn_cost_usd = nan
+skill_timeout = "30"
+agent_timeout = "0s"
+turn_timeout = "1 fortnight"
+[approval]
+low = "aks"
+high = true
+skills = { "email.send" = "never", "tasks.\u001bdelete" = 3 }
+[skills]
+paths = "skills"
+"#;
+
+#[test]
+fn a_really_broken_file_has_every_fault_named() {
+    insta::assert_snapshot!(faults(BROKEN), @r#"
+    config.toml:2: asistant: unknown key; did you mean `assistant`?
+    config.toml:3: channels: unknown key; known here: assistant, store, model, limits, approval, skills
+    config.toml:5: assistant.name: must not be empty; leave the key out to have its default
+    config.toml:6: assistant.timezone: unknown time zone "Europe/Belin"; did you mean `Europe/Berlin`?
+    config.toml:7: assistant.owner[1]: "ada" must be CHANNEL:USER-ID, such as "console:ada"
+    config.toml:7: assistant.owner[2]: must be a text in quotes, not a whole number
+    config.toml:9: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
+    config.toml:11: model.provider: unknown provider "opnai"; did you mean `openai`?
+    config.toml:12: model.nmae: unknown key; did you mean `name`?
+    config.toml:13: model.api_key: the environment variable "NO_SUCH_KEY" is not set, or empty; set it
+    config.toml:14: model.base_url: must not hold a user or password; the key belongs in `api_key`
+    config.toml:15: model.timeout: must be a duration in quotes, such as "30s", not a whole number
+    config.toml:16: model.fallback[0].api_key: unknown key `enw`; did you mean `env`?
+    config.toml:16: model.fallback[0].name: missing: say which model of openai to use
+    config.toml:16: model.fallback[1].api_key: missing: anthropic wants a key; write api_key = { env = "ANTHROPIC_API_KEY" } and set that variable
+    config.toml:17: model.price.input: must not be negative, as -3 is
+    config.toml:17: model.price.output: missing: US dollars for a million tokens
+    config.toml:17: model.price.ouput: unknown key; did you mean `output`?
+    config.toml:18: model.agent.name: missing: say which model of ollama to use
+    config.toml:21: limits.agents_per_turn: must not be negative, as -1 is
+    config.toml:22: limits.skill_calls_per_turn: must be a whole number, not a text
+    config.toml:23: limits.skill_calls_per_agent: must be a whole number, not a decimal number
+    config.toml:24: limits.parallel_agents: must be at least 1
+    config.toml:25: limits.conversation_calls: must be at most 4294967295
+    config.toml:26: limits.turn_tokens: must be at most 9223372036854775807
+    config.toml:27: limits.turn_cost_usd: must be a number of ordinary size
+    config.toml:28: limits.skill_timeout: "30" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    config.toml:29: limits.agent_timeout: must be longer than nothing
+    config.toml:30: limits.turn_timeout: "1 fortnight" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    config.toml:32: approval.low: unknown word "aks"; did you mean `ask`?
+    config.toml:33: approval.high: must be "auto", "ask" or "deny", not true or false
+    config.toml:34: approval.skills."email.send": unknown word "never"; known here: auto, ask, deny
+    config.toml:34: approval.skills."tasks.\u{1b}delete": must be "auto", "ask" or "deny", not a whole number
+    config.toml:36: skills.paths: must be a list in [brackets], not a text
+    "#);
+}
+
+#[test]
+fn what_is_no_toml_is_named_with_the_other_faults() {
+    insta::assert_snapshot!(faults("[limits]\nagents_per_turn = 3 4\n[model]\nname = openai\nprovider = \"openai\"\napi_key = \"hunter2\n[approval]\nlow = \"aut\"\nlow = \"auto\"\n"), @r#"
+    config.toml:2: not TOML: string values must be quoted, expected literal string
+    config.toml:4: not TOML: string values must be quoted, expected literal string
+    config.toml:6: not TOML: invalid basic string, expected `"`
+    config.toml:8: approval.low: unknown word "aut"; did you mean `auto`?
+    config.toml:9: not TOML: duplicate key
+    "#);
+}
+
+#[test]
+fn what_a_broken_line_may_have_said_is_not_missed() {
+    insta::assert_snapshot!(faults("[model]\nprovider \"openai\"\nname = \"gpt-5\"\nprice = {}\n"), @"config.toml:2: not TOML: key with no value, expected `=`");
+}
+
+#[test]
+fn a_model_says_what_it_lacks() {
+    insta::assert_snapshot!(faults("[model]\nprovider = \"openrouter\""), @r#"
+    config.toml:1: model.name: missing: say which model of openrouter to use
+    config.toml:1: model.api_key: missing: openrouter wants a key; write api_key = { env = "OPENROUTER_API_KEY" } and set that variable
+    "#);
+    insta::assert_snapshot!(faults("[model]\nname = \"gpt-5\"\napi_key = \"x\""), @r#"
+    config.toml:2: model.name: the built-in model has none; set `provider`, such as provider = "openai"
+    config.toml:3: model.api_key: the built-in model has none; set `provider`, such as provider = "openai"
+    "#);
+    insta::assert_snapshot!(faults("model = { provider = \"grmpf\" }"), @r#"config.toml:1: model.provider: unknown provider "grmpf"; there are builtin, openai, anthropic, gemini, openrouter, ollama and more; for another server with OpenAI's protocol write provider = "openai" and its base_url"#);
+    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"gpt-5\"\nbase_url = \"http://192.0.2.7/v1/\""), @r#"config.toml:1: model.api_key: missing: openai wants a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
+    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\nbase_url = \"localhost:80\""), @r#"config.toml:4: model.base_url: must be an address such as "http://127.0.0.1:9000/v1/""#);
+}
+
+#[test]
+fn models_on_this_machine_need_no_key() {
+    for model in [
+        "provider = \"ollama\"",
+        "provider = \"openai\"\nbase_url = \"http://127.0.0.1:9000/v1/\"",
+        "provider = \"openai\"\nbase_url = \"http://[::1]:9000/v1/\"",
+        "provider = \"openai\"\nbase_url = \"http://localhost/v1/\"",
+    ] {
+        let config = read(&format!("[model]\nname = \"llama\"\n{model}"));
+        assert_eq!(config.model.main.first.name, "llama");
+        assert_eq!(config.model.main.first.api_key, None);
+    }
+}
+
+#[test]
+fn sub_agents_start_from_the_model_unless_it_is_another_provider() {
+    let model = "[model]\nprovider = \"OpenAI\"\nname = \"big\"\napi_key = { env = \"KEY\" }\ntimeout = \"5s\"\nprice = { input = 3, output = 4 }\n";
+    assert_eq!(read(model).model.agent, None);
+    assert_eq!(read(model).model.main.first.provider, "openai");
+
+    let agent = read(&format!("{model}[model.agent]\nname = \"small\"")).model.agent.unwrap().first;
+    assert_eq!((agent.provider.as_str(), agent.name.as_str()), ("openai", "small"));
+    assert_eq!(agent.api_key, Some(Secret::new("sk-1")));
+    assert_eq!(agent.timeout, Duration::from_secs(5));
+    assert_eq!(agent.price, None, "the price is the other model's");
+
+    let agent =
+        read(&format!("{model}[model.agent]\nprovider = \"ollama\"\nname = \"small\"")).model.agent.unwrap();
+    assert_eq!(agent.first.api_key, None, "the key went to another provider");
+    let elsewhere = format!("{model}[model.agent]\nname = \"m\"\nbase_url = \"http://192.0.2.7/\"");
+    insta::assert_snapshot!(faults(&elsewhere), @r#"config.toml:7: model.agent.api_key: missing: openai wants a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
+}
+
+#[test]
+fn secrets_come_from_where_they_lie_and_are_never_shown() {
+    let home = TempDir::new().unwrap();
+    fs::write(home.path().join("key"), "sk-2\r\n").unwrap();
+    let creds = home.path().to_str().unwrap();
+    let key = |written: &str| {
+        let path = home.path().join("config.toml");
+        fs::write(&path, format!("[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = {written}"))
+            .unwrap();
+        let env = Env::made_up([HOME, ("CREDENTIALS_DIRECTORY", creds), ("KEY", "sk-1")], home.path());
+        Config::load(None, &env).map(|config| {
+            let shown = format!("{config:?} {}", config.model.main.first.api_key.as_ref().unwrap());
+            assert!(!shown.contains("sk-"), "{shown}");
+            config.model.main.first.api_key.unwrap().expose().to_owned()
+        })
+    };
+    assert_eq!(key("\"sk-0\"").unwrap(), "sk-0");
+    assert_eq!(key("{ env = \"KEY\" }").unwrap(), "sk-1");
+    assert_eq!(key("{ file = \"key\" }").unwrap(), "sk-2");
+    assert_eq!(key("{ credential = \"key\" }").unwrap(), "sk-2");
+    for wrong in [
+        "\"\"",
+        "\"sk-\\n0\"",
+        "7",
+        "{}",
+        "{ env = \"KEY\", file = \"key\" }",
+        "{ env = 3 }",
+        "{ file = \"none\" }",
+        "{ credential = \"../key\" }",
+        "{ credential = \"none\" }",
+    ] {
+        let error = key(wrong).unwrap_err();
+        assert_eq!(error.faults.len(), 1, "{wrong}: {error}");
+        assert_eq!(
+            (error.faults[0].line, error.faults[0].key.as_deref()),
+            (Some(4), Some("model.api_key")),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("sk-"), "{error}");
+    }
+    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { credential = \"key\" }"), @r#"config.toml:4: model.api_key: there is no credential "key", because $CREDENTIALS_DIRECTORY is not set; systemd sets it for a unit with LoadCredential="#);
+}
+
+#[test]
+fn the_first_file_of_the_usual_places_is_read() {
+    let home = TempDir::new().unwrap();
+    let folder = home.path().to_str().unwrap().to_owned();
+    let (own, named, given) =
+        (format!("{folder}/own"), format!("{folder}/named.toml"), home.path().join("given.toml"));
+    let vars = [("HOME", folder.as_str()), ("XDG_CONFIG_HOME", &own), ("ADJUTANT_CONFIG", &named)];
+    let env = Env::made_up(vars, home.path());
+    let found = || Config::load(None, &env).unwrap().path;
+    let write = |path: &str| {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        Some(path)
+    };
+    assert_eq!(found(), None);
+    for place in ["etc/config.toml", "own/adjutant/config.toml", "config.toml", "named.toml"] {
+        let path = write(place);
+        assert_eq!(found(), path);
+    }
+    write("given.toml");
+    assert_eq!(Config::load(Some(&given), &env).unwrap().path, Some(given));
+}
+
+#[test]
+fn a_rule_for_an_unknown_skill_is_named() {
+    let home = TempDir::new().unwrap();
+    let path = home.path().join("config.toml");
+    fs::write(
+        &path,
+        "# tasks.delet\n[approval.skills]\n\"tasks.add\" = \"ask\"\n\"tasks.delet\" = \"ask\"\nx = \"ask\"",
+    )
+    .unwrap();
+    let config = Config::load(Some(&path), &Env::made_up([HOME], home.path())).unwrap();
+    assert_eq!(config.check_skills(&["tasks.add", "tasks.delet", "x"]), Ok(()));
+    let said = config.check_skills(&["tasks.add", "tasks.delete"]).unwrap_err().to_string();
+    insta::assert_snapshot!(said.replace(home.path().to_str().unwrap(), "HOME"), @r#"
+    HOME/config.toml:4: approval.skills."tasks.delet": unknown skill; did you mean `tasks.delete`?
+    HOME/config.toml:5: approval.skills."x": unknown skill; `adjutant skills list` shows all
+    "#);
+}
+
+#[test]
+fn data_and_skills_lie_where_the_surroundings_say() {
+    let data = |vars: &[(&str, &str)]| {
+        let config = Config::load(None, &Env::made_up(vars.iter().copied(), "/nowhere")).unwrap();
+        (config.data_dir.display().to_string(), config.store.shown())
+    };
+    let expected = |dir: &str| (dir.to_owned(), format!("sqlite://{dir}/adjutant.db"));
+    assert_eq!(data(&[HOME]), expected("/home/ada/.local/share/adjutant"));
+    assert_eq!(data(&[HOME, ("XDG_DATA_HOME", "/xdg")]), expected("/xdg/adjutant"));
+    assert_eq!(data(&[HOME, ("XDG_DATA_HOME", "relative")]), expected("/home/ada/.local/share/adjutant"));
+    assert_eq!(data(&[("ADJUTANT_DATA_DIR", "/data")]), expected("/data"));
+
+    let env = Env::made_up([], "/nowhere");
+    let config = Config::in_dir("/d").parse(
+        "[skills]\npaths = [\"skills\", \"/abs\"]",
+        Path::new("/etc/a/config.toml"),
+        &env,
+    );
+    assert_eq!(config.unwrap().skills.paths, [PathBuf::from("/etc/a/skills"), PathBuf::from("/abs")]);
+}
+
+#[test]
+fn the_zone_is_the_machines_unless_something_says_otherwise() {
+    let zone = |vars: &[(&str, &str)], machine: Option<&str>| {
+        let mut env = Env::made_up([HOME].into_iter().chain(vars.iter().copied()), "/nowhere");
+        env.zone = machine.map(str::to_owned);
+        Config::load(None, &env).unwrap().assistant.timezone
+    };
+    assert_eq!(zone(&[], None), Tz::UTC);
+    assert_eq!(zone(&[], Some("Local/Odd")), Tz::UTC);
+    assert_eq!(zone(&[], Some("Asia/Tokyo")), Tz::Asia__Tokyo);
+    assert_eq!(zone(&[("TZ", ":Europe/Paris")], Some("Asia/Tokyo")), Tz::Europe__Paris);
+}
+
+#[test]
+fn a_file_that_cant_be_read_is_named() {
+    let home = TempDir::new().unwrap();
+    let env = Env::made_up([HOME], home.path());
+    let error = |path: &Path| {
+        let said = Config::load(Some(path), &env).unwrap_err().to_string();
+        said.replace(home.path().to_str().unwrap(), "HOME")
+    };
+    fs::write(home.path().join("latin1.toml"), b"# a\n# caf\xe9\n").unwrap();
+    insta::assert_snapshot!(error(&home.path().join("none.toml")), @"HOME/none.toml: can't be read: No such file or directory (os error 2)");
+    insta::assert_snapshot!(error(home.path()), @"HOME: can't be read: Is a directory (os error 21)");
+    insta::assert_snapshot!(error(&home.path().join("latin1.toml")), @"HOME/latin1.toml:2: is not UTF-8 here; save the file as UTF-8");
+    insta::assert_snapshot!(Config::load(None, &Env::made_up([], home.path())).unwrap_err(), @"there is no place for data, because $HOME is not set; set $ADJUTANT_DATA_DIR to a folder");
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused_with_a_line_of_it(source in "(\\[(model|limits|approval|x)\\]\n|[a-z_]{1,8} = [0-9\"{}\\[\\]a-z,. ]{0,9}\n|\\PC{0,12}\n){0,12}") {
+        if let Err(error) = read_with(&source, &[]) {
+            prop_assert!(!error.faults.is_empty());
+            for fault in error.faults {
+                prop_assert!(fault.line.is_none_or(|line| line <= 1 + source.matches('\n').count()), "{}", fault);
+            }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The real binary: its exit statuses, and what goes to which stream.
+
+#![cfg(test)] // so that the lints know the helpers for tests too
+
+use std::fs;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+fn adjutant(home: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
+    command.env_clear().env("HOME", home.path()).env("TZ", "UTC").current_dir(home.path());
+    command
+}
+
+fn run(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn without_a_file_the_defaults_apply() {
+    let home = TempDir::new().unwrap();
+    let (status, stdout, stderr) = run(adjutant(&home).args(["config", "check"]));
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(stdout.replace(home.path().to_str().unwrap(), "HOME"), @r"
+    no configuration file; the defaults apply
+    data    HOME/.local/share/adjutant
+    store   sqlite://HOME/.local/share/adjutant/adjutant.db
+    model   the built-in one
+    ");
+}
+
+#[test]
+fn a_wrong_configuration_ends_every_command_with_78_and_its_faults_on_stderr() {
+    let home = TempDir::new().unwrap();
+    fs::write(home.path().join("config.toml"), "[model]\nnmae = \"x\"\ntimeout = 3\n").unwrap();
+    for command in ["config check", "chat", "skills list", "trace", "db status"] {
+        let (status, stdout, stderr) = run(adjutant(&home).args(command.split(' ')));
+        assert_eq!((status, stdout.as_str()), (Some(78), ""), "{command}");
+        assert_eq!(
+            stderr,
+            "adjutant: the configuration is wrong\n\
+             config.toml:2: model.nmae: unknown key; did you mean `name`?\n\
+             config.toml:3: model.timeout: must be a duration in quotes, such as \"30s\", not a whole number\n",
+            "{command}"
+        );
+    }
+    let (status, ..) = run(adjutant(&home).args(["completions", "zsh"]));
+    assert_eq!(status, Some(0), "completions need no configuration");
+    let (status, _, stderr) = run(adjutant(&home).args(["config", "check", "--config", "none.toml"]));
+    assert_eq!(status, Some(78));
+    assert!(stderr.contains("none.toml: can't be read"), "{stderr}");
+}
+
+#[test]
+fn a_wrong_log_filter_is_a_wrong_configuration() {
+    let home = TempDir::new().unwrap();
+    let (status, _, stderr) = run(adjutant(&home).args(["config", "check"]).env("ADJUTANT_LOG", "a=b=c"));
+    assert_eq!(status, Some(78));
+    assert!(stderr.contains("$ADJUTANT_LOG: "), "{stderr}");
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let home = TempDir::new().unwrap();
+    for words in
+        [&[][..], &["bogus"], &["skills", "show"], &["chat", "--once", "x", "--json"], &["trace", "--bogus"]]
+    {
+        let (status, stdout, stderr) = run(adjutant(&home).args(words));
+        assert_eq!((status, stdout.as_str()), (Some(2), ""), "{words:?}");
+        assert!(stderr.contains("Usage: adjutant"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let home = TempDir::new().unwrap();
+    for words in [&["completions", "bash"][..], &["config", "check"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = adjutant(&home).args(words).stdout(writer).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{words:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_cant_be_written_is_a_failure() {
+    let home = TempDir::new().unwrap();
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let (status, _, stderr) = run(adjutant(&home).args(["config", "check"]).stdout(full));
+    assert_eq!(status, Some(1));
+    assert!(stderr.starts_with("adjutant: the answer could not be written to stdout: "), "{stderr}");
+}
