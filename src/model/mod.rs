@@ -1,6 +1,8 @@
 //! What the engine asks of a language model, whoever answers: a provider, the built-in planner, or a
 //! script in a test.
 
+pub mod builtin;
+
 use std::sync::Arc;
 use std::time::Duration;
 
