@@ -62,7 +62,8 @@ pub(super) fn is_clock(word: &str) -> bool {
 }
 
 fn half_of_day(word: &str) -> (&str, Option<bool>) {
-    let cut = |ends: [&str; 2]| ends.iter().find_map(|end| word.strip_suffix(end)).filter(|rest| !rest.is_empty());
+    let cut =
+        |ends: [&str; 2]| ends.iter().find_map(|end| word.strip_suffix(end)).filter(|rest| !rest.is_empty());
     match (cut(["am", "a.m"]), cut(["pm", "p.m"])) {
         (Some(rest), _) => (rest, Some(false)),
         (_, Some(rest)) => (rest, Some(true)),
@@ -162,7 +163,8 @@ fn named(look: Look, prep: &str, today: NaiveDate) -> Option<(Span, usize)> {
     {
         return Some((span, 2));
     }
-    let short_needs_lead = step.is_some() || matches!(prep, "on" | "by" | "due" | "before" | "until" | "since");
+    let short_needs_lead =
+        step.is_some() || matches!(prep, "on" | "by" | "due" | "before" | "until" | "since");
     let day = weekday(word, short_needs_lead || clock(look, ahead + 1).is_some_and(|time| !time.bare))?;
     let week = monday(today);
     let offset = i64::from(day.num_days_from_monday());
@@ -194,7 +196,10 @@ fn unit(word: &str, step: i32, today: NaiveDate) -> Option<(NaiveDate, Option<Na
         }
         "year" => {
             let start = NaiveDate::from_ymd_opt(today.year() + step, 1, 1)?;
-            Some((if step == 0 { today } else { start }, NaiveDate::from_ymd_opt(today.year() + step + 1, 1, 1)))
+            Some((
+                if step == 0 { today } else { start },
+                NaiveDate::from_ymd_opt(today.year() + step + 1, 1, 1),
+            ))
         }
         _ => None,
     }
@@ -213,8 +218,18 @@ fn weekday(word: &str, short: bool) -> Option<Weekday> {
 
 fn month(word: &str) -> Option<u32> {
     const NAMES: [&str; 12] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
-        "november", "december",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
     ];
     let at = NAMES.iter().position(|name| word.len() >= 3 && name.starts_with(word))?;
     u32::try_from(at + 1).ok()
@@ -288,7 +303,8 @@ pub(super) fn repetition(
         "other" => (2, 2),
         word => number(word).map_or((1, 1), |count| (count.max(1), 2)),
     };
-    let with_interval = |rule: &str| if interval > 1 { format!("{rule};INTERVAL={interval}") } else { rule.to_owned() };
+    let with_interval =
+        |rule: &str| if interval > 1 { format!("{rule};INTERVAL={interval}") } else { rule.to_owned() };
     let plain = match look.word(ahead) {
         "day" | "days" | "morning" | "evening" | "night" => Some("FREQ=DAILY"),
         "week" | "weeks" => Some("FREQ=WEEKLY"),
@@ -302,7 +318,8 @@ pub(super) fn repetition(
         return Some((with_interval(rule), Vec::new(), used));
     }
     let (days, used) = weekdays(look, ahead)?;
-    let names: Vec<String> = days.iter().map(|day| day.to_string().chars().take(2).collect::<String>().to_uppercase()).collect();
+    let names: Vec<String> =
+        days.iter().map(|day| day.to_string().chars().take(2).collect::<String>().to_uppercase()).collect();
     Some((with_interval(&format!("FREQ=WEEKLY;BYDAY={}", names.join(","))), days, used))
 }
 

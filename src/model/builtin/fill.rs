@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::say::clipped;
 use super::when::{self, Now};
 
 /// What placeholders are filled from, beside the captures.
@@ -32,8 +33,8 @@ pub(super) enum Gap {
 pub(super) struct Fault(pub(super) String);
 
 /// The conversions, as a message lists them.
-const CONVERSIONS: [&str; 10] =
-    ["text", "title", "lower", "time", "end", "duration", "repeat", "tags", "list", "int"];
+const CONVERSIONS: [&str; 11] =
+    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int"];
 
 /// A piece of an argument's string.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,7 +67,11 @@ fn fill_value(value: &Value, captures: &Captures, ground: &Ground) -> Result<Opt
         Value::Array(items) => {
             let mut filled = Vec::new();
             for item in items {
-                filled.extend(fill_value(item, captures, ground)?);
+                // A list within a list is taken apart: `["{found.tags|?}", "{tags|list}"]`.
+                match fill_value(item, captures, ground)? {
+                    Some(Value::Array(inner)) => filled.extend(inner),
+                    other => filled.extend(other),
+                }
             }
             Ok((!filled.is_empty() || items.is_empty()).then_some(Value::Array(filled)))
         }
@@ -108,7 +113,8 @@ fn hole(
         return ground.results.map(|text| Some(Value::from(text))).ok_or(Gap::Unknown);
     }
     if let Some(field) = name.strip_prefix("found.") {
-        return found(ground.found.ok_or(Gap::Unknown)?, field).map(Some).ok_or(Gap::Unfit);
+        let value = found(ground.found.ok_or(Gap::Unknown)?, field);
+        return if value.is_none() && !optional { Err(Gap::Unfit) } else { Ok(value) };
     }
     let Some(capture) = captures.get(name) else { return Ok(None) };
     match convert(capture, conversion, optional, ground.now) {
@@ -136,6 +142,7 @@ fn convert(text: &str, conversion: &str, optional: bool, now: &Now) -> Option<Va
         "repeat" => time()?.rule?.into(),
         "text" => plain(text, now)?.into(),
         "title" => capitalised(&plain(text, now)?).into(),
+        "line" => capitalised(&clipped(&bare(text.lines().next()?)?, 70)).into(),
         "lower" => text.to_lowercase().into(),
         "tags" => some_list(hashtags(text))?,
         "list" => some_list(text.split([',', '&']).flat_map(|item| item.split(" and ")))?,
@@ -245,7 +252,8 @@ pub(super) fn check(arguments: &Map<String, Value>, captures: &[&str], looks_up:
 /// Whether the arguments hold this placeholder.
 pub(super) fn mentions(arguments: &Map<String, Value>, name: &str) -> bool {
     arguments.values().flat_map(strings).any(|text| {
-        parts(text).is_ok_and(|parts| parts.iter().any(|part| matches!(part, Part::Hole(hole, ..) if *hole == name)))
+        parts(text)
+            .is_ok_and(|parts| parts.iter().any(|part| matches!(part, Part::Hole(hole, ..) if *hole == name)))
     })
 }
 

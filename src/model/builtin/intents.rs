@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::fill::{self, Fault, Gap, Ground};
@@ -46,7 +46,6 @@ pub struct IntentError {
 #[derive(Debug, Default)]
 pub struct Intents {
     entries: Vec<Entry>,
-    any: RegexSet,
 }
 
 /// One intent with its compiled pattern.
@@ -84,7 +83,6 @@ impl Intents {
     /// The first source with a faulty pattern, an unknown conversion, or a placeholder that its
     /// pattern doesn't capture.
     pub fn new(sources: Vec<IntentSource>) -> Result<Self, IntentError> {
-        let patterns: Vec<String> = sources.iter().map(|source| source.pattern.clone()).collect();
         let mut entries = Vec::with_capacity(sources.len());
         for (index, source) in sources.into_iter().enumerate() {
             let pattern = RegexBuilder::new(&source.pattern)
@@ -95,12 +93,7 @@ impl Intents {
             check(&source, &pattern).map_err(|Fault(message)| IntentError { index, message })?;
             entries.push(Entry { source, pattern });
         }
-        let any = RegexSetBuilder::new(&patterns)
-            .case_insensitive(true)
-            .size_limit(PATTERN_BYTES * (patterns.len() + 1))
-            .build()
-            .map_err(|error| IntentError { index: 0, message: format!("the patterns together: {error}") })?;
-        Ok(Self { entries, any })
+        Ok(Self { entries })
     }
 
     /// What people may type: the examples, in order, with their skills.
@@ -121,7 +114,7 @@ impl Intents {
         usable: &dyn Fn(&Entry, Option<&str>) -> bool,
     ) -> Option<Meaning<'_>> {
         let mut best: Option<((bool, usize), Meaning)> = None;
-        for entry in self.any.matches(text).into_iter().filter_map(|at| self.entries.get(at)) {
+        for entry in &self.entries {
             let Some(found) = entry.pattern.captures(text) else { continue };
             let captures: BTreeMap<String, String> = entry
                 .pattern
@@ -173,8 +166,19 @@ impl Meaning<'_> {
 /// Words that stand for something said earlier.
 pub(super) fn is_pronoun(text: &str) -> bool {
     const WORDS: [&str; 13] = [
-        "it", "them", "him", "her", "this", "that", "these", "those", "this one", "that one", "this task",
-        "that task", "all of them",
+        "it",
+        "them",
+        "him",
+        "her",
+        "this",
+        "that",
+        "these",
+        "those",
+        "this one",
+        "that one",
+        "this task",
+        "that task",
+        "all of them",
     ];
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
@@ -196,7 +200,13 @@ mod tests {
 
     fn source(pattern: &str, title: &str) -> IntentSource {
         let arguments = Map::from_iter([("title".to_owned(), Value::from(title))]);
-        IntentSource { skill: "tasks.create".into(), pattern: pattern.into(), arguments, lookup: None, example: None }
+        IntentSource {
+            skill: "tasks.create".into(),
+            pattern: pattern.into(),
+            arguments,
+            lookup: None,
+            example: None,
+        }
     }
 
     #[test]
@@ -208,7 +218,7 @@ mod tests {
         assert_eq!(faulty.index, 1);
         assert!(faulty.message.starts_with("the pattern is faulty: "), "{}", faulty.message);
         insta::assert_snapshot!(message("^a$", "{what}"), @"`{what}` is no capture of the pattern: write (?P<what>...) into it");
-        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: no conversion `tmie`; there are text, title, lower, time, end, duration, repeat, tags, list, int");
+        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: no conversion `tmie`; there are text, title, line, lower, time, end, duration, repeat, tags, list, int");
         insta::assert_snapshot!(message("^a$", "{found.id}"), @"`{found.id}` needs a lookup, and this intent has none");
         insta::assert_snapshot!(message("^a$", "{what"), @"`{what` lacks its closing brace (write {{ for a brace itself)");
     }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::fill::Ground;
 use super::intents::{Entry, Intents, Meaning, is_plural};
 use super::read;
+use super::say::clipped;
 use super::split;
 use super::things;
 use super::when::Now;
@@ -62,7 +63,9 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     let Some(lookup) = &meaning.entry.source.lookup else { return Ok(vec![Value::Null]) };
     if let Some(pronoun) = &meaning.pronoun {
         return match (brief.items.as_slice(), is_plural(pronoun)) {
-            ([], _) => Err(Next::Say(format!("Nothing was found that “{pronoun}” could mean, so I did nothing."))),
+            ([], _) => {
+                Err(Next::Say(format!("Nothing was found that “{pronoun}” could mean, so I did nothing.")))
+            }
             ([_], _) | (_, true) => Ok(brief.items.clone()),
             (several, false) => Err(Next::Say(ask_which(pronoun, several))),
         };
@@ -81,7 +84,8 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     }
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission);
     let hits = things::items(answer.get("data").unwrap_or(&Value::Null));
-    let exact: Vec<&Value> = hits.iter().filter(|hit| things::name(hit).is_some_and(|name| same(name, wanted))).collect();
+    let exact: Vec<&Value> =
+        hits.iter().filter(|hit| things::name(hit).is_some_and(|name| same(name, wanted))).collect();
     match (exact.as_slice(), hits.as_slice()) {
         ([one], _) => Ok(vec![(*one).clone()]),
         (_, [one]) => Ok(vec![one.clone()]),
@@ -130,13 +134,15 @@ fn call(id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
 }
 
 fn answer_to<'a>(messages: &'a [Message], id: &str) -> Option<&'a str> {
-    let answers = |message: &&Message| message.role == Role::Tool && message.tool_call_id.as_deref() == Some(id);
+    let answers =
+        |message: &&Message| message.role == Role::Tool && message.tool_call_id.as_deref() == Some(id);
     messages.iter().find(answers).map(|message| message.text.as_str())
 }
 
 fn granted(request: &Request) -> Vec<&str> {
     let tool = request.tools.iter().find(|tool| tool.name == "use_skill");
-    let names = tool.and_then(|tool| tool.parameters.pointer("/properties/skill/enum")).and_then(Value::as_array);
+    let names =
+        tool.and_then(|tool| tool.parameters.pointer("/properties/skill/enum")).and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
@@ -151,7 +157,8 @@ fn same(one: &str, other: &str) -> bool {
 
 fn brief(text: &str) -> Brief<'_> {
     const NEXT: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
-    let after = text.find("Mission:").map_or(text, |at| text.get(at + "Mission:".len()..).unwrap_or_default());
+    let after =
+        text.find("Mission:").map_or(text, |at| text.get(at + "Mission:".len()..).unwrap_or_default());
     let end = NEXT.iter().filter_map(|next| after.find(&format!("\n{next}"))).min().unwrap_or(after.len());
     let mut results: Vec<String> = Vec::new();
     let mut items = Vec::new();
@@ -173,13 +180,4 @@ fn brief(text: &str) -> Brief<'_> {
     }
     let mission = after.get(..end).unwrap_or(after).trim();
     Brief { mission, results: results.join("\n").trim().to_owned(), items }
-}
-
-/// The beginning of a text, for a sentence that quotes it.
-pub(super) fn clipped(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    short.replace('\n', " ")
 }

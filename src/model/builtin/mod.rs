@@ -28,10 +28,14 @@
 //! | `repeat` | "every Monday", "daily", as an RRULE |
 //! | `text` | its words without time phrase and `#tags` |
 //! | `title` | the same with a capital letter |
+//! | `line` | its first line with a capital letter, shortened: a subject |
 //! | `lower` | in lower case |
 //! | `tags` | its `#tags`, as a list |
 //! | `list` | its items, parted by commas or "and", as a list |
 //! | `int` | a whole number |
+//!
+//! `{name|?}` converts nothing and may be missing. A list inside a list is taken apart:
+//! `["{found.tags|?}", "{tags|list}"]`.
 //!
 //! `{results}` is what earlier parts of the message brought, in words (the body of a mail); the intent
 //! then fits only a part that has one before it.
@@ -120,10 +124,8 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Next, ModelError>
     };
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let answer = before.iter().rfind(|message| message.role == Role::Assistant);
-    let talk = Talk {
-        tasks: read::open_tasks(before),
-        answer: answer.map_or("", |message| message.text.as_str()),
-    };
+    let talk =
+        Talk { tasks: read::open_tasks(before), answer: answer.map_or("", |message| message.text.as_str()) };
     let plan = plan::plan(text, intents, &now, &talk);
     if plan.steps.is_empty() {
         return Ok(Next::Say(say::nothing_to_do(text, intents)));
@@ -132,7 +134,9 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Next, ModelError>
 }
 
 fn follow(plan: &Plan, exchange: &[Message], intents: &Intents) -> Next {
-    let called = |name: &str| exchange.iter().flat_map(|message| &message.tool_calls).filter(|call| call.name == name).count();
+    let called = |name: &str| {
+        exchange.iter().flat_map(|message| &message.tool_calls).filter(|call| call.name == name).count()
+    };
     if called("dispatch_agent") == 0 {
         return Next::Call(plan.steps.iter().map(dispatch).collect());
     }
@@ -156,10 +160,15 @@ fn dispatch(step: &Step) -> ToolCall {
     if let Some(known) = &step.arguments {
         arguments["arguments"] = json!(known);
     }
-    ToolCall { id: format!("dispatch-{}", step.agent_id), name: "dispatch_agent".into(), arguments: arguments.to_string() }
+    ToolCall {
+        id: format!("dispatch-{}", step.agent_id),
+        name: "dispatch_agent".into(),
+        arguments: arguments.to_string(),
+    }
 }
 
 fn timed<'a>(messages: impl Iterator<Item = &'a Message>) -> Result<Now, ModelError> {
-    let missing = || ModelError::new(ModelErrorKind::Refused, "the request names no time (a line `Now: ...`)");
+    let missing =
+        || ModelError::new(ModelErrorKind::Refused, "the request names no time (a line `Now: ...`)");
     read::now(messages).ok_or_else(missing)
 }

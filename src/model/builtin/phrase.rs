@@ -153,7 +153,24 @@ fn component(words: &[Word], at: usize, now: &Now, parts: &mut Parts) -> Option<
     let mut look = Look { words, at };
     let mut prep = "";
     while look.at < at + 3
-        && matches!(look.word(0), "at" | "on" | "by" | "due" | "before" | "until" | "from" | "starting" | "the" | "for" | "@" | "of" | "is" | "between" | "since" | "after")
+        && matches!(
+            look.word(0),
+            "at" | "on"
+                | "by"
+                | "due"
+                | "before"
+                | "until"
+                | "from"
+                | "starting"
+                | "the"
+                | "for"
+                | "@"
+                | "of"
+                | "is"
+                | "between"
+                | "since"
+                | "after"
+        )
     {
         prep = look.word(0);
         look = look.skip(1);
@@ -163,8 +180,10 @@ fn component(words: &[Word], at: usize, now: &Now, parts: &mut Parts) -> Option<
 }
 
 fn number(word: &str) -> Option<u32> {
-    const NAMES: [&str; 13] =
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    const NAMES: [&str; 13] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
+    ];
     let named = NAMES.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
     let one = matches!(word, "a" | "an").then_some(1);
     let digits = || word.parse().ok().filter(|n| *n < 10_000);
@@ -306,9 +325,8 @@ fn clock(look: Look, prep: &str, _: &Now, parts: &mut Parts) -> Option<usize> {
         "to" | "till" | "until" | "-" => true,
         word => word == "and" && prep == "between",
     };
-    let second = calendar::clock(look, first.used + 1).filter(|second| {
-        joined && (anchored || !(first.bare && second.bare))
-    });
+    let second = calendar::clock(look, first.used + 1)
+        .filter(|second| joined && (anchored || !(first.bare && second.bare)));
     if let Some(second) = second {
         // "2 to 4pm": the first hour takes over the half of the day unless that would turn them round.
         let shifted = first.time.overflowing_add_signed(Duration::hours(12)).0;

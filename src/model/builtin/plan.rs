@@ -99,7 +99,14 @@ fn usable(entry: &Entry, pronoun: Option<&str>, later: bool) -> bool {
     (!results || later) && (pronoun.is_none() || (later && (results || entry.source.lookup.is_some())))
 }
 
-fn step(earlier: &[Step], text: &str, then: bool, meaning: &Meaning, meant: Option<&Value>, now: &Now) -> Step {
+fn step(
+    earlier: &[Step],
+    text: &str,
+    then: bool,
+    meaning: &Meaning,
+    meant: Option<&Value>,
+    now: &Now,
+) -> Step {
     let source = &meaning.entry.source;
     let ground = Ground { now, results: None, found: meant };
     let direct = meaning.is_direct() || meant.is_some();
@@ -109,7 +116,8 @@ fn step(earlier: &[Step], text: &str, then: bool, meaning: &Meaning, meant: Opti
     }
     skills.sort();
     skills.dedup();
-    let needs = meaning.entry.needs_results() || (meaning.pronoun.is_some() && meant.is_none()) || refers(text);
+    let needs =
+        meaning.entry.needs_results() || (meaning.pronoun.is_some() && meant.is_none()) || refers(text);
     Step {
         agent_id: format!("a{}", earlier.len() + 1),
         skill: source.skill.clone(),

@@ -46,7 +46,8 @@ pub(super) fn now<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<Now
 
 /// The open tasks of the context: id and title.
 pub(super) fn open_tasks(before: &[Message]) -> Vec<(&str, &str)> {
-    let lines = before.iter().filter(|message| message.role == Role::System).flat_map(|message| message.text.lines());
+    let lines =
+        before.iter().filter(|message| message.role == Role::System).flat_map(|message| message.text.lines());
     lines
         .filter_map(|line| line.trim().strip_prefix("- [")?.split_once("] "))
         .map(|(id, title)| (id, title.rsplit_once(" (").map_or(title, |(title, _)| title)))

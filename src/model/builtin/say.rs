@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::intents::Intents;
-use super::mission::clipped;
 use super::phrase;
 use super::plan::Plan;
 use super::read::Report;
@@ -11,13 +10,15 @@ use super::split;
 
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
-    let mut lines: Vec<String> = plan
-        .steps
-        .iter()
-        .map(|step| outcome(&step.mission, reports.get(&step.agent_id)))
-        .collect();
+    let mut lines: Vec<String> =
+        plan.steps.iter().map(|step| outcome(&step.mission, reports.get(&step.agent_id))).collect();
     let planned = |agent: &str| plan.steps.iter().any(|step| step.agent_id == agent);
-    lines.extend(reports.iter().filter(|(agent, _)| !planned(agent)).map(|(agent, report)| outcome(agent, Some(report))));
+    lines.extend(
+        reports
+            .iter()
+            .filter(|(agent, _)| !planned(agent))
+            .map(|(agent, report)| outcome(agent, Some(report))),
+    );
     let mut answer = together(&lines);
     if !plan.missed.is_empty() {
         let missed = plan.missed.join("\n");
@@ -62,8 +63,19 @@ fn outcome(mission: &str, report: Option<&Report>) -> String {
 pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
     let words: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).collect();
     let said = words.join(" ");
-    let greets = ["hi", "hello", "hey", "hallo", "good morning", "good evening", "good afternoon", "hi there", "hello there"];
-    let helps = ["help", "what can you do", "what can i say", "who are you", "what are you", "how does this work"];
+    let greets = [
+        "hi",
+        "hello",
+        "hey",
+        "hallo",
+        "good morning",
+        "good evening",
+        "good afternoon",
+        "hi there",
+        "hello there",
+    ];
+    let helps =
+        ["help", "what can you do", "what can i say", "who are you", "what are you", "how does this work"];
     let helps = |said: &str| helps.iter().any(|help| said == *help || said.ends_with(&format!(" {help}")));
     if words.is_empty() {
         return format!("You sent no words that I can read. {}", help(intents));
@@ -74,7 +86,9 @@ pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
     if helps(&said) || helps(&split::tidy(text).to_lowercase()) {
         return help(intents);
     }
-    if ["thanks", "thank you", "thank you very much", "thx", "cheers", "great thanks"].contains(&said.as_str()) {
+    if ["thanks", "thank you", "thank you very much", "thx", "cheers", "great thanks"]
+        .contains(&said.as_str())
+    {
         return "You're welcome!".into();
     }
     not_understood(text, intents)
@@ -99,28 +113,44 @@ fn help(intents: &Intents) -> String {
 }
 
 fn not_understood(text: &str, intents: &Intents) -> String {
-    let examples: Vec<String> = nearest(text, intents).iter().map(|example| format!("\n- {example}")).collect();
-    let such = if examples.is_empty() { String::new() } else { format!(" I do understand, for example:{}", examples.concat()) };
+    let examples: Vec<String> =
+        nearest(text, intents).iter().map(|example| format!("\n- {example}")).collect();
+    let such = if examples.is_empty() {
+        String::new()
+    } else {
+        format!(" I do understand, for example:{}", examples.concat())
+    };
     format!(
         "I didn't understand “{}”. I am the built-in planner, a small one (add a model key to the configuration for more).{such}",
         clipped(text.trim(), 120)
     )
 }
 
-/// Up to four examples: those that share most words with the text, then one of each skill in turn.
+/// Up to four examples: those that share most words with the text, then one of each domain in turn.
 fn nearest<'a>(text: &str, intents: &'a Intents) -> Vec<&'a str> {
-    let said: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).take(200).collect();
+    const COMMON: [&str; 8] = ["what", "about", "that", "this", "with", "show", "find", "have"];
+    let mut said: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).take(200).collect();
+    said.retain(|word| word.len() > 3 && !COMMON.contains(&word.as_str()));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, usize, &str)> = intents
         .examples()
         .map(|(skill, example)| {
             let words = phrase::words(example);
-            let shared = words.iter().filter(|word| word.text.len() > 3 && said.contains(&word.text)).count();
-            let turn = seen.entry(skill).or_default();
+            let shared = words.iter().filter(|word| said.contains(&word.text)).count();
+            let turn = seen.entry(skill.split('.').next().unwrap_or(skill)).or_default();
             *turn += 1;
             (shared, *turn, example)
         })
         .collect();
     ranked.sort_by_key(|(shared, turn, _)| (usize::MAX - shared, *turn));
     ranked.iter().map(|(_, _, example)| *example).take(4).collect()
+}
+
+/// The beginning of a text, for a sentence that quotes it.
+pub(super) fn clipped(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short.replace('\n', " ")
 }

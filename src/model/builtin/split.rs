@@ -84,7 +84,11 @@ fn best<'a, T>(
     for from in (0..places).rev() {
         for to in (from + 1..=places).take(WITHIN).chain((from + 1 + WITHIN <= places).then_some(places)) {
             let part = words(from, to);
-            let rest = if to == places { Some((0, 0)) } else { table.get(to).and_then(|b| b.as_ref()).map(|b| b.cost) };
+            let rest = if to == places {
+                Some((0, 0))
+            } else {
+                table.get(to).and_then(|b| b.as_ref()).map(|b| b.cost)
+            };
             let Some((missed, count)) = rest else { continue };
             let cut = cuts.get(to - 1);
             if strict && to < places && cut.is_some_and(|cut| joins(part, cut, text)) {
@@ -212,9 +216,28 @@ fn link_words(text: &str) -> (usize, Option<bool>) {
 /// Without politeness around it and the mark at its end.
 pub(super) fn tidy(text: &str) -> &str {
     const LEADS: [&str; 22] = [
-        "please", "pls", "hey", "hi", "hello", "ok", "okay", "so", "also", "and", "then", "now", "can you",
-        "could you", "would you", "will you", "i'd like you to", "i would like you to", "i want you to", "just",
-        "assistant", "adjutant",
+        "please",
+        "pls",
+        "hey",
+        "hi",
+        "hello",
+        "ok",
+        "okay",
+        "so",
+        "also",
+        "and",
+        "then",
+        "now",
+        "can you",
+        "could you",
+        "would you",
+        "will you",
+        "i'd like you to",
+        "i would like you to",
+        "i want you to",
+        "just",
+        "assistant",
+        "adjutant",
     ];
     const TAILS: [&str; 5] = ["please", "pls", "thanks", "thank you", "thx"];
     let ends = |c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?' | ',' | ';' | ':' | '…');

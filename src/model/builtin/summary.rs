@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::mission::{clipped, failure};
+use super::mission::failure;
 use super::read;
+use super::say::clipped;
 use super::things;
 use crate::model::{Message, Request, Role};
 
@@ -13,7 +14,8 @@ const FOLDED: usize = 1200;
 /// Answers a request that has no tools.
 pub(super) fn answer(request: &Request) -> String {
     let exchange = read::person(&request.messages).map_or(&request.messages[..], |(_, _, after)| after);
-    let told: Vec<String> = exchange.iter().filter(|message| message.role == Role::Tool).flat_map(told).collect();
+    let told: Vec<String> =
+        exchange.iter().filter(|message| message.role == Role::Tool).flat_map(told).collect();
     if !told.is_empty() {
         return format!("This is what has been done so far:\n{}", told.join("\n"));
     }

@@ -39,7 +39,8 @@ pub(super) fn described(said: &str, data: &Value) -> String {
 
 fn line(item: &Value) -> String {
     let time = |field: &str| item.get(field).and_then(Value::as_str).map(readable);
-    let when = time("due").map(|due| format!(" (due {due})")).or_else(|| Some(format!(" ({})", time("start")?)));
+    let when =
+        time("due").map(|due| format!(" (due {due})")).or_else(|| Some(format!(" ({})", time("start")?)));
     format!("- {}{}", name(item).unwrap_or("(without a name)"), when.unwrap_or_default())
 }
 

@@ -6,7 +6,9 @@
 
 use std::ops::Range;
 
-use chrono::{DateTime, Datelike, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Weekday};
+use chrono::{
+    DateTime, Datelike, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Weekday,
+};
 use chrono_tz::Tz;
 
 use super::phrase::{self, Parts, Word};
@@ -87,11 +89,14 @@ impl When {
 
     /// How long, as iCalendar writes it (`PT30M`), when it was said.
     pub(super) fn duration(&self) -> Option<String> {
-        let said = self.end.filter(|_| self.timed && self.end_timed).map(|end| (end - self.start).num_minutes());
-        self.minutes.or(said).filter(|minutes| *minutes > 0).map(|minutes| match (minutes / 60, minutes % 60) {
-            (0, rest) => format!("PT{rest}M"),
-            (hours, 0) => format!("PT{hours}H"),
-            (hours, rest) => format!("PT{hours}H{rest}M"),
+        let said =
+            self.end.filter(|_| self.timed && self.end_timed).map(|end| (end - self.start).num_minutes());
+        self.minutes.or(said).filter(|minutes| *minutes > 0).map(|minutes| {
+            match (minutes / 60, minutes % 60) {
+                (0, rest) => format!("PT{rest}M"),
+                (hours, 0) => format!("PT{hours}H"),
+                (hours, rest) => format!("PT{hours}H{rest}M"),
+            }
         })
     }
 }
@@ -112,7 +117,8 @@ pub(super) struct Found {
 /// Finds the time phrase of a text. `anywhere` also takes one from the middle of other words.
 pub(super) fn find(text: &str, now: &Now, anywhere: bool) -> Option<Found> {
     let words = phrase::words(text);
-    let at_end = (0..words.len()).find_map(|from| reading(&words, from, now).filter(|hit| hit.1 == words.len()));
+    let at_end =
+        (0..words.len()).find_map(|from| reading(&words, from, now).filter(|hit| hit.1 == words.len()));
     let hit = at_end.map(|hit| (0, hit)).or_else(|| {
         let starts = reading(&words, 0, now).filter(|hit| anywhere || leads(text, &words, hit.1));
         starts.map(|hit| (0, hit)).or_else(|| in_the_middle(&words, now, anywhere))
@@ -173,7 +179,10 @@ fn resolve(parts: &Parts, now: &Now) -> Option<When> {
     let until = parts.until.and_then(|(until, bare)| {
         let steps = if bare { [0, 12, 24] } else { [0, 24, 24] };
         let end = first.and_time(until);
-        steps.iter().filter_map(|hours| end.checked_add_signed(Duration::hours(*hours))).find(|end| *end > start)
+        steps
+            .iter()
+            .filter_map(|hours| end.checked_add_signed(Duration::hours(*hours)))
+            .find(|end| *end > start)
     });
     let end_timed = until.is_some();
     let end = until.or_else(|| last.filter(|_| time.is_none()).map(|day| day.and_time(NaiveTime::MIN)));

@@ -6,7 +6,8 @@ mod phrases;
 mod plans;
 mod random;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
 
@@ -49,8 +50,10 @@ pub(super) const TASKS: &str = include_str!("../../../../skills/tasks.toml");
 pub(super) const MEMORY: &str = include_str!("../../../../skills/memory.toml");
 pub(super) const LATER: &str = include_str!("later.toml");
 
-pub(super) fn planner(files: &[&str]) -> Planner {
-    let intents = intents_of(files);
+pub(super) fn planner(files: &[&'static str]) -> Planner {
+    // Compiling the patterns is most of a test's time, and the property tests ask often.
+    static KNOWN: Mutex<BTreeMap<Vec<&str>, Arc<Intents>>> = Mutex::new(BTreeMap::new());
+    let intents = KNOWN.lock().unwrap().entry(files.to_vec()).or_insert_with(|| intents_of(files)).clone();
     Planner::new(Arc::new(move || intents.clone()))
 }
 
@@ -60,7 +63,9 @@ fn tool(name: &str, parameters: Value) -> Tool {
 
 /// An orchestrator's request.
 pub(super) fn request(text: &str) -> Request {
-    let context = format!("Person: Ada\nChannel: console\nNow: {NOW}\nOpen tasks:\n- [t1] buy milk (due 2026-11-22)\n- [t2] send the report");
+    let context = format!(
+        "Person: Ada\nChannel: console\nNow: {NOW}\nOpen tasks:\n- [t1] buy milk (due 2026-11-22)\n- [t2] send the report"
+    );
     Request {
         messages: vec![
             Message::new(Role::System, "You are the assistant."),
@@ -78,7 +83,9 @@ pub(super) fn ask(planner: &Planner, request: &Request) -> Answer {
 /// Puts an answer's calls and their results behind a request.
 pub(super) fn reply(request: &mut Request, answer: &Answer, results: &[Value]) {
     assert_eq!(answer.tool_calls.len(), results.len(), "{:?}", answer.tool_calls);
-    request.messages.push(Message { tool_calls: answer.tool_calls.clone(), ..Message::new(Role::Assistant, "") });
+    request
+        .messages
+        .push(Message { tool_calls: answer.tool_calls.clone(), ..Message::new(Role::Assistant, "") });
     for (call, result) in answer.tool_calls.iter().zip(results) {
         request.messages.push(Message::tool(&call.id, result.to_string()));
     }
@@ -92,8 +99,11 @@ pub(super) fn plan_of(planner: &Planner, request: &Request) -> String {
         .iter()
         .map(|call| {
             let said: Value = serde_json::from_str(&call.arguments).unwrap();
-            let skills: Vec<&str> = said["skills"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-            let what = said.get("arguments").map_or_else(|| format!("“{}”", said["mission"].as_str().unwrap()), Value::to_string);
+            let skills: Vec<&str> =
+                said["skills"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let what = said
+                .get("arguments")
+                .map_or_else(|| format!("“{}”", said["mission"].as_str().unwrap()), Value::to_string);
             let waits = said.get("depends_on").map_or_else(String::new, |waits| format!(" after {waits}"));
             format!("{} {} {what}{waits}", said["agent_id"].as_str().unwrap(), skills.join("+"))
         })
