@@ -71,6 +71,8 @@ pub(super) struct Meaning<'a> {
     pub(super) captures: BTreeMap<String, String>,
     /// "it", "them": what is meant must come from elsewhere.
     pub(super) pronoun: Option<String>,
+    /// How many words the pattern names itself, articles aside.
+    pub(super) own_words: usize,
 }
 
 /// The size of a compiled pattern; a user's pattern may not eat the memory.
@@ -130,7 +132,8 @@ impl Intents {
                 continue;
             }
             let pronoun = captures.values().find(|value| is_pronoun(value)).cloned();
-            let meaning = Meaning { entry, captures, pronoun };
+            let own_words = own_words(found.get(0).map_or("", |hit| hit.as_str()), &captures);
+            let meaning = Meaning { entry, captures, pronoun, own_words };
             if usable(entry, meaning.pronoun.as_deref()) && meaning.can_be_filled(now) {
                 best = Some((rank, meaning));
             }
@@ -161,6 +164,15 @@ impl Meaning<'_> {
         let fits = |filled: Result<_, Gap>| !matches!(filled, Err(Gap::Unfit));
         fits(self.arguments(&ground)) && self.lookup(&ground).is_none_or(fits)
     }
+}
+
+fn own_words(text: &str, captures: &BTreeMap<String, String>) -> usize {
+    let count = |text: &str| {
+        let article =
+            |word: &&str| ["the", "my", "a", "an"].iter().any(|article| word.eq_ignore_ascii_case(article));
+        text.split_whitespace().filter(|word| !article(word)).count()
+    };
+    count(text).saturating_sub(captures.values().map(|capture| count(capture)).sum())
 }
 
 /// Words that stand for something said earlier.

@@ -27,8 +27,20 @@ const SEARCH: &str = "search";
 struct Brief<'a> {
     mission: &'a str,
     results: String,
-    /// What its dependencies brought, the nearest last.
-    items: Vec<Value>,
+    /// What each of its dependencies brought, the nearest last, and whether it was a list.
+    things: Vec<(bool, Vec<Value>)>,
+}
+
+impl Brief<'_> {
+    /// "it" is the nearest thing, "them" the nearest list, if there was one: what was made in between
+    /// is not meant.
+    fn meant(&self, plural: bool) -> &[Value] {
+        let full = |list_only: bool| {
+            let fits = move |thing: &&(bool, Vec<Value>)| !thing.1.is_empty() && (thing.0 || !list_only);
+            self.things.iter().rev().find(fits).map(|(_, things)| things.as_slice())
+        };
+        full(plural).or_else(|| full(false)).unwrap_or_default()
+    }
 }
 
 /// Decides the next step of a mission.
@@ -62,11 +74,13 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
 fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) -> Result<Vec<Value>, Next> {
     let Some(lookup) = &meaning.entry.source.lookup else { return Ok(vec![Value::Null]) };
     if let Some(pronoun) = &meaning.pronoun {
-        return match (brief.items.as_slice(), is_plural(pronoun)) {
+        let plural = is_plural(pronoun);
+        let meant = brief.meant(plural);
+        return match (meant, plural) {
             ([], _) => {
                 Err(Next::Say(format!("Nothing was found that “{pronoun}” could mean, so I did nothing.")))
             }
-            ([_], _) | (_, true) => Ok(brief.items.clone()),
+            ([_], _) | (_, true) => Ok(meant.to_vec()),
             (several, false) => Err(Next::Say(ask_which(pronoun, several))),
         };
     }
@@ -161,7 +175,7 @@ fn brief(text: &str) -> Brief<'_> {
         text.find("Mission:").map_or(text, |at| text.get(at + "Mission:".len()..).unwrap_or_default());
     let end = NEXT.iter().filter_map(|next| after.find(&format!("\n{next}"))).min().unwrap_or(after.len());
     let mut results: Vec<String> = Vec::new();
-    let mut items = Vec::new();
+    let mut things = Vec::new();
     let mut in_result = false;
     for line in after.get(end..).unwrap_or_default().lines() {
         if let Some((_, said)) = line.strip_prefix("Result of ").and_then(|rest| rest.split_once("): ")) {
@@ -171,7 +185,7 @@ fn brief(text: &str) -> Brief<'_> {
             in_result = false;
             let data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
             results = vec![things::described(&results.join("\n"), &data)];
-            items.extend(things::items(&data));
+            things.push((data.get("items").is_some(), things::items(&data)));
         } else if in_result && !NEXT.iter().any(|next| line.starts_with(next)) {
             results.push(line.to_owned());
         } else {
@@ -179,5 +193,5 @@ fn brief(text: &str) -> Brief<'_> {
         }
     }
     let mission = after.get(..end).unwrap_or(after).trim();
-    Brief { mission, results: results.join("\n").trim().to_owned(), items }
+    Brief { mission, results: results.join("\n").trim().to_owned(), things }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::fill::Ground;
 use super::intents::{Entry, Intents, Meaning, is_plural};
 use super::phrase;
-use super::split::{self, Piece};
+use super::split::{self, Piece, Place};
 use super::when::Now;
 
 /// One dispatch.
@@ -65,10 +65,12 @@ const SPLIT_BYTES: usize = 16 * 1024;
 
 /// Plans a person's message.
 pub(super) fn plan(text: &str, intents: &Intents, now: &Now, talk: &Talk) -> Plan {
-    let understand = |part: &str, later: bool| {
+    let understand = |part: &str, place: Place| {
+        let later = place.later;
+        let sure = |meaning: &Meaning| !place.doubtful || meaning.own_words >= 2;
         let usable = |entry: &Entry, pronoun: Option<&str>| usable(entry, pronoun, later);
         if let Some(meaning) = intents.meaning(part, now, &usable) {
-            return Some((meaning, None));
+            return sure(&meaning).then_some((meaning, None));
         }
         // Nothing came before in this message: "it" may be what the last answer spoke of.
         let meaning = intents.meaning(part, now, &|entry, pronoun| self::usable(entry, pronoun, true))?;
@@ -77,7 +79,7 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, talk: &Talk) -> Pla
     };
     let pieces = if text.len() > SPLIT_BYTES {
         let text = split::tidy(text);
-        vec![Piece { text, then: false, meaning: understand(text, false) }]
+        vec![Piece { text, then: false, meaning: understand(text, Place { later: false, doubtful: false }) }]
     } else {
         split::split(text, &understand)
     };

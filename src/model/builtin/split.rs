@@ -2,7 +2,8 @@
 //!
 //! A cut is made only where both sides are understood by themselves. Of all ways to cut, the one that
 //! leaves the least not understood wins, then the one with the most parts: "add a task to buy milk and
-//! bread" stays whole, because "bread" asks for nothing. What is not understood never lets its neighbour
+//! bread" stays whole, because "bread" asks for nothing. After a bare "and" or a comma a part must be
+//! understood beyond doubt, unless the message makes no sense otherwise. What is not understood never lets its neighbour
 //! act unless a line, a sentence or a semicolon parts them ("if it rains, delete the milk task").
 
 use std::ops::Range;
@@ -16,6 +17,16 @@ pub(super) struct Piece<'a, T> {
     pub(super) then: bool,
     /// What it means; none when it isn't understood.
     pub(super) meaning: Option<T>,
+}
+
+/// Where a part stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Others come before it.
+    pub(super) later: bool,
+    /// Only "and" or a comma parts it from words that may be meant to go on: "clean up and delete old
+    /// files" asks for nothing to be deleted. It must be understood beyond doubt.
+    pub(super) doubtful: bool,
 }
 
 /// How surely a mark or word parts two requests.
@@ -42,8 +53,11 @@ const CUTS: usize = 200;
 /// So many cuts may lie within one part; more would cost time, and no request has them.
 const WITHIN: usize = 12;
 
-/// Cuts a text; `understand` gets a part and whether others come before it.
-pub(super) fn split<'a, T>(text: &'a str, understand: &dyn Fn(&str, bool) -> Option<T>) -> Vec<Piece<'a, T>> {
+/// Cuts a text; `understand` gets each part and where it stands.
+pub(super) fn split<'a, T>(
+    text: &'a str,
+    understand: &dyn Fn(&str, Place) -> Option<T>,
+) -> Vec<Piece<'a, T>> {
     let cuts = cuts(text);
     let strict = best(text, &cuts, understand, true);
     if strict.iter().all(|piece| piece.meaning.is_some()) {
@@ -66,7 +80,7 @@ struct Best<T> {
 fn best<'a, T>(
     text: &'a str,
     cuts: &[Cut],
-    understand: &dyn Fn(&str, bool) -> Option<T>,
+    understand: &dyn Fn(&str, Place) -> Option<T>,
     strict: bool,
 ) -> Vec<Piece<'a, T>> {
     // Place i is the text's start (0), the end of cut i-1's gap, or past the last cut the text's end.
@@ -78,6 +92,11 @@ fn best<'a, T>(
     let parts_hard = |place: usize| {
         let cut = place.checked_sub(1).and_then(|at| cuts.get(at));
         cut.is_none_or(|cut| cut.strength == Strength::Hard)
+    };
+    let place = |from: usize| {
+        let cut = from.checked_sub(1).and_then(|at| cuts.get(at));
+        let weak = cut.is_some_and(|cut| cut.strength == Strength::Weak);
+        Place { later: from > 0, doubtful: strict && weak }
     };
     let places = cuts.len() + 1;
     let mut table: Vec<Option<Best<T>>> = (0..=places).map(|_| None).collect();
@@ -94,7 +113,7 @@ fn best<'a, T>(
             if strict && to < places && cut.is_some_and(|cut| joins(part, cut, text)) {
                 continue;
             }
-            let meaning = if part.is_empty() { None } else { understand(part, from > 0) };
+            let meaning = if part.is_empty() { None } else { understand(part, place(from)) };
             let cost = match meaning {
                 Some(_) => (missed, count - 1),
                 None if part.is_empty() => (missed, count),
@@ -215,7 +234,11 @@ fn link_words(text: &str) -> (usize, Option<bool>) {
 
 /// Without politeness around it and the mark at its end.
 pub(super) fn tidy(text: &str) -> &str {
-    const LEADS: [&str; 22] = [
+    const LEADS: [&str; 26] = [
+        "i need to know",
+        "i want to know",
+        "i want to see",
+        "i would like to know",
         "please",
         "pls",
         "hey",

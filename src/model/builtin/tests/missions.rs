@@ -108,6 +108,19 @@ fn what_was_found_before_is_what_them_means() {
 }
 
 #[test]
+fn them_is_the_list_and_it_the_nearest_thing() {
+    let planner = planner(&[TASKS]);
+    let results = "Result of a1 (completed): Found.\nData of a1: {\"items\":[{\"id\":\"t1\",\"title\":\"buy milk\"}]}\nResult of a2 (completed): Added.\nData of a2: {\"id\":\"t9\",\"title\":\"call Bob\"}\n";
+    let with = |text: &str| {
+        let mut request = mission(text, &COMPLETE);
+        request.messages[1].text.push_str(results);
+        said(&ask(&planner, &request))
+    };
+    insta::assert_snapshot!(with("mark them as done"), @r#"{"skill":"tasks.complete","arguments":{"id":"t1"}}"#);
+    insta::assert_snapshot!(with("mark it as done"), @r#"{"skill":"tasks.complete","arguments":{"id":"t9"}}"#);
+}
+
+#[test]
 fn a_name_becomes_the_address_that_was_found() {
     let planner = planner(&[LATER]);
     let skills = ["contacts.search", "email.send"];

@@ -151,11 +151,11 @@ fn tasks_as_people_type_them() {
     "#);
 }
 
-#[test]
-fn questions_about_tasks() {
-    insta::assert_snapshot!(plans("
+const QUESTIONS_ABOUT_TASKS: &str = "
         what's left?
         what's overdue
+        what is due?
+        I need to know what is overdue
         show overdue tasks
         do I have any overdue tasks?
         is anything overdue?
@@ -173,10 +173,18 @@ fn questions_about_tasks() {
         find tasks about the report
         show tasks tagged errands
         Find my overdue tasks
-    "), @r#"
+    ";
+
+#[test]
+fn questions_about_tasks() {
+    insta::assert_snapshot!(plans(QUESTIONS_ABOUT_TASKS), @r#"
     > what's left?
     a1 tasks.search {"state":"open"}
     > what's overdue
+    a1 tasks.search {"state":"overdue"}
+    > what is due?
+    a1 tasks.search {"state":"open"}
+    > I need to know what is overdue
     a1 tasks.search {"state":"overdue"}
     > show overdue tasks
     a1 tasks.search {"state":"overdue"}
@@ -224,6 +232,8 @@ const CHANGES_TO_TASKS: &str = "
         the report is done
         mark milk as complete
         remove the milk task
+        delete milk
+        delete the note about milk
         cancel the task to call Bob
         take milk off my list
         change the report's due date to Monday
@@ -240,7 +250,7 @@ const CHANGES_TO_TASKS: &str = "
 
 #[test]
 fn changes_to_tasks() {
-    insta::assert_snapshot!(plans(CHANGES_TO_TASKS), @"
+    insta::assert_snapshot!(plans(CHANGES_TO_TASKS), @r#"
     > I finished the report
     a1 tasks.complete+tasks.search “I finished the report”
     > done with milk
@@ -257,6 +267,10 @@ fn changes_to_tasks() {
     a1 tasks.complete+tasks.search “mark milk as complete”
     > remove the milk task
     a1 tasks.delete+tasks.search “remove the milk task”
+    > delete milk
+    a1 tasks.delete+tasks.search “delete milk”
+    > delete the note about milk
+    a1 memory.forget {"query":"milk"}
     > cancel the task to call Bob
     a1 tasks.delete+tasks.search “cancel the task to call Bob”
     > take milk off my list
@@ -285,7 +299,7 @@ fn changes_to_tasks() {
     a1 tasks.search+tasks.update “rename milk to oat milk”
     > add a note to the report: see the annex
     a1 tasks.search+tasks.update “add a note to the report: see the annex”
-    ");
+    "#);
 }
 
 #[test]
@@ -298,6 +312,7 @@ fn talk_about_memory() {
         note: the alarm code is in the safe
         remember: the door sticks
         remember I prefer tea
+        remember that I like jazz
         remember Bob likes jazz
         remember to buy milk
         what did I say about Bob?
@@ -320,6 +335,8 @@ fn talk_about_memory() {
     a1 memory.save {"kind":"fact","text":"the door sticks"}
     > remember I prefer tea
     a1 memory.save {"kind":"preference","text":"I prefer tea"}
+    > remember that I like jazz
+    a1 memory.save {"kind":"preference","text":"I like jazz"}
     > remember Bob likes jazz
     a1 memory.save {"kind":"fact","text":"Bob likes jazz"}
     > remember to buy milk
@@ -345,6 +362,9 @@ const SEVERAL_REQUESTS_IN_ONE_MESSAGE: &str = "
         find my overdue tasks and mark them as done
         mark milk as done, then delete the task about bread, then show what is left
         remember that the invoice is paid and the report is done
+        add a task to clean up and delete old files
+        add a task to review and finish the draft
+        what is overdue and cancel the review
         if it rains tomorrow, delete the task about milk
         never delete the task about milk
         find overdue tasks and email them to bob@example.test
@@ -378,6 +398,13 @@ fn several_requests_in_one_message() {
     a3 tasks.search {"state":"open"} after ["a1","a2"]
     > remember that the invoice is paid and the report is done
     a1 memory.save {"kind":"fact","text":"the invoice is paid and the report is done"}
+    > add a task to clean up and delete old files
+    a1 tasks.create {"title":"clean up and delete old files"}
+    > add a task to review and finish the draft
+    a1 tasks.create {"title":"review and finish the draft"}
+    > what is overdue and cancel the review
+    a1 tasks.search {"state":"overdue"}
+    a2 calendar.delete_event+calendar.search “cancel the review”
     > if it rains tomorrow, delete the task about milk
     SAYS I didn't understand “if it rains tomorrow, delete the task about milk”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
     - delete the task about milk
