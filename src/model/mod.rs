@@ -5,6 +5,7 @@ pub mod price;
 pub mod provider;
 pub mod resilience;
 pub mod scripted;
+pub mod builtin;
 
 use std::sync::Arc;
 use std::time::Duration;

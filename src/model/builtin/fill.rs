@@ -1,0 +1,267 @@
+//! Fills the `{placeholders}` of an intent's arguments. The language is described in [`super`].
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::say::clipped;
+use super::when::{self, Now};
+
+/// What placeholders are filled from, beside the captures.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    /// The person's time.
+    pub(super) now: &'a Now,
+    /// `{results}`: what earlier parts brought, in words.
+    pub(super) results: Option<&'a str>,
+    /// `{found.…}`: the one hit of the lookup.
+    pub(super) found: Option<&'a Value>,
+}
+
+/// Why arguments can't be filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// The text doesn't say what a placeholder needs: the intent doesn't fit it.
+    Unfit,
+    /// `{results}` or `{found.…}` is not known yet.
+    Unknown,
+}
+
+/// What is wrong with an intent's arguments, for the person who wrote them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault(pub(super) String);
+
+/// The conversions, as a message lists them.
+const CONVERSIONS: [&str; 11] =
+    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int"];
+
+/// A piece of an argument's string.
+#[derive(Debug, PartialEq, Eq)]
+enum Part<'a> {
+    Text(&'a str),
+    /// Name, conversion, and whether it may be missing.
+    Hole(&'a str, &'a str, bool),
+}
+
+type Captures = BTreeMap<String, String>;
+
+/// Fills all strings of the arguments; what has nothing to say is left out.
+pub(super) fn fill(
+    arguments: &Map<String, Value>,
+    captures: &Captures,
+    ground: &Ground,
+) -> Result<Map<String, Value>, Gap> {
+    let mut filled = Map::new();
+    for (name, value) in arguments {
+        if let Some(value) = fill_value(value, captures, ground)? {
+            filled.insert(name.clone(), value);
+        }
+    }
+    Ok(filled)
+}
+
+fn fill_value(value: &Value, captures: &Captures, ground: &Ground) -> Result<Option<Value>, Gap> {
+    match value {
+        Value::String(text) => fill_text(text, captures, ground),
+        Value::Array(items) => {
+            let mut filled = Vec::new();
+            for item in items {
+                // A list within a list is taken apart: `["{found.tags|?}", "{tags|list}"]`.
+                match fill_value(item, captures, ground)? {
+                    Some(Value::Array(inner)) => filled.extend(inner),
+                    other => filled.extend(other),
+                }
+            }
+            Ok((!filled.is_empty() || items.is_empty()).then_some(Value::Array(filled)))
+        }
+        Value::Object(map) => fill(map, captures, ground).map(|map| Some(Value::Object(map))),
+        other => Ok(Some(other.clone())),
+    }
+}
+
+fn fill_text(text: &str, captures: &Captures, ground: &Ground) -> Result<Option<Value>, Gap> {
+    let parts = parts(text).map_err(|_| Gap::Unfit)?;
+    if let [Part::Hole(name, conversion, optional)] = parts.as_slice() {
+        return hole(name, conversion, *optional, captures, ground);
+    }
+    let mut whole = String::new();
+    for part in parts {
+        match part {
+            Part::Text(text) => whole.push_str(text),
+            Part::Hole(name, conversion, optional) => {
+                match hole(name, conversion, optional, captures, ground)? {
+                    Some(Value::String(text)) => whole.push_str(&text),
+                    Some(other) => whole.push_str(&other.to_string()),
+                    // A sentence with a hole in it would say something else.
+                    None => return Ok(None),
+                }
+            }
+        }
+    }
+    Ok(Some(Value::String(whole)))
+}
+
+fn hole(
+    name: &str,
+    conversion: &str,
+    optional: bool,
+    captures: &Captures,
+    ground: &Ground,
+) -> Result<Option<Value>, Gap> {
+    if name == "results" {
+        return ground.results.map(|text| Some(Value::from(text))).ok_or(Gap::Unknown);
+    }
+    if let Some(field) = name.strip_prefix("found.") {
+        let value = found(ground.found.ok_or(Gap::Unknown)?, field);
+        return if value.is_none() && !optional { Err(Gap::Unfit) } else { Ok(value) };
+    }
+    let Some(capture) = captures.get(name) else { return Ok(None) };
+    match convert(capture, conversion, optional, ground.now) {
+        None if !optional => Err(Gap::Unfit),
+        value => Ok(value),
+    }
+}
+
+/// A field of the hit; of a plural one ("emails" for `email`) its first.
+fn found(hit: &Value, field: &str) -> Option<Value> {
+    let said = |value: &Value| !matches!(value, Value::Null);
+    if let Some(value) = hit.get(field).filter(|value| said(value)) {
+        return Some(value.clone());
+    }
+    hit.get(format!("{field}s")).and_then(|list| list.get(0)).cloned()
+}
+
+fn convert(text: &str, conversion: &str, optional: bool, now: &Now) -> Option<Value> {
+    // Where a time is only a guest in the text, a title keeps the words in its middle.
+    let time = || when::find(text, now, !optional).map(|found| found.when);
+    let value = match conversion {
+        "time" => time()?.start().into(),
+        "end" => time()?.end()?.into(),
+        "duration" => time()?.duration()?.into(),
+        "repeat" => time()?.rule?.into(),
+        "text" => plain(text, now)?.into(),
+        "title" => capitalised(&plain(text, now)?).into(),
+        "line" => capitalised(&clipped(&bare(text.lines().next()?)?, 70)).into(),
+        "lower" => text.to_lowercase().into(),
+        "tags" => some_list(hashtags(text))?,
+        "list" => some_list(text.split([',', '&']).flat_map(|item| item.split(" and ")))?,
+        "int" => text.parse::<i64>().ok()?.into(),
+        _ => bare(text)?.into(),
+    };
+    Some(value)
+}
+
+fn some_list<'a>(items: impl Iterator<Item = &'a str>) -> Option<Value> {
+    let items: Vec<Value> = items.filter_map(bare).map(Value::from).collect();
+    (!items.is_empty()).then_some(Value::Array(items))
+}
+
+fn hashtags(text: &str) -> impl Iterator<Item = &str> {
+    text.split_whitespace().filter_map(|word| word.strip_prefix('#')).map(|tag| tag.trim_end_matches(MARKS))
+}
+
+/// The text without its time phrase and hashtags.
+fn plain(text: &str, now: &Now) -> Option<String> {
+    let mut text = Cow::Borrowed(text);
+    if hashtags(&text).next().is_some() {
+        let words: Vec<&str> = text.split_whitespace().filter(|word| !word.starts_with('#')).collect();
+        text = Cow::Owned(words.join(" "));
+    }
+    if let Some(found) = when::find(&text, now, false) {
+        let before = text.get(..found.range.start).unwrap_or_default().trim_end_matches(MARKS);
+        let after = text.get(found.range.end..).unwrap_or_default().trim_start_matches(MARKS);
+        let after = if before.is_empty() { after.strip_prefix("to ").unwrap_or(after) } else { after };
+        let gap = if before.is_empty() || after.is_empty() { "" } else { " " };
+        text = Cow::Owned(format!("{before}{gap}{after}"));
+    }
+    bare(&text)
+}
+
+const MARKS: [char; 9] = [' ', ',', ':', ';', '-', '(', ')', '\t', '\n'];
+
+/// Without marks and quotes around it; nothing is no text.
+fn bare(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches([',', ':', ';']).trim();
+    let quoted = [('"', '"'), ('“', '”'), ('\'', '\''), ('«', '»')]
+        .iter()
+        .find_map(|(open, close)| text.strip_prefix(*open)?.strip_suffix(*close));
+    let text = quoted.unwrap_or(text).trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// With a capital first letter.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn parts(text: &str) -> Result<Vec<Part<'_>>, Fault> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let (before, hole) = rest.split_at(at);
+        if let Some(after) = hole.strip_prefix("{{") {
+            parts.push(Part::Text(rest.get(..=at).unwrap_or_default()));
+            rest = after;
+            continue;
+        }
+        if !before.is_empty() {
+            parts.push(Part::Text(before));
+        }
+        let end = hole.find('}').ok_or_else(|| {
+            Fault(format!("`{hole}` lacks its closing brace (write {{{{ for a brace itself)"))
+        })?;
+        let inner = hole.get(1..end).unwrap_or_default();
+        let (name, conversion) = inner.split_once('|').unwrap_or((inner, ""));
+        let (name, conversion) = (name.trim(), conversion.trim());
+        let kind = conversion.strip_suffix('?').unwrap_or(conversion);
+        if !kind.is_empty() && !CONVERSIONS.contains(&kind) {
+            let known = CONVERSIONS.join(", ");
+            return Err(Fault(format!("`{{{inner}}}`: no conversion `{kind}`; there are {known}")));
+        }
+        parts.push(Part::Hole(name, kind, conversion.len() > kind.len()));
+        rest = hole.get(end + 1..).unwrap_or_default();
+    }
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    Ok(parts)
+}
+
+/// Checks the arguments of an intent against the captures of its pattern.
+pub(super) fn check(arguments: &Map<String, Value>, captures: &[&str], looks_up: bool) -> Result<(), Fault> {
+    arguments.values().try_for_each(|value| {
+        strings(value).try_for_each(|text| {
+            for part in parts(text)? {
+                let Part::Hole(name, ..) = part else { continue };
+                if name.starts_with("found.") && !looks_up {
+                    return Err(Fault(format!("`{{{name}}}` needs a lookup, and this intent has none")));
+                }
+                if !(name == "results" || name.starts_with("found.") || captures.contains(&name)) {
+                    return Err(Fault(format!(
+                        "`{{{name}}}` is no capture of the pattern: write (?P<{name}>...) into it"
+                    )));
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Whether the arguments hold this placeholder.
+pub(super) fn mentions(arguments: &Map<String, Value>, name: &str) -> bool {
+    arguments.values().flat_map(strings).any(|text| {
+        parts(text)
+            .is_ok_and(|parts| parts.iter().any(|part| matches!(part, Part::Hole(hole, ..) if *hole == name)))
+    })
+}
+
+fn strings(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+    match value {
+        Value::String(text) => Box::new(std::iter::once(text.as_str())),
+        Value::Array(items) => Box::new(items.iter().flat_map(strings)),
+        Value::Object(map) => Box::new(map.values().flat_map(strings)),
+        _ => Box::new(std::iter::empty()),
+    }
+}

@@ -1,0 +1,197 @@
+//! The sub-agent: one mission, the granted skills, at most a search and then the calls it fills.
+
+use serde_json::{Map, Value, json};
+
+use super::fill::Ground;
+use super::intents::{Entry, Intents, Meaning, is_plural};
+use super::read;
+use super::say::clipped;
+use super::split;
+use super::things;
+use super::when::Now;
+use crate::model::{Message, Request, Role, ToolCall};
+
+/// What a sub-agent does next.
+#[derive(Debug, PartialEq)]
+pub(super) enum Next {
+    /// Call `use_skill`.
+    Call(Vec<ToolCall>),
+    /// Say this and end.
+    Say(String),
+}
+
+/// The id of the search; all others are effects.
+const SEARCH: &str = "search";
+
+/// The brief of a mission, read from the request's user message.
+struct Brief<'a> {
+    mission: &'a str,
+    results: String,
+    /// What each of its dependencies brought, the nearest last, and whether it was a list.
+    things: Vec<(bool, Vec<Value>)>,
+}
+
+impl Brief<'_> {
+    /// "it" is the nearest thing, "them" the nearest list, if there was one: what was made in between
+    /// is not meant.
+    fn meant(&self, plural: bool) -> &[Value] {
+        let full = |list_only: bool| {
+            let fits = move |thing: &&(bool, Vec<Value>)| !thing.1.is_empty() && (thing.0 || !list_only);
+            self.things.iter().rev().find(fits).map(|(_, things)| things.as_slice())
+        };
+        full(plural).or_else(|| full(false)).unwrap_or_default()
+    }
+}
+
+/// Decides the next step of a mission.
+pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
+    let Some(said) = request.messages.iter().find(|message| message.role == Role::User) else {
+        return Next::Say("There is no mission in this request.".into());
+    };
+    let brief = brief(&said.text);
+    let granted = granted(request);
+    let usable = |entry: &Entry, pronoun: Option<&str>| {
+        let source = &entry.source;
+        let lookup = source.lookup.as_ref();
+        granted.contains(&source.skill.as_str())
+            && lookup.is_none_or(|lookup| pronoun.is_some() || granted.contains(&lookup.skill.as_str()))
+            && (pronoun.is_none() || lookup.is_some() || entry.needs_results())
+    };
+    let Some(meaning) = intents.meaning(split::tidy(brief.mission), now, &usable) else {
+        return Next::Say(format!(
+            "I am the built-in planner and don't know how to do “{}” with {}.",
+            clipped(brief.mission, 200),
+            if granted.is_empty() { "no skill".into() } else { granted.join(", ") }
+        ));
+    };
+    match targets(&request.messages, &brief, &meaning, now) {
+        Ok(targets) => act(&request.messages, &brief, &meaning, &targets, now),
+        Err(next) => next,
+    }
+}
+
+/// What the skill is to be called for: once for nothing in particular, or for each thing meant.
+fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) -> Result<Vec<Value>, Next> {
+    let Some(lookup) = &meaning.entry.source.lookup else { return Ok(vec![Value::Null]) };
+    if let Some(pronoun) = &meaning.pronoun {
+        let plural = is_plural(pronoun);
+        let meant = brief.meant(plural);
+        return match (meant, plural) {
+            ([], _) => {
+                Err(Next::Say(format!("Nothing was found that “{pronoun}” could mean, so I did nothing.")))
+            }
+            ([_], _) | (_, true) => Ok(meant.to_vec()),
+            (several, false) => Err(Next::Say(ask_which(pronoun, several))),
+        };
+    }
+    let ground = Ground { now, results: Some(&brief.results), found: None };
+    let arguments = match meaning.lookup(&ground) {
+        Some(Ok(arguments)) => arguments,
+        _ => Map::new(),
+    };
+    let Some(answer) = answer_to(messages, SEARCH) else {
+        return Err(Next::Call(vec![call(SEARCH, &lookup.skill, &arguments)]));
+    };
+    let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
+    if answer.get("status").and_then(Value::as_str) != Some("completed") {
+        return Err(Next::Say(format!("The search did not work: {}", failure(&answer))));
+    }
+    let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission);
+    let hits = things::items(answer.get("data").unwrap_or(&Value::Null));
+    let exact: Vec<&Value> =
+        hits.iter().filter(|hit| things::name(hit).is_some_and(|name| same(name, wanted))).collect();
+    match (exact.as_slice(), hits.as_slice()) {
+        ([one], _) => Ok(vec![(*one).clone()]),
+        (_, [one]) => Ok(vec![one.clone()]),
+        (_, []) => Err(Next::Say(format!("Nothing matches “{wanted}”, so I changed nothing."))),
+        (_, several) => Err(Next::Say(ask_which(wanted, several))),
+    }
+}
+
+/// Calls the skill for the targets, or tells what came of it.
+fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value], now: &Now) -> Next {
+    let ids: Vec<String> = (1..=targets.len()).map(|at| format!("do{at}")).collect();
+    let answers: Vec<&str> = ids.iter().filter_map(|id| answer_to(messages, id)).collect();
+    if answers.is_empty() {
+        let filled: Option<Vec<ToolCall>> = targets
+            .iter()
+            .zip(&ids)
+            .map(|(target, id)| {
+                let ground = Ground { now, results: Some(&brief.results), found: Some(target) };
+                let arguments = meaning.arguments(&ground).ok()?;
+                Some(call(id, &meaning.entry.source.skill, &arguments))
+            })
+            .collect();
+        return filled.map_or_else(
+            || Next::Say("What was found lacks what is needed for this, so I did nothing.".into()),
+            Next::Call,
+        );
+    }
+    let told = answers.iter().map(|answer| {
+        let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
+        match answer.get("status").and_then(Value::as_str) {
+            Some("completed") => answer.get("summary").and_then(Value::as_str).unwrap_or("Done.").to_owned(),
+            _ => failure(&answer),
+        }
+    });
+    Next::Say(told.collect::<Vec<_>>().join("\n"))
+}
+
+/// What went wrong with a call, in words.
+pub(super) fn failure(answer: &Value) -> String {
+    answer.get("error").map_or_else(|| "it gave no usable answer".into(), read::error_text)
+}
+
+fn call(id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
+    let arguments = json!({ "skill": skill, "arguments": arguments }).to_string();
+    ToolCall { id: id.into(), name: "use_skill".into(), arguments }
+}
+
+fn answer_to<'a>(messages: &'a [Message], id: &str) -> Option<&'a str> {
+    let answers =
+        |message: &&Message| message.role == Role::Tool && message.tool_call_id.as_deref() == Some(id);
+    messages.iter().find(answers).map(|message| message.text.as_str())
+}
+
+fn granted(request: &Request) -> Vec<&str> {
+    let tool = request.tools.iter().find(|tool| tool.name == "use_skill");
+    let names =
+        tool.and_then(|tool| tool.parameters.pointer("/properties/skill/enum")).and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn ask_which(wanted: &str, several: &[Value]) -> String {
+    let list = things::list(several.iter());
+    format!("Several things match “{wanted}”, so I changed nothing. Please say which one you mean:\n{list}")
+}
+
+fn same(one: &str, other: &str) -> bool {
+    one.trim().to_lowercase() == other.trim().to_lowercase()
+}
+
+fn brief(text: &str) -> Brief<'_> {
+    const NEXT: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
+    let after =
+        text.find("Mission:").map_or(text, |at| text.get(at + "Mission:".len()..).unwrap_or_default());
+    let end = NEXT.iter().filter_map(|next| after.find(&format!("\n{next}"))).min().unwrap_or(after.len());
+    let mut results: Vec<String> = Vec::new();
+    let mut things = Vec::new();
+    let mut in_result = false;
+    for line in after.get(end..).unwrap_or_default().lines() {
+        if let Some((_, said)) = line.strip_prefix("Result of ").and_then(|rest| rest.split_once("): ")) {
+            in_result = true;
+            results.push(said.to_owned());
+        } else if let Some((_, data)) = line.strip_prefix("Data of ").and_then(|rest| rest.split_once(": ")) {
+            in_result = false;
+            let data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
+            results = vec![things::described(&results.join("\n"), &data)];
+            things.push((data.get("items").is_some(), things::items(&data)));
+        } else if in_result && !NEXT.iter().any(|next| line.starts_with(next)) {
+            results.push(line.to_owned());
+        } else {
+            in_result = false;
+        }
+    }
+    let mission = after.get(..end).unwrap_or(after).trim();
+    Brief { mission, results: results.join("\n").trim().to_owned(), things }
+}

@@ -1,0 +1,104 @@
+//! Reads what the engine wrote into a request: the time, the open tasks, reports of agents.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::things;
+use super::when::Now;
+use crate::model::{Message, Role};
+
+/// What an agent handed back, as far as an answer needs it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Report {
+    /// The engine's status, or `refused` when the dispatch itself was.
+    pub(super) status: String,
+    /// The line for people.
+    pub(super) result: String,
+    /// Why it failed.
+    pub(super) error: Option<String>,
+}
+
+impl Report {
+    /// Whether more may come.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.status.as_str(), "running" | "waiting" | "pending")
+    }
+}
+
+/// The person's text, what stands before it, and the exchange after it.
+pub(super) fn person(messages: &[Message]) -> Option<(&[Message], &str, &[Message])> {
+    let at = messages.iter().rposition(|message| message.role == Role::User)?;
+    let (before, rest) = messages.split_at(at);
+    let (said, after) = rest.split_first()?;
+    Some((before, &said.text, after))
+}
+
+/// The first line that begins so, without the beginning.
+pub(super) fn line<'a>(text: &'a str, beginning: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(beginning)).map(str::trim)
+}
+
+/// The time, from the house's own messages.
+pub(super) fn now<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<Now> {
+    messages.filter_map(|message| line(&message.text, "Now:")).find_map(Now::parse)
+}
+
+/// The open tasks of the context: id and title.
+pub(super) fn open_tasks(before: &[Message]) -> Vec<(&str, &str)> {
+    let lines =
+        before.iter().filter(|message| message.role == Role::System).flat_map(|message| message.text.lines());
+    lines
+        .filter_map(|line| line.trim().strip_prefix("- [")?.split_once("] "))
+        .map(|(id, title)| (id, title.rsplit_once(" (").map_or(title, |(title, _)| title)))
+        .collect()
+}
+
+/// All reports of agents in the tool results, the newest of each agent.
+pub(super) fn reports(exchange: &[Message]) -> BTreeMap<String, Report> {
+    let mut reports = BTreeMap::new();
+    for message in exchange.iter().filter(|message| message.role == Role::Tool) {
+        let value: Value = serde_json::from_str(&message.text).unwrap_or(Value::Null);
+        let known = reports.len();
+        collect(&value, &mut reports);
+        // What is no report is the refusal of the dispatch that it answers.
+        if reports.len() == known
+            && value.get("agent_id").is_none()
+            && let Some(agent) = dispatched(exchange, message)
+        {
+            let error = Some(value.get("error").map_or_else(|| message.text.clone(), error_text));
+            reports.entry(agent).or_insert(Report { status: "refused".into(), result: String::new(), error });
+        }
+    }
+    reports
+}
+
+fn collect(value: &Value, reports: &mut BTreeMap<String, Report>) {
+    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+    if let (Some(agent), Some(status)) = (text("agent_id"), text("status")) {
+        let error = value.get("error").filter(|error| !error.is_null()).map(error_text);
+        let data = value.get("data").unwrap_or(&Value::Null);
+        let result = things::described(&text("result").unwrap_or_default(), data);
+        reports.insert(agent, Report { status, result, error });
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect(item, reports)),
+        Value::Object(fields) => fields.values().for_each(|item| collect(item, reports)),
+        _ => {}
+    }
+}
+
+/// The words of an error, whether it is a text or `{kind, message}`.
+pub(super) fn error_text(error: &Value) -> String {
+    let message = error.get("message").and_then(Value::as_str).or_else(|| error.as_str());
+    message.map_or_else(|| error.to_string(), str::to_owned)
+}
+
+fn dispatched(exchange: &[Message], result: &Message) -> Option<String> {
+    let id = result.tool_call_id.as_deref()?;
+    let mut calls = exchange.iter().flat_map(|message| &message.tool_calls);
+    let call = calls.find(|call| call.id == id && call.name == "dispatch_agent")?;
+    let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
+    arguments.get("agent_id").and_then(Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,156 @@
+//! The planner's own sentences.
+
+use std::collections::BTreeMap;
+
+use super::intents::Intents;
+use super::phrase;
+use super::plan::Plan;
+use super::read::Report;
+use super::split;
+
+/// The final answer of a turn.
+pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
+    let mut lines: Vec<String> =
+        plan.steps.iter().map(|step| outcome(&step.mission, reports.get(&step.agent_id))).collect();
+    let planned = |agent: &str| plan.steps.iter().any(|step| step.agent_id == agent);
+    lines.extend(
+        reports
+            .iter()
+            .filter(|(agent, _)| !planned(agent))
+            .map(|(agent, report)| outcome(agent, Some(report))),
+    );
+    let mut answer = together(&lines);
+    if !plan.missed.is_empty() {
+        let missed = plan.missed.join("\n");
+        answer = format!("{answer}\n\n{}", not_understood(&missed, intents));
+    }
+    answer
+}
+
+/// One outcome stands alone; several are a list, their own lists indented below.
+fn together(lines: &[String]) -> String {
+    match lines {
+        [one] => one.clone(),
+        several => {
+            let bullets = several.iter().map(|line| format!("- {}", line.replace('\n', "\n  ")));
+            bullets.collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
+fn outcome(mission: &str, report: Option<&Report>) -> String {
+    let mission = clipped(mission, 80);
+    let Some(report) = report else { return format!("“{mission}” has not been started.") };
+    let why = report.error.as_deref().unwrap_or(&report.result).trim();
+    let because = if why.is_empty() { ".".to_owned() } else { format!(": {why}") };
+    match report.status.as_str() {
+        "completed" if report.result.is_empty() => format!("“{mission}”: done."),
+        "completed" => report.result.clone(),
+        "partial" => format!("“{mission}” is only partly done{because}"),
+        "unknown" => format!(
+            "I can't tell whether “{mission}” took effect, so I did not repeat it; please check{because}"
+        ),
+        "skipped" => format!("“{mission}” was left out{because}"),
+        "timeout" => format!("“{mission}” took too long{because}"),
+        "cancelled" => format!("“{mission}” was stopped{because}"),
+        "waiting" => format!("“{mission}” waits for your approval."),
+        "running" | "pending" => format!("“{mission}” is still under way."),
+        _ => format!("“{mission}” didn't work{because}"),
+    }
+}
+
+/// The answer when nothing was to be done.
+pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
+    let words: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).collect();
+    let said = words.join(" ");
+    let greets = [
+        "hi",
+        "hello",
+        "hey",
+        "hallo",
+        "good morning",
+        "good evening",
+        "good afternoon",
+        "hi there",
+        "hello there",
+    ];
+    let helps =
+        ["help", "what can you do", "what can i say", "who are you", "what are you", "how does this work"];
+    let helps = |said: &str| helps.iter().any(|help| said == *help || said.ends_with(&format!(" {help}")));
+    if words.is_empty() {
+        return format!("You sent no words that I can read. {}", help(intents));
+    }
+    if greets.contains(&said.as_str()) {
+        return format!("Hello! {}", help(intents));
+    }
+    if helps(&said) || helps(&split::tidy(text).to_lowercase()) {
+        return help(intents);
+    }
+    if ["thanks", "thank you", "thank you very much", "thx", "cheers", "great thanks"]
+        .contains(&said.as_str())
+    {
+        return "You're welcome!".into();
+    }
+    not_understood(text, intents)
+}
+
+fn help(intents: &Intents) -> String {
+    let mut skills: Vec<&str> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
+    for (skill, example) in intents.examples() {
+        if !skills.contains(&skill) && lines.len() < 15 {
+            skills.push(skill);
+            lines.push(format!("- {example}"));
+        }
+    }
+    if lines.is_empty() {
+        return "I am the built-in planner, and no skill has told me what to understand yet. Add a model key to the configuration for more.".into();
+    }
+    format!(
+        "I am the built-in planner: small, and I need no network. I understand sentences like these, also joined with “and” or “then”:\n{}\nAdd a model key to the configuration for free conversation.",
+        lines.join("\n")
+    )
+}
+
+fn not_understood(text: &str, intents: &Intents) -> String {
+    let examples: Vec<String> =
+        nearest(text, intents).iter().map(|example| format!("\n- {example}")).collect();
+    let such = if examples.is_empty() {
+        String::new()
+    } else {
+        format!(" I do understand, for example:{}", examples.concat())
+    };
+    format!(
+        "I didn't understand “{}”. I am the built-in planner, a small one (add a model key to the configuration for more).{such}",
+        clipped(text.trim(), 120)
+    )
+}
+
+/// Up to four examples: those that share most words with the text, then one of each domain in turn.
+fn nearest<'a>(text: &str, intents: &'a Intents) -> Vec<&'a str> {
+    const COMMON: [&str; 8] = ["what", "about", "that", "this", "with", "show", "find", "have"];
+    let mut said: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).take(200).collect();
+    said.retain(|word| word.len() > 3 && !COMMON.contains(&word.as_str()));
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, usize, &str)> = intents
+        .examples()
+        .map(|(skill, example)| {
+            let words = phrase::words(example);
+            let shared = words.iter().filter(|word| said.contains(&word.text)).count();
+            let turn = seen.entry(skill.split('.').next().unwrap_or(skill)).or_default();
+            *turn += 1;
+            (shared, *turn, example)
+        })
+        .collect();
+    ranked.sort_by_key(|(shared, turn, _)| (usize::MAX - shared, *turn));
+    ranked.iter().map(|(_, _, example)| *example).take(4).collect()
+}
+
+/// The beginning of a text, for a sentence that quotes it.
+pub(super) fn clipped(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short.replace('\n', " ")
+}

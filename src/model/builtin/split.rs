@@ -1,0 +1,288 @@
+//! Cuts a message into the parts that each ask for one thing.
+//!
+//! A cut is made only where both sides are understood by themselves. Of all ways to cut, the one that
+//! leaves the least not understood wins, then the one with the most parts: "add a task to buy milk and
+//! bread" stays whole, because "bread" asks for nothing. After a bare "and" or a comma a part must be
+//! understood beyond doubt, unless the message makes no sense otherwise. What is not understood never lets its neighbour
+//! act unless a line, a sentence or a semicolon parts them ("if it rains, delete the milk task").
+
+use std::ops::Range;
+
+/// One part of a message.
+#[derive(Debug)]
+pub(super) struct Piece<'a, T> {
+    /// Its words, without politeness and the final mark.
+    pub(super) text: &'a str,
+    /// "then" stood before it.
+    pub(super) then: bool,
+    /// What it means; none when it isn't understood.
+    pub(super) meaning: Option<T>,
+}
+
+/// Where a part stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Others come before it.
+    pub(super) later: bool,
+    /// Only "and" or a comma parts it from words that may be meant to go on: "clean up and delete old
+    /// files" asks for nothing to be deleted. It must be understood beyond doubt.
+    pub(super) doubtful: bool,
+}
+
+/// How surely a mark or word parts two requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum Strength {
+    /// "and" or a comma: it may as well join words within a request.
+    Weak,
+    /// "then", ", and".
+    Strong,
+    /// A line, a semicolon, the end of a sentence.
+    Hard,
+}
+
+#[derive(Debug, Clone)]
+struct Cut {
+    /// What is dropped between the sides.
+    gap: Range<usize>,
+    strength: Strength,
+    then: bool,
+}
+
+/// A message with more places to cut is read line by line of this many.
+const CUTS: usize = 200;
+/// So many cuts may lie within one part; more would cost time, and no request has them.
+const WITHIN: usize = 12;
+
+/// Cuts a text; `understand` gets each part and where it stands.
+pub(super) fn split<'a, T>(
+    text: &'a str,
+    understand: &dyn Fn(&str, Place) -> Option<T>,
+) -> Vec<Piece<'a, T>> {
+    let cuts = cuts(text);
+    let strict = best(text, &cuts, understand, true);
+    if strict.iter().all(|piece| piece.meaning.is_some()) {
+        return strict;
+    }
+    let missed = |pieces: &[Piece<T>]| -> usize {
+        pieces.iter().filter(|piece| piece.meaning.is_none()).map(|piece| piece.text.len()).sum()
+    };
+    let lenient = best(text, &cuts, understand, false);
+    if missed(&lenient) < missed(&strict) { lenient } else { strict }
+}
+
+/// Cost so far (bytes not understood, then parts, fewer than none), where the part ends, its meaning.
+struct Best<T> {
+    cost: (usize, isize),
+    end: usize,
+    meaning: Option<T>,
+}
+
+fn best<'a, T>(
+    text: &'a str,
+    cuts: &[Cut],
+    understand: &dyn Fn(&str, Place) -> Option<T>,
+    strict: bool,
+) -> Vec<Piece<'a, T>> {
+    // Place i is the text's start (0), the end of cut i-1's gap, or past the last cut the text's end.
+    let start = |place: usize| place.checked_sub(1).and_then(|at| cuts.get(at)).map_or(0, |cut| cut.gap.end);
+    let words = |from: usize, to: usize| {
+        let end = cuts.get(to - 1).map_or(text.len(), |cut| cut.gap.start);
+        tidy(text.get(start(from)..end.max(start(from))).unwrap_or_default())
+    };
+    let parts_hard = |place: usize| {
+        let cut = place.checked_sub(1).and_then(|at| cuts.get(at));
+        cut.is_none_or(|cut| cut.strength == Strength::Hard)
+    };
+    let place = |from: usize| {
+        let cut = from.checked_sub(1).and_then(|at| cuts.get(at));
+        let weak = cut.is_some_and(|cut| cut.strength == Strength::Weak);
+        Place { later: from > 0, doubtful: strict && weak }
+    };
+    let places = cuts.len() + 1;
+    let mut table: Vec<Option<Best<T>>> = (0..=places).map(|_| None).collect();
+    for from in (0..places).rev() {
+        for to in (from + 1..=places).take(WITHIN).chain((from + 1 + WITHIN <= places).then_some(places)) {
+            let part = words(from, to);
+            let rest = if to == places {
+                Some((0, 0))
+            } else {
+                table.get(to).and_then(|b| b.as_ref()).map(|b| b.cost)
+            };
+            let Some((missed, count)) = rest else { continue };
+            let cut = cuts.get(to - 1);
+            if strict && to < places && cut.is_some_and(|cut| joins(part, cut, text)) {
+                continue;
+            }
+            let meaning = if part.is_empty() { None } else { understand(part, place(from)) };
+            let cost = match meaning {
+                Some(_) => (missed, count - 1),
+                None if part.is_empty() => (missed, count),
+                None if parts_hard(from) && (to == places || parts_hard(to)) => (missed + part.len(), count),
+                None => continue,
+            };
+            let slot = table.get_mut(from);
+            if let Some(slot) = slot
+                && slot.as_ref().is_none_or(|known| cost < known.cost)
+            {
+                *slot = Some(Best { cost, end: to, meaning });
+            }
+        }
+    }
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    while let Some(Best { end, meaning, .. }) = table.get_mut(from).and_then(Option::take) {
+        let text = words(from, end);
+        let then = from.checked_sub(1).and_then(|at| cuts.get(at)).is_some_and(|cut| cut.then);
+        if !text.is_empty() {
+            pieces.push(Piece { text, then, meaning });
+        }
+        from = end;
+    }
+    pieces
+}
+
+/// Whether a weak cut more likely joins words: after a colon all belongs to what was introduced, and
+/// "the", "he" and their like go on with a sentence rather than ask for something.
+fn joins(before: &str, cut: &Cut, text: &str) -> bool {
+    const GO_ON: [&str; 19] = [
+        "the", "a", "an", "my", "his", "her", "their", "our", "your", "it", "they", "he", "she", "we", "i",
+        "that", "this", "is", "not",
+    ];
+    let next = text.get(cut.gap.end..).unwrap_or_default().split_whitespace().next().unwrap_or_default();
+    cut.strength == Strength::Weak
+        && (before.contains(": ") || GO_ON.iter().any(|word| next.eq_ignore_ascii_case(word)))
+}
+
+/// The places where a text may be cut, outside quotes.
+fn cuts(text: &str) -> Vec<Cut> {
+    let mut cuts: Vec<Cut> = Vec::new();
+    let mut quoted = false;
+    for (at, c) in text.char_indices() {
+        if matches!(c, '"' | '“' | '”') {
+            quoted = !quoted;
+        }
+        if cuts.last().is_some_and(|cut| at < cut.gap.end) || (quoted && c != '\n') {
+            continue;
+        }
+        quoted = quoted && c != '\n';
+        let rest = text.get(at..).unwrap_or_default();
+        let Some((length, strength)) = mark(rest) else { continue };
+        let (words, named) = link_words(rest.get(length..).unwrap_or_default());
+        let then = named == Some(true);
+        // A bare blank is a cut only when "and" or "then" follows it.
+        let strength = match (strength, named) {
+            (None, None) => continue,
+            (None, Some(true)) | (Some(Strength::Weak), Some(_)) => Strength::Strong,
+            (None, Some(false)) => Strength::Weak,
+            (Some(strength), _) => strength,
+        };
+        cuts.push(Cut { gap: at..at + length + words, strength, then });
+        if cuts.len() == CUTS {
+            break;
+        }
+    }
+    cuts
+}
+
+/// The mark and blanks that a text begins with; a blank alone has no strength of its own.
+fn mark(text: &str) -> Option<(usize, Option<Strength>)> {
+    let body = text.trim_start_matches([' ', '\t', '\r', '\n', ',', ';', '.', '!', '?']);
+    let length = text.len() - body.len();
+    let taken = text.get(..length).filter(|taken| !taken.is_empty())?;
+    if taken.contains(['\n', ';']) {
+        return Some((length, Some(Strength::Hard)));
+    }
+    // "Q1.pdf" and "5,30" hold marks that part nothing.
+    if !taken.ends_with([' ', '\t']) || body.is_empty() {
+        return None;
+    }
+    let strength = if taken.contains(['.', '!', '?']) {
+        Some(Strength::Hard)
+    } else {
+        taken.contains(',').then_some(Strength::Weak)
+    };
+    Some((length, strength))
+}
+
+/// The bytes of "and", "then", "and then", ... at the start of a text, and whether it was "then".
+fn link_words(text: &str) -> (usize, Option<bool>) {
+    let mut used = 0;
+    let mut then = None;
+    loop {
+        let rest = text.get(used..).unwrap_or_default();
+        let word = rest.split([' ', ',', '\t', '\n']).next().unwrap_or_default();
+        let found = match word.to_lowercase().as_str() {
+            "and" | "plus" | "&" | "also" => false,
+            "then" | "afterwards" => true,
+            "after" if rest.get(..10).is_some_and(|lead| lead.eq_ignore_ascii_case("after that")) => {
+                used += "after ".len();
+                true
+            }
+            _ => return (used, then),
+        };
+        let rest = text.get(used..).unwrap_or_default();
+        let word = rest.split([' ', ',', '\t', '\n']).next().unwrap_or_default().len();
+        let tail = rest.get(word..).unwrap_or_default();
+        let blanks = tail.len() - tail.trim_start_matches([' ', ',', '\t']).len();
+        if blanks == 0 {
+            return (used, then);
+        }
+        used += word + blanks;
+        then = Some(found || then == Some(true));
+    }
+}
+
+/// Without politeness around it and the mark at its end.
+pub(super) fn tidy(text: &str) -> &str {
+    const LEADS: [&str; 26] = [
+        "i need to know",
+        "i want to know",
+        "i want to see",
+        "i would like to know",
+        "please",
+        "pls",
+        "hey",
+        "hi",
+        "hello",
+        "ok",
+        "okay",
+        "so",
+        "also",
+        "and",
+        "then",
+        "now",
+        "can you",
+        "could you",
+        "would you",
+        "will you",
+        "i'd like you to",
+        "i would like you to",
+        "i want you to",
+        "just",
+        "assistant",
+        "adjutant",
+    ];
+    const TAILS: [&str; 5] = ["please", "pls", "thanks", "thank you", "thx"];
+    let ends = |c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?' | ',' | ';' | ':' | '…');
+    let mut text = text.trim().trim_end_matches(ends);
+    loop {
+        let lead = LEADS.iter().find_map(|lead| {
+            let head = text.get(..lead.len()).filter(|head| head.eq_ignore_ascii_case(lead))?;
+            let rest = text.get(head.len()..)?;
+            let cut = rest.trim_start_matches([' ', ',', '\t', '!', ':']);
+            (cut.len() < rest.len() && !cut.is_empty()).then_some(cut)
+        });
+        let tail = || {
+            TAILS.iter().find_map(|tail| {
+                let at = text.len().checked_sub(tail.len())?;
+                text.get(at..).filter(|end| end.eq_ignore_ascii_case(tail))?;
+                let rest = text.get(..at).filter(|rest| rest.ends_with([' ', ',', '.', '!', '?']))?;
+                Some(rest.trim_end_matches(ends)).filter(|rest| !rest.is_empty())
+            })
+        };
+        match lead.or_else(tail) {
+            Some(rest) => text = rest,
+            None => return text,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Plain answers without tools: what has been done so far, or a conversation folded into a few lines.
+
+use serde_json::Value;
+
+use super::mission::failure;
+use super::read;
+use super::say::clipped;
+use super::things;
+use crate::model::{Message, Request, Role};
+
+/// So many characters a folded conversation may have.
+const FOLDED: usize = 1200;
+
+/// Answers a request that has no tools.
+pub(super) fn answer(request: &Request) -> String {
+    let exchange = read::person(&request.messages).map_or(&request.messages[..], |(_, _, after)| after);
+    let told: Vec<String> =
+        exchange.iter().filter(|message| message.role == Role::Tool).flat_map(told).collect();
+    if !told.is_empty() {
+        return format!("This is what has been done so far:\n{}", told.join("\n"));
+    }
+    fold(&request.messages)
+}
+
+/// What a tool result says, a line for each report.
+fn told(message: &Message) -> Vec<String> {
+    let reports = read::reports(std::slice::from_ref(message));
+    if !reports.is_empty() {
+        let lines = reports.values().map(|report| match (&report.error, report.result.is_empty()) {
+            (Some(error), _) => format!("- {}: {error}", report.status),
+            (None, true) => format!("- {}", report.status),
+            (None, false) => format!("- {}", report.result.replace('\n', "\n  ")),
+        });
+        return lines.collect();
+    }
+    let answer: Value = serde_json::from_str(&message.text).unwrap_or(Value::Null);
+    let line = match answer.get("status").and_then(Value::as_str) {
+        Some("completed") => {
+            let said = answer.get("summary").and_then(Value::as_str).unwrap_or("done");
+            things::described(said, answer.get("data").unwrap_or(&Value::Null))
+        }
+        Some(_) => failure(&answer),
+        None => return Vec::new(),
+    };
+    vec![format!("- {}", line.replace('\n', "\n  "))]
+}
+
+/// The newest lines of a conversation, shortened, as many as fit.
+fn fold(messages: &[Message]) -> String {
+    let said = messages.iter().filter(|message| matches!(message.role, Role::User | Role::Assistant));
+    let mut lines: Vec<String> = said
+        .flat_map(|message| message.text.lines())
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(|line| clipped(line, 160))
+        .collect();
+    let mut room = FOLDED;
+    lines.reverse();
+    let kept: Vec<String> = lines
+        .into_iter()
+        .take_while(|line| {
+            let fits = line.chars().count() < room;
+            room = room.saturating_sub(line.chars().count() + 1);
+            fits
+        })
+        .collect();
+    if kept.is_empty() {
+        return "Nothing has been said or done yet.".into();
+    }
+    kept.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
