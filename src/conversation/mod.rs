@@ -88,6 +88,11 @@ impl Running {
 }
 
 impl Conversations {
+    /// Takes a turn that panicked off the list of those at work.
+    pub fn running_left(&self, turn: &str) {
+        self.running.leave(turn);
+    }
+
     /// The zone a person lives in.
     pub fn zone_of(&self, person: &Person) -> Tz {
         person.timezone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(self.zone)
