@@ -31,11 +31,14 @@ pub struct Delivering {
     pub instance: String,
     /// The connected channels by name.
     pub ports: HashMap<String, Arc<dyn ChatPort>>,
-    /// Which rows this process may deliver at all; `chat --once` prints only its own answer.
-    pub wants: Box<dyn Fn(&Outbound) -> bool + Send + Sync>,
+    /// Which rows this process delivers, if not all: `chat --once` prints only its own answer.
+    pub wants: Option<Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
 }
+
+/// Tells which rows a process delivers.
+pub type Wants = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
 /// How a step of delivery ended.
 enum Step {
@@ -75,15 +78,16 @@ impl Delivering {
     }
 
     async fn step(&self, conversation: &str) -> Result<Step, StoreError> {
-        let Some(row) = outbox::next(&self.store, conversation, &self.instance).await? else {
-            return Ok(Step::Nothing);
-        };
-        let conversation = people::conversation_by_id(&self.store, conversation).await?;
-        let Some(port) = self.ports.get(&conversation.channel) else { return Ok(Step::Nothing) };
-        let outbound = row.outbound(&conversation);
-        if !(self.wants)(&outbound) {
+        let limit = if self.wants.is_some() { 1000 } else { 1 };
+        let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
+        if rows.is_empty() {
             return Ok(Step::Nothing);
         }
+        let conversation = people::conversation_by_id(&self.store, conversation).await?;
+        let Some(port) = self.ports.get(&conversation.channel) else { return Ok(Step::Nothing) };
+        let wanted = rows.into_iter().map(|row| (row.outbound(&conversation), row));
+        let mut wanted = wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
+        let Some((outbound, row)) = wanted.next() else { return Ok(Step::Nothing) };
         let now = self.store.now();
         if row.next_at > now {
             let pause = u64::try_from(row.next_at - now).unwrap_or(0);

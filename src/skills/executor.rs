@@ -18,8 +18,9 @@ use serde_json::Value;
 
 use super::breaker::Breakers;
 use super::handlers::{self, own_store};
-use super::risk::{self, Approval, Rule};
+use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
+use crate::config::{Approval, Policy};
 use crate::journal::{Limit, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::{self, PromptRow};
@@ -128,16 +129,16 @@ impl Executor {
         if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
             return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
         }
-        match self.approval.rule(&skill.name, skill.risk) {
-            Rule::Deny => {
+        match risk::policy(&self.approval, &skill.name, skill.risk) {
+            Policy::Deny => {
                 let error = SkillError::new(
                     ErrorKind::Permission,
                     format!("{} is not allowed here: [approval] in the configuration says deny", skill.name),
                 );
                 self.refuse(scope, call, row, error).await
             }
-            Rule::Ask => self.ask(scope, &skill, row, call).await,
-            Rule::Auto => self.run(scope, &skill, call, row, false).await,
+            Policy::Ask => self.ask(scope, &skill, row, call).await,
+            Policy::Auto => self.run(scope, &skill, call, row, false).await,
         }
     }
 
