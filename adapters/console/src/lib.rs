@@ -1,1 +1,4 @@
-//! placeholder
+//! console
+pub mod json;
+mod receipts;
+pub mod render;
