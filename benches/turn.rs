@@ -4,7 +4,11 @@
 //! turn makes one dispatch and one skill call. A turn's time is from the message's hand-over to intake
 //! until its answer lies in the outbox, as the deliverer sees it.
 
-#![expect(clippy::expect_used, clippy::print_stdout, reason = "a bench ends when something is wrong, and prints")]
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a bench ends when something is wrong, and prints"
+)]
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -17,7 +21,8 @@ use adjutant::config::Config;
 use adjutant::model::scripted::{Scripted, call, calls, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant_chat::{
-    Address, ChatPort, Delivery, EventId, Found, Inbound, Limits, Outbound, Progress, Said, SenderId,
+    Address, ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Said, SenderId,
+    Unit,
 };
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -36,7 +41,7 @@ impl ChatPort for Sink {
         "console"
     }
     fn limits(&self) -> Limits {
-        Limits::default()
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let now = Instant::now();
@@ -64,13 +69,12 @@ async fn house(model: Arc<Scripted>) -> House {
     let mut config = Config::in_dir(folder.path().to_owned());
     config.limits.conversation_calls = u32::MAX;
     let clock: SharedClock = Arc::new(SystemClock);
-    let store = service::open_store(&config, clock.clone()).await.expect("a store");
+    let store = service::open_store(&config, clock).await.expect("a store");
     let skills = service::load_skills(&config).expect("skills");
     let sink = Arc::new(Sink::default());
     let channel = Channel { port: sink.clone(), place: None, wants: None };
     let models = Models { orchestrator: model.clone(), agent: model };
-    let service =
-        Service::start(&config, clock, store, skills, models, channel).await.expect("a service");
+    let service = Service::start(&config, store, skills, models, channel).await.expect("a service");
     House { service, sink, _folder: folder }
 }
 
@@ -88,7 +92,7 @@ impl House {
             text: "add a task to buy milk".into(),
             reply_to: None,
         };
-        self.service.accept(Inbound::Said(said)).await.expect("journalled");
+        self.service.accept(Inbound::Said(said), async || {}).await.expect("journalled");
         receiver.await.expect("answered") - began
     }
 }
@@ -231,7 +235,11 @@ async fn requests() {
         .take(2)
         .map(|request| serde_json::to_string(request).map_or(0, |json| json.len()))
         .collect();
-    row("first request of a turn, all skills in the catalogue", &format!("{} bytes", sizes[0]), "8,192 bytes");
+    row(
+        "first request of a turn, all skills in the catalogue",
+        &format!("{} bytes", sizes[0]),
+        "8,192 bytes",
+    );
     row("first request of a sub-agent with two skills", &format!("{} bytes", sizes[1]), "3,072 bytes");
 }
 

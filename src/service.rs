@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use adjutant_chat::{ChatPort, Inbound, Progress};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,7 @@ use crate::config::{BUILTIN, Chain, Config, ConfigError, Endpoint};
 use crate::conversation::{Conversations, Running};
 use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
-use crate::gateway::intake::{Accepted, Intake, left_over};
+use crate::gateway::intake::{Intake, left_over};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::{Delivering, Wants};
 use crate::journal::Hooks;
@@ -111,7 +112,11 @@ pub fn load_skills(config: &Config) -> Result<Arc<Skills>, StartError> {
 ///
 /// # Errors
 /// When a provider can't be set up.
-pub fn build_models(config: &Config, skills: &Arc<Skills>, clock: &SharedClock) -> Result<Models, StartError> {
+pub fn build_models(
+    config: &Config,
+    skills: &Arc<Skills>,
+    clock: &SharedClock,
+) -> Result<Models, StartError> {
     let orchestrator = chain(&config.model.main, skills, clock)?;
     let agent = match &config.model.agent {
         Some(own) => chain(own, skills, clock)?,
@@ -162,7 +167,8 @@ fn planner(skills: Arc<Skills>) -> SharedModel {
         }
         drop(read);
         let intents = Arc::new(intents(&registry));
-        *compiled.write().unwrap_or_else(PoisonError::into_inner) = (Arc::downgrade(&registry), intents.clone());
+        *compiled.write().unwrap_or_else(PoisonError::into_inner) =
+            (Arc::downgrade(&registry), intents.clone());
         intents
     })))
 }
@@ -194,7 +200,6 @@ impl Service {
     /// When something the configuration names can't be had.
     pub async fn start(
         config: &Config,
-        clock: SharedClock,
         store: Store,
         skills: Arc<Skills>,
         models: Models,
@@ -209,7 +214,8 @@ impl Service {
             wants: channel.wants,
             wakers: SharedWakers::default(),
         });
-        let hooks = Arc::new(hooks(&delivering, channel.port.clone()));
+        let (hooks, progress) = hooks(&delivering);
+        let hooks = Arc::new(hooks);
         let orchestrator = orchestrator(config, &skills, models);
         let conversations = Arc::new(Conversations {
             store: store.clone(),
@@ -234,7 +240,8 @@ impl Service {
         let mut service =
             Self { store, instance, intake, lanes, delivering, conversations, stop, tasks: JoinSet::new() };
         service.take_up(channel.port.channel(), channel.place.as_deref()).await?;
-        service.look_after(channel.port.channel().to_owned(), channel.place, skills, clock);
+        service.tasks.spawn(show(channel.port.clone(), progress, service.stop.clone()));
+        service.look_after(channel.port.channel().to_owned(), channel.place, skills);
         Ok(service)
     }
 
@@ -248,7 +255,7 @@ impl Service {
     }
 
     /// The upkeep beside the turns: other processes, questions whose time is up, changed skill files.
-    fn look_after(&mut self, channel: String, place: Option<String>, skills: Arc<Skills>, _clock: SharedClock) {
+    fn look_after(&mut self, channel: String, place: Option<String>, skills: Arc<Skills>) {
         let (store, instance, stop) = (self.store.clone(), self.instance.clone(), self.stop.clone());
         let (lanes, delivering) = (self.lanes.clone(), self.delivering.clone());
         let conversations = self.conversations.clone();
@@ -278,12 +285,23 @@ impl Service {
         self.tasks.spawn(skills.watch(self.stop.clone()));
     }
 
-    /// Journals something that arrived; once this returns it is not lost.
+    /// Takes something that arrived: journals it, lets the caller acknowledge it, and sets it going.
+    /// Once it is acknowledged it is not lost. Returns false for what had been journalled before.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn accept(&self, inbound: Inbound) -> Result<Accepted, StoreError> {
-        self.intake.accept(inbound).await
+    pub async fn accept(
+        &self,
+        inbound: Inbound,
+        acknowledge: impl AsyncFnOnce(),
+    ) -> Result<bool, StoreError> {
+        let journalled = self.intake.journal(inbound).await?;
+        acknowledge().await;
+        let is_new = journalled.is_some();
+        if let Some(journalled) = journalled {
+            self.intake.hand_on(journalled);
+        }
+        Ok(is_new)
     }
 
     /// Stops the turns at work in a place. Returns whether there were any.
@@ -291,7 +309,8 @@ impl Service {
     /// # Errors
     /// When the store fails.
     pub async fn stop_turns(&self, channel: &str, place: &str) -> Result<bool, StoreError> {
-        let Some(conversation) = crate::store::people::find_conversation(&self.store, channel, place).await? else {
+        let Some(conversation) = crate::store::people::find_conversation(&self.store, channel, place).await?
+        else {
             return Ok(false);
         };
         let running = self.conversations.running.of(&conversation.id);
@@ -340,14 +359,21 @@ fn owners(config: &Config) -> Vec<String> {
     owners
 }
 
-fn hooks(delivering: &Arc<Delivering>, port: Arc<dyn ChatPort>) -> Hooks {
+/// Progress goes through a channel, so that it is shown in order and no turn waits for a screen.
+fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Progress>) {
     let delivering = delivering.clone();
-    Hooks {
+    let (sender, receiver) = mpsc::channel(256);
+    let hooks = Hooks {
         outbox: Box::new(move |conversation| delivering.wake(conversation)),
-        progress: Box::new(move |progress: Progress| {
-            let port = port.clone();
-            tokio::spawn(async move { port.progress(&progress).await });
-        }),
+        // A display that can't follow misses a step; the next one shows all.
+        progress: Box::new(move |progress| drop(sender.try_send(progress))),
+    };
+    (hooks, receiver)
+}
+
+async fn show(port: Arc<dyn ChatPort>, mut progress: mpsc::Receiver<Progress>, stop: CancellationToken) {
+    while let Some(Some(progress)) = stop.run_until_cancelled(progress.recv()).await {
+        port.progress(&progress).await;
     }
 }
 

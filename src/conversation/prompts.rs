@@ -213,7 +213,8 @@ fn go_on(batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
             );
         }
         "summarise" | "stop" => {
-            batch.run("UPDATE turns SET ending = $1 WHERE id = $2", [answer.into(), (&prompt.turn_id).into()]);
+            batch
+                .run("UPDATE turns SET ending = $1 WHERE id = $2", [answer.into(), (&prompt.turn_id).into()]);
         }
         _ => {}
     }

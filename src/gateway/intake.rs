@@ -1,6 +1,6 @@
 //! Intake: what arrives is journalled, then acknowledged.
 //!
-//! Properties: when [`Intake::accept`] returns, the message is not lost; the same message again, even
+//! Properties: when [`Intake::journal`] returns, the message is not lost; the same message again, even
 //! after a restart, changes nothing; what is for a running turn (a press, a typed yes, a slash command)
 //! does not wait behind it.
 //!
@@ -27,28 +27,24 @@ pub struct Intake {
     pub known: moka::future::Cache<(String, String, String), (Person, Conversation)>,
 }
 
-/// What became of something that arrived.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Accepted {
-    /// It is journalled now.
-    New,
-    /// It had been journalled before.
-    Again,
-}
+/// A journalled row that nobody has taken up yet: acknowledge it, then [`Intake::hand_on`].
+#[derive(Debug)]
+#[must_use = "what is not handed on waits for the next start"]
+pub struct Journalled(InboxRow);
 
 impl Intake {
-    /// Journals something that arrived, and sees to it that it is answered.
+    /// Journals something that arrived; `None` when it had been journalled before.
     ///
     /// # Errors
     /// When the store fails: then the platform must not be told that we have it.
-    pub async fn accept(&self, inbound: Inbound) -> Result<Accepted, StoreError> {
+    pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>, StoreError> {
         match inbound {
             Inbound::Said(said) => self.said(said).await,
             Inbound::Pressed(pressed) => self.pressed(pressed).await,
         }
     }
 
-    async fn said(&self, said: Said) -> Result<Accepted, StoreError> {
+    async fn said(&self, said: Said) -> Result<Option<Journalled>, StoreError> {
         let (person, conversation) =
             self.who_and_where(&said.address, &said.sender.0, &said.sender_name, said.direct).await?;
         let answered = self.conversations.answered_by(&said, &conversation, &person.id).await?;
@@ -58,16 +54,16 @@ impl Intake {
             None => ("said", None),
         };
         let event = format!("{} {}", said.address.channel, said.event.0);
-        self.journal(event, &conversation, &person, kind, &said.text, prompt_id).await
+        self.insert(event, &conversation, &person, kind, &said.text, prompt_id).await
     }
 
-    async fn pressed(&self, pressed: Pressed) -> Result<Accepted, StoreError> {
+    async fn pressed(&self, pressed: Pressed) -> Result<Option<Journalled>, StoreError> {
         let (person, conversation) = self
             .who_and_where(&pressed.address, &pressed.sender.0, &pressed.sender_name, pressed.direct)
             .await?;
         let prompt_id = prompts::button(&pressed.button).map(|(prompt, _)| prompt.to_owned());
         let event = format!("{} {}", pressed.address.channel, pressed.event.0);
-        self.journal(event, &conversation, &person, "press", &pressed.button, prompt_id).await
+        self.insert(event, &conversation, &person, "press", &pressed.button, prompt_id).await
     }
 
     async fn who_and_where(
@@ -89,7 +85,7 @@ impl Intake {
         Ok((person, conversation))
     }
 
-    async fn journal(
+    async fn insert(
         &self,
         event: String,
         conversation: &Conversation,
@@ -97,7 +93,7 @@ impl Intake {
         kind: &'static str,
         text: &str,
         prompt_id: Option<String>,
-    ) -> Result<Accepted, StoreError> {
+    ) -> Result<Option<Journalled>, StoreError> {
         let row = NewRow {
             event,
             conversation_id: &conversation.id,
@@ -108,20 +104,19 @@ impl Intake {
             instance: &self.conversations.instance.id,
         };
         let Some(row) = inbox::insert(&self.conversations.store, &row).await? else {
-            return Ok(Accepted::Again);
+            return Ok(None);
         };
         crate::journal::fail_point("journalled");
-        self.hand_on(row);
-        Ok(Accepted::New)
+        Ok(Some(Journalled(row)))
     }
 
-    /// A message waits in its lane; everything else is carried out beside it.
-    fn hand_on(&self, row: InboxRow) {
-        let lanes = self.lanes.clone();
+    /// Sees to it that a journalled row is answered: a message waits in its lane, everything else is
+    /// carried out beside it.
+    pub fn hand_on(&self, Journalled(row): Journalled) {
         if row.kind == "said" {
-            lanes.wake(&row.conversation_id);
+            self.lanes.wake(&row.conversation_id);
         } else {
-            tokio::spawn(async move { lanes.carry_out(&row).await });
+            self.lanes.carry_out_soon(row);
         }
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use futures::FutureExt;
 
-use super::access::{Access, Admitted};
 use super::SharedWakers;
+use super::access::{Access, Admitted};
 use crate::conversation::Conversations;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
@@ -140,8 +140,20 @@ impl Lanes {
         }
     }
 
-    /// Carries out a press, a typed answer or a command, and wakes what it may have set going.
-    pub async fn carry_out(self: &Arc<Self>, row: &InboxRow) {
+    /// Carries out a press, a typed answer or a command beside whatever runs.
+    pub fn carry_out_soon(self: &Arc<Self>, row: InboxRow) {
+        let lanes = self.clone();
+        // A worker of its own, so that the house is not idle before it is done.
+        let worker = format!("row {}", row.id);
+        lanes.wakers.wake(&worker);
+        tokio::spawn(async move {
+            lanes.carry_out(&row).await;
+            while !lanes.wakers.rest(&worker) {}
+        });
+    }
+
+    /// Carries out a row and wakes what it may have set going.
+    async fn carry_out(self: &Arc<Self>, row: &InboxRow) {
         while let Err(error) = self.carry_out_once(row).await {
             if matches!(error, StoreError::Closed) {
                 return;

@@ -86,7 +86,8 @@ impl Delivering {
         let conversation = people::conversation_by_id(&self.store, conversation).await?;
         let Some(port) = self.ports.get(&conversation.channel) else { return Ok(Step::Nothing) };
         let wanted = rows.into_iter().map(|row| (row.outbound(&conversation), row));
-        let mut wanted = wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
+        let mut wanted =
+            wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
         let Some((outbound, row)) = wanted.next() else { return Ok(Step::Nothing) };
         let now = self.store.now();
         if row.next_at > now {
@@ -127,7 +128,9 @@ impl Delivering {
                 Ok(Step::Done)
             }
             Delivery::Retry(after) => self.later(row, "pending", after, "not sent").await,
-            Delivery::Unknown => self.later(row, "unknown", None, "it is not known whether it was sent").await,
+            Delivery::Unknown => {
+                self.later(row, "unknown", None, "it is not known whether it was sent").await
+            }
             Delivery::Refused(reason) | Delivery::Gone(reason) => {
                 self.bury(row, conversation, &reason).await?;
                 Ok(Step::Done)
@@ -151,7 +154,12 @@ impl Delivering {
         Ok(Step::Later(pause))
     }
 
-    async fn bury(&self, row: &OutboxRow, conversation: &Conversation, reason: &str) -> Result<(), StoreError> {
+    async fn bury(
+        &self,
+        row: &OutboxRow,
+        conversation: &Conversation,
+        reason: &str,
+    ) -> Result<(), StoreError> {
         tracing::error!(outbox = row.id, channel = conversation.channel, reason, "a reply is given up");
         outbox::set_aside(&self.store, row, "dead", 0, reason).await
     }

@@ -141,6 +141,14 @@ pub async fn by_id(store: &Store, id: &str) -> Result<Option<TurnRow>, StoreErro
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
+/// The turn that took a message.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_event(store: &Store, event: &str) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[event.into()]).await
+}
+
 /// The last turn of all.
 ///
 /// # Errors
