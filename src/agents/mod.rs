@@ -331,6 +331,10 @@ impl Agents {
             () => Status::Completed,
         };
         let mut result = text;
+        if result.trim().is_empty() {
+            // Cut off before it could sum up: what its calls brought is the result.
+            result = summaries(&calls);
+        }
         for call in &failed {
             let message = call.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
             result.push_str(&format!("\n({} did not work: {message})", call.skill));
@@ -388,16 +392,18 @@ impl Agents {
             rows = executions::of_agent(&scope.store, &row.id).await?;
         }
         let done: Vec<CallReport> = rows.iter().map(executor::report).collect();
-        let summaries: Vec<&str> = done
-            .iter()
-            .filter(|call| call.status == Status::Completed)
-            .map(|call| call.summary.as_str())
-            .collect();
+        let summaries = summaries(&done);
         let status = if unknown && status != Status::Timeout { Status::Unknown } else { status };
-        let error = error
-            .or_else(|| unknown.then(|| self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME.to_owned())));
+        let mut error = error;
+        if unknown {
+            let lost = done.iter().find(|call| call.status == Status::Unknown);
+            let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
+            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "it was stopped".into()));
+            known.message.push_str(&format!("; {skill}: {}", wording::UNKNOWN_OUTCOME));
+            known.recoverable = false;
+        }
         let closing = Closing {
-            result: (!summaries.is_empty()).then(|| summaries.join("\n")),
+            result: (!summaries.is_empty()).then_some(summaries),
             data: data(&done).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout: bailout.map(str::to_owned),
@@ -501,6 +507,12 @@ fn for_model(report: &CallReport) -> String {
         value["error"] = json!(error);
     }
     value.to_string()
+}
+
+/// What the calls that worked say.
+fn summaries(calls: &[CallReport]) -> String {
+    let done = calls.iter().filter(|call| call.status == Status::Completed);
+    done.map(|call| call.summary.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// What dependants get: the one call's data, or each call's.

@@ -79,8 +79,9 @@ impl Lanes {
             return Ok(true);
         }
         let rows = inbox::waiting(store, conversation, instance).await?;
-        if let Some(row) = rows.iter().find(|row| row.kind != "said") {
-            // Left by a process that died between journalling and carrying out; or being carried out now.
+        // Left by a process that died between journalling and carrying out, unless somebody is at it.
+        let left = |row: &&InboxRow| row.kind != "said" && !self.wakers.is_at_work(&hand(row));
+        if let Some(row) = rows.iter().find(left) {
             self.carry_out_once(row).await?;
             if rows.iter().all(|row| row.kind != "said") {
                 return Ok(rows.len() > 1);
@@ -144,7 +145,7 @@ impl Lanes {
     pub fn carry_out_soon(self: &Arc<Self>, row: InboxRow) {
         let lanes = self.clone();
         // A worker of its own, so that the house is not idle before it is done.
-        let worker = format!("row {}", row.id);
+        let worker = hand(&row);
         lanes.wakers.wake(&worker);
         tokio::spawn(async move {
             lanes.carry_out(&row).await;
@@ -170,6 +171,11 @@ impl Lanes {
             _ => self.conversations.settle(row).await,
         }
     }
+}
+
+/// The worker that carries out a row.
+fn hand(row: &InboxRow) -> String {
+    format!("row {}", row.id)
 }
 
 /// The first row and those of the same person right behind it.

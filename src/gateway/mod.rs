@@ -5,6 +5,7 @@ pub mod access;
 pub mod intake;
 pub mod lanes;
 pub mod outbox;
+pub mod upkeep;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,6 +45,11 @@ impl Wakers {
         }
         workers.remove(conversation);
         true
+    }
+
+    /// Whether this worker is at work.
+    fn is_at_work(&self, worker: &str) -> bool {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).contains_key(worker)
     }
 
     /// Whether no worker is at work.

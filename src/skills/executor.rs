@@ -126,7 +126,7 @@ impl Executor {
         if let Err(limit) = scope.budget.take_skill_call() {
             return Ok(CallEnd::Held(limit));
         }
-        if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
+        if let Err(wait) = self.breakers.look(&skill.name, scope.store.now()) {
             return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
         }
         match risk::policy(&self.approval, &skill.name, skill.risk) {
@@ -138,7 +138,7 @@ impl Executor {
                 self.refuse(scope, call, row, error).await
             }
             Policy::Ask => self.ask(scope, &skill, row, call).await,
-            Policy::Auto => self.run(scope, &skill, call, row, false).await,
+            Policy::Auto => self.run_checked(scope, &skill, call, row, false).await,
         }
     }
 
@@ -197,13 +197,8 @@ impl Executor {
             && call.arguments.to_string() == prompt.fingerprint;
         match prompt.answer.as_deref() {
             None => Ok(CallEnd::Waiting),
-            Some("approve") if bound => {
-                if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
-                    let error = circuit_open(&skill.name, wait);
-                    return self.close(scope, call, &row, Err(error), Batch::new(), true).await;
-                }
-                self.run(scope, skill, call, row, true).await
-            }
+            // It was counted when it was asked for.
+            Some("approve") if bound => self.run_checked(scope, skill, call, row, true).await,
             Some(_) => {
                 let reason =
                     if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
@@ -258,6 +253,24 @@ impl Executor {
         Ok(CallEnd::Waiting)
     }
 
+    /// Runs a call unless its breaker is open.
+    async fn run_checked(
+        &self,
+        scope: &Scope,
+        skill: &Arc<Skill>,
+        call: &Call<'_>,
+        row: ExecutionRow,
+        written: bool,
+    ) -> Result<CallEnd, StoreError> {
+        match self.breakers.check(&skill.name, scope.store.now()) {
+            Ok(()) => self.run(scope, skill, call, row, written).await,
+            Err(wait) => {
+                let error = circuit_open(&skill.name, wait);
+                self.close(scope, call, &row, Err(error), Batch::new(), written).await
+            }
+        }
+    }
+
     async fn run(
         &self,
         scope: &Scope,
@@ -285,8 +298,11 @@ impl Executor {
         fail_point("skill-running");
         let outcome = self.work(scope, skill, call.arguments).await;
         fail_point("skill-worked");
-        let failure = outcome.as_ref().err().map(|error| error.kind);
-        self.breakers.record(&skill.name, failure, scope.store.now());
+        // That a person stopped it says nothing about the service.
+        if !scope.cancel.is_cancelled() {
+            let failure = outcome.as_ref().err().map(|error| error.kind);
+            self.breakers.record(&skill.name, failure, scope.store.now());
+        }
         self.close(scope, call, &row, outcome, Batch::new(), true).await
     }
 
