@@ -93,10 +93,21 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
     let heard = house.says("ada", "go").await;
     let mut ends = house.ends(&heard).await;
     ends.sort();
-    insta::assert_snapshot!(ends.join("\n"), @"");
+    insta::assert_snapshot!(ends.join("\n"), @r"
+    after skipped
+    bad failed not_found
+    fine completed
+    good completed
+    next skipped
+    tasks.complete failed not_found
+    tasks.create completed
+    ");
     let last = house.requests(Who::Orchestrator).pop().unwrap();
     let reports = reports(&last);
-    insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @"");
+    insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @r#"
+    "it needs bad, which ended as failed"
+    "it needs next, which ended as skipped"
+    "#);
     house.is_done().await;
 }
 
@@ -133,7 +144,30 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     let house = scripted(script).await;
     let heard = house.says("ada", "go").await;
     let ended = regex::Regex::new(r#""duration_ms":\d+|"id":"[^"]+""#).unwrap();
-    insta::assert_snapshot!(ended.replace_all(&heard.text, "…"), @"");
+    insta::assert_snapshot!(ended.replace_all(&heard.text, "…"), @r#"
+    {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
+    {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
+    {"error":"there is no skill \"tasks.serch\"; did you mean tasks.search?"}
+    {"error":"depends_on names \"nobody\", but there is no such agent (known: a, b, good, k)"}
+    {"error":"the arguments can't be read: missing field `mission` at line 1 column 42; correct them and dispatch again"}
+    {"error":"arguments of tasks.create: /titel: there is no such argument; did you mean 'title'?\n/title: is missing"}
+    {"error":"the arguments can't be read: EOF while parsing a value at line 1 column 18; correct them and dispatch again"}
+    {"error":"mission is empty: say what the agent is to do"}
+    {"error":"skills is empty: name at least one skill of the catalogue"}
+    {"error":"arguments go with exactly one skill: name one, or leave arguments out"}
+    {"error":"depends_on names \"c\", but there is no such agent (known: a, b, d, good)"}
+    {"agent_id":"good","status":"completed","result":"Added “buy milk”","data":{…,"title":"buy milk","due":null,"state":"open","priority":"normal","tags":[],"notes":"","recurrence":null},"tools_used":["tasks.create"],"tool_calls_used":1,…}
+    {"error":"agent_id \"good\" is in use already; choose another name for this agent"}
+    {"error":"there is no tool make_coffee; there are dispatch_agent, get_agent_results and get_skill"}
+    {"error":"there is no agent \"zed\" in this turn (known: good)"}
+    {"error":"get_agent_results wants {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
+    {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
+    {"error":"there is no domain \"task\"; there are memory, tasks"}
+    {"error":"the arguments can't be read: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
+    {"error":"the arguments can't be read: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
+    {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
+    {"error":"the arguments can't be read: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
+    "#);
     assert_eq!(house.ends(&heard).await, ["good completed", "tasks.create completed"]);
     house.is_done().await;
 }
@@ -149,7 +183,26 @@ async fn skills_are_looked_up() {
     }));
     let house = scripted(script).await;
     let heard = house.says("ada", "what can you do?").await;
-    insta::assert_snapshot!(heard.text, @"");
+    insta::assert_snapshot!(heard.text, @r#"
+    memory: What the assistant remembers about the person
+    - memory.forget(id?, query?): Forget a memory, by id or by words of it
+    - memory.list(kind?, limit?): List what is remembered, newest first
+    - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
+    - memory.search(query, kind?, limit?): Find what is remembered about something
+    tasks: The person's to-do list
+    - tasks.complete(id?, title?): Mark a task as done, by id or by title
+    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task; due may be a date or a time
+    - tasks.delete(id): Delete a task for good; first search for its id
+    - tasks.search(query?, state?, due_before?, due_after?, tag?, limit?): List or find tasks by text, state, due date or tag
+    - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task; first search for its id
+
+    memory: What the assistant remembers about the person
+    - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
+    - memory.search(query, kind?, limit?): Find what is remembered about something
+    - memory.list(kind?, limit?): List what is remembered, newest first
+    - memory.forget(id?, query?): Forget a memory, by id or by words of it
+    {"name":"memory.forget","summary":"Forget a memory, by id or by words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
+    "#);
     house.is_done().await;
 }
 
@@ -253,7 +306,13 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
     );
     let request = house.requests(Who::Agent).pop().unwrap();
     assert_eq!(request.tools[0].parameters["properties"]["skill"]["enum"], json!(["memory.list", "tasks.search"]));
-    insta::assert_snapshot!(results(&request).join("\n"), @"");
+    insta::assert_snapshot!(results(&request).join("\n"), @r#"
+    {"status":"failed","error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
+    {"status":"failed","error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
+    {"error":"use_skill wants {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2"}
+    {"error":"there is no tool open_door; the only one is use_skill(skill, arguments)"}
+    {"status":"completed","summary":"No open tasks","data":{"items":[],"count":0}}
+    "#);
     assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
     house.is_done().await;
 }
@@ -323,7 +382,10 @@ async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
     let house = scripted(script).await;
     let heard = house.says("ada", "go").await;
     assert_eq!(house.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
-    insta::assert_snapshot!(house.agent(&heard, "liar").await.result.unwrap(), @"");
+    insta::assert_snapshot!(house.agent(&heard, "liar").await.result.unwrap(), @r"
+    All done, great success!
+    (tasks.complete did not work: there is no open task about “the moon”)
+    ");
     house.is_done().await;
 }
 

@@ -22,7 +22,32 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
         let heard = house.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
-    insta::assert_snapshot!(talk, @"");
+    insta::assert_snapshot!(talk, @r"
+    > add a task to buy milk
+    Added “buy milk”
+    > add a task to finalize the Q1 report, due 2024-02-15
+    Added “finalize the Q1 report”, due Thu 15 Feb 2024
+    > remind me to call Bob tomorrow at 9
+    Added “call Bob”, due Sun 22 Nov 2026, 09:00
+    > what is overdue?
+    1 overdue task:
+    - finalize the Q1 report (overdue since Thu 15 Feb 2024)
+    > show my open tasks
+    3 open tasks:
+    - finalize the Q1 report (overdue since Thu 15 Feb 2024)
+    - call Bob (due Sun 22 Nov 2026, 09:00)
+    - buy milk
+    > mark the report as done, then show what is left
+    - Done: “finalize the Q1 report”
+    - 2 open tasks:
+      - call Bob (due Sun 22 Nov 2026, 09:00)
+      - buy milk
+    > delete the task about milk
+    Deleted “buy milk”
+    > show my open tasks
+    1 open task:
+    - call Bob (due Sun 22 Nov 2026, 09:00)
+    ");
     house.is_done().await;
 }
 
@@ -40,7 +65,19 @@ async fn a_person_is_remembered_and_forgotten() {
         let heard = house.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
-    insta::assert_snapshot!(talk, @"");
+    insta::assert_snapshot!(talk, @r"
+    > add a task to send the report by Friday 5pm, and remember that Bob prefers mornings
+    - Added “send the report”, due Fri 27 Nov 2026, 17:00
+    - I will remember: Bob prefers mornings
+    > remember that my office is in Lyon
+    I will remember: my office is in Lyon
+    > what do you know about Bob?
+    I remember: Bob prefers mornings
+    > forget what I said about Bob
+    Forgotten: Bob prefers mornings
+    > what do you remember?
+    I remember: my office is in Lyon
+    ");
     house.is_done().await;
 }
 
@@ -49,7 +86,7 @@ async fn two_people_have_two_lists() {
     let house = configured(|_| {}).await;
     house.direct("ada's").says("ada", "add a task to buy milk").await;
     let bobs = house.direct("bob's").says("bob", "show my open tasks").await;
-    insta::assert_snapshot!(bobs.text, @"");
+    insta::assert_snapshot!(bobs.text, @"No open tasks");
     house.is_done().await;
 }
 
@@ -61,7 +98,32 @@ async fn slash_commands_are_answered_once_each() {
         let heard = house.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", heard.text));
     }
-    insta::assert_snapshot!(talk, @"");
+    insta::assert_snapshot!(talk, @r"
+    > /help
+    Say what you need in your own words, for example:
+
+    - add a task to send the report by Friday 5pm
+    - what is overdue?
+    - mark the report as done, then show what is left
+    - remember that Bob prefers mornings
+
+    **Commands**
+    - `/new`: start afresh, without what was said before
+    - `/stop`: stop what I am doing
+    - `/status`: what is running and waiting
+    - `/trace`: what happened in the last turn
+    - `/help`: this text
+    > /status
+    All done: nothing is running or waiting.
+    > /stop
+    Nothing is running.
+    > /new
+    A fresh start: I no longer look at what was said before. Tasks and memories stay.
+    > /stop@adjutant_bot
+    Nothing is running.
+    > /dance
+    I don't know `/dance`. `/help` lists what I know.
+    ");
     house.is_done().await;
 }
 
@@ -83,11 +145,11 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
     let gate = Gate::closed();
     let held = gate.clone();
     let script = Scripted::new()
-        .when(Who::Orchestrator, "first", move |_| text("first done").behind(&held))
+        .when(Who::Orchestrator, "Xylophone", move |_| text("first done").behind(&held))
         .orchestrator(|request| text(format!("heard: {}", user_text(request).replace('\n', " | "))));
     let house = scripted(script).await;
     let room = house.room("team");
-    let first = room.tells("ada", "first").await;
+    let first = room.tells("ada", "Xylophone").await;
     gate.arrived(1).await;
     let mut later = Vec::new();
     for (who, line) in [("ada", "second"), ("ada", "third"), ("bob", "hello"), ("ada", "fourth")] {
@@ -101,9 +163,9 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
     for event in &later {
         heard.push(house.answer(event).await.text);
     }
-    // The history holds "first" from here on, so that its rule answers again: order is what counts.
+    // The history holds "Xylophone" from here on, so that its rule answers again: order is what counts.
     let turns = house.requests(Who::Orchestrator).iter().map(|request| user_text(request).to_owned()).collect::<Vec<_>>();
-    assert_eq!(turns, ["first", "quick", "second\nthird", "hello", "fourth"]);
+    assert_eq!(turns, ["Xylophone", "quick", "second\nthird", "hello", "fourth"]);
     house.is_done().await;
 }
 
@@ -130,7 +192,14 @@ async fn stop_ends_what_runs_and_each_message_has_its_answer() {
     gate.arrived(1).await;
     let stopping = house.says("ada", "/stop").await;
     let stopped = house.answer(&event).await;
-    insta::assert_snapshot!(format!("{}\n---\n{}", stopping.text, stopped.text), @"");
+    insta::assert_snapshot!(format!("{}\n---\n{}", stopping.text, stopped.text), @r"
+    Stopping.
+    ---
+    Stopped.
+
+    **Done**
+    - mission a: Added “buy milk”
+    ");
     assert_eq!(house.turn(&stopped).await.status, "cancelled");
     house.is_done().await;
 }
@@ -151,7 +220,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
         house.direct("one").says("ada", "/status").await;
     }
     let dead = house.answer(&cursed).await;
-    insta::assert_snapshot!(dead.text, @"");
+    insta::assert_snapshot!(dead.text, @"Something inside me failed three times over this message, so I have set it aside. Please say it in other words; whoever runs me finds the reason with `adjutant trace`.");
     assert_eq!(house.turn(&dead).await.status, "dead");
 }
 
