@@ -18,6 +18,7 @@ use super::access::{Access, Admitted};
 use crate::conversation::Conversations;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
+use crate::store::leases::LOST;
 use crate::store::{StoreError, turns};
 
 /// How long to leave a conversation that another process works on, or a store that fails.
@@ -124,7 +125,7 @@ impl Lanes {
         let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
         match done {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(StoreError::Stale(why))) => {
+            Ok(Err(StoreError::Stale(why))) if why == LOST => {
                 tracing::warn!(turn, why, "a turn went on elsewhere");
                 Ok(())
             }

@@ -34,8 +34,7 @@ impl Upkeep {
     /// # Errors
     /// When the store fails.
     pub async fn take_up(&self) -> Result<(), StoreError> {
-        let left =
-            left_over(&self.conversations.store, &self.channel, self.place.as_deref()).await?;
+        let left = left_over(&self.conversations.store, &self.channel, self.place.as_deref()).await?;
         self.wake(&left);
         Ok(())
     }

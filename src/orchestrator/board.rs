@@ -54,7 +54,8 @@ impl Board {
                     report: status.has_ended().then(|| Report::of(row, &calls)),
                     at_work: false,
                     // One that waits for a person has a call that does.
-                    held: status == Status::Waiting && calls.iter().all(|call| call.status() != Status::Waiting),
+                    held: status == Status::Waiting
+                        && calls.iter().all(|call| call.status() != Status::Waiting),
                     counted: row.started_at.is_some(),
                     row: row.clone(),
                 }
@@ -144,7 +145,7 @@ impl Board {
                 (Some(report), status) if status.ended_well() => standing.done.push((mission, report.line())),
                 (Some(report), _) => standing.failed.push((mission, report.line())),
                 (None, Status::Waiting) if agent.held => {
-                    standing.open.push((mission, "begun, then held back by the limit".into()));
+                    standing.open.push((mission, "held back by the limit".into()));
                 }
                 (None, Status::Waiting) => standing.open.push((mission, "waits for your yes or no".into())),
                 (None, Status::Running) => standing.open.push((mission, "under way".into())),

@@ -225,10 +225,15 @@ impl Run<'_> {
                 agent.status = report.status;
                 agent.report = Some(*report);
             }
-            AgentEnd::Waiting => agent.status = Status::Waiting,
+            // The row is what goes on after the answer; it must not look as if nothing had begun.
+            AgentEnd::Waiting => {
+                agent.status = Status::Waiting;
+                agent.row.status = Status::Waiting.as_str().into();
+            }
             AgentEnd::Held(_) => {
                 agent.held = true;
                 agent.status = Status::Waiting;
+                agent.row.status = Status::Waiting.as_str().into();
                 let mut batch = self.scope.batch();
                 executions::wait(&mut batch, &agent.row.id);
                 self.scope.store.write(batch).await?;

@@ -23,8 +23,10 @@ fn create(id: &str, title: &str) -> Reply {
 /// Reads out how every agent stands; waits for those that are not over.
 fn read_out(request: &adjutant::model::Request) -> Reply {
     let reports = reports(request);
-    let mut lines: Vec<String> =
-        reports.iter().map(|(id, report)| format!("{id} {}", report["status"].as_str().unwrap_or("?"))).collect();
+    let mut lines: Vec<String> = reports
+        .iter()
+        .map(|(id, report)| format!("{id} {}", report["status"].as_str().unwrap_or("?")))
+        .collect();
     lines.sort();
     text(lines.join(", "))
 }
@@ -40,12 +42,29 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     let told = notes.clone();
     let script = Scripted::new().orchestrator(move |request| match has_results(request) {
         true => read_out(request),
-        false => direct("a", "tasks.create", json!({"title": "pay", "notes": told, "tags": ["x", "y"], "priority": "high"})),
+        false => direct(
+            "a",
+            "tasks.create",
+            json!({"title": "pay", "notes": told, "tags": ["x", "y"], "priority": "high"}),
+        ),
     });
     let house = careful(script).await;
     let asked = house.says("ada", "pay it").await;
     assert!(asked.text.contains(notes.trim_end()), "nothing is cut");
-    insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @"");
+    insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
+    I need your yes before I do this:
+
+    Add a task; due may be a date or a time (`tasks.create`)
+    - title: pay
+    - notes:
+    ````
+    first line
+    second ``` line
+    LONG
+    ````
+    - tags: x, y
+    - priority: high
+    ");
     assert_eq!(asked.buttons(), ["Approve", "Reject"]);
     assert_eq!(tasks(&house).await, 0);
     let done = house.presses("ada", &asked, "Approve").await;
@@ -60,7 +79,11 @@ async fn a_no_does_nothing_and_the_model_is_told() {
         let house = careful(script).await;
         house.says("ada", "pay it").await;
         let done = house.says("ada", answer).await;
-        assert!(done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person said no"), "{}", done.text);
+        assert!(
+            done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person said no"),
+            "{}",
+            done.text
+        );
         assert_eq!(house.ends(&done).await, ["a failed rejected", "tasks.create failed rejected"]);
         assert_eq!(tasks(&house).await, 0);
         house.is_done().await;
@@ -201,7 +224,10 @@ async fn an_agent_with_a_model_goes_on_after_the_yes() {
         })
         .agent(in_order([
             skill("tasks.search", json!({})),
-            calls(vec![skill("tasks.create", json!({"title": "pay"})), skill("tasks.create", json!({"title": "sing"}))]),
+            calls(vec![
+                skill("tasks.create", json!({"title": "pay"})),
+                skill("tasks.create", json!({"title": "sing"})),
+            ]),
             text("both there"),
         ]));
     let house = careful(script).await;
@@ -247,9 +273,15 @@ async fn the_built_in_planner_asks_too() {
     house.says("ada", "add a task to buy milk").await;
     let asked = house.says("ada", "delete the task about milk").await;
     let id = regex::Regex::new(r"id: \S+").unwrap();
-    insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @"");
+    insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @r"
+    I need your yes before I do this:
+
+    Delete a task for good; first search for its id (`tasks.delete`)
+    - id: ID
+    - the task: buy milk
+    ");
     let done = house.says("ada", "yes").await;
-    insta::assert_snapshot!(done.text, @"");
+    insta::assert_snapshot!(done.text, @"Deleted “buy milk”");
     house.is_done().await;
 }
 
@@ -273,7 +305,18 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
     let approve = house.says("ada", "go").await;
     let more = house.sees("Shall I continue?").await;
     house.rests().await;
-    insta::assert_snapshot!(more.text, @"");
+    insta::assert_snapshot!(more.text, @r"
+    I have used 2 agents on this, which is the limit.
+
+    **Done**
+    - mission b: looked
+
+    **Still open**
+    - mission a: waits for your yes or no
+    - mission c: not started: the limit
+
+    Shall I continue?
+    ");
     assert_eq!(house.presses("ada", &approve, "Approve").await.text, "Approved; I am going on.");
     house.rests().await;
     assert_eq!(tasks(&house).await, 1);

@@ -12,15 +12,16 @@ fn echo() -> Scripted {
 
 #[tokio::test]
 async fn the_beginning_is_the_same_bytes_for_everybody_always() {
-    let script = Scripted::new().orchestrator(plan(|| {
-        calls(vec![
-            direct("a", "tasks.create", json!({"title": "buy milk"})),
-            agent("b", &["tasks.search", "memory.list"], json!({})),
-            // Another order, the same skills.
-            agent("c", &["memory.list", "tasks.search"], json!({"depends_on": ["a"]})),
-        ])
-    }))
-    .agent(|_| text("done"));
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                direct("a", "tasks.create", json!({"title": "buy milk"})),
+                agent("b", &["tasks.search", "memory.list"], json!({})),
+                // Another order, the same skills.
+                agent("c", &["memory.list", "tasks.search"], json!({"depends_on": ["a"]})),
+            ])
+        }))
+        .agent(|_| text("done"));
     let house = scripted(script).await;
     house.direct("home").says("ada", "one").await;
     house.passes(std::time::Duration::from_hours(30)).await;
@@ -77,11 +78,23 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     let request = house.requests(Who::Orchestrator).pop().unwrap();
     let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::System, Role::System, Role::User, Role::Assistant, Role::User]);
-    insta::assert_snapshot!(request.messages[1].text, @"");
+    insta::assert_snapshot!(request.messages[1].text, @r"
+    Person: ada
+    Channel: console (direct)
+    Now: 2026-11-21T10:00 Saturday, UTC
+    Open tasks:
+    - [t1] buy milk (due 2026-11-27)
+    You remember:
+    - Bob prefers mornings, private
+    ");
     // Where others read, tasks and private memories stay out.
     house.room("team").says("ada", "when may I call Bob?").await;
     let request = house.requests(Who::Orchestrator).pop().unwrap();
-    insta::assert_snapshot!(request.messages[1].text, @"");
+    insta::assert_snapshot!(request.messages[1].text, @r"
+    Person: ada
+    Channel: console (others read here)
+    Now: 2026-11-21T10:00 Saturday, UTC
+    ");
     house.is_done().await;
 }
 
@@ -133,13 +146,20 @@ async fn history_is_a_window_and_what_is_older_is_folded_off_the_path() {
         // Folding is beside the turns; here it is waited for, so that the test is the same every time.
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    let sizes: Vec<usize> =
-        house.requests(Who::Orchestrator).iter().map(|request| serde_json::to_string(request).unwrap().len()).collect();
+    let sizes: Vec<usize> = house
+        .requests(Who::Orchestrator)
+        .iter()
+        .map(|request| serde_json::to_string(request).unwrap().len())
+        .collect();
     assert!(*sizes.iter().max().unwrap() < 30_000, "{sizes:?}");
     let last = house.requests(Who::Orchestrator).pop().unwrap();
     let whole = serde_json::to_string(&last).unwrap();
     assert!(whole.contains("message-23 ") && !whole.contains("message-2 "), "the newest stay, the oldest go");
-    assert!(last.messages[1].text.contains("Earlier in this conversation: FOLDED"), "{}", last.messages[1].text);
+    assert!(
+        last.messages[1].text.contains("Earlier in this conversation: FOLDED"),
+        "{}",
+        last.messages[1].text
+    );
     assert!(last.messages[1].text.len() < 4000, "a summary is bounded");
     for fold in house.requests(Who::Plain) {
         assert!(serde_json::to_string(&fold).unwrap().len() < 25_000, "a piece is bounded");

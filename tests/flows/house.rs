@@ -19,14 +19,14 @@ use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::turns::{self, TurnRow};
 use adjutant::store::{Store, check};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Pressed, Progress,
-    Said, SenderId, Unit,
+    Address, ChatPort, Choice, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Pressed,
+    Progress, Said, SenderId, Unit,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 /// Longer than anything here takes; a test that waits for what never comes fails after it.
-const FOR_EVER: Duration = Duration::from_secs(60);
+const FOR_EVER: Duration = Duration::from_secs(20);
 
 /// Saturday morning.
 pub const NOW: &str = "2026-11-21T10:00:00Z";
@@ -317,7 +317,9 @@ impl House {
     /// An agent's row.
     pub async fn agent(&self, heard: &Heard, id: &str) -> ExecutionRow {
         let rows = self.executions(heard).await;
-        rows.into_iter().find(|row| row.agent_id.as_deref() == Some(id)).unwrap_or_else(|| panic!("no agent {id}"))
+        rows.into_iter()
+            .find(|row| row.agent_id.as_deref() == Some(id))
+            .unwrap_or_else(|| panic!("no agent {id}"))
     }
 
     /// Nothing is left undone, and everything was answered exactly once.

@@ -7,7 +7,9 @@ use adjutant::model::Usage;
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, text};
 use serde_json::json;
 
-use crate::house::{Heard, House, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
+use crate::house::{
+    Heard, House, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text,
+};
 
 /// Four agents: two work, one fails, one depends on what the limit holds back.
 fn four() -> Reply {
@@ -49,7 +51,21 @@ async fn count(house: &House, sql: &'static str) -> i64 {
 #[tokio::test]
 async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     let (house, asked) = parked().await;
-    insta::assert_snapshot!(asked.text, @"");
+    insta::assert_snapshot!(asked.text, @r"
+    I have used 2 agents on this, which is the limit.
+
+    **Done**
+    - mission a: Added “buy milk”
+
+    **Not done**
+    - mission b: there is no open task about “the moon”
+
+    **Still open**
+    - mission c: not started: the limit
+    - mission d: not started: it needs c
+
+    Shall I continue?
+    ");
     assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
     assert_eq!(house.turn(&asked).await.status, "waiting");
     house.is_waiting(1).await;
@@ -73,7 +89,7 @@ async fn continue_may_come_to_the_next_limit_and_asks_again() {
     let house = two_agents(|config| config.limits.agents_per_turn = 1).await;
     let mut heard = house.says("ada", "do it all").await;
     let mut asked = 0;
-    while !heard.choices.is_empty() {
+    while !heard.choices.is_empty() && asked < 9 {
         asked += 1;
         heard = house.presses("ada", &heard, "Continue").await;
     }
@@ -97,7 +113,19 @@ async fn summarise_makes_one_call_without_tools() {
 async fn stop_ends_it_and_says_where_it_stands() {
     let (house, asked) = parked().await;
     let done = house.presses("ada", &asked, "Stop").await;
-    insta::assert_snapshot!(done.text, @"");
+    insta::assert_snapshot!(done.text, @r"
+    Stopped.
+
+    **Done**
+    - mission a: Added “buy milk”
+
+    **Not done**
+    - mission b: there is no open task about “the moon”
+
+    **Still open**
+    - mission c: not started
+    - mission d: not started: it needs c
+    ");
     assert_eq!(house.turn(&done).await.status, "cancelled");
     house.is_done().await;
 }
@@ -134,7 +162,10 @@ async fn a_question_is_answered_once() {
     house.presses("ada", &asked, "Continue").await;
     let late = house.presses("ada", &asked, "Stop").await;
     let again = house.replies_to("ada", &asked, "yes").await;
-    insta::assert_snapshot!(format!("{}\n{}", late.text, again.text), @"");
+    insta::assert_snapshot!(format!("{}\n{}", late.text, again.text), @r"
+    That was settled already: continued.
+    That was settled already: continued.
+    ");
     assert_eq!(late.turn, asked.turn, "a press carries its question's turn");
     house.is_done().await;
 }
@@ -142,8 +173,7 @@ async fn a_question_is_answered_once() {
 #[tokio::test]
 async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
     let (house, asked) = parked().await;
-    let presses =
-        futures::future::join_all((0..4).map(|_| house.pushes("ada", &asked, "Continue"))).await;
+    let presses = futures::future::join_all((0..4).map(|_| house.pushes("ada", &asked, "Continue"))).await;
     let mut texts = Vec::new();
     for event in &presses {
         texts.push(house.answer(event).await.text);
@@ -158,7 +188,7 @@ async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
 async fn only_the_person_asked_or_an_owner_answers() {
     let (house, asked) = parked().await;
     let no = house.presses("eve", &asked, "Continue").await;
-    insta::assert_snapshot!(no.text, @"");
+    insta::assert_snapshot!(no.text, @"This question was not for you: only the person I asked, or an owner, can answer it.");
     assert!(house.says("eve", "say hello, yes").await.text == "Hello!");
     assert_eq!(house.turn(&asked).await.status, "waiting");
     // The owner sits at the terminal.
@@ -198,7 +228,7 @@ async fn a_question_expires_with_one_line() {
     assert_eq!(house.turn(&asked).await.status, "waiting");
     house.passes(Duration::from_hours(2)).await;
     let line = house.sees("Nobody answered").await;
-    insta::assert_snapshot!(line.text, @"");
+    insta::assert_snapshot!(line.text, @"Nobody answered whether to continue, so I stopped there.");
     let late = house.presses("ada", &asked, "Continue").await;
     assert_eq!(late.text, "That question is no longer open.");
     assert_eq!(house.texts().len(), 3);
@@ -218,15 +248,23 @@ async fn a_press_of_a_button_that_no_question_has_is_answered() {
 
 #[tokio::test]
 async fn skill_calls_of_a_turn_are_limited() {
-    let script = Scripted::new()
-        .orchestrator(plan(|| agent("a", &["tasks.create"], json!({}))))
-        .agent(|request| match request.messages.len() / 2 {
-            n @ 1..=3 => skill("tasks.create", json!({"title": format!("task {n}")})),
-            _ => text("made three"),
+    let script =
+        Scripted::new().orchestrator(plan(|| agent("a", &["tasks.create"], json!({})))).agent(|request| {
+            match request.messages.len() / 2 {
+                n @ 1..=3 => skill("tasks.create", json!({"title": format!("task {n}")})),
+                _ => text("made three"),
+            }
         });
     let house = scripted_with(script, |config| config.limits.skill_calls_per_turn = 2).await;
     let asked = house.says("ada", "go").await;
-    insta::assert_snapshot!(asked.text, @"");
+    insta::assert_snapshot!(asked.text, @r"
+    I have made 2 skill calls on this, which is the limit.
+
+    **Still open**
+    - mission a: held back by the limit
+
+    Shall I continue?
+    ");
     house.presses("ada", &asked, "Continue").await;
     assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 3);
     house.is_done().await;
@@ -287,16 +325,17 @@ async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
 }
 
 #[tokio::test]
-async fn the_time_of_a_turn_is_limited_and_what_runs_is_let_finish() {
-    let gate = Gate::closed();
-    let held = gate.clone();
+async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
+    let never = Gate::closed();
     let script = Scripted::new()
         .orchestrator(plan(|| {
-            calls(vec![agent("a", &["tasks.search"], json!({})), agent("b", &["tasks.search"], json!({"depends_on": ["a"]}))])
+            calls(vec![
+                agent("a", &["tasks.search"], json!({})),
+                agent("b", &["tasks.search"], json!({"depends_on": ["a"]})),
+            ])
         }))
-        .when(Who::Agent, "Mission: mission a", move |_| text("looked").after(Duration::from_millis(60)).behind(&held))
+        .when(Who::Agent, "Mission: mission a", move |_| text("looked").behind(&never))
         .agent(|_| text("looked too"));
-    gate.open();
     let house = scripted_with(script, |config| {
         config.limits.turn_timeout = Duration::from_millis(50);
         config.limits.agent_timeout = Duration::from_secs(9);
@@ -304,7 +343,16 @@ async fn the_time_of_a_turn_is_limited_and_what_runs_is_let_finish() {
     .await;
     let asked = house.says("ada", "go").await;
     // An agent has no more time than its turn.
-    insta::assert_snapshot!(asked.text, @"");
+    insta::assert_snapshot!(asked.text, @r"
+    I have worked on this for 50 ms, which is the limit.
+
+    **Not done**
+    - mission a: its time of 50 ms was up
+    - mission b: it needs a, which ended as timeout
+
+    Shall I continue?
+    ");
+    house.presses("ada", &asked, "Stop").await;
     house.is_done().await;
 }
 
@@ -315,8 +363,18 @@ async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
     house.says("ada", "one").await;
     house.says("ada", "two").await;
     let asked = house.says("ada", "three").await;
-    insta::assert_snapshot!(asked.text, @"");
-    assert!(house.direct("elsewhere").says("ada", "one").await.choices.is_empty(), "elsewhere is another window");
+    insta::assert_snapshot!(asked.text, @r"
+    I have made 2 skill calls in this conversation within 5 minutes, which is the limit.
+
+    **Still open**
+    - mission a: held back by the limit
+
+    Shall I continue?
+    ");
+    assert!(
+        house.direct("elsewhere").says("ada", "one").await.choices.is_empty(),
+        "elsewhere is another window"
+    );
     assert!(house.presses("ada", &asked, "Continue").await.choices.is_empty());
     assert!(house.says("ada", "four").await.choices.is_empty(), "a fresh window");
     let again = house.says("ada", "five").await;
@@ -332,7 +390,9 @@ async fn no_more_agents_are_at_work_at_once_than_allowed() {
     let gate = Gate::closed();
     let held = gate.clone();
     let script = Scripted::new()
-        .orchestrator(plan(|| calls((0..5).map(|n| agent(&format!("a{n}"), &["tasks.search"], json!({}))).collect())))
+        .orchestrator(plan(|| {
+            calls((0..5).map(|n| agent(&format!("a{n}"), &["tasks.search"], json!({}))).collect())
+        }))
         .agent(move |_| text("done").behind(&held));
     let house = scripted_with(script, |config| config.limits.parallel_agents = 2).await;
     let event = house.tells("ada", "go").await;

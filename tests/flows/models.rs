@@ -33,10 +33,18 @@ async fn a_real_provider_plans_dispatches_and_answers_and_its_cost_is_known() {
         let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110});
         match (has_tool(request, "dispatch_agent"), last_message(request).contains("\"tool\"")) {
             (true, false) => Reply::empty()
-                .and_call("dispatch_agent", r#"{"agent_id": "a", "mission": "look", "skills": ["tasks.search"], "arguments": {}}"#)
-                .and_call("dispatch_agent", r#"{"agent_id": "b", "mission": "add", "skills": ["tasks.create"]}"#),
+                .and_call(
+                    "dispatch_agent",
+                    r#"{"agent_id": "a", "mission": "look", "skills": ["tasks.search"], "arguments": {}}"#,
+                )
+                .and_call(
+                    "dispatch_agent",
+                    r#"{"agent_id": "b", "mission": "add", "skills": ["tasks.create"]}"#,
+                ),
             (true, true) => Reply::text("All is there."),
-            (false, false) => Reply::call("use_skill", &json!({"skill": "tasks.create", "arguments": {"title": "milk"}})),
+            (false, false) => {
+                Reply::call("use_skill", &json!({"skill": "tasks.create", "arguments": {"title": "milk"}}))
+            }
             (false, true) => Reply::text("Added."),
         }
         .usage(usage)
@@ -63,7 +71,9 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
         ("not JSON", || Reply::frames(&["{nonsense", "<html>"])),
         ("401", || Reply::status(401, r#"{"error": {"message": "bad key {key}"}}"#)),
         ("400", || Reply::status(400, r#"{"error": {"message": "no such model"}}"#)),
-        ("429 for an hour", || Reply::status(429, r#"{"error": {"message": "slow down"}}"#).header("retry-after", "3600")),
+        ("429 for an hour", || {
+            Reply::status(429, r#"{"error": {"message": "slow down"}}"#).header("retry-after", "3600")
+        }),
         ("500", || Reply::status(500, "oops")),
     ];
     let told = moods.into_iter().map(|(mood, reply)| async move {
@@ -78,7 +88,16 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
         format!("{mood}: {}", heard.text)
     });
     let told = futures::future::join_all(told).await;
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r"
+    empty: I could not finish this: the language model gave no usable answer. Please try again, perhaps in other words.
+    cut: I could not finish this: the language model can't be reached just now. Please try again in a few minutes.
+    unfinished: I could not finish this: the language model can't be reached just now. Please try again in a few minutes.
+    not JSON: I could not finish this: the language model gave no usable answer. Please try again, perhaps in other words.
+    401: I could not finish this: the language model refuses our key. Whoever runs me must check [model] api_key.
+    400: I could not finish this: the language model refused the request. Whoever runs me finds the reason with `adjutant trace`.
+    429 for an hour: I could not finish this: the language model is busy or its quota is used up. Please try again in a few minutes.
+    500: I could not finish this: the language model can't be reached just now. Please try again in a few minutes.
+    ");
 }
 
 #[tokio::test]
@@ -97,7 +116,10 @@ async fn a_passing_failure_is_not_noticed() {
 #[tokio::test]
 async fn malformed_calls_of_a_real_provider_are_survived() {
     let (house, _fake) = house(|request| match last_message(request).contains("\"tool\"") {
-        false => Reply::empty().and_call("dispatch_agent", "{\"agent_id\": ").and_call("no_such_tool", "not json").ids(Some("same")),
+        false => Reply::empty()
+            .and_call("dispatch_agent", "{\"agent_id\": ")
+            .and_call("no_such_tool", "not json")
+            .ids(Some("same")),
         true => Reply::text("I will try in other words."),
     })
     .await;

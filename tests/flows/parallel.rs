@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use adjutant::model::ModelErrorKind;
 use adjutant::model::Role;
 use adjutant::model::scripted::{
     Gate, Scripted, Who, call, calls, fails, has_results, in_order, panics, raw_call, text,
 };
-use adjutant::model::ModelErrorKind;
 use serde_json::{Value, json};
 
 use crate::house::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
@@ -22,10 +22,24 @@ async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
     let held = slow.clone();
     let script = Scripted::new()
         .orchestrator(plan(|| {
-            calls(vec![thinker("slow", &[]), thinker("quick", &[]), thinker("after", &["quick"]), thinker("last", &["after", "slow"])])
+            calls(vec![
+                thinker("slow", &[]),
+                thinker("quick", &[]),
+                thinker("after", &["quick"]),
+                thinker("last", &["after", "slow"]),
+            ])
         }))
         .when(Who::Agent, "Mission: mission slow", move |_| text("slow is done").behind(&held))
-        .agent(|request| text(format!("done with [{}]", user_text(request).lines().filter(|line| line.starts_with("Result of")).collect::<Vec<_>>().join("; "))));
+        .agent(|request| {
+            text(format!(
+                "done with [{}]",
+                user_text(request)
+                    .lines()
+                    .filter(|line| line.starts_with("Result of"))
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            ))
+        });
     let house = scripted(script).await;
     let event = house.tells("ada", "go").await;
     slow.arrived(1).await;
@@ -39,7 +53,10 @@ async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
     }
     slow.open();
     let heard = house.answer(&event).await;
-    assert_eq!(house.ends(&heard).await, ["slow completed", "quick completed", "after completed", "last completed"]);
+    assert_eq!(
+        house.ends(&heard).await,
+        ["slow completed", "quick completed", "after completed", "last completed"]
+    );
     let last = house.agent(&heard, "last").await.result.unwrap();
     assert_eq!(
         last,
@@ -214,7 +231,11 @@ async fn a_long_wait_says_running_and_the_result_is_collected() {
     let script = Scripted::new()
         .orchestrator(move |request| {
             let known = reports(request);
-            match known.get("slow").map(|report| report["status"].as_str().unwrap_or_default().to_owned()).as_deref() {
+            match known
+                .get("slow")
+                .map(|report| report["status"].as_str().unwrap_or_default().to_owned())
+                .as_deref()
+            {
                 None => calls(vec![thinker("slow", &[]), direct("quick", "tasks.search", json!({}))]),
                 Some("running") => {
                     assert_eq!(known["quick"]["status"], "completed");
@@ -266,21 +287,35 @@ async fn a_long_result_is_cut_for_the_orchestrator_and_whole_for_dependants() {
     assert_eq!(house.agent(&heard, "long").await.result, Some(long));
     let last = house.requests(Who::Orchestrator).pop().unwrap();
     let shown = results(&last)[0];
-    assert!(shown.len() < 4500 && shown.contains("shortened") && !shown.contains("THE END"), "{}", shown.len());
+    assert!(
+        shown.len() < 4500 && shown.contains("shortened") && !shown.contains("THE END"),
+        "{}",
+        shown.len()
+    );
     house.is_done().await;
 }
 
 #[tokio::test]
 async fn a_panic_or_a_failing_model_ends_that_agent_and_nothing_else() {
     let script = Scripted::new()
-        .orchestrator(plan(|| calls(vec![thinker("panics", &[]), thinker("fails", &[]), thinker("works", &[]), thinker("empty", &[])])))
+        .orchestrator(plan(|| {
+            calls(vec![
+                thinker("panics", &[]),
+                thinker("fails", &[]),
+                thinker("works", &[]),
+                thinker("empty", &[]),
+            ])
+        }))
         .when(Who::Agent, "mission panics", |_| panics("on purpose"))
         .when(Who::Agent, "mission fails", |_| fails(ModelErrorKind::Refused, "no such model"))
         .when(Who::Agent, "mission empty", |_| text("  "))
         .agent(|_| text("done"));
     let house = scripted(script).await;
     let heard = house.says("ada", "go").await;
-    assert_eq!(house.ends(&heard).await, ["panics failed tool", "fails failed model", "works completed", "empty failed model"]);
+    assert_eq!(
+        house.ends(&heard).await,
+        ["panics failed tool", "fails failed model", "works completed", "empty failed model"]
+    );
     house.is_done().await;
 }
 
@@ -302,10 +337,18 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
     let heard = house.says("ada", "go").await;
     assert_eq!(
         house.ends(&heard).await,
-        ["a completed", "tasks.create failed permission", "tasks.search failed params", "tasks.search completed"]
+        [
+            "a completed",
+            "tasks.create failed permission",
+            "tasks.search failed params",
+            "tasks.search completed"
+        ]
     );
     let request = house.requests(Who::Agent).pop().unwrap();
-    assert_eq!(request.tools[0].parameters["properties"]["skill"]["enum"], json!(["memory.list", "tasks.search"]));
+    assert_eq!(
+        request.tools[0].parameters["properties"]["skill"]["enum"],
+        json!(["memory.list", "tasks.search"])
+    );
     insta::assert_snapshot!(results(&request).join("\n"), @r#"
     {"status":"failed","error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
     {"status":"failed","error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
@@ -341,7 +384,10 @@ async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
     assert_eq!(greedy.bailout.as_deref(), Some("tool_calls"));
     assert_eq!(greedy.result.as_deref(), Some("Added “task 0”\nAdded “task 1”"));
     let told = house.agent(&heard, "after").await.result.unwrap();
-    assert!(told.contains("Result of greedy (partial): Added “task 0”") && told.contains("ended early"), "{told}");
+    assert!(
+        told.contains("Result of greedy (partial): Added “task 0”") && told.contains("ended early"),
+        "{told}"
+    );
     house.is_done().await;
 }
 
@@ -376,9 +422,9 @@ async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
 
 #[tokio::test]
 async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
-    let script = Scripted::new()
-        .orchestrator(plan(|| agent("liar", &["tasks.complete"], json!({}))))
-        .agent(in_order([skill("tasks.complete", json!({"title": "the moon"})), text("All done, great success!")]));
+    let script = Scripted::new().orchestrator(plan(|| agent("liar", &["tasks.complete"], json!({})))).agent(
+        in_order([skill("tasks.complete", json!({"title": "the moon"})), text("All done, great success!")]),
+    );
     let house = scripted(script).await;
     let heard = house.says("ada", "go").await;
     assert_eq!(house.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
@@ -393,7 +439,9 @@ async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
 async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
     let script = Scripted::new()
         .orchestrator(|request| match (user_text(request).contains("now"), has_results(request)) {
-            (true, false) => agent("a", &["tasks.search"], json!({"context": "the given context", "role": "scout"})),
+            (true, false) => {
+                agent("a", &["tasks.search"], json!({"context": "the given context", "role": "scout"}))
+            }
             (true, true) => text("done"),
             _ => text("I heard the password."),
         })
@@ -419,7 +467,10 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
     assert!(!serde_json::to_string(&seen).unwrap().contains("swordfish"));
     assert!(user_text(&seen).contains("Context: the given context"));
     let orchestrator = house.requests(Who::Orchestrator).pop().unwrap();
-    assert!(orchestrator.messages[1].text.contains("swordfish is a password now"), "the orchestrator does know");
+    assert!(
+        orchestrator.messages[1].text.contains("swordfish is a password now"),
+        "the orchestrator does know"
+    );
     let task: Value = serde_json::from_str(&house.agent(&heard, "a").await.task.unwrap()).unwrap();
     assert_eq!(task["role"], "scout");
     house.is_done().await;
@@ -436,7 +487,14 @@ async fn progress_shows_the_agents_at_work() {
     let shown: Vec<String> = house
         .progress()
         .iter()
-        .map(|progress| progress.agents.iter().map(|line| format!("{} {}", line.agent_id, line.status)).collect::<Vec<_>>().join(", "))
+        .map(|progress| {
+            progress
+                .agents
+                .iter()
+                .map(|line| format!("{} {}", line.agent_id, line.status))
+                .collect::<Vec<_>>()
+                .join(", ")
+        })
         .collect();
     assert!(shown.iter().any(|line| line == "a running, b pending"), "{shown:?}");
     assert!(shown.iter().any(|line| line == "a completed, b running"), "{shown:?}");

@@ -129,7 +129,8 @@ async fn slash_commands_are_answered_once_each() {
 
 #[tokio::test]
 async fn a_direct_dispatch_costs_two_model_calls() {
-    let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "buy milk"}))));
+    let script =
+        Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "buy milk"}))));
     let house = scripted(script).await;
     let heard = house.says("ada", "I need milk").await;
     assert!(heard.text.contains("Added “buy milk”"), "{}", heard.text);
@@ -164,7 +165,11 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
         heard.push(house.answer(event).await.text);
     }
     // The history holds "Xylophone" from here on, so that its rule answers again: order is what counts.
-    let turns = house.requests(Who::Orchestrator).iter().map(|request| user_text(request).to_owned()).collect::<Vec<_>>();
+    let turns = house
+        .requests(Who::Orchestrator)
+        .iter()
+        .map(|request| user_text(request).to_owned())
+        .collect::<Vec<_>>();
     assert_eq!(turns, ["Xylophone", "quick", "second\nthird", "hello", "fourth"]);
     house.is_done().await;
 }
@@ -212,8 +217,11 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
         .orchestrator(|request| text(format!("fine: {}", last_text(request))));
     let house = scripted(script).await;
     let cursed = house.direct("one").tells("ada", "cursed").await;
-    for _ in 0..2 {
-        house.rests().await;
+    for failures in 1..3_i64 {
+        let put_back = "SELECT count(*) FROM turns WHERE failures >= $1";
+        while house.store().count(put_back, &[failures.into()]).await.unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
         // The lane goes on meanwhile.
         assert_eq!(house.direct("two").says("ada", "hello").await.text, "fine: hello");
         house.passes(std::time::Duration::from_secs(11)).await;
@@ -222,6 +230,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
     let dead = house.answer(&cursed).await;
     insta::assert_snapshot!(dead.text, @"Something inside me failed three times over this message, so I have set it aside. Please say it in other words; whoever runs me finds the reason with `adjutant trace`.");
     assert_eq!(house.turn(&dead).await.status, "dead");
+    assert_eq!(adjutant::store::check::findings(house.store()).await.unwrap(), []);
 }
 
 /// The ids of tasks and memories are chance.

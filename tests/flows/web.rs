@@ -116,6 +116,9 @@ async fn serve(mut socket: TcpStream, shared: Arc<Shared>) {
         }
         Answer::Cut => return,
     };
-    let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n", body.len());
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n",
+        body.len()
+    );
     let _ = socket.write_all(format!("{head}{body}").as_bytes()).await;
 }
