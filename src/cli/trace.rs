@@ -118,3 +118,93 @@ fn style() -> Style {
     let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(100);
     Style { width, colour }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::tests::{House, busy_turn};
+
+    fn last() -> TraceArgs {
+        TraceArgs { turn: "last".into(), json: false, conversation: None, calls: false }
+    }
+
+    fn turn(id: &str) -> TraceArgs {
+        TraceArgs { turn: id.into(), ..last() }
+    }
+
+    fn all_of(conversation: &str) -> TraceArgs {
+        TraceArgs { conversation: Some(conversation.into()), ..last() }
+    }
+
+    async fn shown(house: &House, args: &TraceArgs) -> String {
+        let mut out = Vec::new();
+        let style = Style { width: 80, colour: false };
+        match show(&house.store, args, style, &mut out).await {
+            Ok(()) => String::from_utf8(out).unwrap(),
+            Err(CliError::Failed { what, .. }) => {
+                assert!(out.is_empty());
+                what
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The ids of the turns that were drawn.
+    async fn ids(house: &House, args: &TraceArgs) -> Vec<String> {
+        let drawing = shown(house, args).await;
+        let heads = drawing.lines().filter_map(|line| line.strip_prefix("Turn "));
+        heads.map(|head| head.split(' ').next().unwrap().to_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_found_by_the_beginning_of_its_id() {
+        let house = House::open().await;
+        for id in ["Aab1", "Aac2", "aab3"] {
+            let turn = house.turn(id, "hello\nworld\u{1b}[2J").await;
+            house.end(&turn, "completed", "yes").await;
+        }
+        assert_eq!(ids(&house, &last()).await, ["aab3"]);
+        assert_eq!(ids(&house, &turn("Aab1")).await, ["Aab1"]);
+        assert_eq!(ids(&house, &turn("a")).await, ["aab3"]);
+        insta::assert_snapshot!(shown(&house, &turn("A")).await, @r"
+        several turns begin with 'A'; write more of the id:
+          Aac2  hello world�[2J
+          Aab1  hello world�[2J
+        ");
+        insta::assert_snapshot!(shown(&house, &turn("%")).await, @r"there is no turn %; `adjutant trace last` shows the last one, `adjutant trace --conversation NAME` all of a conversation");
+        assert!(shown(&house, &turn("")).await.starts_with("several turns begin with ''"));
+    }
+
+    #[tokio::test]
+    async fn a_conversation_is_found_by_name_place_and_id() {
+        let house = House::open().await;
+        insta::assert_snapshot!(shown(&house, &last()).await, @r"there is no turn yet; `adjutant chat` begins one");
+        let first = house.turn("t1", "one").await;
+        house.turn("t2", "two").await;
+        for name in ["main", "console:main", &first.conversation_id] {
+            assert_eq!(ids(&house, &all_of(name)).await, ["t1", "t2"], "{name}");
+        }
+        insta::assert_snapshot!(shown(&house, &all_of("mian")).await, @r"there is no conversation 'mian'");
+        people::conversation(&house.store, "work", "main", &first.person_id, true).await.unwrap();
+        insta::assert_snapshot!(shown(&house, &all_of("main")).await, @r"several conversations are called 'main'; write one of console:main, work:main");
+        insta::assert_snapshot!(shown(&house, &all_of("work:main")).await, @r"there is no turn yet in the conversation 'work:main'");
+    }
+
+    #[tokio::test]
+    async fn json_is_an_object_a_line() {
+        let house = House::open().await;
+        busy_turn(&house).await;
+        house.turn("t2", "two").await;
+        let lines = shown(&house, &TraceArgs { json: true, ..all_of("main") }).await;
+        let turns: Vec<serde_json::Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(turns.iter().map(|turn| &turn["turn"]["id"]).collect::<Vec<_>>(), ["turn-1", "t2"]);
+        assert!(turns[0]["executions"][0].get("calls").is_none());
+        let line = shown(&house, &TraceArgs { json: true, calls: true, ..turn("turn-1") }).await;
+        let turn: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let calls = &turn["executions"][0]["calls"];
+        assert_eq!(calls[0]["request"]["tools"][0]["name"], "use_skill");
+        assert_eq!(calls[0]["response"]["tool_calls"][1]["id"], "c1");
+        assert_eq!(calls[2]["request"]["messages"][3]["tool_call_id"], "c0");
+    }
+}

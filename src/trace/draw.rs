@@ -177,8 +177,12 @@ fn cost_cell(execution: &Execution) -> String {
 impl<'a> Table<'a> {
     fn new(trace: &'a Trace, style: Style) -> Self {
         let of = |name, cell| Column::of(name, cell, &trace.executions);
-        let columns =
-            [of("time", time_cell), of("calls", calls_cell), of("tokens", tokens_cell), of("cost", cost_cell)];
+        let columns = [
+            of("time", time_cell),
+            of("calls", calls_cell),
+            of("tokens", tokens_cell),
+            of("cost", cost_cell),
+        ];
         let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
         let bar = (style.columns() / 5).clamp(8, 30);
         let room = style.columns() - bar - 3;

@@ -183,7 +183,7 @@ fn whole(
         skill_calls: of_kind("skill"),
         agents: of_kind("agent"),
         tokens,
-        cost_usd: executions.iter().map(|execution| execution.cost_usd).sum(),
+        cost_usd: dollars(executions.iter().map(|execution| execution.cost_usd)),
         started: turn.started_at,
     }
 }
@@ -224,7 +224,7 @@ fn execution(
         model: calls.iter().rev().map(|call| call.model.clone()).find(|model| !model.is_empty()),
         model_calls: calls.len(),
         tokens,
-        cost_usd: calls.iter().map(|call| call.cost_usd).sum(),
+        cost_usd: dollars(calls.iter().map(|call| call.cost_usd)),
         bailout: row.bailout.clone(),
         started_at: row.started_at.map(rfc3339),
         duration_ms: span.map_or(0, |(from, to)| to - from),
@@ -232,6 +232,11 @@ fn execution(
         span,
         model_spans: calls.iter().map(|call| (call.started_at, call.started_at + call.duration_ms)).collect(),
     }
+}
+
+/// A sum that is 0 when there is nothing to add; the standard library's is -0.
+fn dollars(parts: impl Iterator<Item = f64>) -> f64 {
+    parts.fold(0.0, |sum, part| sum + part)
 }
 
 fn usage(call: &CallRow) -> Usage {

@@ -150,7 +150,7 @@ impl House {
     }
 
     async fn failed(&self, id: &str, status: Status, kind: &str, message: &str) {
-        let error = json!({"kind": kind, "message": message, "skill": "email.send", "recoverable": true});
+        let error = json!({"kind": kind, "message": message, "recoverable": true});
         self.close(id, status, Closing { error: Some(error.to_string()), ..Closing::default() }).await;
     }
 
@@ -274,6 +274,13 @@ async fn the_drawing_shows_what_ran_beside_what() {
       The report is overdue.
       I could not mail Bob, and I don't know whether the bell rang.
     "#);
+}
+
+#[tokio::test]
+async fn a_narrow_drawing_keeps_the_labels() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 60), @r#"
     Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
     “Find what is overdue, mail it to Bob�[31m”
@@ -301,6 +308,13 @@ async fn the_drawing_shows_what_ran_beside_what() {
       I could not mail Bob, and I don't know whether the bell
       rang.
     "#);
+}
+
+#[tokio::test]
+async fn a_chat_gets_a_block_of_code() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(for_chat(&trace), @r#"
     ```
     Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
@@ -335,287 +349,21 @@ async fn the_json_is_the_contracts() {
     let house = House::open().await;
     let turn = busy_turn(&house).await;
     let trace = load(&house.store, &turn, false).await.unwrap();
-    let json = serde_json::to_string_pretty(&trace).unwrap();
-    insta::assert_snapshot!(json, @r#"
-    {
-      "turn": {
-        "id": "turn-1",
-        "conversation": "main",
-        "channel": "console",
-        "user": "ada",
-        "status": "completed",
-        "text": "Find what is overdue,\nmail it to Bob\u001b[31m",
-        "answer": "The report is overdue.\nI could not mail Bob, and I don't know whether the bell rang.",
-        "started_at": "2026-01-01T09:00:00Z",
-        "duration_ms": 1200,
-        "model_calls": 5,
-        "skill_calls": 3,
-        "agents": 4,
-        "tokens": {
-          "prompt": 4800,
-          "cached": 3200,
-          "completion": 136
-        },
-        "cost_usd": 0.0084
-      },
-      "executions": [
-        {
-          "id": "root",
-          "parent_id": null,
-          "depth": 0,
-          "kind": "orchestrator",
-          "agent_id": null,
-          "role": null,
-          "mission": null,
-          "skill": null,
-          "parameters": null,
-          "depends_on": [],
-          "status": "completed",
-          "result": null,
-          "error": null,
-          "tool_calls_used": 0,
-          "model": "fine-1",
-          "model_calls": 3,
-          "tokens": {
-            "prompt": 2400,
-            "cached": 1600,
-            "completion": 68
-          },
-          "cost_usd": 0.0042,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 1200
-        },
-        {
-          "id": "find",
-          "parent_id": "root",
-          "depth": 1,
-          "kind": "agent",
-          "agent_id": "find",
-          "role": "finder",
-          "mission": "find overdue tasks",
-          "skill": null,
-          "parameters": null,
-          "depends_on": [],
-          "status": "completed",
-          "result": "The report is overdue.",
-          "error": null,
-          "tool_calls_used": 1,
-          "model": "fine-1",
-          "model_calls": 2,
-          "tokens": {
-            "prompt": 2400,
-            "cached": 1600,
-            "completion": 68
-          },
-          "cost_usd": 0.0042,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 550
-        },
-        {
-          "id": "find-0",
-          "parent_id": "find",
-          "depth": 2,
-          "kind": "skill",
-          "agent_id": null,
-          "role": null,
-          "mission": null,
-          "skill": "tasks.search",
-          "parameters": {
-            "state": "overdue",
-            "query": "the report"
-          },
-          "depends_on": [],
-          "status": "completed",
-          "result": "1 task",
-          "error": null,
-          "tool_calls_used": 0,
-          "model": null,
-          "model_calls": 0,
-          "tokens": {
-            "prompt": 0,
-            "cached": 0,
-            "completion": 0
-          },
-          "cost_usd": -0.0,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 250
-        },
-        {
-          "id": "mail",
-          "parent_id": "root",
-          "depth": 1,
-          "kind": "agent",
-          "agent_id": "mail",
-          "role": null,
-          "mission": "mail bob@example.test",
-          "skill": null,
-          "parameters": {
-            "to": [
-              "bob@example.test"
-            ],
-            "subject": "Running late",
-            "body": "Start without me."
-          },
-          "depends_on": [],
-          "status": "failed",
-          "result": null,
-          "error": {
-            "kind": "network",
-            "message": "the mail server refuses the connection (connection refused); check [mail.smtp] host and port",
-            "skill": "email.send",
-            "recoverable": true
-          },
-          "tool_calls_used": 1,
-          "model": null,
-          "model_calls": 0,
-          "tokens": {
-            "prompt": 0,
-            "cached": 0,
-            "completion": 0
-          },
-          "cost_usd": -0.0,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 400
-        },
-        {
-          "id": "mail-0",
-          "parent_id": "mail",
-          "depth": 2,
-          "kind": "skill",
-          "agent_id": null,
-          "role": null,
-          "mission": null,
-          "skill": "email.send",
-          "parameters": {
-            "to": [
-              "bob@example.test"
-            ],
-            "subject": "Running late",
-            "body": "Start without me."
-          },
-          "depends_on": [],
-          "status": "failed",
-          "result": null,
-          "error": {
-            "kind": "network",
-            "message": "the mail server refuses the connection (connection refused); check [mail.smtp] host and port",
-            "skill": "email.send",
-            "recoverable": true
-          },
-          "tool_calls_used": 0,
-          "model": null,
-          "model_calls": 0,
-          "tokens": {
-            "prompt": 0,
-            "cached": 0,
-            "completion": 0
-          },
-          "cost_usd": -0.0,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 400
-        },
-        {
-          "id": "then",
-          "parent_id": "root",
-          "depth": 1,
-          "kind": "agent",
-          "agent_id": "then",
-          "role": null,
-          "mission": "say so in the calendar",
-          "skill": null,
-          "parameters": null,
-          "depends_on": [
-            "find",
-            "mail"
-          ],
-          "status": "skipped",
-          "result": "it needs mail, which ended as failed",
-          "error": null,
-          "tool_calls_used": 0,
-          "model": null,
-          "model_calls": 0,
-          "tokens": {
-            "prompt": 0,
-            "cached": 0,
-            "completion": 0
-          },
-          "cost_usd": -0.0,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 0
-        },
-        {
-          "id": "hook",
-          "parent_id": "root",
-          "depth": 1,
-          "kind": "agent",
-          "agent_id": "hook",
-          "role": null,
-          "mission": "ring the bell",
-          "skill": null,
-          "parameters": null,
-          "depends_on": [],
-          "status": "unknown",
-          "result": null,
-          "error": {
-            "kind": "tool",
-            "message": "the program was cut off; it may have rung the bell",
-            "skill": "email.send",
-            "recoverable": true
-          },
-          "tool_calls_used": 1,
-          "model": null,
-          "model_calls": 0,
-          "tokens": {
-            "prompt": 0,
-            "cached": 0,
-            "completion": 0
-          },
-          "cost_usd": -0.0,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 700
-        },
-        {
-          "id": "hook-0",
-          "parent_id": "hook",
-          "depth": 2,
-          "kind": "skill",
-          "agent_id": null,
-          "role": null,
-          "mission": null,
-          "skill": "bell.ring",
-          "parameters": {},
-          "depends_on": [],
-          "status": "unknown",
-          "result": null,
-          "error": {
-            "kind": "tool",
-            "message": "the program was cut off; it may have rung the bell",
-            "skill": "email.send",
-            "recoverable": true
-          },
-          "tool_calls_used": 0,
-          "model": null,
-          "model_calls": 0,
-          "tokens": {
-            "prompt": 0,
-            "cached": 0,
-            "completion": 0
-          },
-          "cost_usd": -0.0,
-          "bailout": null,
-          "started_at": "2026-01-01T09:00:00Z",
-          "duration_ms": 700
-        }
-      ]
-    }
+    let rows = trace.executions.iter().map(|execution| serde_json::to_string(execution).unwrap());
+    let lines = [serde_json::to_string(&trace.turn).unwrap()].into_iter().chain(rows);
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+    {"id":"turn-1","conversation":"main","channel":"console","user":"ada","status":"completed","text":"Find what is overdue,\nmail it to Bob\u001b[31m","answer":"The report is overdue.\nI could not mail Bob, and I don't know whether the bell rang.","started_at":"2026-01-01T09:00:00Z","duration_ms":1200,"model_calls":5,"skill_calls":3,"agents":4,"tokens":{"prompt":4800,"cached":3200,"completion":136},"cost_usd":0.0084}
+    {"id":"root","parent_id":null,"depth":0,"kind":"orchestrator","agent_id":null,"role":null,"mission":null,"skill":null,"parameters":null,"depends_on":[],"status":"completed","result":null,"error":null,"tool_calls_used":0,"model":"fine-1","model_calls":3,"tokens":{"prompt":2400,"cached":1600,"completion":68},"cost_usd":0.0042,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":1200}
+    {"id":"find","parent_id":"root","depth":1,"kind":"agent","agent_id":"find","role":"finder","mission":"find overdue tasks","skill":null,"parameters":null,"depends_on":[],"status":"completed","result":"The report is overdue.","error":null,"tool_calls_used":1,"model":"fine-1","model_calls":2,"tokens":{"prompt":2400,"cached":1600,"completion":68},"cost_usd":0.0042,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":550}
+    {"id":"find-0","parent_id":"find","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"tasks.search","parameters":{"state":"overdue","query":"the report"},"depends_on":[],"status":"completed","result":"1 task","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":250}
+    {"id":"mail","parent_id":"root","depth":1,"kind":"agent","agent_id":"mail","role":null,"mission":"mail bob@example.test","skill":null,"parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
+    {"id":"mail-0","parent_id":"mail","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"email.send","parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
+    {"id":"then","parent_id":"root","depth":1,"kind":"agent","agent_id":"then","role":null,"mission":"say so in the calendar","skill":null,"parameters":null,"depends_on":["find","mail"],"status":"skipped","result":"it needs mail, which ended as failed","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":0}
+    {"id":"hook","parent_id":"root","depth":1,"kind":"agent","agent_id":"hook","role":null,"mission":"ring the bell","skill":null,"parameters":null,"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
+    {"id":"hook-0","parent_id":"hook","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"bell.ring","parameters":{},"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
     "#);
+    let keys = serde_json::to_value(&trace).unwrap();
+    assert_eq!(keys.as_object().unwrap().keys().collect::<Vec<_>>(), ["turn", "executions"]);
 }
 
 #[tokio::test]
@@ -768,101 +516,11 @@ async fn each_call_has_its_whole_request() {
         ]
     );
     assert_eq!(root[1].error.as_deref(), Some("503 from the provider"));
-    insta::assert_snapshot!(serde_json::to_string_pretty(&trace.executions[1].calls).unwrap(), @r#"
-    [
-      {
-        "n": 0,
-        "model": "fine-1",
-        "request": {
-          "messages": [
-            {
-              "role": "system",
-              "text": "You are an agent."
-            },
-            {
-              "role": "user",
-              "text": "find overdue tasks"
-            }
-          ],
-          "tools": [
-            {
-              "name": "use_skill",
-              "description": "Uses a skill.",
-              "parameters": {}
-            }
-          ]
-        },
-        "response": {
-          "text": "",
-          "tool_calls": [
-            {
-              "id": "c0",
-              "name": "use_skill",
-              "arguments": "{\"skill\":\"tasks.search\",\"arguments\":{\"state\":\"overdue\"}}"
-            }
-          ]
-        },
-        "usage": {
-          "prompt": 1200,
-          "cached": 800,
-          "completion": 34
-        },
-        "cost_usd": 0.0021,
-        "error": null,
-        "duration_ms": 150
-      },
-      {
-        "n": 1,
-        "model": "fine-1",
-        "request": {
-          "messages": [
-            {
-              "role": "system",
-              "text": "You are an agent."
-            },
-            {
-              "role": "user",
-              "text": "find overdue tasks"
-            },
-            {
-              "role": "assistant",
-              "text": "",
-              "tool_calls": [
-                {
-                  "id": "c0",
-                  "name": "use_skill",
-                  "arguments": "{\"skill\":\"tasks.search\",\"arguments\":{\"state\":\"overdue\"}}"
-                }
-              ]
-            },
-            {
-              "role": "tool",
-              "text": "{\"status\":\"completed\"}",
-              "tool_call_id": "c0"
-            }
-          ],
-          "tools": [
-            {
-              "name": "use_skill",
-              "description": "Uses a skill.",
-              "parameters": {}
-            }
-          ]
-        },
-        "response": {
-          "text": "The report is overdue.",
-          "tool_calls": []
-        },
-        "usage": {
-          "prompt": 1200,
-          "cached": 800,
-          "completion": 34
-        },
-        "cost_usd": 0.0021,
-        "error": null,
-        "duration_ms": 150
-      }
-    ]
+    let lines: Vec<String> =
+        trace.executions[1].calls.iter().flatten().map(|call| serde_json::to_string(call).unwrap()).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"n":0,"model":"fine-1","request":{"messages":[{"role":"system","text":"You are an agent."},{"role":"user","text":"find overdue tasks"}],"tools":[{"name":"use_skill","description":"Uses a skill.","parameters":{}}]},"response":{"text":"","tool_calls":[{"id":"c0","name":"use_skill","arguments":"{\"skill\":\"tasks.search\",\"arguments\":{\"state\":\"overdue\"}}"}]},"usage":{"prompt":1200,"cached":800,"completion":34},"cost_usd":0.0021,"error":null,"duration_ms":150}
+    {"n":1,"model":"fine-1","request":{"messages":[{"role":"system","text":"You are an agent."},{"role":"user","text":"find overdue tasks"},{"role":"assistant","text":"","tool_calls":[{"id":"c0","name":"use_skill","arguments":"{\"skill\":\"tasks.search\",\"arguments\":{\"state\":\"overdue\"}}"}]},{"role":"tool","text":"{\"status\":\"completed\"}","tool_call_id":"c0"}],"tools":[{"name":"use_skill","description":"Uses a skill.","parameters":{}}]},"response":{"text":"The report is overdue.","tool_calls":[]},"usage":{"prompt":1200,"cached":800,"completion":34},"cost_usd":0.0021,"error":null,"duration_ms":150}
     "#);
 }
 

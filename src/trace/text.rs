@@ -79,11 +79,11 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
 /// A duration at a glance.
 pub(super) fn duration(ms: i64) -> String {
     let seconds = ms / 1000;
-    match ms {
-        ..1000 => format!("{ms} ms"),
-        ..10_000 => format!("{}.{:02} s", seconds, ms % 1000 / 10),
-        ..60_000 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        ..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+    match seconds {
+        ..1 => format!("{ms} ms"),
+        1..10 => format!("{seconds}.{:02} s", ms % 1000 / 10),
+        10..60 => format!("{seconds}.{} s", ms % 1000 / 100),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
     }
 }
