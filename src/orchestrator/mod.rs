@@ -90,8 +90,9 @@ impl Orchestrator {
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         let mut run = self.start(scope, root, rows, opening).await?;
-        let end = run.go().await?;
-        Ok((end, run.tail))
+        let end = run.go().await;
+        run.show(None);
+        Ok((end?, run.tail))
     }
 
     /// Ends a parked turn with a summary: one model call without tools.

@@ -51,7 +51,7 @@ impl Run<'_> {
                 }
                 break;
             }
-            self.show(None);
+            self.show(Some("working"));
             tokio::select! {
                 ended = self.tasks.join_next() => self.ended(ended).await?,
                 () = self.scope.answered.notified() => self.wake_waiting(),
@@ -59,7 +59,7 @@ impl Run<'_> {
                 () = tokio::time::sleep_until(patience), if !to_the_end => break,
             }
         }
-        self.show(None);
+        self.show(Some("working"));
         for call in awaited {
             let text = self.results(&call);
             self.dialogue.answer(call.idx, text);
