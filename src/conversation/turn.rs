@@ -9,7 +9,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Conversations, Handle, context, history};
+use super::{Admitted, Conversations, Handle, context, history};
 use crate::journal::budget::Spent;
 use crate::journal::{Budget, Limit, Scope, fail_point};
 use crate::orchestrator::{Orchestrator, TurnEnd};
@@ -39,7 +39,8 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] when another process works on this conversation.
-    pub async fn begin(&self, rows: &[InboxRow]) -> Result<Option<Held>, StoreError> {
+    pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<Held>, StoreError> {
+        let rows: Vec<InboxRow> = admitted.into_iter().map(|Admitted(row)| row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
         let now = self.store.now();
         let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
@@ -66,7 +67,7 @@ impl Conversations {
         let name = lane(&turn.conversation_id);
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);
-        turns::start(&mut batch, &turn, rows);
+        turns::start(&mut batch, &turn, &rows);
         executions::insert(&mut batch, &root, &turn.conversation_id);
         let epoch = epoch(&self.store.write(batch).await?);
         fail_point("turn-started");

@@ -72,8 +72,11 @@ struct Run<'a> {
     board: Board,
     /// The record of the last answer, to be written with the turn's end.
     tail: Batch,
-    tasks: JoinSet<(String, Result<AgentEnd, StoreError>)>,
+    tasks: JoinSet<Outcome>,
 }
+
+/// An agent's name and how its task ended.
+type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
     /// Runs a turn, or goes on with one, until it ends or has to wait. `root` is its execution, `rows`
