@@ -10,6 +10,7 @@ pub mod journal;
 pub mod logging;
 pub mod model;
 pub mod orchestrator;
+pub mod service;
 pub mod skills;
 pub mod store;
 pub mod trace;

@@ -1,11 +1,276 @@
-//! `adjutant chat`
+//! `adjutant chat`: the terminal as a channel.
 
+use std::io::{BufReader, IsTerminal, stdin};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::{Delivery, EventId, Inbound};
+use adjutant_console::input::{self, Event, Source};
+use adjutant_console::json::{CONVERSATION, Entry, LONGEST};
+use adjutant_console::render::Look;
+use adjutant_console::{ConsolePort, Settings, Style};
+use tokio::sync::mpsc::Receiver;
 
 use super::{ChatArgs, CliError};
+use crate::clock::{self, SharedClock, SystemClock};
 use crate::config::Config;
+use crate::service::{self, Channel, Service, StartError};
+use crate::store::{StoreError, turns};
 
-/// Holds the place of the command's body, which lies on another branch.
-pub(super) async fn run(_config: Config, _args: ChatArgs) -> Result<ExitCode, CliError> {
-    Err(CliError::plain("`adjutant chat` is not on this branch"))
+/// The console's name among the channels.
+const CHANNEL: &str = "console";
+/// How long a turn may go on after the person has left.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A terminal session.
+struct Session {
+    service: Service,
+    port: Arc<ConsolePort>,
+    place: String,
+}
+
+/// Talks to the assistant.
+pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode, CliError> {
+    let clock: SharedClock = Arc::new(SystemClock);
+    let place = args.conversation.unwrap_or_else(|| CONVERSATION.to_owned());
+    let ids = clock.clone();
+    let source = Source {
+        channel: CHANNEL.to_owned(),
+        conversation: place.clone(),
+        new_id: Arc::new(move || clock::new_id(&*ids)),
+    };
+    match args.once {
+        Some(text) => once(&config, clock, place, &source, text).await,
+        None if args.json => json(&config, clock, place, source).await,
+        None => person(&config, clock, place, source).await,
+    }
+}
+
+async fn once(
+    config: &Config,
+    clock: SharedClock,
+    place: String,
+    source: &Source,
+    text: String,
+) -> Result<ExitCode, CliError> {
+    let length = text.chars().count();
+    if text.trim().is_empty() || length > LONGEST {
+        let fault = match length {
+            0..=LONGEST => "the message is empty: write what you want after --once".to_owned(),
+            _ => format!(
+                "the message has {length} characters, at most {LONGEST} fit: shorten it or send it in parts"
+            ),
+        };
+        return Err(CliError::Usage(fault));
+    }
+    let inbound = source.inbound(Entry { conversation: place.clone(), ..Entry::text(text) });
+    let (Inbound::Said(adjutant_chat::Said { event, .. })
+    | Inbound::Pressed(adjutant_chat::Pressed { event, .. })) = &inbound;
+    let event = event.clone();
+    let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
+    session.service.accept(inbound, async || {}).await.map_err(failed)?;
+    session.work_off().await?;
+    let code = session.outcome(&event).await?;
+    session.leave(PATIENCE).await?;
+    Ok(code)
+}
+
+async fn json(
+    config: &Config,
+    clock: SharedClock,
+    place: String,
+    source: Source,
+) -> Result<ExitCode, CliError> {
+    let session = Session::start(config, clock, place, Style::Json).await?;
+    let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
+    while let Some(event) = events.recv().await {
+        let told = match event {
+            Event::Line(inbound) => {
+                let mut told = Delivery::Unknown;
+                let accepted = async || told = session.port.accepted(&inbound).await;
+                session.service.accept(inbound.clone(), accepted).await.map_err(failed)?;
+                told
+            }
+            Event::Bad { line, message } => session.port.bad_line(line, &message).await,
+            Event::Interrupt => continue,
+            Event::Eof => break,
+        };
+        if let Delivery::Gone(_) = told {
+            break;
+        }
+    }
+    session.service.idle().await;
+    session.leave(PATIENCE).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn person(
+    config: &Config,
+    clock: SharedClock,
+    place: String,
+    source: Source,
+) -> Result<ExitCode, CliError> {
+    let style = Style::Interactive { conversation: place.clone() };
+    let session = Session::start(config, clock, place, style).await?;
+    if stdin().is_terminal() {
+        session.greet(config)?;
+        let events = input::terminal(session.port.desk(), &config.data_dir, source).map_err(no_input)?;
+        session.talk(events).await?;
+    } else {
+        let events = input::plain(BufReader::new(stdin()), source).map_err(no_input)?;
+        session.read(events).await?;
+    }
+    session.leave(PATIENCE).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Session {
+    async fn start(
+        config: &Config,
+        clock: SharedClock,
+        place: String,
+        style: Style,
+    ) -> Result<Self, CliError> {
+        let settings = Settings {
+            channel: CHANNEL.to_owned(),
+            style: style.clone(),
+            data_dir: config.data_dir.clone(),
+            look: Look::of_stdout(),
+        };
+        let skills = service::load_skills(config).map_err(cannot_start)?;
+        let models = service::build_models(config, &skills, &clock).map_err(cannot_start)?;
+        let store = service::open_store(config, clock).await.map_err(failed)?;
+        let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
+        let port = ConsolePort::open(settings, Box::new(out)).map_err(|error| {
+            let folder = config.data_dir.display();
+            CliError::failed(format!("the folder {folder} can't be written to"), error)
+        })?;
+        let port = Arc::new(port);
+        let filter = port.clone();
+        let channel = Channel {
+            port: port.clone(),
+            place: (style != Style::Json).then(|| place.clone()),
+            wants: match style {
+                Style::Once { .. } => Some(Box::new(move |outbound| filter.wants(outbound))),
+                _ => None,
+            },
+        };
+        let service = Service::start(config, store, skills, models, channel).await;
+        Ok(Self { service: service.map_err(cannot_start)?, port, place })
+    }
+
+    /// A person's lines, until they leave.
+    async fn talk(&self, mut events: Receiver<Event>) -> Result<(), CliError> {
+        let mut interrupted = false;
+        while let Some(event) = events.recv().await {
+            match event {
+                Event::Line(inbound) => {
+                    interrupted = false;
+                    self.accept(inbound).await?;
+                }
+                Event::Bad { line, message } => drop(self.port.bad_line(line, &message).await),
+                Event::Interrupt if interrupted => break,
+                Event::Interrupt => {
+                    interrupted = true;
+                    let stopped = self.service.stop_turns(CHANNEL, &self.place).await.map_err(failed)?;
+                    if !stopped {
+                        self.port.bad_line(0, "Ctrl-C once more, or /quit, leaves.").await;
+                    }
+                }
+                Event::Eof => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines of a pipe, one answered before the next is read.
+    async fn read(&self, mut events: Receiver<Event>) -> Result<(), CliError> {
+        self.service.idle().await;
+        while let Some(event) = events.recv().await {
+            match event {
+                Event::Line(inbound) => {
+                    self.accept(inbound).await?;
+                    self.work_off().await?;
+                }
+                Event::Bad { line, message } => {
+                    self.port.bad_line(line, &message).await;
+                }
+                Event::Interrupt => {}
+                Event::Eof => break,
+            }
+        }
+        Ok(())
+    }
+
+    async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
+        self.service.accept(inbound, async || {}).await.map(|_| ()).map_err(failed)
+    }
+
+    /// Waits for the turns under way; Ctrl-C stops them, a second one leaves.
+    async fn work_off(&self) -> Result<(), CliError> {
+        let mut interrupted = false;
+        loop {
+            tokio::select! {
+                () = self.service.idle() => return Ok(()),
+                _ = tokio::signal::ctrl_c() => {
+                    if interrupted {
+                        return Err(CliError::plain("stopped; what was under way goes on with the next `adjutant chat`"));
+                    }
+                    interrupted = true;
+                    self.service.stop_turns(CHANNEL, &self.place).await.map_err(failed)?;
+                }
+            }
+        }
+    }
+
+    /// The exit status of the turn that a message led to.
+    async fn outcome(&self, event: &EventId) -> Result<ExitCode, CliError> {
+        let store = self.service.store();
+        let turn = turns::of_event(store, &format!("{CHANNEL} {}", event.0)).await.map_err(failed)?;
+        let bad = turn.is_some_and(|turn| matches!(turn.status.as_str(), "failed" | "dead"));
+        Ok(if bad { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    }
+
+    fn greet(&self, config: &Config) -> Result<(), CliError> {
+        let model = match config.model.main.first.provider.as_str() {
+            crate::config::BUILTIN => {
+                "the built-in planner (no key needed; `[model]` in config.toml adds a real one)"
+            }
+            provider => provider,
+        };
+        super::out(&format!(
+            "{} is here, with {model}.\nSay what you need, or /help. Ctrl-C stops a turn, /quit leaves.\n\n",
+            config.assistant.name
+        ))
+    }
+
+    async fn leave(self, patience: Duration) -> Result<(), CliError> {
+        self.service.shut_down(patience).await.map_err(failed)
+    }
+}
+
+fn failed(error: StoreError) -> CliError {
+    match error {
+        // These two are sentences with their mend.
+        error @ (StoreError::Open { .. } | StoreError::Newer { .. }) => CliError::plain(error.to_string()),
+        error => CliError::failed("the store failed", error),
+    }
+}
+
+fn cannot_start(error: StartError) -> CliError {
+    match error {
+        StartError::Config(error) => CliError::Config(error),
+        StartError::Store(error) => failed(error),
+        StartError::Skills(_) => {
+            CliError::Config(crate::config::ConfigError::one(Some("[skills]"), error.to_string()))
+        }
+        StartError::Model(error) => {
+            CliError::Config(crate::config::ConfigError::one(Some("[model]"), error.to_string()))
+        }
+    }
+}
+
+fn no_input(error: std::io::Error) -> CliError {
+    CliError::failed("stdin can't be read", error)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{CliError, DbArgs, DbCommand};
 use crate::clock::{SystemClock, rfc3339};
 use crate::config::Config;
+use crate::service::open_store;
 use crate::store::check::{self, Finding};
 use crate::store::{Store, StoreError, leases};
 use crate::trace::one_line;
@@ -18,7 +19,7 @@ const NAMED: usize = 10;
 /// Runs `adjutant db`.
 pub(super) async fn run(config: Config, args: DbArgs) -> Result<ExitCode, CliError> {
     let failed = |error: StoreError| CliError::plain(error.to_string());
-    let store = Store::open(config.store.url.expose(), Arc::new(SystemClock)).await.map_err(failed)?;
+    let store = open_store(&config, Arc::new(SystemClock)).await.map_err(failed)?;
     let done = command(&store, &args.command).await;
     store.close().await;
     let (text, well) = done.map_err(failed)?;

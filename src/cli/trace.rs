@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{CliError, TraceArgs};
 use crate::clock::SystemClock;
 use crate::config::Config;
+use crate::service::open_store;
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Store, StoreError, people};
 use crate::trace::{self, Style, one_line};
@@ -16,7 +17,7 @@ const NAMED: i64 = 5;
 
 /// Runs `adjutant trace`.
 pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, CliError> {
-    let store = Store::open(config.store.url.expose(), Arc::new(SystemClock)).await.map_err(failed)?;
+    let store = open_store(&config, Arc::new(SystemClock)).await.map_err(failed)?;
     let shown = show(&store, &args, style(), &mut io::stdout()).await;
     store.close().await;
     shown.map(|()| ExitCode::SUCCESS)

@@ -2,63 +2,10 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+pub use crate::config::Limits;
 use crate::model::Answer;
-
-/// The configured limits.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Limits {
-    /// Agents a turn may start.
-    pub agents_per_turn: u32,
-    /// Skill calls a turn may make.
-    pub skill_calls_per_turn: u32,
-    /// Skill calls an agent may make.
-    pub skill_calls_per_agent: u32,
-    /// Model calls of the orchestrator in a turn.
-    pub orchestrator_calls_per_turn: u32,
-    /// Skill calls of a conversation in its window.
-    pub conversation_calls: u32,
-    /// That window.
-    pub conversation_window: Duration,
-    /// How long a skill call may take.
-    pub skill_timeout: Duration,
-    /// How long an agent may take.
-    pub agent_timeout: Duration,
-    /// How long a turn may take.
-    pub turn_timeout: Duration,
-    /// Tokens of a turn; 0 is no limit.
-    pub turn_tokens: u64,
-    /// US dollars of a turn; 0 is no limit.
-    pub turn_cost_usd: f64,
-    /// US dollars of a person's day; 0 is no limit.
-    pub day_cost_usd: f64,
-    /// Agents at work at once in one turn.
-    pub parallel_agents: u32,
-    /// How long a question waits.
-    pub prompt_expires: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            agents_per_turn: 8,
-            skill_calls_per_turn: 30,
-            skill_calls_per_agent: 5,
-            orchestrator_calls_per_turn: 6,
-            conversation_calls: 50,
-            conversation_window: Duration::from_secs(300),
-            skill_timeout: Duration::from_secs(30),
-            agent_timeout: Duration::from_secs(120),
-            turn_timeout: Duration::from_secs(600),
-            turn_tokens: 0,
-            turn_cost_usd: 0.0,
-            day_cost_usd: 0.0,
-            parallel_agents: 4,
-            prompt_expires: Duration::from_secs(86400),
-        }
-    }
-}
 
 /// A limit that tripped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

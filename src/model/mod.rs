@@ -1,11 +1,11 @@
 //! What the engine asks of a language model, whoever answers: a provider, the built-in planner, or a
 //! script in a test.
 
+pub mod builtin;
 pub mod price;
 pub mod provider;
 pub mod resilience;
 pub mod scripted;
-pub mod builtin;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -18,8 +18,9 @@ use serde_json::Value;
 
 use super::breaker::Breakers;
 use super::handlers::{self, own_store};
-use super::risk::{self, Approval, Rule};
+use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
+use crate::config::{Approval, Policy};
 use crate::journal::{Limit, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::{self, PromptRow};
@@ -95,7 +96,7 @@ pub struct CallError {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEnd {
     /// Yes, like this.
-    Closed(CallReport),
+    Closed(Box<CallReport>),
     /// A person has been asked.
     Waiting,
     /// A limit of the turn holds it back; nothing was written.
@@ -128,16 +129,16 @@ impl Executor {
         if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
             return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
         }
-        match self.approval.rule(&skill.name, skill.risk) {
-            Rule::Deny => {
+        match risk::policy(&self.approval, &skill.name, skill.risk) {
+            Policy::Deny => {
                 let error = SkillError::new(
                     ErrorKind::Permission,
                     format!("{} is not allowed here: [approval] in the configuration says deny", skill.name),
                 );
                 self.refuse(scope, call, row, error).await
             }
-            Rule::Ask => self.ask(scope, &skill, row, call).await,
-            Rule::Auto => self.run(scope, &skill, call, row, false).await,
+            Policy::Ask => self.ask(scope, &skill, row, call).await,
+            Policy::Auto => self.run(scope, &skill, call, row, false).await,
         }
     }
 
@@ -163,7 +164,7 @@ impl Executor {
         row: ExecutionRow,
     ) -> Result<CallEnd, StoreError> {
         if row.status().has_ended() {
-            return Ok(CallEnd::Closed(report(&row)));
+            return Ok(CallEnd::Closed(Box::new(report(&row))));
         }
         let skill = match self.admit(registry, call) {
             Ok(skill) => skill,
@@ -192,8 +193,9 @@ impl Executor {
         else {
             return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
         };
-        let bound = row.parameters.as_deref() == Some(prompt.fingerprint.as_str())
-            && call.arguments.to_string() == prompt.fingerprint;
+        let arguments = call.arguments.to_string();
+        let bound =
+            [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
         match prompt.answer.as_deref() {
             None => Ok(CallEnd::Waiting),
             Some("approve") if bound => {
@@ -396,7 +398,7 @@ impl Executor {
         fail_point("skill-before-close");
         scope.store.write(batch).await?;
         fail_point("skill-closed");
-        Ok(CallEnd::Closed(report(&ended)))
+        Ok(CallEnd::Closed(Box::new(report(&ended))))
     }
 }
 

@@ -1,52 +1,20 @@
 //! What a call of each risk needs, and what exactly a person is asked to approve.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value;
 
 use super::{Risk, Skill};
+use crate::config::{Approval, Policy};
 
-/// What a risk needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
-    /// Nothing.
-    Auto,
-    /// A person's yes.
-    Ask,
-    /// It is not done.
-    Deny,
-}
-
-/// The configured rules.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
-    /// For reading, and writing that is easily undone.
-    pub low: Rule,
-    /// For what is seen by few or lost for one.
-    pub medium: Rule,
-    /// For what leaves the house.
-    pub high: Rule,
-    /// For single skills, before all else.
-    pub skills: BTreeMap<String, Rule>,
-}
-
-impl Default for Approval {
-    fn default() -> Self {
-        Self { low: Rule::Auto, medium: Rule::Auto, high: Rule::Ask, skills: BTreeMap::new() }
-    }
-}
-
-impl Approval {
-    /// The rule for a skill at a risk.
-    pub fn rule(&self, skill: &str, risk: Risk) -> Rule {
-        let by_risk = match risk {
-            Risk::Low => self.low,
-            Risk::Medium => self.medium,
-            Risk::High => self.high,
-        };
-        self.skills.get(skill).copied().unwrap_or(by_risk)
-    }
+/// What the configuration says of a skill at a risk: for single skills, before all else.
+pub fn policy(approval: &Approval, skill: &str, risk: Risk) -> Policy {
+    let by_risk = match risk {
+        Risk::Low => approval.low,
+        Risk::Medium => approval.medium,
+        Risk::High => approval.high,
+    };
+    approval.skills.get(skill).copied().unwrap_or(by_risk)
 }
 
 /// Everything that a call would do, for the person who is to approve it: no argument is left out or cut.

@@ -88,25 +88,25 @@ impl OutboxRow {
     }
 }
 
-/// The oldest open row of a conversation, if this instance may deliver it: its own, or a dead one's.
+/// The oldest open rows of a conversation that this instance may deliver: its own, or a dead one's.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn next(
+pub async fn open(
     store: &Store,
     conversation: &str,
     instance: &str,
-) -> Result<Option<OutboxRow>, StoreError> {
-    let row: Option<OutboxRow> = store
-        .first(
+    limit: i64,
+) -> Result<Vec<OutboxRow>, StoreError> {
+    store
+        .all(
             "SELECT id, conversation_id, turn_id, answers, text, choices, \
              CASE WHEN state = 'sending' THEN 'unknown' ELSE state END AS state, attempts, next_at, created_at \
              FROM outbox WHERE conversation_id = $1 AND state IN ('pending', 'sending', 'unknown') \
-             AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT 1",
-            &[conversation.into(), instance.into()],
+             AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT $3",
+            &[conversation.into(), instance.into(), limit.into()],
         )
-        .await?;
-    Ok(row)
+        .await
 }
 
 /// Claims a row for one sending.

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use unicode_width::UnicodeWidthStr;
+
 use super::text::{arguments, clean, cost, count, cut, duration, fit, one_line, several, wrap};
 use super::{Execution, Trace, Turn, transcript};
 use crate::store::executions::Status;
@@ -18,6 +20,8 @@ pub struct Style {
 
 /// A label with less room than this says nothing; columns of numbers give way first.
 const LABEL: usize = 24;
+/// No bar is longer.
+const BAR: usize = 40;
 /// Lines of an error, and of the answer.
 const ERROR_LINES: usize = 4;
 const ANSWER_LINES: usize = 6;
@@ -184,19 +188,25 @@ impl<'a> Table<'a> {
             of("cost", cost_cell),
         ];
         let mut columns: Vec<Column> = columns.into_iter().flatten().collect();
-        let bar = (style.columns() / 5).clamp(8, 30);
+        let bar = (style.columns() / 5).max(8);
         let room = style.columns() - bar - 3;
-        let label = |columns: &[Column]| {
+        let free = |columns: &[Column]| {
             room.saturating_sub(columns.iter().map(|column| column.width).sum::<usize>())
         };
         // The header has the totals.
-        while columns.len() > 1 && label(&columns) < LABEL {
+        while columns.len() > 1 && free(&columns) < LABEL {
             columns.pop();
         }
         let last = trace.executions.iter().filter_map(|execution| execution.span).map(|span| span.1).max();
         let start = trace.turn.started;
         let length = trace.turn.duration_ms.max(last.unwrap_or(start) - start).max(1);
-        Self { executions: &trace.executions, style, start, length, bar, label: label(&columns), columns }
+        // What the labels don't need makes the bars finer.
+        let needed =
+            trace.executions.iter().map(|execution| execution.depth * 2 + 2 + label(execution).width()).max();
+        let room = free(&columns);
+        let label = room.min(needed.unwrap_or(0).max(LABEL));
+        let bar = (bar + room - label).min(BAR);
+        Self { executions: &trace.executions, style, start, length, bar, label, columns }
     }
 
     fn head(&self, out: &mut String) {

@@ -454,15 +454,15 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     “mail Bob and find everything”
     ▸ running for 2.00 s · 4 agents · 1 skill call · 0 model calls
 
-                                                                                time
-    ▸ orchestrator                                       ▕████████████████▏   2.00 s
-    ├ ◐ asks · do it                                     ▕ ███████████████▏   1.90 s
-    │ └ ◐ email.send                                     ▕ ███████████████▏   1.90 s
+                                                                            time
+    ▸ orchestrator           ▕████████████████████████████████████████▏   2.00 s
+    ├ ◐ asks · do it         ▕  ██████████████████████████████████████▏   1.90 s
+    │ └ ◐ email.send         ▕  ██████████████████████████████████████▏   1.90 s
     │     waiting for a person
-    ├ ⏱ runs · do it                                     ▕ ███████████████▏   1.90 s
+    ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏   1.90 s
     │   timeout: its time of 2 minutes was up
-    ├ · later · do it                                    ▕                ▏  pending
-    └ ~ short · do it                                    ▕ ███████████████▏   1.90 s
+    ├ · later · do it        ▕                                        ▏  pending
+    └ ~ short · do it        ▕  ██████████████████████████████████████▏   1.90 s
         partial: its limit of tool_calls was reached
     ");
     let ended = house.end(&turn, "cancelled", "").await;
@@ -472,14 +472,14 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     “mail Bob and find everything”
     ⊘ cancelled in 2.00 s · 4 agents · 1 skill call · 0 model calls
 
-                                                                                time
-    ⊘ orchestrator                                     ▕████████████████▏     2.00 s
-    ├ ⊘ asks · do it                                   ▕ ███████████████▏     1.90 s
-    │ └ ⊘ email.send                                   ▕ ███████████████▏     1.90 s
-    ├ ⏱ runs · do it                                   ▕ ███████████████▏     1.90 s
+                                                                              time
+    ⊘ orchestrator           ▕████████████████████████████████████████▏     2.00 s
+    ├ ⊘ asks · do it         ▕  ██████████████████████████████████████▏     1.90 s
+    │ └ ⊘ email.send         ▕  ██████████████████████████████████████▏     1.90 s
+    ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏     1.90 s
     │   timeout: its time of 2 minutes was up
-    ├ ⊘ later · do it                                  ▕                ▏  cancelled
-    └ ~ short · do it                                  ▕ ███████████████▏     1.90 s
+    ├ ⊘ later · do it        ▕                                        ▏  cancelled
+    └ ~ short · do it        ▕  ██████████████████████████████████████▏     1.90 s
         partial: its limit of tool_calls was reached
     ");
 }

@@ -3,9 +3,18 @@
 mod address;
 mod inbound;
 mod outbound;
+mod richtext;
+
+mod limits;
 mod port;
+mod split;
+
+pub mod conformance;
 
 pub use address::{Address, EventId, SenderId};
 pub use inbound::{Inbound, Pressed, Said};
+pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, Outbound, Progress};
 pub use port::{ChatPort, Delivery, Found};
+pub use richtext::{Block, Cell, Inline, RichText, harmless, inline_text};
+pub use split::split;

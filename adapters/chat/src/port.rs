@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Outbound, Progress};
+use crate::{Limits, Outbound, Progress};
 
 /// One connected channel, as the engine sees it.
 #[async_trait]
 pub trait ChatPort: Send + Sync {
     /// The configured channel's name.
     fn channel(&self) -> &str;
+    /// What fits into one message of this platform.
+    fn limits(&self) -> Limits;
     /// Sends one message.
     async fn deliver(&self, outbound: &Outbound) -> Delivery;
     /// Looks whether a message, whose sending was cut off, is there.

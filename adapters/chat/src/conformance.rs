@@ -1,0 +1,229 @@
+//! The one suite that every adapter passes. An adapter's tests bring a [`Platform`]: a way to connect a
+//! port to a (fake) platform, and a way to see what a reader of that platform sees.
+//!
+//! Every function panics when the adapter breaks the promise that its name gives.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{Address, AgentLine, ChatPort, Choice, Delivery, Found, Outbound, Progress};
+
+/// One platform with one empty place, as a test sees it.
+#[async_trait]
+pub trait Platform: Send + Sync {
+    /// Connects a port; called again it is what a restarted process would connect.
+    fn connect(&self) -> Arc<dyn ChatPort>;
+    /// The place to write to.
+    fn address(&self) -> Address;
+    /// What somebody who looks at that place now sees of ours, message by message.
+    async fn seen(&self) -> Vec<Seen>;
+}
+
+/// One message as its reader sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The text, without the platform's markup.
+    pub text: String,
+    /// The buttons: the label that is shown, the id that pressing it would send.
+    pub choices: Vec<Choice>,
+}
+
+/// Runs the whole suite, each promise on a fresh platform.
+///
+/// # Panics
+/// When a promise is broken.
+pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
+    delivers_exactly_once(&fresh()).await;
+    shows_choices_that_can_be_pressed(&fresh()).await;
+    reconciles_what_was_sent(&fresh()).await;
+    delivers_long_text_whole(&fresh()).await;
+    for text in HOSTILE {
+        disarms_hostile_text(&fresh(), text).await;
+    }
+    shows_progress_without_failing(&fresh()).await;
+}
+
+/// A delivery gives a receipt, and the reader sees the text once.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn delivers_exactly_once<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    assert_eq!(
+        port.channel(),
+        platform.address().channel,
+        "the address is on another channel than the port's"
+    );
+    for (number, text) in ["The **first** message.", "The second."].iter().enumerate() {
+        let sent = port.deliver(&outbound(platform, number, text)).await;
+        assert!(matches!(&sent, Delivery::Sent(receipt) if !receipt.is_empty()), "no receipt: {sent:?}");
+    }
+    let all = text_of(&platform.seen().await);
+    for text in ["first", "The second."] {
+        assert_eq!(all.matches(text).count(), 1, "“{text}” is not there exactly once: {all:?}");
+    }
+    assert!(all.find("first") < all.find("The second."), "out of order: {all:?}");
+}
+
+/// Buttons are shown below their text, and pressing one sends its id unchanged.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
+    let mut asked = outbound(platform, 1, "Continue?");
+    asked.choices = vec![
+        choice("0f3Zx:continue", "Continue"),
+        // The longest id that is allowed, and a label that is markup on some platform.
+        choice(&"k".repeat(64), "Summarise <b>*now*</b>"),
+        choice("stop", "Stop"),
+    ];
+    let sent = platform.connect().deliver(&asked).await;
+    assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
+    let seen = platform.seen().await;
+    let choices: Vec<Choice> = seen.iter().flat_map(|message| message.choices.clone()).collect();
+    assert_eq!(choices, asked.choices, "other buttons than asked for");
+    assert_eq!(text_of(&seen).matches("Continue?").count(), 1, "the question is not there once: {seen:?}");
+}
+
+/// What was sent is found, also by the next process; what was not is absent.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn reconciles_what_was_sent<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    let (sent, unsent) = (outbound(platform, 1, "I was sent."), outbound(platform, 2, "I was not sent."));
+    assert_eq!(port.reconcile(&sent).await, Found::Absent, "found before it was sent");
+    let delivery = port.deliver(&sent).await;
+    assert!(matches!(delivery, Delivery::Sent(_)), "not sent: {delivery:?}");
+    let Delivery::Sent(receipt) = delivery else { return };
+    for port in [port, platform.connect()] {
+        assert_eq!(port.reconcile(&sent).await, Found::Sent(receipt.clone()), "sent, but not found");
+        assert_eq!(port.reconcile(&unsent).await, Found::Absent, "not sent, but found");
+    }
+    assert_eq!(text_of(&platform.seen().await).matches("I was").count(), 1, "reconciling sent something");
+}
+
+/// A text far longer than one message arrives whole and in order, its buttons once.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn delivers_long_text_whole<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    // An unlimited platform still gets a text longer than any other's limit.
+    let wanted = port.limits().text.min(8_000) * 3;
+    let mut text = String::new();
+    for number in 0.. {
+        if text.len() > wanted {
+            break;
+        }
+        text.push_str(&format!("word{number:05} 🦀 & **bold{number:05}** <i>it{number:05}</i>\n"));
+        if number % 40 == 39 {
+            text.push_str(&format!("\n```\ncode{number:05}\n  more{number:05}\n```\n\n"));
+        }
+    }
+    let mut long = outbound(platform, 1, &text);
+    long.choices = vec![choice("go", "Go on")];
+    let sent = port.deliver(&long).await;
+    assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
+    let seen = platform.seen().await;
+    let all = text_of(&seen);
+    let is_word = |char: char| char.is_ascii_alphanumeric();
+    let numbered = |text: &str| -> Vec<String> {
+        let words = text.split(|char| !is_word(char));
+        words
+            .filter(|word| word.len() > 5 && word.ends_with(|char: char| char.is_ascii_digit()))
+            .map(String::from)
+            .collect()
+    };
+    assert_eq!(numbered(&all), numbered(&text), "words are missing, doubled or out of order");
+    assert_eq!(all.matches('🦀').count(), text.matches('🦀').count(), "characters were cut in two");
+    let buttons: usize = seen.iter().map(|message| message.choices.len()).sum();
+    assert_eq!(buttons, 1, "the buttons are not there once");
+}
+
+/// Texts that were written to break something, each with `plain words` in it.
+pub const HOSTILE: [&str; 9] = [
+    "plain words <script>alert(1)</script> and </b></code> & &amp;",
+    "Ada <ada@example.org> wrote plain words",
+    "plain words ` with ``` an unclosed *mark _and [a bracket](",
+    "```\nplain words in a fence that never closes",
+    "plain words \u{1b}[2J\u{1b}]0;title\u{7}\u{9b}31m\u{8}\u{8}\u{0}",
+    "plain words &#27;[31m and [a link](https://example.org/&#27;[31m)",
+    "plain words <@U123> <!channel> @everyone <#C1|general>",
+    "> plain words\n> | a | b |\n- [x] *",
+    "plain words \\ \\* {{ }} {} %s ${HOME} $(reboot) \u{202e}drow",
+];
+
+/// Such a text arrives, can be read, and holds nothing that could drive the reader's screen.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn disarms_hostile_text<P: Platform>(platform: &P, text: &str) {
+    let sent = platform.connect().deliver(&outbound(platform, 1, text)).await;
+    assert!(matches!(sent, Delivery::Sent(_)), "{text:?} was not sent: {sent:?}");
+    let all = text_of(&platform.seen().await);
+    assert_eq!(all.matches("plain words").count(), 1, "{text:?} can't be read: {all:?}");
+    for literal in ["<script>alert(1)</script>", "ada@example.org", "$(reboot)"] {
+        assert!(!text.contains(literal) || all.contains(literal), "{literal} can't be read: {all:?}");
+    }
+    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
+    assert!(!all.contains(harmful), "control characters came through: {all:?}");
+}
+
+/// Progress of any kind may come at any time; it does no harm to what is delivered.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    let agent = |agent_id: &str, status: &str| AgentLine {
+        agent_id: agent_id.to_owned(),
+        status: status.to_owned(),
+        mission: "find <b>it</b>\n\u{1b}[2J".repeat(40),
+        skill: Some("tasks.search".to_owned()),
+        depends_on: vec!["a".to_owned(), "nobody".to_owned()],
+        elapsed_ms: 1_234,
+    };
+    let progress = |step: Option<&str>, agents: Vec<AgentLine>| Progress {
+        address: platform.address(),
+        turn: "turn".to_owned(),
+        step: step.map(String::from),
+        agents,
+    };
+    port.progress(&progress(None, Vec::new())).await;
+    port.progress(&progress(Some("thinking"), Vec::new())).await;
+    port.progress(&progress(Some("thinking"), vec![agent("a", "running"), agent("b", "pending")])).await;
+    port.progress(&progress(Some("thinking"), vec![agent("a", "completed"), agent("c", "no such status")]))
+        .await;
+    let sent = port.deliver(&outbound(platform, 1, "The answer.")).await;
+    assert!(matches!(sent, Delivery::Sent(_)), "not sent after progress: {sent:?}");
+    port.progress(&progress(Some("thinking"), vec![agent("a", "running")])).await;
+    port.progress(&progress(None, Vec::new())).await;
+    let elsewhere = Address { place: "nowhere".to_owned(), ..platform.address() };
+    port.progress(&Progress { address: elsewhere, ..progress(Some("thinking"), Vec::new()) }).await;
+    assert_eq!(
+        text_of(&platform.seen().await).matches("The answer.").count(),
+        1,
+        "the answer is not there once"
+    );
+}
+
+fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
+    Outbound {
+        id: format!("0Conformance{number:010}"),
+        address: platform.address(),
+        turn: Some("turn".to_owned()),
+        answers: Vec::new(),
+        text: text.to_owned(),
+        choices: Vec::new(),
+    }
+}
+
+fn choice(id: &str, label: &str) -> Choice {
+    Choice { id: id.to_owned(), label: label.to_owned() }
+}
+
+fn text_of(seen: &[Seen]) -> String {
+    seen.iter().map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,61 @@
+//! The tree as plain text that reads well anywhere.
+
+use super::{Block, Inline};
+
+pub(super) fn blocks(blocks: &[Block]) -> String {
+    blocks.iter().map(block).collect::<Vec<_>>().join("\n\n")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Paragraph(text) | Block::Heading { text, .. } => inlines(text),
+        Block::Code { text, .. } => text.clone(),
+        Block::Quote(inner) => prefixed(&blocks(inner), "> ", "> "),
+        Block::List { start, items } => list(*start, items),
+        Block::Table { header, rows } => {
+            let all = std::iter::once(header).chain(rows);
+            let line = |cells: &Vec<Vec<Inline>>| {
+                cells.iter().map(|cell| inlines(cell)).collect::<Vec<_>>().join(" | ")
+            };
+            all.map(line).collect::<Vec<_>>().join("\n")
+        }
+        Block::Rule => "———".to_owned(),
+    }
+}
+
+fn list(start: Option<u64>, items: &[Vec<Block>]) -> String {
+    let item = |(number, item): (u64, &Vec<Block>)| {
+        let mark =
+            start.map_or_else(|| "• ".to_owned(), |first| format!("{}. ", first.saturating_add(number)));
+        // Within an item blocks follow one another closely, or a nested list looks torn off.
+        let text = item.iter().map(block).collect::<Vec<_>>().join("\n");
+        prefixed(&text, &mark, &" ".repeat(mark.chars().count()))
+    };
+    (0..).zip(items).map(item).collect::<Vec<_>>().join("\n")
+}
+
+fn prefixed(text: &str, first: &str, others: &str) -> String {
+    let line = |(number, line): (usize, &str)| format!("{}{line}", if number == 0 { first } else { others });
+    let lines: Vec<String> = text.split('\n').enumerate().map(line).collect();
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+pub(super) fn inlines(inlines: &[Inline]) -> String {
+    inlines.iter().map(inline).collect()
+}
+
+fn inline(inline: &Inline) -> String {
+    match inline {
+        Inline::Text(text) | Inline::Code(text) => text.clone(),
+        Inline::Bold(inner) | Inline::Italic(inner) | Inline::Strike(inner) => inlines(inner),
+        Inline::Link { to, text } => {
+            let text = inlines(text);
+            if *to == text || to.strip_prefix("mailto:") == Some(&text) {
+                text
+            } else {
+                format!("{text} ({to})")
+            }
+        }
+        Inline::Break => "\n".to_owned(),
+    }
+}

@@ -1,0 +1,50 @@
+//! Cutting a table between rows.
+
+use super::{Cut, Fits, largest};
+use crate::{Block, Cell, Inline};
+
+pub(super) fn cut(header: &[Cell], rows: &[Vec<Cell>], fits: Fits<'_>) -> Cut {
+    let table = |rows: &[Vec<Cell>]| Block::Table { header: header.to_vec(), rows: rows.to_vec() };
+    if !is_short(header, fits) {
+        return (Vec::new(), vec![table(rows)]);
+    }
+    let whole = largest(rows.len(), |count| fits(&[table(&rows[..count])]));
+    if whole == 0 {
+        return (Vec::new(), vec![table(rows)]);
+    }
+    let rest = if whole == rows.len() { Vec::new() } else { vec![table(&rows[whole..])] };
+    (vec![table(&rows[..whole])], rest)
+}
+
+/// A head is repeated in each part only if that leaves half of the part for rows, or a long head over
+/// many rows would make parts without end.
+fn is_short(header: &[Cell], fits: Fits<'_>) -> bool {
+    let head = Block::Table { header: header.to_vec(), rows: Vec::new() };
+    header.iter().all(Vec::is_empty) || fits(&[head.clone(), head])
+}
+
+/// The table with its head, or else its first row, taken out of it as running text.
+pub(super) fn unwrapped(header: &[Cell], rows: &[Vec<Cell>], fits: Fits<'_>) -> Vec<Block> {
+    if rows.is_empty() || !is_short(header, fits) {
+        let bare = Block::Table { header: vec![Vec::new(); header.len()], rows: rows.to_vec() };
+        let head = Block::Paragraph(joined(header, &Inline::Text(" | ".to_owned())));
+        return if rows.is_empty() { vec![head] } else { vec![head, bare] };
+    }
+    let Some((first, others)) = rows.split_first() else { return Vec::new() };
+    let named = |(place, cell): (usize, &Cell)| match header.get(place) {
+        Some(name) if !name.is_empty() => {
+            [name.clone(), vec![Inline::Text(": ".to_owned())], cell.clone()].concat()
+        }
+        _ => cell.clone(),
+    };
+    let cells: Vec<Cell> = first.iter().enumerate().map(named).collect();
+    let mut blocks = vec![Block::Paragraph(joined(&cells, &Inline::Break))];
+    if !others.is_empty() {
+        blocks.push(Block::Table { header: header.to_vec(), rows: others.to_vec() });
+    }
+    blocks
+}
+
+fn joined(cells: &[Cell], between: &Inline) -> Vec<Inline> {
+    cells.join(between)
+}

@@ -1,0 +1,175 @@
+//! What the port and the reading side share on a terminal: who has the floor, which choices stand on the
+//! screen, and how to print while a prompt is open.
+//!
+//! A terminal is either the person's (a prompt is open, nothing is drawn around it) or the assistant's
+//! (the tree is drawn, keys are read by the terminal's own line mode). It is the assistant's from a
+//! line's sending until every line sent has its reply.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use adjutant_chat::{Choice, EventId, Outbound};
+use tokio::sync::Notify;
+
+/// Prints above an open prompt.
+type Printer = Box<dyn FnMut(String) -> io::Result<()> + Send>;
+
+/// The shared state; cheap to ask, never held over a wait.
+#[derive(Default)]
+pub struct Desk {
+    state: Mutex<State>,
+    prompt: Mutex<Prompt>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    unanswered: HashSet<String>,
+    choices: Vec<Choice>,
+}
+
+#[derive(Default)]
+struct Prompt {
+    open: bool,
+    printer: Option<Printer>,
+}
+
+impl Desk {
+    /// A line was sent: the floor is the assistant's until it is answered.
+    pub(crate) fn sent(&self, event: &EventId) {
+        locked(&self.state).unanswered.insert(event.0.clone());
+    }
+
+    /// A reply is on the screen.
+    pub(crate) fn shown(&self, outbound: &Outbound) {
+        let mut state = locked(&self.state);
+        for event in &outbound.answers {
+            state.unanswered.remove(event);
+        }
+        state.choices.clone_from(&outbound.choices);
+        self.changed.notify_one();
+    }
+
+    /// Gives the floor back to the person although not everything is answered: for a line that the
+    /// caller dealt with by itself, or could not take.
+    pub fn release(&self) {
+        locked(&self.state).unanswered.clear();
+        self.changed.notify_one();
+    }
+
+    /// Whether the floor is the person's.
+    pub fn is_free(&self) -> bool {
+        locked(&self.state).unanswered.is_empty()
+    }
+
+    pub(crate) async fn change(&self) {
+        self.changed.notified().await;
+    }
+
+    /// The choice that a typed line means; it is then no longer on offer.
+    pub(crate) fn chosen(&self, typed: &str) -> Option<Choice> {
+        let mut state = locked(&self.state);
+        let choice = choice_for(typed, &state.choices).cloned();
+        if choice.is_some() {
+            state.choices.clear();
+        }
+        choice
+    }
+
+    pub(crate) fn set_printer(&self, printer: Printer) {
+        locked(&self.prompt).printer = Some(printer);
+    }
+
+    pub(crate) fn set_prompt(&self, open: bool) {
+        locked(&self.prompt).open = open;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        locked(&self.state).choices.clone()
+    }
+
+    /// Prints above the prompt if one is open, else by `write`; the prompt can't open in between.
+    pub(crate) fn print(&self, text: &str, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        match &mut *locked(&self.prompt) {
+            Prompt { open: true, printer: Some(print) } => print(text.to_owned()),
+            _ => write(),
+        }
+    }
+}
+
+/// The choice whose number was typed, if just a number was typed.
+pub fn choice_for<'a>(typed: &str, choices: &'a [Choice]) -> Option<&'a Choice> {
+    let number: usize = typed.trim().parse().ok()?;
+    choices.get(number.checked_sub(1)?)
+}
+
+/// A lock; what a panicking holder left is still sound, every change is one step.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use adjutant_chat::Address;
+
+    use super::*;
+
+    fn reply(answers: &[&str], labels: &[&str]) -> Outbound {
+        let choice = |label: &&str| Choice { id: format!("id-{label}"), label: (*label).to_owned() };
+        Outbound {
+            id: "row".into(),
+            address: Address { channel: "console".into(), place: "main".into() },
+            turn: None,
+            answers: answers.iter().map(|event| (*event).to_owned()).collect(),
+            text: String::new(),
+            choices: labels.iter().map(choice).collect(),
+        }
+    }
+
+    #[test]
+    fn the_floor_is_free_when_everything_is_answered() {
+        let desk = Desk::default();
+        desk.sent(&EventId("main:1".into()));
+        desk.sent(&EventId("main:2".into()));
+        desk.shown(&reply(&["main:1"], &[]));
+        assert!(!desk.is_free());
+        desk.shown(&reply(&["main:2"], &[]));
+        assert!(desk.is_free());
+        desk.sent(&EventId("main:3".into()));
+        desk.release();
+        assert!(desk.is_free());
+    }
+
+    #[test]
+    fn a_number_presses_a_choice_once_and_only_while_it_is_shown() {
+        let desk = Desk::default();
+        assert_eq!(desk.chosen("1"), None);
+        desk.shown(&reply(&[], &["Go", "Stop"]));
+        for typed in ["0", "3", "-1", "1.", "yes", "", "99999999999999999999"] {
+            assert_eq!(desk.chosen(typed), None, "{typed}");
+        }
+        assert_eq!(desk.chosen(" 2 ").map(|choice| choice.id), Some("id-Stop".into()));
+        assert_eq!(desk.chosen("2"), None);
+        desk.shown(&reply(&[], &["Go"]));
+        desk.shown(&reply(&[], &[]));
+        assert_eq!(desk.chosen("1"), None);
+    }
+
+    #[test]
+    fn a_text_goes_above_an_open_prompt() {
+        let desk = Desk::default();
+        let above = std::sync::Arc::new(Mutex::new(String::new()));
+        let printed = above.clone();
+        desk.set_printer(Box::new(move |text| {
+            locked(&printed).push_str(&text);
+            Ok(())
+        }));
+        let write = || Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(desk.print("direct", write).is_err());
+        desk.set_prompt(true);
+        assert!(desk.print("above", write).is_ok());
+        assert_eq!(*locked(&above), "above");
+    }
+}

@@ -1,0 +1,249 @@
+//! A person at a terminal.
+//!
+//! While the floor is theirs, rustyline edits a line, on a thread of its own. While a turn runs there is no
+//! prompt that the tree would be drawn across: the terminal is in its ordinary line mode, what is typed
+//! there (`/stop`, the next message) is taken when its Enter comes, and Ctrl-C is the signal it always is.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{Config, Context, Editor, ExternalPrinter, Helper};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use super::{Event, Source, WAITING};
+use crate::desk::Desk;
+use crate::json::{Entry, Line, parse_text};
+
+const PROMPT: &str = "› ";
+const COMMANDS: [&str; 6] = ["/help", "/new", "/quit", "/status", "/stop", "/trace"];
+
+type Read1 = Result<String, ReadlineError>;
+
+/// Reads lines from this process's terminal; the history of lines is kept in `data_dir`.
+///
+/// Needs a tokio runtime with I/O.
+///
+/// # Errors
+/// When the terminal can't be used.
+pub fn terminal(desk: Arc<Desk>, data_dir: &Path, source: Source) -> io::Result<Receiver<Event>> {
+    let editor = editor(&desk, &data_dir.join("console-history")).map_err(io::Error::other)?;
+    let (asks, asked) = std::sync::mpsc::channel();
+    let (told, tell) = channel(1);
+    let history = data_dir.join("console-history");
+    let on_prompt = Arc::clone(&desk);
+    std::thread::Builder::new()
+        .name("console-in".to_owned())
+        .spawn(move || edit_lines(editor, &on_prompt, &history, &asked, &told))?;
+    let (events, receiver) = channel(WAITING);
+    let interrupts = signal(SignalKind::interrupt())?;
+    let person = Person { desk, source, events, line: 0 };
+    tokio::spawn(person.run(asks, tell, interrupts));
+    Ok(receiver)
+}
+
+struct Person {
+    desk: Arc<Desk>,
+    source: Source,
+    events: Sender<Event>,
+    line: u64,
+}
+
+/// Nobody listens any more, or the person has left.
+struct Over;
+
+impl Person {
+    async fn run(
+        mut self,
+        asks: std::sync::mpsc::Sender<()>,
+        mut tell: Receiver<Read1>,
+        mut interrupts: Signal,
+    ) {
+        while self.step(&asks, &mut tell, &mut interrupts).await.is_ok() {}
+        // Whoever listened may have stopped first.
+        let _ = self.events.send(Event::Eof).await;
+    }
+
+    async fn step(
+        &mut self,
+        asks: &std::sync::mpsc::Sender<()>,
+        tell: &mut Receiver<Read1>,
+        interrupts: &mut Signal,
+    ) -> Result<(), Over> {
+        if !self.desk.is_free() {
+            return tokio::select! {
+                () = self.desk.change() => Ok(()),
+                _ = interrupts.recv() => self.send(Event::Interrupt).await,
+                line = cooked_line() => match line {
+                    Ok(Some(line)) => self.typed(&line).await,
+                    Ok(None) | Err(_) => Err(Over),
+                },
+            };
+        }
+        asks.send(()).map_err(|_| Over)?;
+        match tell.recv().await {
+            Some(Ok(line)) => self.typed(&line).await,
+            Some(Err(ReadlineError::Interrupted)) => self.send(Event::Interrupt).await,
+            Some(Err(_)) | None => Err(Over),
+        }
+    }
+
+    async fn typed(&mut self, line: &str) -> Result<(), Over> {
+        self.line += 1;
+        let text = line.replace("\\\n", "\n");
+        if matches!(text.trim(), "/quit" | "/exit") {
+            return Err(Over);
+        }
+        let entry = match self.desk.chosen(&text) {
+            Some(choice) => Entry::press(choice.id),
+            None => match parse_text(text.as_bytes()) {
+                Ok(Line::Blank) => return Ok(()),
+                Ok(Line::Entry(entry)) => entry,
+                Err(message) => return self.send(Event::Bad { line: self.line, message }).await,
+            },
+        };
+        let inbound = self.source.plain(entry);
+        self.desk.sent(match &inbound {
+            adjutant_chat::Inbound::Said(said) => &said.event,
+            adjutant_chat::Inbound::Pressed(pressed) => &pressed.event,
+        });
+        self.send(Event::Line(inbound)).await
+    }
+
+    async fn send(&self, event: Event) -> Result<(), Over> {
+        self.events.send(event).await.map_err(|_| Over)
+    }
+}
+
+/// The next line as the terminal itself edits it; nothing at the end of input.
+async fn cooked_line() -> io::Result<Option<String>> {
+    let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // Registered afresh for each line: readiness is told once, and two lines may have come at once.
+    #[expect(
+        deprecated,
+        reason = "its heir is unsafe, for what can't be wrong here: a File owns its descriptor"
+    )]
+    let ready = AsyncFd::with_interest(stdin, Interest::READABLE)?;
+    let _ready = ready.readable().await?;
+    // In line mode the terminal is ready when it has a whole line, so this does not block.
+    let mut bytes = vec![0; 4096];
+    let mut stdin: &File = ready.get_ref();
+    let length = stdin.read(&mut bytes)?;
+    bytes.truncate(length);
+    Ok((length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn editor(desk: &Desk, history: &Path) -> rustyline::Result<Editor<Commands, FileHistory>> {
+    let config =
+        Config::builder().auto_add_history(true).history_ignore_space(true).max_history_size(1_000)?.build();
+    let mut editor = Editor::with_config(config)?;
+    editor.set_helper(Some(Commands));
+    // None at the first start.
+    let _ = editor.load_history(history);
+    if let Ok(mut printer) = editor.create_external_printer() {
+        desk.set_printer(Box::new(move |text| printer.print(text).map_err(io::Error::other)));
+    }
+    Ok(editor)
+}
+
+fn edit_lines(
+    mut editor: Editor<Commands, FileHistory>,
+    desk: &Desk,
+    history: &Path,
+    asked: &std::sync::mpsc::Receiver<()>,
+    told: &Sender<Read1>,
+) {
+    while asked.recv().is_ok() {
+        desk.set_prompt(true);
+        let line = editor.readline(PROMPT);
+        desk.set_prompt(false);
+        if line.is_ok() {
+            // A history that can't be kept is no reason to stop talking.
+            let _ = editor.append_history(history);
+        }
+        if told.blocking_send(line).is_err() {
+            return;
+        }
+    }
+}
+
+/// Completes slash commands, and reads on after a backslash at a line's end.
+struct Commands;
+
+impl Helper for Commands {}
+impl Highlighter for Commands {}
+impl Hinter for Commands {
+    type Hint = String;
+}
+
+impl Completer for Commands {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok((0, completions(line.get(..at).unwrap_or_default())))
+    }
+}
+
+impl Validator for Commands {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let goes_on = context.input().ends_with('\\');
+        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+fn completions(typed: &str) -> Vec<String> {
+    let fits = |command: &&str| typed.starts_with('/') && command.starts_with(typed);
+    COMMANDS.into_iter().filter(fits).map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slash_commands_are_completed() {
+        assert_eq!(completions("/s"), ["/status", "/stop"]);
+        assert_eq!(completions("/").len(), COMMANDS.len());
+        assert!(completions("").is_empty() && completions("hello").is_empty());
+    }
+
+    fn person() -> (Person, Receiver<Event>) {
+        let (events, receiver) = channel(8);
+        let new_id = Arc::new(|| "new".to_owned());
+        let source = Source { channel: "console".into(), conversation: "main".into(), new_id };
+        (Person { desk: Arc::default(), source, events, line: 0 }, receiver)
+    }
+
+    #[tokio::test]
+    async fn a_typed_line_takes_the_floor_until_its_reply() {
+        let (mut person, mut events) = person();
+        assert!(person.typed("  \n").await.is_ok());
+        assert!(person.desk.is_free(), "a blank line is nothing");
+        assert!(person.typed("one\\\ntwo").await.is_ok());
+        assert!(!person.desk.is_free());
+        let Some(Event::Line(adjutant_chat::Inbound::Said(said))) = events.recv().await else {
+            panic!("said")
+        };
+        assert_eq!((said.text.as_str(), said.event.0.as_str()), ("one\ntwo", "main:new"));
+        assert!(person.typed("/quit").await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_text_without_end_is_refused_and_the_floor_stays() {
+        let (mut person, mut events) = person();
+        assert!(person.typed(&"x".repeat(crate::json::LONGEST + 1)).await.is_ok());
+        assert!(matches!(events.recv().await, Some(Event::Bad { line: 1, .. })));
+        assert!(person.desk.is_free());
+    }
+}

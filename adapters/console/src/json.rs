@@ -1,0 +1,298 @@
+//! `chat --json`, pure: a line in becomes an [`Inbound`], what happens becomes a line out.
+//!
+//! A caller's id names a message within its conversation, the journal's event id names it on the channel:
+//! `CONVERSATION:ID`. [`event_id`] and [`bare_id`] go between the two.
+
+use adjutant_chat::{
+    Address, Choice, EventId, Inbound, Outbound, Pressed, Progress, Said, SenderId, harmless,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The conversation of a line that names none.
+pub const CONVERSATION: &str = "main";
+/// The sender of a line that names none.
+pub const USER: &str = "local";
+/// The longest text of one message, in characters.
+pub const LONGEST: usize = 100_000;
+/// The longest conversation, user, id or button, in bytes.
+const LONGEST_NAME: usize = 200;
+const KEYS: [&str; 7] = ["text", "conversation", "user", "id", "press", "room", "reply_to"];
+
+/// What one line of input says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// Nothing; it is skipped.
+    Blank,
+    /// A message or a press.
+    Entry(Entry),
+}
+
+/// A message or a press, with the defaults filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where.
+    pub conversation: String,
+    /// Who.
+    pub user: String,
+    /// Whether others read there too.
+    pub room: bool,
+    /// The caller's id.
+    pub id: Option<String>,
+    /// What.
+    pub content: Content,
+}
+
+/// What an entry says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A message.
+    Text {
+        /// As written.
+        text: String,
+        /// The receipt (the outbox row's id) of the reply it refers to.
+        reply_to: Option<String>,
+    },
+    /// A press of the button with this id.
+    Press(String),
+}
+
+impl Entry {
+    /// A message of the person at this terminal.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::of(Content::Text { text: text.into(), reply_to: None })
+    }
+
+    /// A press by the person at this terminal.
+    pub fn press(button: impl Into<String>) -> Self {
+        Self::of(Content::Press(button.into()))
+    }
+
+    fn of(content: Content) -> Self {
+        Self { conversation: CONVERSATION.into(), user: USER.into(), room: false, id: None, content }
+    }
+
+    /// The entry as what arrived on `channel`; `new_id` makes the id of one that has none.
+    pub fn into_inbound(self, channel: &str, new_id: &dyn Fn() -> String) -> Inbound {
+        let event = event_id(&self.conversation, &self.id.unwrap_or_else(new_id));
+        let address = Address { channel: channel.to_owned(), place: self.conversation };
+        let (sender, sender_name, direct) = (SenderId(self.user.clone()), self.user, !self.room);
+        match self.content {
+            Content::Text { text, reply_to } => {
+                Inbound::Said(Said { event, address, sender, sender_name, direct, text, reply_to })
+            }
+            Content::Press(button) => {
+                Inbound::Pressed(Pressed { event, address, sender, sender_name, direct, button })
+            }
+        }
+    }
+}
+
+/// The event's name on the channel. A colon in the conversation is written `%3A`, or "a:b" with "c" and
+/// "a" with "b:c" would be the same message.
+pub fn event_id(conversation: &str, id: &str) -> EventId {
+    let conversation = conversation.replace('%', "%25").replace(':', "%3A");
+    EventId(format!("{conversation}:{id}"))
+}
+
+/// The id as the caller gave it.
+pub fn bare_id(event: &str) -> &str {
+    event.split_once(':').map_or(event, |(_, id)| id)
+}
+
+/// Reads a line that may be JSON.
+///
+/// # Errors
+/// A sentence that says what is wrong and how to mend it.
+pub fn parse_line(bytes: &[u8]) -> Result<Line, String> {
+    let text = utf8(bytes)?;
+    if !text.trim_start().starts_with('{') {
+        return plain(text);
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => entry(object).map(Line::Entry),
+        Ok(_) => Err("The line is JSON, but no object. Write {\"text\": \"...\"}.".to_owned()),
+        Err(error) => {
+            let (what, column) = (error.to_string(), error.column());
+            let what = what.split(" at line ").next().unwrap_or_default();
+            Err(format!(
+                "The line starts with {{ but is not valid JSON: {what} (column {column}). Write one whole \
+                 object on one line, such as {{\"text\": \"...\"}}; inside a string a quote is \\\" and a \
+                 new line is \\n."
+            ))
+        }
+    }
+}
+
+/// Reads a line that is plain text, whatever it starts with.
+///
+/// # Errors
+/// As [`parse_line`].
+pub fn parse_text(bytes: &[u8]) -> Result<Line, String> {
+    utf8(bytes).and_then(plain)
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    str::from_utf8(bytes).map_err(|error| {
+        let place = error.valid_up_to() + 1;
+        format!("The line is not valid UTF-8 (byte {place} is wrong). Send the text in UTF-8.")
+    })
+}
+
+fn plain(text: &str) -> Result<Line, String> {
+    if text.trim().is_empty() {
+        return Ok(Line::Blank);
+    }
+    let text = text.trim_end_matches(['\n', '\r']);
+    check_length(text)?;
+    Ok(Line::Entry(Entry::text(text)))
+}
+
+fn check_length(text: &str) -> Result<(), String> {
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return Ok(());
+    }
+    Err(format!(
+        "The text has {length} characters; at most {LONGEST} are taken. Send it in several messages."
+    ))
+}
+
+fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
+    if let Some(unknown) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(unknown_key(unknown));
+    }
+    let conversation = name(&mut object, "conversation")?.unwrap_or_else(|| CONVERSATION.to_owned());
+    let user = name(&mut object, "user")?.unwrap_or_else(|| USER.to_owned());
+    let id = name(&mut object, "id")?;
+    let room = match object.remove("room") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(room)) => room,
+        Some(_) => return Err("\"room\" must be true or false.".to_owned()),
+    };
+    let reply_to = name(&mut object, "reply_to")?;
+    let press = name(&mut object, "press")?;
+    let content = match (string(&mut object, "text")?, press) {
+        (Some(_), Some(_)) => {
+            return Err("\"text\" and \"press\" can't stand in one line. Send two lines.".to_owned());
+        }
+        (None, None) => return Err("There is neither \"text\" nor \"press\". Add one of them.".to_owned()),
+        (None, Some(_)) if reply_to.is_some() => {
+            return Err("\"reply_to\" belongs to \"text\". Leave it out beside \"press\".".to_owned());
+        }
+        (None, Some(button)) => Content::Press(button),
+        (Some(text), None) if text.trim().is_empty() => {
+            return Err("\"text\" is empty. Write something, or leave the line out.".to_owned());
+        }
+        (Some(text), None) => {
+            check_length(&text)?;
+            Content::Text { text, reply_to }
+        }
+    };
+    Ok(Entry { conversation, user, room, id, content })
+}
+
+fn string(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+    match object.remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("\"{key}\" must be a string. Put its value in quotes.")),
+    }
+}
+
+fn name(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+    match string(object, key)? {
+        Some(name) if name.trim().is_empty() => Err(format!("\"{key}\" is empty. Fill it, or leave it out.")),
+        Some(name) if name.len() > LONGEST_NAME => {
+            Err(format!("\"{key}\" is longer than {LONGEST_NAME} bytes. Choose a shorter one."))
+        }
+        name => Ok(name),
+    }
+}
+
+fn unknown_key(unknown: &str) -> String {
+    let distance = |key: &&str| strsim::osa_distance(&unknown.to_lowercase(), key);
+    let shown: String = harmless(unknown).chars().take(40).collect();
+    match KEYS.into_iter().min_by_key(distance).filter(|key| distance(key) <= 3) {
+        Some(nearest) => format!("\"{shown}\" is not a known key. Did you mean \"{nearest}\"?"),
+        None => format!("\"{shown}\" is not a known key. The known ones are {}.", KEYS.join(", ")),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Event<'a> {
+    Accepted {
+        id: &'a str,
+        conversation: &'a str,
+    },
+    Progress {
+        turn: &'a str,
+        agents: Vec<AgentStatus<'a>>,
+    },
+    Reply {
+        conversation: &'a str,
+        turn: Option<&'a str>,
+        answers: Vec<&'a str>,
+        text: &'a str,
+        buttons: Vec<&'a Choice>,
+    },
+    Error {
+        line: u64,
+        message: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct AgentStatus<'a> {
+    agent_id: &'a str,
+    status: &'a str,
+}
+
+impl Event<'_> {
+    fn line(&self) -> String {
+        // Strings and lists always serialize; were it otherwise, an empty line does no harm.
+        let mut line = serde_json::to_string(self).unwrap_or_default();
+        line.push('\n');
+        line
+    }
+}
+
+/// The line that says an entry is journalled.
+pub fn accepted(inbound: &Inbound) -> String {
+    let (event, address) = match inbound {
+        Inbound::Said(said) => (&said.event, &said.address),
+        Inbound::Pressed(pressed) => (&pressed.event, &pressed.address),
+    };
+    Event::Accepted { id: bare_id(&event.0), conversation: &address.place }.line()
+}
+
+/// The line that says how a turn stands.
+pub fn progress(progress: &Progress) -> String {
+    let agents = progress.agents.iter();
+    let agents =
+        agents.map(|agent| AgentStatus { agent_id: &agent.agent_id, status: &agent.status }).collect();
+    Event::Progress { turn: &progress.turn, agents }.line()
+}
+
+/// The line of a reply. Its text is data, yet a program may well show it to somebody: control characters
+/// are made visible here as everywhere.
+pub fn reply(outbound: &Outbound) -> String {
+    Event::Reply {
+        conversation: &outbound.address.place,
+        turn: outbound.turn.as_deref(),
+        answers: outbound.answers.iter().map(|event| bare_id(event)).collect(),
+        text: &harmless(&outbound.text),
+        buttons: outbound.choices.iter().collect(),
+    }
+    .line()
+}
+
+/// The line about an input line that was not understood.
+pub fn error(line: u64, message: &str) -> String {
+    Event::Error { line, message }.line()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The terminal as a [`ChatPort`].
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Unit};
+use async_trait::async_trait;
+
+use crate::desk::Desk;
+use crate::json;
+use crate::receipts::Receipts;
+use crate::render::{Look, message};
+use crate::tree::Tree;
+use crate::writer::{Parts, Writer};
+
+/// What this process is to its reader.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Style {
+    /// A person at a terminal, in one conversation.
+    Interactive {
+        /// Which conversation.
+        conversation: String,
+    },
+    /// One message and its answer.
+    Once {
+        /// The message: only what answers it is shown.
+        event: EventId,
+    },
+    /// A program that reads JSON lines, of every conversation of the channel.
+    Json,
+}
+
+/// What a console needs.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The configured channel's name.
+    pub channel: String,
+    /// Who reads.
+    pub style: Style,
+    /// Where receipts are kept.
+    pub data_dir: PathBuf,
+    /// How text is set.
+    pub look: Look,
+}
+
+/// The terminal, or the pipe in its place.
+pub struct ConsolePort {
+    channel: String,
+    style: Style,
+    look: Look,
+    receipts: Arc<Receipts>,
+    tree: Arc<Mutex<Tree>>,
+    desk: Arc<Desk>,
+    writer: Writer,
+}
+
+/// This process's stdout without a buffer, so that a text is one system call.
+///
+/// # Errors
+/// When stdout is closed or no further file can be opened.
+pub fn stdout() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+impl ConsolePort {
+    /// A console that writes to `out`; progress goes to stderr, in the JSON style to `out`.
+    ///
+    /// # Errors
+    /// When the data directory can't be made or the writing thread can't be started.
+    pub fn open(settings: Settings, out: Box<dyn Write + Send>) -> io::Result<Self> {
+        let tree = match settings.style {
+            Style::Json => Tree::Off,
+            Style::Interactive { .. } | Style::Once { .. } => Tree::of_stderr(settings.look.colour),
+        };
+        Self::with_tree(settings, out, tree)
+    }
+
+    pub(crate) fn with_tree(settings: Settings, out: Box<dyn Write + Send>, tree: Tree) -> io::Result<Self> {
+        let receipts = Arc::new(Receipts::open(&settings.data_dir)?);
+        let (tree, desk) = (Arc::new(Mutex::new(tree)), Arc::new(Desk::default()));
+        let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), desk: desk.clone() };
+        let writer = Writer::start(parts)?;
+        let Settings { channel, style, look, .. } = settings;
+        Ok(Self { channel, style, look, receipts, tree, desk, writer })
+    }
+
+    /// What the reading side of a terminal shares with this port.
+    pub fn desk(&self) -> Arc<Desk> {
+        Arc::clone(&self.desk)
+    }
+
+    /// Whether this process is the one to show a message; others wait for their own process.
+    pub fn wants(&self, outbound: &Outbound) -> bool {
+        outbound.address.channel == self.channel
+            && match &self.style {
+                Style::Interactive { conversation } => outbound.address.place == *conversation,
+                Style::Once { event } => outbound.answers.contains(&event.0),
+                Style::Json => true,
+            }
+    }
+
+    /// Tells a program that its line is journalled; says nothing to a person.
+    pub async fn accepted(&self, inbound: &Inbound) -> Delivery {
+        match self.style {
+            Style::Json => self.writer.write(json::accepted(inbound), None).await,
+            _ => Delivery::Sent(String::new()),
+        }
+    }
+
+    /// Tells the reader that input line `line` was not understood.
+    pub async fn bad_line(&self, line: u64, message: &str) -> Delivery {
+        let text = match self.style {
+            Style::Json => json::error(line, message),
+            _ => format!("{}\n", adjutant_chat::harmless(message)),
+        };
+        self.writer.write(text, None).await
+    }
+
+    fn text(&self, outbound: &Outbound) -> String {
+        let text = |look| message(&outbound.text, &outbound.choices, look);
+        match self.style {
+            Style::Json => json::reply(outbound),
+            Style::Once { .. } => text(self.look),
+            // An empty line between what is said and what is typed.
+            Style::Interactive { .. } => format!("{}\n", text(self.look)),
+        }
+    }
+
+    fn shows_progress_of(&self, progress: &Progress) -> bool {
+        progress.address.channel == self.channel
+            && match &self.style {
+                Style::Interactive { conversation } => progress.address.place == *conversation,
+                Style::Once { .. } | Style::Json => true,
+            }
+    }
+}
+
+#[async_trait]
+impl ChatPort for ConsolePort {
+    fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    fn limits(&self) -> Limits {
+        let markup = if self.style == Style::Json { Markup::Markdown } else { Markup::Terminal };
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: usize::MAX, markup }
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        if !self.wants(outbound) {
+            return Delivery::Retry(None);
+        }
+        self.writer.write(self.text(outbound), Some(outbound.clone())).await
+    }
+
+    async fn reconcile(&self, outbound: &Outbound) -> Found {
+        match self.receipts.has(&outbound.id) {
+            Ok(true) => Found::Sent(outbound.id.clone()),
+            Ok(false) => Found::Absent,
+            Err(_) => Found::Later,
+        }
+    }
+
+    async fn progress(&self, progress: &Progress) {
+        if !self.shows_progress_of(progress) {
+            return;
+        }
+        if self.style == Style::Json {
+            self.writer.write_soon(json::progress(progress));
+            return;
+        }
+        // Never waits: while a text is being written the tree stays away.
+        let Ok(mut tree) = self.tree.try_lock() else { return };
+        // So it does while the floor, and with it the screen around the prompt, is the person's.
+        let prompt = matches!(self.style, Style::Interactive { .. }) && self.desk.is_free();
+        if prompt {
+            tree.clear();
+        } else {
+            tree.show(progress);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const PLAIN: Look = Look { width: 40, colour: false };
+const COLOUR: Look = Look { width: 40, colour: true };
+
+const TEXT: &str = "\
+# Your day
+
+You have **two** overdue tasks, and [the report](https://example.org/r) is *nearly* late:
+
+1. Send the report
+   - to Bob, who waits for it since Tuesday morning
+2. Call `ada@example.org`
+
+> Be kind.
+
+| Task | Due |
+|:--|:--|
+| 日本語 report | Friday |
+| Milk | — |
+
+```sh
+rm -rf\t./target
+```
+---
+Done.";
+
+fn choices(labels: &[&str]) -> Vec<Choice> {
+    labels.iter().map(|label| Choice { id: label.to_lowercase(), label: (*label).to_owned() }).collect()
+}
+
+#[test]
+fn a_message_reads_well_without_colours() {
+    insta::assert_snapshot!(message(TEXT, &choices(&["Continue", "Summarise", "Stop"]), PLAIN), @r#"
+    Your day
+
+    You have two overdue tasks, and the
+    report (https://example.org/r) is nearly
+    late:
+
+    1. Send the report
+       • to Bob, who waits for it since
+         Tuesday morning
+    2. Call ada@example.org
+
+    │ Be kind.
+
+    Task          │ Due
+    ──────────────┼───────
+    日本語 report │ Friday
+    Milk          │ —
+
+        rm -rf    ./target
+
+    ────────────────────────────────────────
+
+    Done.
+
+    1  Continue   2  Summarise   3  Stop
+    "#);
+}
+
+#[test]
+fn colours_change_no_character() {
+    let coloured = message(TEXT, &choices(&["Go"]), COLOUR);
+    insta::assert_snapshot!(message("**Due** `x`", &choices(&["Go"]), COLOUR).replace('\x1b', "^"), @r#"
+    ^[1mDue^[0m ^[36mx^[0m
+
+    ^[1m1^[0m  Go
+    "#);
+    assert_eq!(without_colours(&coloured), message(TEXT, &choices(&["Go"]), PLAIN));
+}
+
+#[test]
+fn a_table_that_is_too_wide_becomes_a_list() {
+    let table = "| Name | Note |\n|--|--|\n| Ada | a note that is far longer than forty columns are |\n| Bob | short |";
+    insta::assert_snapshot!(message(table, &[], PLAIN), @r#"
+    Name: Ada
+    Note: a note that is far longer than
+    forty columns are
+
+    Name: Bob
+    Note: short
+    "#);
+}
+
+#[test]
+fn many_choices_stand_below_one_another() {
+    let labels = ["A rather long answer", "Another long answer", "No\u{1b}[2J"];
+    insta::assert_snapshot!(message("Which?", &choices(&labels), PLAIN), @r#"
+    Which?
+
+    1  A rather long answer
+    2  Another long answer
+    3  No␛[2J
+    "#);
+}
+
+#[test]
+fn an_endless_word_is_broken_and_a_pipe_is_not_wrapped() {
+    assert_eq!(message(&"x".repeat(50), &[], PLAIN), format!("{}\n{}\n", "x".repeat(40), "x".repeat(10)));
+    assert_eq!(message(&"x y ".repeat(50), &[], Look { width: 0, colour: false }).lines().count(), 1);
+}
+
+fn without_colours(text: &str) -> String {
+    let mut pieces = text.split('\x1b');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    first + &pieces.map(|piece| piece.split_once('m').map_or("", |(_, after)| after)).collect::<String>()
+}
+
+proptest! {
+    #[test]
+    fn no_text_drives_the_terminal(text in "(\\PC|[\u{0}-\u{1f}\u{7f}-\u{9f}]|[#>*_`|~\\[\\]()<&;\n-]|\u{1b}\\[){0,120}", label in any::<String>()) {
+        let choices = choices(&[&label]);
+        let harmful = |char: char| char.is_control() && char != '\n';
+        let plain = message(&text, &choices, PLAIN);
+        prop_assert!(!plain.contains(harmful), "{plain:?}");
+        let colour = message(&text, &choices, COLOUR);
+        for (number, piece) in colour.split('\x1b').enumerate() {
+            let code = piece.strip_prefix('[').and_then(|piece| piece.split_once('m'));
+            let ours = number == 0 || code.is_some_and(|(code, _)| code.chars().all(|char| char.is_ascii_digit() || char == ';'));
+            prop_assert!(ours, "{piece:?}");
+            prop_assert!(!piece.contains(harmful), "{piece:?}");
+        }
+    }
+
+    #[test]
+    fn no_line_of_words_is_wider_than_the_terminal(text in "([a-zé日]{1,60} ?){0,40}") {
+        for line in message(&text, &[], PLAIN).lines() {
+            prop_assert!(width_of(line) <= 40, "{line}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Lanes: one turn at a time in a conversation, in order of arrival; lanes don't wait for one another.
+//!
+//! Properties:
+//!
+//! - A turn that was answered, or left by a dead process, goes before new messages.
+//! - Consecutive messages of one person are one turn; somebody else's is the next.
+//! - A turn that our own code fails three times is set aside, and while it waits for its next try the
+//!   lane goes on.
+//! - Another process that works on the conversation is waited for, by looking again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+
+use super::SharedWakers;
+use super::access::Access;
+use crate::conversation::Conversations;
+use crate::conversation::turn::Held;
+use crate::store::inbox::{self, InboxRow};
+use crate::store::{StoreError, turns};
+
+/// How long to leave a conversation that another process works on, or a store that fails.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The lanes of this process.
+pub struct Lanes {
+    /// What runs in them.
+    pub conversations: Arc<Conversations>,
+    /// Who may speak.
+    pub access: Access,
+    /// Their workers.
+    pub wakers: SharedWakers,
+    /// Set when nothing new is to be started.
+    pub draining: tokio_util::sync::CancellationToken,
+}
+
+impl Lanes {
+    /// Sees to it that somebody looks after a conversation.
+    pub fn wake(self: &Arc<Self>, conversation: &str) {
+        if self.wakers.wake(conversation) {
+            let lanes = self.clone();
+            let conversation = conversation.to_owned();
+            tokio::spawn(async move { lanes.work(&conversation).await });
+        }
+    }
+
+    async fn work(self: Arc<Self>, conversation: &str) {
+        loop {
+            let step = match self.draining.is_cancelled() {
+                true => Ok(false),
+                false => self.step(conversation).await,
+            };
+            match step {
+                Ok(true) => {}
+                Ok(false) if self.wakers.rest(conversation) => return,
+                Ok(false) => {}
+                Err(StoreError::Stale(_)) => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(StoreError::Closed) => {
+                    while !self.wakers.rest(conversation) {}
+                    return;
+                }
+                Err(error) => {
+                    tracing::error!(%error, conversation, "a lane failed and tries again");
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+            }
+        }
+    }
+
+    /// Does the next thing in a lane; false when there is none.
+    async fn step(self: &Arc<Self>, conversation: &str) -> Result<bool, StoreError> {
+        let store = &self.conversations.store;
+        let instance = &self.conversations.instance.id;
+        if let Some(turn) = turns::resumable(store, conversation, instance).await? {
+            if let Some(held) = self.conversations.resume(turn).await? {
+                self.run(held).await?;
+            }
+            return Ok(true);
+        }
+        let rows = inbox::waiting(store, conversation, instance).await?;
+        if let Some(row) = rows.iter().find(|row| row.kind != "said") {
+            // Left by a process that died between journalling and carrying out; or being carried out now.
+            self.carry_out_once(row).await?;
+            if rows.iter().all(|row| row.kind != "said") {
+                return Ok(rows.len() > 1);
+            }
+        }
+        let next = together(rows.into_iter().filter(|row| row.kind == "said"));
+        let admitted = next.into_iter().filter_map(|row| self.access.admit(row)).collect();
+        match self.conversations.begin(admitted).await? {
+            Some(held) => {
+                self.run(held).await?;
+                Ok(true)
+            }
+            None => {
+                self.wake_at_retry(conversation).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// A turn that waits for its next try wakes its lane by itself.
+    async fn wake_at_retry(self: &Arc<Self>, conversation: &str) -> Result<(), StoreError> {
+        let store = &self.conversations.store;
+        let open = turns::open_of(store, conversation).await?;
+        let instance = &self.conversations.instance.id;
+        let mine = open.iter().filter(|turn| turn.status == "queued" && turn.instance == *instance);
+        if let Some(retry_at) = mine.map(|turn| turn.retry_at).min() {
+            let pause = u64::try_from(retry_at - store.now()).unwrap_or(0);
+            let (lanes, conversation) = (self.clone(), conversation.to_owned());
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(pause.max(10))).await;
+                lanes.wake(&conversation);
+            });
+        }
+        Ok(())
+    }
+
+    async fn run(&self, held: Held) -> Result<(), StoreError> {
+        let turn = held.turn.id.clone();
+        let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
+        match done {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(StoreError::Stale(why))) => {
+                tracing::warn!(turn, why, "a turn went on elsewhere");
+                Ok(())
+            }
+            Ok(Err(StoreError::Closed)) => Err(StoreError::Closed),
+            Ok(Err(error)) => {
+                tracing::error!(turn, %error, "a turn failed and is tried again");
+                self.conversations.failed(held).await
+            }
+            Err(_) => {
+                tracing::error!(turn, "a turn panicked and is tried again");
+                self.conversations.running_left(&turn);
+                self.conversations.failed(held).await
+            }
+        }
+    }
+
+    /// Carries out a press, a typed answer or a command beside whatever runs.
+    pub fn carry_out_soon(self: &Arc<Self>, row: InboxRow) {
+        let lanes = self.clone();
+        // A worker of its own, so that the house is not idle before it is done.
+        let worker = format!("row {}", row.id);
+        lanes.wakers.wake(&worker);
+        tokio::spawn(async move {
+            lanes.carry_out(&row).await;
+            while !lanes.wakers.rest(&worker) {}
+        });
+    }
+
+    /// Carries out a row and wakes what it may have set going.
+    async fn carry_out(self: &Arc<Self>, row: &InboxRow) {
+        while let Err(error) = self.carry_out_once(row).await {
+            if matches!(error, StoreError::Closed) {
+                return;
+            }
+            tracing::error!(%error, event = row.event, "an answer or command failed and is tried again");
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        self.wake(&row.conversation_id);
+    }
+
+    async fn carry_out_once(&self, row: &InboxRow) -> Result<(), StoreError> {
+        match row.kind.as_str() {
+            "command" => self.conversations.command(row).await,
+            _ => self.conversations.settle(row).await,
+        }
+    }
+}
+
+/// The first row and those of the same person right behind it.
+fn together(rows: impl Iterator<Item = InboxRow>) -> Vec<InboxRow> {
+    let mut rows = rows.peekable();
+    let Some(first) = rows.next() else { return Vec::new() };
+    let person = first.person_id.clone();
+    let mut taken = vec![first];
+    while let Some(row) = rows.next_if(|row| row.person_id == person) {
+        taken.push(row);
+    }
+    taken
+}

@@ -1,0 +1,166 @@
+//! Delivery: what is in the outbox reaches its place once.
+//!
+//! Properties:
+//!
+//! - In one conversation things are said in the order they were written, one sending at a time.
+//! - A row is claimed (`sending`) before it is sent; a claimed row whose receipt is missing, after a
+//!   crash or an unclear answer, is looked up on the platform before it is sent again.
+//! - What is known not to have been sent is tried again, later and later; after a day, or when the place
+//!   is gone, the row is `dead` and the next one has its turn.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::{ChatPort, Delivery, Found, Outbound};
+
+use super::SharedWakers;
+use crate::journal::fail_point;
+use crate::store::outbox::{self, OutboxRow};
+use crate::store::people::{self, Conversation};
+use crate::store::{Store, StoreError};
+
+/// After this long a row is given up.
+const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
+
+/// Delivers for the channels of this process.
+pub struct Delivering {
+    /// The store.
+    pub store: Store,
+    /// This process.
+    pub instance: String,
+    /// The connected channels by name.
+    pub ports: HashMap<String, Arc<dyn ChatPort>>,
+    /// Which rows this process delivers, if not all: `chat --once` prints only its own answer.
+    pub wants: Option<Wants>,
+    /// The workers, one a conversation.
+    pub wakers: SharedWakers,
+}
+
+/// Tells which rows a process delivers.
+pub type Wants = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
+
+/// How a step of delivery ended.
+enum Step {
+    Done,
+    Nothing,
+    Later(Duration),
+}
+
+impl Delivering {
+    /// Sees to it that what is to be said in a conversation is said.
+    pub fn wake(self: &Arc<Self>, conversation: &str) {
+        if self.wakers.wake(conversation) {
+            let delivering = self.clone();
+            let conversation = conversation.to_owned();
+            tokio::spawn(async move { delivering.work(&conversation).await });
+        }
+    }
+
+    async fn work(self: Arc<Self>, conversation: &str) {
+        loop {
+            match self.step(conversation).await {
+                Ok(Step::Done) => {}
+                Ok(Step::Nothing) if self.wakers.rest(conversation) => return,
+                Ok(Step::Nothing) => {}
+                Ok(Step::Later(pause)) => tokio::time::sleep(pause).await,
+                Err(StoreError::Closed) => {
+                    while !self.wakers.rest(conversation) {}
+                    return;
+                }
+                Err(StoreError::Stale(_)) => tokio::time::sleep(Duration::from_millis(100)).await,
+                Err(error) => {
+                    tracing::error!(%error, conversation, "delivery failed and tries again");
+                    tokio::time::sleep(Duration::from_millis(500)).await;
+                }
+            }
+        }
+    }
+
+    async fn step(&self, conversation: &str) -> Result<Step, StoreError> {
+        let limit = if self.wants.is_some() { 1000 } else { 1 };
+        let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
+        if rows.is_empty() {
+            return Ok(Step::Nothing);
+        }
+        let conversation = people::conversation_by_id(&self.store, conversation).await?;
+        let Some(port) = self.ports.get(&conversation.channel) else { return Ok(Step::Nothing) };
+        let wanted = rows.into_iter().map(|row| (row.outbound(&conversation), row));
+        let mut wanted =
+            wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
+        let Some((outbound, row)) = wanted.next() else { return Ok(Step::Nothing) };
+        let now = self.store.now();
+        if row.next_at > now {
+            let pause = u64::try_from(row.next_at - now).unwrap_or(0);
+            return Ok(Step::Later(Duration::from_millis(pause)));
+        }
+        if now - row.created_at > GIVE_UP_MS {
+            self.bury(&row, &conversation, "it could not be sent for a day").await?;
+            return Ok(Step::Done);
+        }
+        if row.state == "unknown" {
+            match port.reconcile(&outbound).await {
+                Found::Sent(receipt) => {
+                    outbox::sent(&self.store, &row, &receipt).await?;
+                    return Ok(Step::Done);
+                }
+                Found::Absent => {}
+                Found::Later => return self.later(&row, "unknown", None, "could not look it up").await,
+            }
+        }
+        outbox::claim(&self.store, &row, &self.instance).await?;
+        fail_point("outbox-claimed");
+        let delivery = port.deliver(&outbound).await;
+        fail_point("outbox-sent");
+        self.conclude(&row, &conversation, delivery).await
+    }
+
+    async fn conclude(
+        &self,
+        row: &OutboxRow,
+        conversation: &Conversation,
+        delivery: Delivery,
+    ) -> Result<Step, StoreError> {
+        match delivery {
+            Delivery::Sent(receipt) => {
+                outbox::sent(&self.store, row, &receipt).await?;
+                fail_point("outbox-receipt");
+                Ok(Step::Done)
+            }
+            Delivery::Retry(after) => self.later(row, "pending", after, "not sent").await,
+            Delivery::Unknown => {
+                self.later(row, "unknown", None, "it is not known whether it was sent").await
+            }
+            Delivery::Refused(reason) | Delivery::Gone(reason) => {
+                self.bury(row, conversation, &reason).await?;
+                Ok(Step::Done)
+            }
+        }
+    }
+
+    async fn later(
+        &self,
+        row: &OutboxRow,
+        state: &'static str,
+        after: Option<Duration>,
+        error: &str,
+    ) -> Result<Step, StoreError> {
+        let pause = after.unwrap_or_else(|| {
+            let doubled = 500_u64.saturating_mul(1 << row.attempts.clamp(0, 9));
+            Duration::from_millis(doubled.min(300_000))
+        });
+        let next_at = self.store.now() + i64::try_from(pause.as_millis()).unwrap_or(0);
+        outbox::set_aside(&self.store, row, state, next_at, error).await?;
+        Ok(Step::Later(pause))
+    }
+
+    async fn bury(
+        &self,
+        row: &OutboxRow,
+        conversation: &Conversation,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        tracing::error!(outbox = row.id, channel = conversation.channel, reason, "a reply is given up");
+        outbox::set_aside(&self.store, row, "dead", 0, reason).await
+    }
+}
