@@ -43,7 +43,8 @@ impl Backend {
         if let Some(file) = url.strip_prefix("sqlite:") {
             let file = file.strip_prefix("//").unwrap_or(file);
             let file = file.split('?').next().unwrap_or_default();
-            return Ok(Self::Embedded { file: PathBuf::from(file) });
+            let file = percent_encoding::percent_decode_str(file).decode_utf8_lossy();
+            return Ok(Self::Embedded { file: PathBuf::from(file.into_owned()) });
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Self::Server { url: url.to_owned() });

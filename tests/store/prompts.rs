@@ -138,7 +138,7 @@ async fn questions_whose_time_is_up_are_found(world: World) {
         ask(&world, id, id, expires_at).await;
     }
     let overdue = async || {
-        let rows = prompts::overdue(&world.store).await.unwrap();
+        let rows = prompts::overdue(&world.store, "console").await.unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!(overdue().await, ["p4"]);
