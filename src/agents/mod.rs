@@ -20,6 +20,7 @@ use crate::model::{ModelError, ModelErrorKind, SharedModel};
 use crate::skills::executor::{self, Call, CallEnd, CallError, CallReport, Executor};
 use crate::skills::{ErrorKind, Registry};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::leases::LOST;
 use crate::store::{Batch, StoreError, calls::ToolCallRow};
 use crate::wording;
 
@@ -154,7 +155,7 @@ impl Agents {
             _ => executions::of_agent(&scope.store, &row.id).await?.into_iter().next(),
         };
         match self.executor.call(scope, registry, &call, existing).await? {
-            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, call)))),
+            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, *call)))),
             CallEnd::Waiting => Ok(AgentEnd::Waiting),
             CallEnd::Held(limit) => Ok(AgentEnd::Held(limit)),
         }
@@ -388,7 +389,13 @@ impl Agents {
         if !batch.is_empty() {
             let mut fenced = scope.batch();
             fenced.append(batch);
-            scope.store.write(fenced).await?;
+            match scope.store.write(fenced).await {
+                // A call's own last write was under way when it was cut off: it has ended by now.
+                Err(StoreError::Stale(why)) if why != LOST => {
+                    return Box::pin(self.end(scope, registry, row, status, error, bailout)).await;
+                }
+                done => done.map(drop)?,
+            }
             rows = executions::of_agent(&scope.store, &row.id).await?;
         }
         let done: Vec<CallReport> = rows.iter().map(executor::report).collect();

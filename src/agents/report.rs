@@ -51,7 +51,7 @@ impl Report {
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
             tools_used,
             tool_calls_used: calls.len(),
-            duration_ms: row.ended_at.unwrap_or_default() - row.started_at.unwrap_or_default(),
+            duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout.clone(),
             untrusted: row.untrusted != 0,
@@ -75,7 +75,8 @@ impl Report {
         }
         let outside = |text: &str| untrusted::block(&self.execution, text);
         value["result"] = Value::String(if self.untrusted { outside(&result) } else { result });
-        if !self.data.is_null() && !(too_long && data.is_empty()) {
+        let shows_data = !too_long || !data.is_empty();
+        if shows_data && !self.data.is_null() {
             value["data"] = match (self.untrusted, too_long) {
                 (true, _) => Value::String(outside(&data)),
                 (false, true) => Value::String(data),

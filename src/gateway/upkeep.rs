@@ -45,7 +45,7 @@ impl Upkeep {
     /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
         let dead = self.conversations.instance.tend(&self.conversations.store).await?;
-        self.wake(&self.conversations.expire_prompts().await?);
+        self.wake(&self.conversations.expire_prompts(&self.channel).await?);
         if !dead.is_empty() {
             self.take_up().await?;
         }

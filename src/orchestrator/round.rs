@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::board::Board;
 use super::tools::{self, Wanted};
-use super::{Run, TurnEnd};
+use super::{Outcome, Run, TurnEnd};
 use crate::agents::AgentEnd;
 use crate::journal::dialogue::Round;
 use crate::store::executions::{self, Closing, Status};
@@ -46,7 +46,7 @@ impl Run<'_> {
                 }
                 break;
             }
-            self.show(None);
+            self.show(Some("working"));
             tokio::select! {
                 ended = self.tasks.join_next() => self.ended(ended).await?,
                 () = self.scope.answered.notified() => self.wake_waiting(),
@@ -54,7 +54,7 @@ impl Run<'_> {
                 () = tokio::time::sleep_until(patience), if !to_the_end => break,
             }
         }
-        self.show(None);
+        self.show(Some("working"));
         for call in awaited {
             let text = self.results(&call);
             self.dialogue.answer(call.idx, text);
@@ -170,17 +170,17 @@ impl Run<'_> {
                 continue;
             }
             agent.counted = true;
-            let row = agent.row.clone();
             // A model's work begins with its row; a direct skill call writes its own.
             if agent.status == Status::Pending {
                 let now = self.scope.store.now();
                 agent.row.started_at = Some(now);
                 if !agent.task.is_direct() {
                     let mut batch = self.scope.batch();
-                    executions::start(&mut batch, &row.id, now);
+                    executions::start(&mut batch, &agent.row.id, now);
                     self.scope.store.write(batch).await?;
                 }
             }
+            let row = agent.row.clone();
             self.spawn(&id, row);
         }
         Ok(())
@@ -215,7 +215,7 @@ impl Run<'_> {
 
     async fn ended(
         &mut self,
-        ended: Option<Result<(String, Result<AgentEnd, StoreError>), tokio::task::JoinError>>,
+        ended: Option<Result<Outcome, tokio::task::JoinError>>,
     ) -> Result<(), StoreError> {
         let Some(Ok((id, end))) = ended else { return Ok(()) };
         let Some(agent) = self.board.get_mut(&id) else { return Ok(()) };

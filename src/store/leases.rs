@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Row};
+use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
 
 use super::{Backend, Batch, Store, StoreError};
 
@@ -35,7 +35,7 @@ pub struct Instance {
 
 enum Lock {
     File { folder: PathBuf, _held: File },
-    Session(Box<tokio::sync::Mutex<AnyConnection>>),
+    Session { options: AnyConnectOptions, held: Box<tokio::sync::Mutex<AnyConnection>> },
 }
 
 /// A right to one lane, good for one epoch.
@@ -63,9 +63,7 @@ impl Instance {
         let id = store.new_id();
         let lock = match store.backend() {
             Backend::Embedded { file } => {
-                let mut folder = file.clone().into_os_string();
-                folder.push(".instances");
-                let folder = PathBuf::from(folder);
+                let folder = locks_of(file);
                 let held = lock_file(&folder, &id).map_err(|error| StoreError::Open {
                     url: folder.display().to_string(),
                     reason: error.to_string(),
@@ -74,22 +72,31 @@ impl Instance {
             }
             Backend::Server { url } => {
                 let options: AnyConnectOptions = url.parse()?;
-                let mut connection = options.connect().await?;
-                sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)")
-                    .bind(key(&id))
-                    .execute(&mut connection)
-                    .await?;
-                Lock::Session(Box::new(tokio::sync::Mutex::new(connection)))
+                let connection = hold(&options, &id).await?;
+                Lock::Session { options, held: Box::new(tokio::sync::Mutex::new(connection)) }
             }
         };
+        let instance = Self { id, lock };
+        store.write(instance.beat(store)).await?;
+        Ok(instance)
+    }
+
+    /// The row of this process, with a fresh beat by the clock that all who look at it share.
+    fn beat(&self, store: &Store) -> Batch {
         let mut batch = Batch::new();
-        let now = store.now();
-        batch.run(
-            "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $4)",
-            [(&id).into(), i64::from(std::process::id()).into(), now.into(), now.into()],
-        );
-        store.write(batch).await?;
-        Ok(Self { id, lock })
+        let sql = match self.lock {
+            Lock::File { .. } => {
+                "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $3) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+            }
+            Lock::Session { .. } => {
+                "INSERT INTO instances (id, pid, started_at, beat_at) \
+                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+            }
+        };
+        batch.run(sql, [(&self.id).into(), i64::from(std::process::id()).into(), store.now().into()]);
+        batch
     }
 
     /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
@@ -97,13 +104,15 @@ impl Instance {
     /// # Errors
     /// When the store fails.
     pub async fn tend(&self, store: &Store) -> Result<Vec<String>, StoreError> {
-        if let Lock::Session(_) = self.lock {
-            let mut batch = Batch::new();
-            batch.run(
-                "UPDATE instances SET beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint WHERE id = $1",
-                [(&self.id).into()],
-            );
-            store.write(batch).await?;
+        if let Lock::Session { options, held } = &self.lock {
+            let mut connection = held.lock().await;
+            if connection.ping().await.is_err() {
+                // The server was away. Whoever looked meanwhile took us for dead: what we held is lost,
+                // but what we take from now on must be seen to be held.
+                *connection = hold(options, &self.id).await?;
+            }
+            drop(connection);
+            store.write(self.beat(store)).await?;
         }
         let others: Vec<(String,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
@@ -127,12 +136,9 @@ impl Instance {
 
     async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
         match &self.lock {
-            Lock::File { folder, .. } => Ok(match File::open(folder.join(other)) {
-                Ok(file) => file.try_lock_shared().is_ok(),
-                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-            }),
-            Lock::Session(connection) => {
-                let mut connection = connection.lock().await;
+            Lock::File { folder, .. } => Ok(is_free(folder, other)),
+            Lock::Session { held, .. } => {
+                let mut connection = held.lock().await;
                 let row = sqlx::query("SELECT pg_try_advisory_lock($1)::int::bigint")
                     .bind(key(other))
                     .fetch_one(&mut *connection)
@@ -213,11 +219,58 @@ impl Lease {
     }
 }
 
+/// The processes that live on this store now: id, process id and start.
+///
+/// # Errors
+/// When the store fails.
+pub async fn living(store: &Store) -> Result<Vec<(String, i64, i64)>, StoreError> {
+    let rows: Vec<(String, i64, i64)> =
+        store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;
+    let mut living = Vec::with_capacity(rows.len());
+    for row in rows {
+        let lives = match store.backend() {
+            Backend::Embedded { file } => !is_free(&locks_of(file), &row.0),
+            Backend::Server { .. } => {
+                let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
+                            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+                            AND (classid::bigint << 32) | objid::bigint = $1";
+                store.count(held, &[key(&row.0).into()]).await? > 0
+            }
+        };
+        if lives {
+            living.push(row);
+        }
+    }
+    Ok(living)
+}
+
+/// The folder of the instances' locks, beside the database.
+fn locks_of(file: &std::path::Path) -> PathBuf {
+    let mut folder = file.as_os_str().to_owned();
+    folder.push(".instances");
+    PathBuf::from(folder)
+}
+
+/// Whether nobody holds an instance's lock.
+fn is_free(folder: &std::path::Path, id: &str) -> bool {
+    match File::open(folder.join(id)) {
+        Ok(file) => file.try_lock_shared().is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
 fn lock_file(folder: &std::path::Path, id: &str) -> std::io::Result<File> {
     std::fs::create_dir_all(folder)?;
     let file = File::create(folder.join(id))?;
     file.try_lock()?;
     Ok(file)
+}
+
+/// A session that holds the lock of an instance for as long as it lives.
+async fn hold(options: &AnyConnectOptions, id: &str) -> Result<AnyConnection, StoreError> {
+    let mut connection = options.connect().await?;
+    sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
+    Ok(connection)
 }
 
 /// The advisory lock's number for an instance: FNV-1a, only to tell a handful of ids apart.

@@ -112,7 +112,8 @@ pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i6
     store.write(batch).await.map(|_| ())
 }
 
-/// The turn of this conversation that can go on: an answered one first, then what a dead instance left.
+/// The turn of this conversation that can go on: answered, failed before, or left by a dead instance. To be
+/// asked by the lane only, in which no turn of its own is at work then.
 ///
 /// # Errors
 /// When the store fails.
@@ -125,7 +126,7 @@ pub async fn resumable(
         .first(
             select!(
                 "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
-                 AND retry_at <= $3 AND (status = 'queued' OR instance <> $2) \
+                 AND retry_at <= $3 \
                  AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT 1"
             ),
             &[conversation.into(), instance.into(), store.now().into()],
@@ -139,6 +140,20 @@ pub async fn resumable(
 /// When the store fails.
 pub async fn by_id(store: &Store, id: &str) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// Turns whose id begins like this, newest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+    // LIKE would take letters of either case, and ids differ by case.
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
 }
 
 /// The turn that took a message.
