@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::journal::untrusted;
-use crate::skills::executor::CallError;
+use crate::skills::call::CallError;
 use crate::store::executions::{ExecutionRow, Status};
 use crate::wording;
 
