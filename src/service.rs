@@ -262,7 +262,7 @@ impl Service {
         self.tasks.spawn(async move {
             let tend = async || -> Result<(), StoreError> {
                 let dead = instance.tend(&store).await?;
-                let mut woken = conversations.expire_prompts().await?;
+                let mut woken = conversations.expire_prompts(&channel).await?;
                 if !dead.is_empty() {
                     woken.extend(left_over(&store, &channel, place.as_deref()).await?);
                 }

@@ -154,7 +154,7 @@ impl Agents {
             _ => executions::of_agent(&scope.store, &row.id).await?.into_iter().next(),
         };
         match self.executor.call(scope, registry, &call, existing).await? {
-            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, call)))),
+            CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, *call)))),
             CallEnd::Waiting => Ok(AgentEnd::Waiting),
             CallEnd::Held(limit) => Ok(AgentEnd::Held(limit)),
         }

@@ -74,7 +74,8 @@ impl Report {
         }
         let outside = |text: &str| untrusted::block(&self.execution, text);
         value["result"] = Value::String(if self.untrusted { outside(&result) } else { result });
-        if !self.data.is_null() && !(too_long && data.is_empty()) {
+        let shows_data = !too_long || !data.is_empty();
+        if shows_data && !self.data.is_null() {
             value["data"] = match (self.untrusted, too_long) {
                 (true, _) => Value::String(outside(&data)),
                 (false, true) => Value::String(data),

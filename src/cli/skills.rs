@@ -14,7 +14,7 @@ use crate::skills::{Domain, Fault, Skill, Skills, check_files, is_word};
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
-pub enum SkillsError {
+pub(super) enum SkillsError {
     /// Skill files are wrong.
     #[error("{}", lines(.0))]
     Faults(Vec<Fault>),
@@ -67,7 +67,7 @@ pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, Cl
 ///
 /// # Errors
 /// [`SkillsError`], a sentence for the person.
-pub fn run(
+pub(super) fn run(
     paths: &[PathBuf],
     builtins: &[&str],
     command: &Command,

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Hooks, Limits};
 use crate::orchestrator::Orchestrator;
+use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
 use crate::store::{Store, leases::Instance};
 
@@ -36,6 +37,17 @@ pub struct Conversations {
     pub hooks: Arc<Hooks>,
     /// The turns at work here.
     pub running: Running,
+}
+
+/// Something that arrived, is journalled, and is allowed in: the only key to a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admitted(InboxRow);
+
+impl Admitted {
+    /// Only `gateway::access` may vouch for a row.
+    pub(crate) fn by_access(row: InboxRow) -> Self {
+        Self(row)
+    }
 }
 
 /// The turns that this process has at work.

@@ -131,7 +131,7 @@ impl Conversations {
         let asleep = turn.as_ref().is_some_and(|turn| turn.status == "waiting");
         let mut batch = Batch::new();
         prompts::answer(&mut batch, &prompt.id, answer, &row.person_id, now);
-        go_on(&mut batch, prompt, answer, now);
+        self.go_on(&mut batch, prompt, answer, now);
         if asleep && (!others || prompt.kind == "continue") {
             let mut answers = turn.map(|turn| turn.answer_ids()).unwrap_or_default();
             answers.push(row.event_id().to_owned());
@@ -170,18 +170,18 @@ impl Conversations {
         Ok(())
     }
 
-    /// Ends the questions whose time is up. Returns the conversations that can go on.
+    /// Ends a channel's questions whose time is up. Returns the conversations that can go on.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn expire_prompts(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn expire_prompts(&self, channel: &str) -> Result<Vec<String>, StoreError> {
         let mut woken = Vec::new();
-        for prompt in prompts::overdue(&self.store).await? {
+        for prompt in prompts::overdue(&self.store, channel).await? {
             let now = self.store.now();
             let answer = if prompt.kind == "approve" { "reject" } else { "stop" };
             let mut batch = Batch::new();
             prompts::expire(&mut batch, &prompt.id, answer, now);
-            go_on(&mut batch, &prompt, answer, now);
+            self.go_on(&mut batch, &prompt, answer, now);
             match self.store.write(batch).await {
                 Ok(_) => woken.push(prompt.conversation_id.clone()),
                 Err(StoreError::Stale(_)) => continue,
@@ -193,30 +193,33 @@ impl Conversations {
         }
         Ok(woken)
     }
-}
 
-/// What an answer changes for its turn: a sleeping one gets back into its lane.
-fn go_on(batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
-    batch.run(
-        "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END WHERE id = $1",
-        [(&prompt.turn_id).into()],
-    );
-    match answer {
-        "continue" => {
-            batch.run(
-                "UPDATE turns SET budget_from = $1 WHERE id = $2",
-                [now.into(), (&prompt.turn_id).into()],
-            );
-            batch.run(
-                "UPDATE conversations SET window_from = $1 WHERE id = $2",
-                [now.into(), (&prompt.conversation_id).into()],
-            );
+    /// What an answer changes for its turn: a sleeping one gets back into its lane, in this process.
+    fn go_on(&self, batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
+        batch.run(
+            "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
+             instance = CASE WHEN status = 'waiting' THEN $1 ELSE instance END WHERE id = $2",
+            [(&self.instance.id).into(), (&prompt.turn_id).into()],
+        );
+        match answer {
+            "continue" => {
+                batch.run(
+                    "UPDATE turns SET budget_from = $1 WHERE id = $2",
+                    [now.into(), (&prompt.turn_id).into()],
+                );
+                batch.run(
+                    "UPDATE conversations SET window_from = $1 WHERE id = $2",
+                    [now.into(), (&prompt.conversation_id).into()],
+                );
+            }
+            "summarise" | "stop" => {
+                batch.run(
+                    "UPDATE turns SET ending = $1 WHERE id = $2",
+                    [answer.into(), (&prompt.turn_id).into()],
+                );
+            }
+            _ => {}
         }
-        "summarise" | "stop" => {
-            batch
-                .run("UPDATE turns SET ending = $1 WHERE id = $2", [answer.into(), (&prompt.turn_id).into()]);
-        }
-        _ => {}
     }
 }
 

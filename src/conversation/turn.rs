@@ -9,13 +9,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use super::{Conversations, Handle, context, history};
+use super::{Admitted, Conversations, Handle, context, history};
 use crate::journal::budget::Spent;
 use crate::journal::{Budget, Limit, Scope, fail_point};
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
 use crate::store::leases::{Lease, lane};
+use crate::store::people::{Conversation, Person};
 use crate::store::prompts::{self, PromptRow};
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, Value, calls, people};
@@ -38,7 +39,8 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] when another process works on this conversation.
-    pub async fn begin(&self, rows: &[InboxRow]) -> Result<Option<Held>, StoreError> {
+    pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<Held>, StoreError> {
+        let rows: Vec<InboxRow> = admitted.into_iter().map(|Admitted(row)| row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
         let now = self.store.now();
         let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
@@ -65,7 +67,7 @@ impl Conversations {
         let name = lane(&turn.conversation_id);
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);
-        turns::start(&mut batch, &turn, rows);
+        turns::start(&mut batch, &turn, &rows);
         executions::insert(&mut batch, &root, &turn.conversation_id);
         let epoch = epoch(&self.store.write(batch).await?);
         fail_point("turn-started");
@@ -116,7 +118,7 @@ impl Conversations {
     /// Sets a turn aside that our own code failed three times.
     async fn bury(&self, held: &Held) -> Result<(), StoreError> {
         tracing::error!(turn = held.turn.id, "a turn failed three times and is set aside");
-        let scope = self.scope(held, &Handle::idle(&held.turn.conversation_id), Spent::default()).await?;
+        let scope = self.scope(held, &Handle::idle(&held.turn.conversation_id)).await?;
         self.end(held, &scope, "dead", Status::Failed, wording::DEAD.into(), Batch::new()).await
     }
 
@@ -132,8 +134,7 @@ impl Conversations {
     }
 
     async fn run_as(&self, held: &Held, handle: &Handle) -> Result<(), StoreError> {
-        let spent = self.spent(held).await?;
-        let scope = self.scope(held, handle, spent).await?;
+        let scope = self.scope(held, handle).await?;
         let (end, tail) = match held.turn.ending.as_deref() {
             Some("stop") => (TurnEnd::Cancelled(Orchestrator::standing(&held.rows)), Batch::new()),
             Some(_) => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
@@ -160,10 +161,11 @@ impl Conversations {
         }
     }
 
-    async fn scope(&self, held: &Held, handle: &Handle, spent: Spent) -> Result<Scope, StoreError> {
+    async fn scope(&self, held: &Held, handle: &Handle) -> Result<Scope, StoreError> {
         let conversation = people::conversation_by_id(&self.store, &held.turn.conversation_id);
         let person = people::person_by_id(&self.store, &held.turn.person_id);
         let (conversation, person) = futures::try_join!(conversation, person)?;
+        let spent = self.spent(held, &conversation, &person).await?;
         Ok(Scope {
             store: self.store.clone(),
             lease: held.lease.clone(),
@@ -180,17 +182,14 @@ impl Conversations {
     }
 
     /// What counts against the limits already.
-    async fn spent(&self, held: &Held) -> Result<Spent, StoreError> {
+    async fn spent(&self, held: &Held, here: &Conversation, person: &Person) -> Result<Spent, StoreError> {
         let mut spent = Spent::default();
         let now = self.store.now();
         let window = i64::try_from(self.limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
-        let conversation = &held.turn.conversation_id;
-        let begun = people::conversation_by_id(&self.store, conversation).await?.window_from;
-        spent.window_calls =
-            executions::skill_calls_since(&self.store, conversation, begun.max(now - window)).await?;
+        let since = here.window_from.max(now - window);
+        spent.window_calls = executions::skill_calls_since(&self.store, &here.id, since).await?;
         if self.limits.day_cost_usd > 0.0 {
-            let day = self.day_begins(&held.turn).await?;
-            spent.day_cost_usd = calls::cost_since(&self.store, &held.turn.person_id, day).await?;
+            spent.day_cost_usd = calls::cost_since(&self.store, &person.id, self.day_begins(person)).await?;
         }
         if held.rows.len() == 1 && held.turn.resumed_at == held.turn.started_at {
             return Ok(spent);
@@ -212,11 +211,10 @@ impl Conversations {
     }
 
     /// When the person's present day began, in milliseconds.
-    async fn day_begins(&self, turn: &TurnRow) -> Result<i64, StoreError> {
-        let person = people::person_by_id(&self.store, &turn.person_id).await?;
-        let zone = self.zone_of(&person);
+    fn day_begins(&self, person: &Person) -> i64 {
+        let zone = self.zone_of(person);
         let today = crate::clock::utc(self.store.now()).with_timezone(&zone).date_naive();
-        Ok(crate::clock::local_to_utc(today.and_time(chrono::NaiveTime::MIN), zone).timestamp_millis())
+        crate::clock::local_to_utc(today.and_time(chrono::NaiveTime::MIN), zone).timestamp_millis()
     }
 
     /// Ends a turn: answer, journal and lane in one commit.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures::FutureExt;
 
 use super::SharedWakers;
-use super::access::{Access, Admitted};
+use super::access::Access;
 use crate::conversation::Conversations;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
@@ -87,9 +87,8 @@ impl Lanes {
             }
         }
         let next = together(rows.into_iter().filter(|row| row.kind == "said"));
-        let admitted: Vec<Admitted> = next.into_iter().filter_map(|row| self.access.admit(row)).collect();
-        let rows: Vec<InboxRow> = admitted.iter().map(|admitted| admitted.row().clone()).collect();
-        match self.conversations.begin(&rows).await? {
+        let admitted = next.into_iter().filter_map(|row| self.access.admit(row)).collect();
+        match self.conversations.begin(admitted).await? {
             Some(held) => {
                 self.run(held).await?;
                 Ok(true)

@@ -42,7 +42,8 @@ impl Prefix {
             calls::insert_prefix(&mut batch, &self.hash, &self.system, &tools_json(&self.tools));
             store.write(batch).await.map(|_| ())
         };
-        self.stored.get_or_try_init(write).await.map(|()| ())
+        self.stored.get_or_try_init(write).await?;
+        Ok(())
     }
 }
 

@@ -72,8 +72,11 @@ struct Run<'a> {
     board: Board,
     /// The record of the last answer, to be written with the turn's end.
     tail: Batch,
-    tasks: JoinSet<(String, Result<AgentEnd, StoreError>)>,
+    tasks: JoinSet<Outcome>,
 }
+
+/// An agent's name and how its task ended.
+type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
     /// Runs a turn, or goes on with one, until it ends or has to wait. `root` is its execution, `rows`
@@ -90,8 +93,9 @@ impl Orchestrator {
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         let mut run = self.start(scope, root, rows, opening).await?;
-        let end = run.go().await?;
-        Ok((end, run.tail))
+        let end = run.go().await;
+        run.show(None);
+        Ok((end?, run.tail))
     }
 
     /// Ends a parked turn with a summary: one model call without tools.

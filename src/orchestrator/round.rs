@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::board::Board;
 use super::tools::{self, Wanted};
-use super::{Run, TurnEnd};
+use super::{Outcome, Run, TurnEnd};
 use crate::agents::AgentEnd;
 use crate::journal::dialogue::Round;
 use crate::store::executions::{self, Closing, Status};
@@ -51,7 +51,7 @@ impl Run<'_> {
                 }
                 break;
             }
-            self.show(None);
+            self.show(Some("working"));
             tokio::select! {
                 ended = self.tasks.join_next() => self.ended(ended).await?,
                 () = self.scope.answered.notified() => self.wake_waiting(),
@@ -59,7 +59,7 @@ impl Run<'_> {
                 () = tokio::time::sleep_until(patience), if !to_the_end => break,
             }
         }
-        self.show(None);
+        self.show(Some("working"));
         for call in awaited {
             let text = self.results(&call);
             self.dialogue.answer(call.idx, text);
@@ -220,7 +220,7 @@ impl Run<'_> {
 
     async fn ended(
         &mut self,
-        ended: Option<Result<(String, Result<AgentEnd, StoreError>), tokio::task::JoinError>>,
+        ended: Option<Result<Outcome, tokio::task::JoinError>>,
     ) -> Result<(), StoreError> {
         let Some(Ok((id, end))) = ended else { return Ok(()) };
         let Some(agent) = self.board.get_mut(&id) else { return Ok(()) };

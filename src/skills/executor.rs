@@ -96,7 +96,7 @@ pub struct CallError {
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEnd {
     /// Yes, like this.
-    Closed(CallReport),
+    Closed(Box<CallReport>),
     /// A person has been asked.
     Waiting,
     /// A limit of the turn holds it back; nothing was written.
@@ -164,7 +164,7 @@ impl Executor {
         row: ExecutionRow,
     ) -> Result<CallEnd, StoreError> {
         if row.status().has_ended() {
-            return Ok(CallEnd::Closed(report(&row)));
+            return Ok(CallEnd::Closed(Box::new(report(&row))));
         }
         let skill = match self.admit(registry, call) {
             Ok(skill) => skill,
@@ -193,8 +193,9 @@ impl Executor {
         else {
             return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
         };
-        let bound = row.parameters.as_deref() == Some(prompt.fingerprint.as_str())
-            && call.arguments.to_string() == prompt.fingerprint;
+        let arguments = call.arguments.to_string();
+        let bound =
+            [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
         match prompt.answer.as_deref() {
             None => Ok(CallEnd::Waiting),
             Some("approve") if bound => {
@@ -397,7 +398,7 @@ impl Executor {
         fail_point("skill-before-close");
         scope.store.write(batch).await?;
         fail_point("skill-closed");
-        Ok(CallEnd::Closed(report(&ended)))
+        Ok(CallEnd::Closed(Box::new(report(&ended))))
     }
 }
 

@@ -147,15 +147,18 @@ pub async fn by_receipt(
         .await
 }
 
-/// Open questions whose time is up.
+/// A channel's open questions whose time is up.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn overdue(store: &Store) -> Result<Vec<PromptRow>, StoreError> {
+pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<PromptRow>, StoreError> {
     store
         .all(
-            select!("WHERE p.state = 'pending' AND p.expires_at <= $1 ORDER BY p.seq LIMIT 100"),
-            &[store.now().into()],
+            select!(
+                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+                 WHERE p.state = 'pending' AND p.expires_at <= $2 ORDER BY p.seq LIMIT 100"
+            ),
+            &[channel.into(), store.now().into()],
         )
         .await
 }

@@ -112,7 +112,8 @@ pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i6
     store.write(batch).await.map(|_| ())
 }
 
-/// The turn of this conversation that can go on: an answered one first, then what a dead instance left.
+/// The turn of this conversation that can go on: answered, failed before, or left by a dead instance. To be
+/// asked by the lane only, in which no turn of its own is at work then.
 ///
 /// # Errors
 /// When the store fails.
@@ -125,7 +126,7 @@ pub async fn resumable(
         .first(
             select!(
                 "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
-                 AND retry_at <= $3 AND (status = 'queued' OR instance <> $2) \
+                 AND retry_at <= $3 \
                  AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT 1"
             ),
             &[conversation.into(), instance.into(), store.now().into()],

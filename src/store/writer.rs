@@ -74,9 +74,8 @@ async fn run(pool: AnyPool, begin: &'static str, receiver: Arc<Mutex<mpsc::Recei
                 }
             }
             Err(error) if batches.len() == 1 => {
-                for reply in replies {
+                if let Some(reply) = replies.into_iter().next() {
                     let _ = reply.send(Err(error));
-                    break;
                 }
             }
             Err(_) => {
