@@ -65,6 +65,8 @@ pub struct Handle {
     pub cancel: CancellationToken,
     /// Tells it that one of its questions was answered.
     pub answered: Arc<Notify>,
+    /// Set when it has ended or gone to sleep.
+    pub rests: CancellationToken,
 }
 
 impl Running {
@@ -73,13 +75,17 @@ impl Running {
             conversation: conversation.to_owned(),
             cancel: CancellationToken::new(),
             answered: Arc::new(Notify::new()),
+            rests: CancellationToken::new(),
         };
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
         handle
     }
 
     fn leave(&self, turn: &str) {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+        let left = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+        if let Some(handle) = left {
+            handle.rests.cancel();
+        }
     }
 
     /// A turn at work here.

@@ -106,6 +106,7 @@ impl Conversations {
             turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await?;
             return Ok(None);
         }
+        fail_point("turn-resumed");
         Ok(Some(held))
     }
 
@@ -324,7 +325,12 @@ impl Conversations {
 impl Handle {
     /// A hold on nothing, for turns that end without running.
     fn idle(conversation: &str) -> Self {
-        Self { conversation: conversation.to_owned(), cancel: Default::default(), answered: Arc::default() }
+        Self {
+            conversation: conversation.to_owned(),
+            cancel: Default::default(),
+            answered: Arc::default(),
+            rests: Default::default(),
+        }
     }
 }
 

@@ -103,7 +103,7 @@ impl Budget {
     /// # Errors
     /// The limit that holds it back.
     pub fn take_skill_call(&self) -> Result<(), Limit> {
-        self.check_time()?;
+        self.check_at_work()?;
         self.take(&self.window_calls, self.limits.conversation_calls, Limit::ConversationCalls)?;
         self.take(&self.skill_calls, self.limits.skill_calls_per_turn, Limit::SkillCalls)
     }
@@ -113,16 +113,17 @@ impl Budget {
     /// # Errors
     /// The limit that holds it back.
     pub fn take_orchestrator_call(&self) -> Result<(), Limit> {
+        self.check_time()?;
         self.before_model_call()?;
         self.take(&self.orchestrator_calls, self.limits.orchestrator_calls_per_turn, Limit::OrchestratorCalls)
     }
 
-    /// Asks whether any model may be called now.
+    /// Asks whether the model of an agent at work may be called now.
     ///
     /// # Errors
     /// The limit that holds it back.
     pub fn before_model_call(&self) -> Result<(), Limit> {
-        self.check_time()?;
+        self.check_at_work()?;
         let limits = &self.limits;
         if limits.turn_tokens > 0 && self.tokens.load(Ordering::Relaxed).unsigned_abs() >= limits.turn_tokens
         {
@@ -157,6 +158,14 @@ impl Budget {
         Ok(())
     }
 
+    /// That no more agents may start does not hold back those at work: they are let finish.
+    fn check_at_work(&self) -> Result<(), Limit> {
+        match self.check_time() {
+            Err(Limit::Agents | Limit::OrchestratorCalls) => Ok(()),
+            checked => checked,
+        }
+    }
+
     fn take(&self, counter: &AtomicI64, most: u32, limit: Limit) -> Result<(), Limit> {
         let most = i64::from(most);
         let taken = counter
@@ -174,10 +183,20 @@ mod tests {
         let limits = Limits { agents_per_turn: 1, ..Limits::default() };
         let budget = Budget::new(limits, &Spent::default());
         assert_eq!(budget.take_agent(), Ok(()));
-        assert_eq!(budget.take_skill_call(), Ok(()));
         assert_eq!(budget.take_agent(), Err(Limit::Agents));
-        assert_eq!(budget.take_skill_call(), Err(Limit::Agents));
+        assert_eq!(budget.take_orchestrator_call(), Err(Limit::Agents));
         assert_eq!(budget.tripped(), Some(Limit::Agents));
+        assert_eq!(budget.take_skill_call(), Ok(()), "the agent that is at work is let finish");
+    }
+
+    #[test]
+    fn used_up_skill_calls_stop_agents_at_work_too() {
+        let limits = Limits { skill_calls_per_turn: 1, ..Limits::default() };
+        let budget = Budget::new(limits, &Spent::default());
+        assert_eq!(budget.take_skill_call(), Ok(()));
+        assert_eq!(budget.take_skill_call(), Err(Limit::SkillCalls));
+        assert_eq!(budget.take_agent(), Err(Limit::SkillCalls));
+        assert_eq!(budget.before_model_call(), Err(Limit::SkillCalls));
     }
 
     #[test]

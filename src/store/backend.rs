@@ -2,13 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::time::Duration;
 
 use sqlx::AnyPool;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AssertSqlSafe, Executor};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
 
 use super::{StoreError, Value};
+
+/// How long a database may take to let us in.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
@@ -145,6 +149,12 @@ impl Backend {
             Self::Server { url } => (url.clone(), "SET client_min_messages = warning"),
         };
         let options = AnyConnectOptions::from_str(&url).map_err(|error| self.open_error(&error))?;
+        // The pool would try again and again, and then tell nothing but that its time was up.
+        let first = async { options.connect().await?.execute(setup).await };
+        match tokio::time::timeout(PATIENCE, first).await {
+            Ok(done) => drop(done.map_err(|error| self.open_error(&error))?),
+            Err(_) => return Err(self.open_error(&"it does not answer")),
+        }
         let pool = |connections: u32| {
             AnyPoolOptions::new()
                 .max_connections(connections)

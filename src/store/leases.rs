@@ -11,6 +11,7 @@
 //!
 //! Accepted race: between two looks at the instances (a second), a dead one's work waits.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,6 +29,8 @@ pub struct Instance {
     /// Its id.
     pub id: String,
     lock: Lock,
+    /// The other instances at the last look.
+    others: std::sync::Mutex<HashSet<String>>,
 }
 
 enum Lock {
@@ -86,10 +89,12 @@ impl Instance {
             [(&id).into(), i64::from(std::process::id()).into(), now.into(), now.into()],
         );
         store.write(batch).await?;
-        Ok(Self { id, lock })
+        Ok(Self { id, lock, others: std::sync::Mutex::default() })
     }
 
-    /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
+    /// Shows that this process lives, and frees what dead ones held. Returns who is gone since the last
+    /// look: the dead, and those that left or that somebody else found dead, because they too may have
+    /// left something undone.
     ///
     /// # Errors
     /// When the store fails.
@@ -104,9 +109,11 @@ impl Instance {
         }
         let others: Vec<(String,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
-        let mut dead = Vec::new();
+        let mut alive = HashSet::new();
+        let mut gone = Vec::new();
         for (other,) in others {
             if !self.is_dead(store, &other).await? {
+                alive.insert(other);
                 continue;
             }
             let mut batch = Batch::new();
@@ -117,9 +124,14 @@ impl Instance {
                 // Another process may have cleared it away just now.
                 let _ = std::fs::remove_file(folder.join(&other));
             }
-            dead.push(other);
+            gone.push(other);
         }
-        Ok(dead)
+        let mut others = self.others.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let before = std::mem::replace(&mut *others, alive);
+        let missing = before.iter().filter(|other| !others.contains(*other) && !gone.contains(other));
+        let missing: Vec<String> = missing.cloned().collect();
+        gone.extend(missing);
+        Ok(gone)
     }
 
     async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {

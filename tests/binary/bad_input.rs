@@ -41,7 +41,11 @@ fn a_store_that_cant_be_had() {
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"");
     let home = Home::new();
     home.write("file", "");
-    let ended = home.command(&["chat", "--once", "x"]).env("ADJUTANT_DATA_DIR", home.path().join("file/data")).output().unwrap();
+    let ended = home
+        .command(&["chat", "--once", "x"])
+        .env("ADJUTANT_DATA_DIR", home.path().join("file/data"))
+        .output()
+        .unwrap();
     let stderr = String::from_utf8(ended.stderr).unwrap().replace(home.path().to_str().unwrap(), "HOME");
     insta::assert_snapshot!(format!("{:?} {stderr}", ended.status.code()), @"");
     // Something else lies in its place.
@@ -70,7 +74,10 @@ fn a_store_of_a_newer_version_is_left_alone() {
 #[test]
 fn a_broken_skill_file() {
     let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
-    home.write("skills/bell.toml", "domain = \"bell\"\nsummary = \"A bell\"\n[[skill]]\nname = \"bell.ring\"\nrisk = \"none\"\n");
+    home.write(
+        "skills/bell.toml",
+        "domain = \"bell\"\nsummary = \"A bell\"\n[[skill]]\nname = \"bell.ring\"\nrisk = \"none\"\n",
+    );
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"");
     insta::assert_snapshot!(told(&home, &home.run(&["skills", "check"])), @"");
     insta::assert_snapshot!(told(&home, &home.run(&["skills", "list"])), @"");

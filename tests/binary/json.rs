@@ -130,7 +130,10 @@ fn each_line_that_is_not_understood_is_told_by_its_number_and_harms_nothing() {
 #[test]
 fn the_last_line_needs_no_end_and_a_nul_is_no_end_either() {
     let home = Home::new();
-    let ended = home.feed(&["chat", "--json"], b"{\"id\": \"a\", \"text\": \"add a task to say \\u0000 twice\"}\nadd a task to end");
+    let ended = home.feed(
+        &["chat", "--json"],
+        b"{\"id\": \"a\", \"text\": \"add a task to say \\u0000 twice\"}\nadd a task to end",
+    );
     assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{}", ended.stdout);
     assert_eq!(home.count("SELECT count(*) FROM tasks"), 2, "{}", ended.stdout);
     home.assert_tidy("no newline");
@@ -180,7 +183,14 @@ fn messages_of_several_people_are_turns_of_their_own() {
 fn a_slash_command_gets_one_reply() {
     let home = Home::new();
     let mut chat = home.chat();
-    for (id, command) in [("c1", "/help"), ("c2", "/status"), ("c3", "/nonsense"), ("c4", "/new"), ("c5", "/stop"), ("c6", "/trace")] {
+    for (id, command) in [
+        ("c1", "/help"),
+        ("c2", "/status"),
+        ("c3", "/nonsense"),
+        ("c4", "/new"),
+        ("c5", "/stop"),
+        ("c6", "/trace"),
+    ] {
         let reply = chat.say(id, command);
         assert_eq!(reply["answers"], json!([id]), "{reply}");
         assert!(!reply["text"].as_str().unwrap().is_empty());

@@ -46,7 +46,11 @@ impl Ledger {
 
     /// What has to be sent again: nobody said that it is journalled.
     fn open(&self) -> Vec<Value> {
-        self.messages.iter().filter(|(id, _)| !self.accepted.contains(*id)).map(|(_, line)| line.clone()).collect()
+        self.messages
+            .iter()
+            .filter(|(id, _)| !self.accepted.contains(*id))
+            .map(|(_, line)| line.clone())
+            .collect()
     }
 }
 

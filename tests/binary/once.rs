@@ -69,15 +69,19 @@ fn two_programs_at_once_each_hear_their_own() {
     let mut chats = [home.chat(), home.chat()];
     for number in 0..10 {
         for (which, chat) in chats.iter_mut().enumerate() {
-            chat.send(&json!({"id": format!("p{which}n{number}"), "conversation": format!("c{}", number % 3),
-                              "text": format!("add a task to do p{which}n{number}")}));
+            chat.send(
+                &json!({"id": format!("p{which}n{number}"), "conversation": format!("c{}", number % 3),
+                              "text": format!("add a task to do p{which}n{number}")}),
+            );
         }
     }
     for (which, chat) in chats.iter_mut().enumerate() {
         chat.finish_well();
         let mut heard: Vec<String> = Vec::new();
         for reply in chat.seen.iter().filter(|it| it["event"] == "reply") {
-            heard.extend(reply["answers"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()));
+            heard.extend(
+                reply["answers"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()),
+            );
         }
         heard.sort();
         let own: Vec<String> = (0..10).map(|number| format!("p{which}n{number}")).collect();

@@ -114,8 +114,8 @@ impl Home {
 
     /// The titles of all tasks, sorted.
     pub fn tasks(&self) -> Vec<String> {
-        let rows: Vec<(String,)> = self
-            .ask(async |store| store.all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap());
+        let rows: Vec<(String,)> =
+            self.ask(async |store| store.all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap());
         rows.into_iter().map(|row| row.0).collect()
     }
 

@@ -109,7 +109,11 @@ fn fail_points() -> BTreeSet<String> {
 static REACHED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Holds a conversation once for each fail point and time, dying there.
-fn at_every_fail_point(config: &str, talk: impl Fn(&Home, &str, &mut Program<'_>) -> Vec<&'static str>, check: impl Fn(&Home, &str)) -> BTreeSet<String> {
+fn at_every_fail_point(
+    config: &str,
+    talk: impl Fn(&Home, &str, &mut Program<'_>) -> Vec<&'static str>,
+    check: impl Fn(&Home, &str),
+) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     for name in fail_points() {
         for time in ["1", "2"] {
@@ -236,7 +240,10 @@ fn a_program_that_may_not_be_repeated_never_is() {
         assert_eq!(rings(&home), rung, "{point}");
         let text = reply["text"].as_str().unwrap();
         assert!(text.contains("may or may not have happened"), "{point}: {text}");
-        assert_eq!(home.count("SELECT count(*) FROM executions WHERE kind = 'skill' AND status = 'unknown'"), 1);
+        assert_eq!(
+            home.count("SELECT count(*) FROM executions WHERE kind = 'skill' AND status = 'unknown'"),
+            1
+        );
         assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point}");
         home.assert_tidy(point);
     }
@@ -299,5 +306,9 @@ fn replies_that_were_left_come_first() {
     let order: Vec<&Value> =
         second.seen.iter().filter(|it| it["event"] == "reply").map(|it| &it["answers"][0]).collect();
     assert_eq!(order, ["m1", "m2"]);
-    assert!(answers(&second.seen[0], "m1"), "what was left comes before everything else:{}", lines(&second.seen));
+    assert!(
+        answers(&second.seen[0], "m1"),
+        "what was left comes before everything else:{}",
+        lines(&second.seen)
+    );
 }
