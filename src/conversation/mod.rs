@@ -65,8 +65,6 @@ pub struct Handle {
     pub cancel: CancellationToken,
     /// Tells it that one of its questions was answered.
     pub answered: Arc<Notify>,
-    /// Set when it has ended or gone to sleep.
-    pub rests: CancellationToken,
 }
 
 impl Running {
@@ -75,17 +73,13 @@ impl Running {
             conversation: conversation.to_owned(),
             cancel: CancellationToken::new(),
             answered: Arc::new(Notify::new()),
-            rests: CancellationToken::new(),
         };
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
         handle
     }
 
     fn leave(&self, turn: &str) {
-        let left = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
-        if let Some(handle) = left {
-            handle.rests.cancel();
-        }
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
     }
 
     /// A turn at work here.

@@ -21,7 +21,7 @@ use crate::store::{Batch, StoreError, people, turns};
 use crate::wording;
 
 /// So long an answer waits for a turn that may be going to sleep.
-const FALLS_ASLEEP: Duration = Duration::from_millis(250);
+const FALLS_ASLEEP: Duration = Duration::from_millis(500);
 
 /// What a typed word means, for a question of either kind.
 fn typed(text: &str, kind: &str) -> Option<&'static str> {
@@ -109,7 +109,9 @@ impl Conversations {
         let Some(answer) = answer.or_else(|| typed(&row.text, &prompt.kind)) else {
             return self.reply(row, Some(&prompt), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
-        self.let_go_to_sleep(&prompt.turn_id).await;
+        if prompt.state == "pending" {
+            self.let_go_to_sleep(&prompt.turn_id).await?;
+        }
         if !self.may_answer_for(&row.person_id, &prompt).await? {
             return self.reply(row, Some(&prompt), wording::NOT_YOURS.into(), Batch::new()).await;
         }
@@ -131,11 +133,14 @@ impl Conversations {
 
     /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the
     /// turn's next words as its reply like anybody's.
-    async fn let_go_to_sleep(&self, turn: &str) {
-        if let Some(handle) = self.running.get(turn) {
-            // Over or not, what comes next looks at how the turn stands.
-            let _ = tokio::time::timeout(FALLS_ASLEEP, handle.rests.cancelled()).await;
+    async fn let_go_to_sleep(&self, turn: &str) -> Result<(), StoreError> {
+        for _ in 0..50 {
+            if turns::by_id(&self.store, turn).await?.is_none_or(|turn| turn.status != "running") {
+                break;
+            }
+            tokio::time::sleep(FALLS_ASLEEP / 50).await;
         }
+        Ok(())
     }
 
     async fn take_answer(&self, row: &InboxRow, prompt: &PromptRow, answer: &str) -> Result<(), StoreError> {

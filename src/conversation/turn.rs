@@ -325,12 +325,7 @@ impl Conversations {
 impl Handle {
     /// A hold on nothing, for turns that end without running.
     fn idle(conversation: &str) -> Self {
-        Self {
-            conversation: conversation.to_owned(),
-            cancel: Default::default(),
-            answered: Arc::default(),
-            rests: Default::default(),
-        }
+        Self { conversation: conversation.to_owned(), cancel: Default::default(), answered: Arc::default() }
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Delivering {
     pub wants: Option<Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
+    /// Held by each sending until its receipt is stored.
+    pub sending: tokio::sync::RwLock<()>,
 }
 
 /// Tells which rows a process delivers.
@@ -110,6 +112,7 @@ impl Delivering {
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
+        let _sending = self.sending.read().await;
         let delivery = port.deliver(&outbound).await;
         fail_point("outbox-sent");
         self.conclude(&row, &conversation, delivery).await

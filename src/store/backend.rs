@@ -1,5 +1,6 @@
 //! The only file that names SQLite or PostgreSQL: what differs between them.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -126,12 +127,18 @@ impl Backend {
         Value::Text(parts.join(or))
     }
 
-    pub(super) async fn prepare(&self) -> Result<(), StoreError> {
-        let Self::Embedded { file } = self else { return Ok(()) };
+    /// Makes the place for an embedded database. Two processes that start at once on a new one would both
+    /// make its tables: whoever holds what is returned does it alone.
+    pub(super) async fn prepare(&self) -> Result<Option<File>, StoreError> {
+        let Self::Embedded { file } = self else { return Ok(None) };
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             tokio::fs::create_dir_all(folder).await.map_err(|error| self.open_error(&error))?;
         }
-        Ok(())
+        let mut name = file.clone().into_os_string();
+        name.push(".opening");
+        let lock = move || File::create(name).and_then(|file| file.lock().map(|()| file));
+        let lock = tokio::task::spawn_blocking(lock).await.map_err(|error| self.open_error(&error))?;
+        lock.map(Some).map_err(|error| self.open_error(&error))
     }
 
     fn open_error(&self, error: &dyn std::fmt::Display) -> StoreError {

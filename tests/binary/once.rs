@@ -152,27 +152,52 @@ fn a_question_of_one_process_is_answered_in_another() {
     home.assert_tidy("a question over processes");
 }
 
+/// A skill that opens a pipe and waits there until the test opens its other end.
+const WAIT: &str = r#"
+domain = "door"
+summary = "A door"
+
+[[skill]]
+name = "door.wait"
+summary = "Wait at the door"
+risk = "low"
+repeatable = false
+handler = { command = ["/bin/sh", "-c", "echo arrived > \"$0\"", "PIPE"] }
+[skill.parameters]
+type = "object"
+additionalProperties = false
+[[skill.intents]]
+pattern = '^wait at the door$'
+arguments = {}
+"#;
+
 #[test]
 fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
-    let home = Home::new();
-    let mut sleeper = home.chat();
-    sleeper.say("s0", "add a task to sleep 0");
-    for number in 1..6 {
-        sleeper.send(&json!({"id": format!("s{number}"), "text": format!("add a task to sleep {number}")}));
-    }
+    let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
+    let pipe = home.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    home.write("skills/door.toml", &WAIT.replace("PIPE", pipe.to_str().unwrap()));
+    let (mut sleeper, mut other) = (home.chat(), home.chat());
+    other.say("o1", "add a task to go on");
+    sleeper.send(&json!({"id": "s1", "text": "wait at the door"}));
+    sleeper.find(|it| it["event"] == "progress" && it.to_string().contains("running"));
+    // The program is at work and the process holds its conversation.
+    let file = std::fs::File::open(&pipe).unwrap();
     sleeper.signal("STOP");
-    // It holds its lock all the while, so nobody takes its work; elsewhere life goes on.
-    let mut other = home.chat();
-    other.send(&json!({"id": "o1", "text": "add a task to go on", "conversation": "other"}));
-    assert_eq!(other.reply("o1")["text"], "Added “go on”");
+    sleeper.send(&json!({"id": "s2", "text": "add a task to sleep"}));
+    other.send(&json!({"id": "o2", "text": "add a task to wait for the lane"}));
+    other.send(&json!({"id": "o3", "text": "add a task to go elsewhere", "conversation": "other"}));
+    assert_eq!(other.reply("o3")["text"], "Added “go elsewhere”");
+    assert!(!other.seen.iter().any(|it| answers(it, "o2")), "the conversation is another's");
     sleeper.signal("CONT");
     sleeper.finish_well();
     other.finish_well();
-    for number in 0..6 {
-        let id = format!("s{number}");
-        let heard = sleeper.seen.iter().chain(&other.seen).filter(|it| answers(it, &id)).count();
-        assert_eq!(heard, 1, "{id}");
+    drop(file);
+    for (chat, ids) in [(&sleeper, ["s1", "s2"]), (&other, ["o2", "o3"])] {
+        for id in ids {
+            assert_eq!(chat.seen.iter().filter(|it| answers(it, id)).count(), 1, "{id}");
+        }
     }
-    assert_eq!(home.tasks().len(), 7);
+    assert_eq!(home.tasks(), ["go elsewhere", "go on", "sleep", "wait for the lane"]);
     home.assert_tidy("a stopped process");
 }

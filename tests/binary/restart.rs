@@ -151,7 +151,7 @@ fn messages_and_tasks_survive_every_fail_point() {
             assert_eq!(home.count("SELECT count(*) FROM memories"), 1, "{point}");
         },
     );
-    insta::assert_snapshot!(Vec::from_iter(reached).join(" "), @"");
+    insta::assert_snapshot!(Vec::from_iter(reached).join(" "), @"agent-called agent-closed dispatched journalled outbox-claimed outbox-receipt outbox-sent skill-before-close skill-closed turn-before-end turn-ended turn-started");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_parked_turn_survives_every_fail_point() {
             assert_eq!(home.count("SELECT count(*) FROM prompts"), 3, "{point}: asked twice");
         },
     );
-    insta::assert_snapshot!(Vec::from_iter(reached).join(" "), @"");
+    insta::assert_snapshot!(Vec::from_iter(reached).join(" "), @"dispatched journalled outbox-claimed outbox-receipt outbox-sent prompt-answered skill-before-close skill-closed turn-asleep turn-before-end turn-ended turn-resumed turn-started");
 }
 
 const RING: &str = r#"
