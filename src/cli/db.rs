@@ -1,11 +1,293 @@
-//! `adjutant db`
+//! `adjutant db`: the store.
 
+use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use super::{CliError, DbArgs};
+use super::{CliError, DbArgs, DbCommand};
+use crate::clock::{SystemClock, rfc3339};
 use crate::config::Config;
+use crate::service::open_store;
+use crate::store::check::{self, Finding};
+use crate::store::{Store, StoreError, leases};
+use crate::trace::one_line;
 
-/// Holds the place of the command's body, which lies on another branch.
-pub(super) async fn run(_config: Config, _args: DbArgs) -> Result<ExitCode, CliError> {
-    Err(CliError::plain("`adjutant db` is not on this branch"))
+/// More rows than this are counted only.
+const NAMED: usize = 10;
+
+/// Runs `adjutant db`.
+pub(super) async fn run(config: Config, args: DbArgs) -> Result<ExitCode, CliError> {
+    let failed = |error: StoreError| CliError::plain(error.to_string());
+    let store = open_store(&config, Arc::new(SystemClock)).await.map_err(failed)?;
+    let done = command(&store, &args.command).await;
+    store.close().await;
+    let (text, well) = done.map_err(failed)?;
+    super::out(&text)?;
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What a command has to say, and whether all is well.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn command(store: &Store, command: &DbCommand) -> Result<(String, bool), StoreError> {
+    Ok(match command {
+        // Opening a store brings it up to date.
+        DbCommand::Migrate => (migrated(store).await?, true),
+        DbCommand::Status => (status(store).await?, true),
+        DbCommand::Backup { path } => (backup(store, path).await?, true),
+        DbCommand::Check => {
+            let findings = check::findings(store).await?;
+            (faults(&store.backend().shown(), &findings), findings.is_empty())
+        }
+    })
+}
+
+async fn migrated(store: &Store) -> Result<String, StoreError> {
+    let place = store.backend().shown();
+    Ok(format!("the store at {place} is up to date; migrations: {}\n", migrations(store).await?))
+}
+
+async fn migrations(store: &Store) -> Result<String, StoreError> {
+    let all = check::migrations(store).await?;
+    let last = all.last().map(|(version, name)| format!(", the last is {version} ({name})"));
+    Ok(format!("{} applied{}", all.len(), last.unwrap_or_default()))
+}
+
+async fn status(store: &Store) -> Result<String, StoreError> {
+    let mut rows = vec![
+        ("store".to_owned(), store.backend().shown()),
+        ("size".to_owned(), size(check::size(store).await?)),
+        ("migrations".to_owned(), migrations(store).await?),
+    ];
+    let living = leases::living(store).await?;
+    let processes: Vec<String> =
+        living.iter().map(|(_, pid, started)| format!("process {pid} since {}", rfc3339(*started))).collect();
+    let processes = if processes.is_empty() { "nobody".to_owned() } else { processes.join(", ") };
+    rows.push(("in use by".to_owned(), processes));
+    let names = check::counts(store).await?;
+    let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, value) in rows {
+        let _ = writeln!(text, "{name:width$}  {value}");
+    }
+    text.push('\n');
+    let digits = names.iter().map(|(_, count)| count.to_string().len()).max().unwrap_or(0);
+    for (name, count) in names {
+        let _ = writeln!(text, "{name:width$}  {count:>digits$}");
+    }
+    Ok(text)
+}
+
+async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    store.backup(&path).await?;
+    let failed = |error: std::io::Error| StoreError::Backup {
+        to: path.display().to_string(),
+        reason: error.to_string(),
+    };
+    let bytes = tokio::fs::metadata(&path).await.map_err(failed)?.len();
+    let bytes = size(i64::try_from(bytes).unwrap_or(i64::MAX));
+    Ok(format!("copied {} to {} ({bytes})\n", store.backend().shown(), path.display()))
+}
+
+fn faults(place: &str, findings: &[Finding]) -> String {
+    if findings.is_empty() {
+        return format!("{place}: no faults\n");
+    }
+    let mut text = String::new();
+    for finding in findings {
+        let _ = writeln!(text, "{} ({})", finding.rule, finding.rows.len());
+        for row in finding.rows.iter().take(NAMED) {
+            let _ = writeln!(text, "  {}", one_line(row));
+        }
+        if finding.rows.len() > NAMED {
+            let _ = writeln!(text, "  and {} more", finding.rows.len() - NAMED);
+        }
+    }
+    text
+}
+
+/// Bytes for people.
+fn size(bytes: i64) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let mut number = bytes as f64;
+    let mut units = ["KB", "MB", "GB", "TB"].into_iter();
+    let mut unit = "bytes";
+    while number >= 1000.0 {
+        let Some(next) = units.next() else { break };
+        (number, unit) = (number / 1000.0, next);
+    }
+    if unit == "bytes" { format!("{bytes} bytes") } else { format!("{number:.1} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor};
+
+    use super::*;
+    use crate::store::leases::Instance;
+    use crate::trace::tests::{House, busy_turn};
+
+    async fn said(house: &House, what: DbCommand) -> (String, bool) {
+        let (text, well) = command(&house.store, &what).await.unwrap();
+        (text.replace(house.folder.path().to_str().unwrap(), "FOLDER"), well)
+    }
+
+    /// Does to the store's file what the store itself would refuse.
+    async fn break_by(house: &House, sql: &str) {
+        let url = format!("sqlite://{}", house.store.file().unwrap().display());
+        let mut connection = AnyConnection::connect(&url).await.unwrap();
+        connection.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").await.unwrap();
+        connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
+        connection.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn check_finds_each_broken_rule_and_names_its_rows() {
+        let broken = [
+            (
+                "UPDATE tool_calls SET result = NULL WHERE execution_id = 'root' AND idx < 2",
+                "a tool call has no result though its execution has gone on (2)\n  root:c0\n  root:c1\n",
+            ),
+            (
+                "DELETE FROM calls WHERE execution_id = 'find' AND n = 0",
+                "a tool call belongs to no model call (1)\n  find:c0\n",
+            ),
+            (
+                "UPDATE calls SET execution_id = 'gone' WHERE execution_id = 'find' AND n = 1",
+                "a model call belongs to no execution (1)\n  gone\n",
+            ),
+            (
+                "UPDATE executions SET ended_at = NULL WHERE id = 'hook'",
+                "an execution is open though its turn has ended (1)\n  hook\n",
+            ),
+            (
+                "UPDATE turns SET status = 'running', ended_at = NULL; \
+                 UPDATE executions SET status = 'running', ended_at = NULL WHERE id = 'root'",
+                "an execution is at work, but nobody holds its conversation (1)\n  root\n",
+            ),
+            (
+                "UPDATE executions SET parent_id = 'gone' WHERE id = 'find-0'",
+                "an execution has no parent (1)\n  find-0\n",
+            ),
+            (
+                "UPDATE turns SET status = 'waiting', ended_at = NULL",
+                "a turn waits, but nobody was asked (1)\n  turn-1\n",
+            ),
+            (
+                "INSERT INTO inbox (event, conversation_id, person_id, kind, text, state, turn_id, instance, \
+                 received_at) SELECT 'm' || char(27), conversation_id, person_id, 'said', '', 'taken', id, 'I', 0 \
+                 FROM turns",
+                "a message was taken by a turn that has ended (1)\n  m\u{fffd}\n",
+            ),
+            ("DELETE FROM outbox", "an ended turn has said nothing (1)\n  turn-1\n"),
+            (
+                "UPDATE turns SET status = 'odd'",
+                "the database's own check finds damage (1)\n  CHECK constraint failed in turns\n",
+            ),
+        ];
+        for (sql, finding) in broken {
+            let house = House::open().await;
+            busy_turn(&house).await;
+            assert_eq!(
+                said(&house, DbCommand::Check).await,
+                ("FOLDER/adjutant.db: no faults\n".to_owned(), true)
+            );
+            break_by(&house, sql).await;
+            assert_eq!(said(&house, DbCommand::Check).await, (finding.to_owned(), false), "{sql}");
+        }
+    }
+
+    #[tokio::test]
+    async fn check_counts_what_it_does_not_name() {
+        let rows = (0..12).map(|row| format!("row {row}")).collect();
+        insta::assert_snapshot!(faults("x", &[Finding { rule: "a rule is broken", rows }]), @r"
+        a rule is broken (12)
+          row 0
+          row 1
+          row 2
+          row 3
+          row 4
+          row 5
+          row 6
+          row 7
+          row 8
+          row 9
+          and 2 more
+        ");
+    }
+
+    #[tokio::test]
+    async fn status_shows_where_what_and_who() {
+        let house = House::open().await;
+        busy_turn(&house).await;
+        let first = Instance::register(&house.store).await.unwrap();
+        let pid = std::process::id().to_string();
+        let (text, _) = said(&house, DbCommand::Status).await;
+        let bytes = size(check::size(&house.store).await.unwrap());
+        assert!(bytes.ends_with("KB"), "{bytes}");
+        insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @r"
+        store                FOLDER/adjutant.db
+        size                 SIZE
+        migrations           1 applied, the last is 1 (engine)
+        in use by            process PID since 2026-01-01T09:00:01Z
+
+        people               1
+        conversations        1
+        messages received    0
+        messages waiting     0
+        messages dead        0
+        turns                1
+        turns open           0
+        executions           8
+        questions waiting    0
+        replies undelivered  1
+        replies dead         0
+        tasks                0
+        memories             0
+        ");
+        // As a crash leaves it: the row stays, the lock goes.
+        drop(first);
+        let (text, _) = said(&house, DbCommand::Status).await;
+        assert!(text.contains("in use by            nobody\n"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_backup_is_a_store_and_overwrites_nothing() {
+        let house = House::open().await;
+        busy_turn(&house).await;
+        let path = house.folder.path().join("copy's.db");
+        let (text, _) = said(&house, DbCommand::Backup { path: path.clone() }).await;
+        let bytes = size(i64::try_from(std::fs::metadata(&path).unwrap().len()).unwrap());
+        insta::assert_snapshot!(text.replace(&bytes, "SIZE"), @r"copied FOLDER/adjutant.db to FOLDER/copy's.db (SIZE)");
+        let url = format!("sqlite://{}", path.display());
+        let copy = Store::open(&url, house.clock.clone()).await.unwrap();
+        assert_eq!(check::counts(&copy).await.unwrap(), check::counts(&house.store).await.unwrap());
+        for path in [path, house.folder.path().join("none/copy.db")] {
+            let failed = command(&house.store, &DbCommand::Backup { path }).await.unwrap_err().to_string();
+            assert!(failed.starts_with("the store can't be copied to /"), "{failed}");
+        }
+    }
+
+    #[tokio::test]
+    async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
+        let house = House::open().await;
+        insta::assert_snapshot!(said(&house, DbCommand::Migrate).await.0, @r"the store at FOLDER/adjutant.db is up to date; migrations: 1 applied, the last is 1 (engine)");
+        break_by(
+            &house,
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+             VALUES (9999, 'future', TRUE, x'00', 0)",
+        )
+        .await;
+        let url = format!("sqlite://{}", house.store.file().unwrap().display());
+        let refused = Store::open(&url, house.clock.clone()).await.err().unwrap().to_string();
+        insta::assert_snapshot!(refused.replace(house.folder.path().to_str().unwrap(), "FOLDER"), @r"the store at FOLDER/adjutant.db was last used by a newer adjutant (migration 9999); install that version or restore a backup made before it");
+    }
+
+    #[test]
+    fn sizes_are_for_people() {
+        assert_eq!([0, 999, 1000, 2_345_678].map(size), ["0 bytes", "999 bytes", "1.0 KB", "2.3 MB"]);
+    }
 }

@@ -1,11 +1,211 @@
-//! `adjutant trace`
+//! `adjutant trace`: what happened in a turn.
 
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::{CliError, TraceArgs};
+use crate::clock::SystemClock;
 use crate::config::Config;
+use crate::service::open_store;
+use crate::store::turns::{self, TurnRow};
+use crate::store::{Store, StoreError, people};
+use crate::trace::{self, Style, one_line};
 
-/// Holds the place of the command's body, which lies on another branch.
-pub(super) async fn run(_config: Config, _args: TraceArgs) -> Result<ExitCode, CliError> {
-    Err(CliError::plain("`adjutant trace` is not on this branch"))
+/// How many turns are named when a beginning fits several.
+const NAMED: i64 = 5;
+
+/// Runs `adjutant trace`.
+pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, CliError> {
+    let store = open_store(&config, Arc::new(SystemClock)).await.map_err(failed)?;
+    let shown = show(&store, &args, style(), &mut io::stdout()).await;
+    store.close().await;
+    shown.map(|()| ExitCode::SUCCESS)
+}
+
+/// Writes the traces that were asked for.
+///
+/// # Errors
+/// When there is no such turn or conversation, and when the store or the writer fails.
+pub(crate) async fn show(
+    store: &Store,
+    args: &TraceArgs,
+    style: Style,
+    out: &mut (dyn Write + Send),
+) -> Result<(), CliError> {
+    for (number, turn) in wanted(store, args).await?.iter().enumerate() {
+        let trace = trace::load(store, turn, args.calls).await.map_err(failed)?;
+        let text = if args.json {
+            let json = serde_json::to_string(&trace);
+            json.map_err(|error| CliError::failed("the trace can't be written as JSON", error))? + "\n"
+        } else {
+            let gap = if number > 0 { "\n\n" } else { "" };
+            format!("{gap}{}", trace::draw(&trace, style))
+        };
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        written.map_err(|error| CliError::failed("the answer could not be written to stdout", error))?;
+    }
+    Ok(())
+}
+
+/// The turns that were asked for: at least one.
+async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliError> {
+    if let Some(name) = &args.conversation {
+        return of_conversation(store, name).await;
+    }
+    if args.turn == "last" {
+        let last = turns::last(store).await.map_err(failed)?;
+        return last
+            .map(|turn| vec![turn])
+            .ok_or_else(|| CliError::plain("there is no turn yet; `adjutant chat` begins one"));
+    }
+    let mut found = turns::beginning_with(store, &args.turn, NAMED + 1).await.map_err(failed)?;
+    match found.len() {
+        0 => Err(CliError::plain(format!(
+            "there is no turn {}; `adjutant trace last` shows the last one, `adjutant trace --conversation NAME` all of a conversation",
+            one_line(&args.turn)
+        ))),
+        1 => Ok(found),
+        several => {
+            found.truncate(NAMED as usize);
+            let lines: String = found.iter().map(|turn| format!("\n  {}  {}", turn.id, said(turn))).collect();
+            let more = if several > found.len() { "\n  and more" } else { "" };
+            let beginning = one_line(&args.turn);
+            Err(CliError::plain(format!(
+                "several turns begin with '{beginning}'; write more of the id:{lines}{more}"
+            )))
+        }
+    }
+}
+
+fn said(turn: &TurnRow) -> String {
+    one_line(&turn.text).chars().take(60).collect()
+}
+
+async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliError> {
+    let found = people::conversations_named(store, name).await.map_err(failed)?;
+    let conversation = match found.as_slice() {
+        [one] => one,
+        [] => return Err(CliError::plain(format!("there is no conversation '{}'", one_line(name)))),
+        several => {
+            let places: Vec<String> =
+                several.iter().map(|it| one_line(&format!("{}:{}", it.channel, it.place))).collect();
+            let name = one_line(name);
+            let places = places.join(", ");
+            return Err(CliError::plain(format!(
+                "several conversations are called '{name}'; write one of {places}"
+            )));
+        }
+    };
+    let turns = turns::of_conversation(store, &conversation.id).await.map_err(failed)?;
+    if turns.is_empty() {
+        return Err(CliError::plain(format!(
+            "there is no turn yet in the conversation '{}'",
+            one_line(name)
+        )));
+    }
+    Ok(turns)
+}
+
+fn failed(error: StoreError) -> CliError {
+    CliError::plain(error.to_string())
+}
+
+/// As wide as the terminal, and coloured there unless `NO_COLOR` says otherwise; plain for a pipe.
+fn style() -> Style {
+    let stdout = io::stdout();
+    let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let size = rustix::termios::tcgetwinsize(&stdout).ok();
+    let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(100);
+    Style { width, colour }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::tests::{House, busy_turn};
+
+    fn last() -> TraceArgs {
+        TraceArgs { turn: "last".into(), json: false, conversation: None, calls: false }
+    }
+
+    fn turn(id: &str) -> TraceArgs {
+        TraceArgs { turn: id.into(), ..last() }
+    }
+
+    fn all_of(conversation: &str) -> TraceArgs {
+        TraceArgs { conversation: Some(conversation.into()), ..last() }
+    }
+
+    async fn shown(house: &House, args: &TraceArgs) -> String {
+        let mut out = Vec::new();
+        let style = Style { width: 80, colour: false };
+        match show(&house.store, args, style, &mut out).await {
+            Ok(()) => String::from_utf8(out).unwrap(),
+            Err(CliError::Failed { what, .. }) => {
+                assert!(out.is_empty());
+                what
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The ids of the turns that were drawn.
+    async fn ids(house: &House, args: &TraceArgs) -> Vec<String> {
+        let drawing = shown(house, args).await;
+        let heads = drawing.lines().filter_map(|line| line.strip_prefix("Turn "));
+        heads.map(|head| head.split(' ').next().unwrap().to_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_found_by_the_beginning_of_its_id() {
+        let house = House::open().await;
+        for id in ["Aab1", "Aac2", "aab3"] {
+            let turn = house.turn(id, "hello\nworld\u{1b}[2J").await;
+            house.end(&turn, "completed", "yes").await;
+        }
+        assert_eq!(ids(&house, &last()).await, ["aab3"]);
+        assert_eq!(ids(&house, &turn("Aab1")).await, ["Aab1"]);
+        assert_eq!(ids(&house, &turn("a")).await, ["aab3"]);
+        insta::assert_snapshot!(shown(&house, &turn("A")).await, @r"
+        several turns begin with 'A'; write more of the id:
+          Aac2  hello world�[2J
+          Aab1  hello world�[2J
+        ");
+        insta::assert_snapshot!(shown(&house, &turn("%")).await, @r"there is no turn %; `adjutant trace last` shows the last one, `adjutant trace --conversation NAME` all of a conversation");
+        assert!(shown(&house, &turn("")).await.starts_with("several turns begin with ''"));
+    }
+
+    #[tokio::test]
+    async fn a_conversation_is_found_by_name_place_and_id() {
+        let house = House::open().await;
+        insta::assert_snapshot!(shown(&house, &last()).await, @r"there is no turn yet; `adjutant chat` begins one");
+        let first = house.turn("t1", "one").await;
+        house.turn("t2", "two").await;
+        for name in ["main", "console:main", &first.conversation_id] {
+            assert_eq!(ids(&house, &all_of(name)).await, ["t1", "t2"], "{name}");
+        }
+        insta::assert_snapshot!(shown(&house, &all_of("mian")).await, @r"there is no conversation 'mian'");
+        people::conversation(&house.store, "work", "main", &first.person_id, true).await.unwrap();
+        insta::assert_snapshot!(shown(&house, &all_of("main")).await, @r"several conversations are called 'main'; write one of console:main, work:main");
+        insta::assert_snapshot!(shown(&house, &all_of("work:main")).await, @r"there is no turn yet in the conversation 'work:main'");
+    }
+
+    #[tokio::test]
+    async fn json_is_an_object_a_line() {
+        let house = House::open().await;
+        busy_turn(&house).await;
+        house.turn("t2", "two").await;
+        let lines = shown(&house, &TraceArgs { json: true, ..all_of("main") }).await;
+        let turns: Vec<serde_json::Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(turns.iter().map(|turn| &turn["turn"]["id"]).collect::<Vec<_>>(), ["turn-1", "t2"]);
+        assert!(turns[0]["executions"][0].get("calls").is_none());
+        let line = shown(&house, &TraceArgs { json: true, calls: true, ..turn("turn-1") }).await;
+        let turn: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let calls = &turn["executions"][0]["calls"];
+        assert_eq!(calls[0]["request"]["tools"][0]["name"], "use_skill");
+        assert_eq!(calls[0]["response"]["tool_calls"][1]["id"], "c1");
+        assert_eq!(calls[2]["request"]["messages"][3]["tool_call_id"], "c0");
+    }
 }

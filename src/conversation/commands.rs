@@ -99,6 +99,6 @@ impl Conversations {
             return Ok(wording::NOTHING_TO_TRACE.to_owned());
         };
         let trace = trace::load(&self.store, &turn, false).await?;
-        Ok(format!("```\n{}\n```", trace::draw(&trace, trace::Style::plain()).trim_end()))
+        Ok(trace::for_chat(&trace))
     }
 }

@@ -94,6 +94,23 @@ impl Backend {
         }
     }
 
+    /// The database's own check of itself: a text a fault, or `ok`.
+    pub(super) fn integrity_sql(&self) -> Option<&'static str> {
+        match self {
+            Self::Embedded { .. } => Some("SELECT integrity_check FROM pragma_integrity_check"),
+            // A server looks after its pages itself.
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// The store's size in bytes.
+    pub(super) fn size_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+            Self::Server { .. } => "SELECT pg_database_size(current_database())",
+        }
+    }
+
     /// Full text search over what a person may recall; see `memories::search` for the arguments.
     pub(super) fn memory_search_sql(&self) -> &'static str {
         match self {
@@ -191,9 +208,11 @@ impl Backend {
     }
 
     pub(super) async fn backup(&self, reader: &AnyPool, to: &Path) -> Result<(), StoreError> {
-        let failed = |reason: String| StoreError::Open { url: to.display().to_string(), reason };
+        let failed = |reason: String| StoreError::Backup { to: to.display().to_string(), reason };
         if to.exists() {
-            return Err(failed("there is a file of that name already; a backup never overwrites".into()));
+            return Err(failed(
+                "there is a file of that name already; a backup never overwrites, choose another name".into(),
+            ));
         }
         match self {
             Self::Embedded { .. } => {

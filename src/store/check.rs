@@ -59,12 +59,19 @@ const RULES: [(&str, &str); 9] = [
     ),
 ];
 
-/// Looks for everything that is not as it must be.
+/// Looks for everything that is not as it must be, first by the database's own check.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn findings(store: &Store) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
+    if let Some(sql) = store.backend().integrity_sql() {
+        let rows: Vec<(String,)> = store.all(sql, &[]).await?;
+        let rows: Vec<String> = rows.into_iter().map(|row| row.0).filter(|row| row != "ok").collect();
+        if !rows.is_empty() {
+            findings.push(Finding { rule: "the database's own check finds damage", rows });
+        }
+    }
     for (rule, sql) in RULES {
         let rows: Vec<(String,)> = store.all(sql, &[]).await?;
         if !rows.is_empty() {
@@ -102,4 +109,22 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
         counts.push((name, store.count(sql, &[]).await?));
     }
     Ok(counts)
+}
+
+/// The migrations that made the store what it is, in order: version and name.
+///
+/// # Errors
+/// When the store fails.
+pub async fn migrations(store: &Store) -> Result<Vec<(i64, String)>, StoreError> {
+    store
+        .all("SELECT version, description FROM _sqlx_migrations WHERE success = TRUE ORDER BY version", &[])
+        .await
+}
+
+/// How many bytes the store takes.
+///
+/// # Errors
+/// When the store fails.
+pub async fn size(store: &Store) -> Result<i64, StoreError> {
+    store.count(store.backend().size_sql(), &[]).await
 }

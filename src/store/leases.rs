@@ -63,9 +63,7 @@ impl Instance {
         let id = store.new_id();
         let lock = match store.backend() {
             Backend::Embedded { file } => {
-                let mut folder = file.clone().into_os_string();
-                folder.push(".instances");
-                let folder = PathBuf::from(folder);
+                let folder = locks_of(file);
                 let held = lock_file(&folder, &id).map_err(|error| StoreError::Open {
                     url: folder.display().to_string(),
                     reason: error.to_string(),
@@ -136,10 +134,7 @@ impl Instance {
 
     async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
         match &self.lock {
-            Lock::File { folder, .. } => Ok(match File::open(folder.join(other)) {
-                Ok(file) => file.try_lock_shared().is_ok(),
-                Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-            }),
+            Lock::File { folder, .. } => Ok(is_free(folder, other)),
             Lock::Session(connection) => {
                 let mut connection = connection.lock().await;
                 let row = sqlx::query("SELECT pg_try_advisory_lock($1)::int::bigint")
@@ -219,6 +214,46 @@ impl Lease {
             [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
         );
         batch
+    }
+}
+
+/// The processes that live on this store now: id, process id and start.
+///
+/// # Errors
+/// When the store fails.
+pub async fn living(store: &Store) -> Result<Vec<(String, i64, i64)>, StoreError> {
+    let rows: Vec<(String, i64, i64)> =
+        store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;
+    let mut living = Vec::with_capacity(rows.len());
+    for row in rows {
+        let lives = match store.backend() {
+            Backend::Embedded { file } => !is_free(&locks_of(file), &row.0),
+            Backend::Server { .. } => {
+                let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
+                            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+                            AND (classid::bigint << 32) | objid::bigint = $1";
+                store.count(held, &[key(&row.0).into()]).await? > 0
+            }
+        };
+        if lives {
+            living.push(row);
+        }
+    }
+    Ok(living)
+}
+
+/// The folder of the instances' locks, beside the database.
+fn locks_of(file: &std::path::Path) -> PathBuf {
+    let mut folder = file.as_os_str().to_owned();
+    folder.push(".instances");
+    PathBuf::from(folder)
+}
+
+/// Whether nobody holds an instance's lock.
+fn is_free(folder: &std::path::Path, id: &str) -> bool {
+    match File::open(folder.join(id)) {
+        Ok(file) => file.try_lock_shared().is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }
 

@@ -66,6 +66,14 @@ pub enum StoreError {
         /// What the database or the system says.
         reason: String,
     },
+    /// The store can't be copied.
+    #[error("the store can't be copied to {to}: {reason}")]
+    Backup {
+        /// Where the copy should be.
+        to: String,
+        /// What the database or the system says.
+        reason: String,
+    },
     /// The database refused or failed.
     #[error("the store failed: {0}")]
     Database(#[from] sqlx::Error),

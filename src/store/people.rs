@@ -116,6 +116,20 @@ pub async fn conversation_by_id(store: &Store, id: &str) -> Result<Conversation,
     found.ok_or_else(|| StoreError::Corrupt(format!("there is no conversation {id}")))
 }
 
+/// The conversations that a person may mean by a name: our id, the place, or `CHANNEL:PLACE`.
+///
+/// # Errors
+/// When the store fails.
+pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
+    store
+        .all(
+            "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, window_from \
+             FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id",
+            &[name.into()],
+        )
+        .await
+}
+
 /// The conversation at a place, begun when it is new. It counts as shared for ever once the platform
 /// says that others read there, or a second person speaks.
 ///

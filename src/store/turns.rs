@@ -161,6 +161,20 @@ pub async fn by_id(store: &Store, id: &str) -> Result<Option<TurnRow>, StoreErro
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
+/// Turns whose id begins like this, newest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+    // LIKE would take letters of either case, and ids differ by case.
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
 /// The turn that took a message.
 ///
 /// # Errors

@@ -92,3 +92,37 @@ fn an_answer_that_cant_be_written_is_a_failure() {
     assert_eq!(status, Some(1));
     assert!(stderr.starts_with("adjutant: the answer could not be written to stdout: "), "{stderr}");
 }
+
+#[test]
+fn the_store_is_looked_after() {
+    let home = TempDir::new().unwrap();
+    let place = home.path().to_str().unwrap();
+    let db = |words: &[&str]| {
+        let (status, stdout, stderr) = run(adjutant(&home).arg("db").args(words));
+        (status, stdout.replace(place, "HOME"), stderr.replace(place, "HOME"))
+    };
+    let store = "HOME/.local/share/adjutant/adjutant.db";
+    let done = |text: String| (Some(0), text, String::new());
+    let migrated = format!("the store at {store} is up to date; migrations: ");
+    assert!(db(&["migrate"]).1.starts_with(&migrated));
+    assert!(db(&["status"]).1.starts_with(&format!("store                {store}\nsize ")));
+    assert_eq!(db(&["check"]), done(format!("{store}: no faults\n")));
+    let (status, stdout, _) = db(&["backup", "copy.db"]);
+    assert!(stdout.starts_with(&format!("copied {store} to HOME/copy.db (")), "{stdout}");
+    assert_eq!(status, Some(0));
+    let (status, stdout, stderr) = db(&["backup", "copy.db"]);
+    assert_eq!((status, stdout.as_str()), (Some(1), ""));
+    insta::assert_snapshot!(stderr, @"adjutant: the store can't be copied to HOME/copy.db: there is a file of that name already; a backup never overwrites, choose another name");
+}
+
+#[test]
+fn a_turn_that_is_not_there_ends_with_1() {
+    let home = TempDir::new().unwrap();
+    for words in
+        [&["trace"][..], &["trace", "last", "--json"], &["trace", "--conversation", "x"], &["trace", "x"]]
+    {
+        let (status, stdout, stderr) = run(adjutant(&home).args(words));
+        assert_eq!((status, stdout.as_str()), (Some(1), ""), "{words:?}");
+        assert!(stderr.starts_with("adjutant: there is no "), "{stderr}");
+    }
+}

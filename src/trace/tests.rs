@@ -1,0 +1,667 @@
+//! Traces of turns that were written through the store, as the engine writes them.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::text::{arguments, clean, count, cut, duration, fit, wrap};
+use super::*;
+use crate::clock::FixedClock;
+use crate::journal::{Dialogue, Prefix};
+use crate::model::{Answer, Message, ModelError, ModelErrorKind, Role, Tool, ToolCall};
+use crate::store::executions::Closing;
+use crate::store::outbox;
+use crate::store::{Batch, turns};
+
+/// A store in a folder of its own, and its clock.
+pub(crate) struct House {
+    pub(crate) folder: TempDir,
+    pub(crate) clock: std::sync::Arc<FixedClock>,
+    pub(crate) store: Store,
+}
+
+impl House {
+    pub(crate) async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = FixedClock::at("2026-01-01T09:00:00Z");
+        let url = format!("sqlite://{}/adjutant.db", folder.path().display());
+        let store = Store::open(&url, clock.clone()).await.unwrap();
+        Self { folder, clock, store }
+    }
+
+    pub(crate) fn later(&self, ms: u64) {
+        self.clock.advance(Duration::from_millis(ms));
+    }
+
+    async fn write(&self, fill: impl FnOnce(&mut Batch)) {
+        let mut batch = Batch::new();
+        fill(&mut batch);
+        self.store.write(batch).await.unwrap();
+    }
+
+    /// Begins a turn in the console's conversation `main`.
+    pub(crate) async fn turn(&self, id: &str, text: &str) -> TurnRow {
+        let person = people::person(&self.store, "console", "ada", "Ada").await.unwrap();
+        let main = people::conversation(&self.store, "console", "main", &person.id, true).await.unwrap();
+        let now = self.store.now();
+        let turn = TurnRow {
+            seq: 0,
+            id: id.into(),
+            conversation_id: main.id,
+            person_id: person.id,
+            status: "running".into(),
+            text: text.into(),
+            answer: None,
+            answers: "[]".into(),
+            instance: "I".into(),
+            ending: None,
+            budget_from: now,
+            failures: 0,
+            retry_at: 0,
+            started_at: now,
+            resumed_at: now,
+            ended_at: None,
+        };
+        self.write(|batch| turns::start(batch, &turn, &[])).await;
+        turns::by_id(&self.store, id).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn end(&self, turn: &TurnRow, status: &str, answer: &str) -> TurnRow {
+        self.write(|batch| {
+            executions::close_all(batch, &turn.id, Status::parse(status), self.store.now());
+            turns::end(batch, &turn.id, status, answer, self.store.now());
+            let message = outbox::Message {
+                turn: Some(turn.id.clone()),
+                text: answer.into(),
+                ..outbox::Message::default()
+            };
+            outbox::say(&self.store, batch, &turn.conversation_id, "I", &message);
+        })
+        .await;
+        turns::by_id(&self.store, &turn.id).await.unwrap().unwrap()
+    }
+
+    /// Adds an execution below `parent`, at work from now on unless it is pending.
+    pub(crate) async fn execution(
+        &self,
+        turn: &TurnRow,
+        id: &str,
+        parent: Option<(&str, i64)>,
+        fill: impl FnOnce(&mut ExecutionRow),
+    ) {
+        let mut row = ExecutionRow {
+            id: id.into(),
+            turn_id: turn.id.clone(),
+            parent_id: parent.map(|parent| parent.0.to_owned()),
+            kind: "skill".into(),
+            status: "running".into(),
+            call_n: parent.map(|_| 0),
+            call_idx: parent.map(|parent| parent.1),
+            agent_id: None,
+            task: None,
+            skill: None,
+            parameters: None,
+            direct: 0,
+            result: None,
+            data: None,
+            error: None,
+            bailout: None,
+            untrusted: 0,
+            started_at: Some(self.store.now()),
+            ended_at: None,
+        };
+        fill(&mut row);
+        self.write(|batch| executions::insert(batch, &row, &turn.conversation_id)).await;
+    }
+
+    pub(crate) async fn orchestrator(&self, turn: &TurnRow) {
+        self.execution(turn, "root", None, |row| row.kind = "orchestrator".into()).await;
+    }
+
+    async fn agent(&self, turn: &TurnRow, idx: i64, status: &str, task: Value) {
+        let id = task["agent_id"].as_str().unwrap().to_owned();
+        self.execution(turn, &id, Some(("root", idx)), |row| {
+            row.kind = "agent".into();
+            row.status = status.into();
+            row.agent_id = Some(id.clone());
+            row.task = Some(task.to_string());
+            row.direct = i64::from(task.get("arguments").is_some());
+            row.started_at = row.started_at.filter(|_| status != "pending");
+        })
+        .await;
+    }
+
+    async fn skill(&self, turn: &TurnRow, agent: &str, idx: i64, skill: &str, arguments: Value) {
+        self.execution(turn, &format!("{agent}-{idx}"), Some((agent, idx)), |row| {
+            row.skill = Some(skill.into());
+            row.parameters = Some(arguments.to_string());
+        })
+        .await;
+    }
+
+    async fn close(&self, id: &str, status: Status, closing: Closing) {
+        self.write(|batch| executions::close(batch, id, status, &closing, self.store.now())).await;
+    }
+
+    async fn done(&self, id: &str, result: &str) {
+        self.close(id, Status::Completed, Closing { result: Some(result.into()), ..Closing::default() })
+            .await;
+    }
+
+    async fn failed(&self, id: &str, status: Status, kind: &str, message: &str) {
+        let error = json!({"kind": kind, "message": message, "recoverable": true});
+        self.close(id, status, Closing { error: Some(error.to_string()), ..Closing::default() }).await;
+    }
+
+    async fn record(&self, dialogue: &mut Dialogue, answer: Answer, ms: u64) {
+        let started = self.store.now();
+        self.later(ms);
+        let mut batch = Batch::new();
+        dialogue.record(&self.store, &mut batch, &answer, started);
+        self.store.write(batch).await.unwrap();
+    }
+}
+
+fn says(text: &str) -> Answer {
+    Answer {
+        text: text.into(),
+        usage: Usage { prompt: 1200, cached: 800, completion: 34 },
+        cost_usd: 0.0021,
+        model: "fine-1".into(),
+        ..Answer::default()
+    }
+}
+
+fn calls(tools: &[(&str, Value)]) -> Answer {
+    let call = |(at, (name, arguments)): (usize, &(&str, Value))| ToolCall {
+        id: format!("c{at}"),
+        name: (*name).into(),
+        arguments: arguments.to_string(),
+    };
+    Answer { tool_calls: tools.iter().enumerate().map(call).collect(), ..says("") }
+}
+
+async fn dialogue(house: &House, execution: &str, system: &str, opening: &str) -> Dialogue {
+    let tools =
+        vec![Tool { name: "use_skill".into(), description: "Uses a skill.".into(), parameters: json!({}) }];
+    let opening = vec![Message::new(Role::User, opening)];
+    let prefix = Prefix::new(system.into(), tools);
+    Dialogue::begin(&house.store, execution.into(), prefix, opening).await.unwrap()
+}
+
+/// A turn in which two agents run side by side, a third depends on them and is skipped, and a fourth
+/// may have done its work or not.
+pub(crate) async fn busy_turn(house: &House) -> TurnRow {
+    let turn = house.turn("turn-1", "Find what is overdue,\nmail it to Bob\u{1b}[31m").await;
+    house.orchestrator(&turn).await;
+    let mut plan = dialogue(house, "root", "You plan.", "Find what is overdue, mail it to Bob").await;
+    let find = json!({"agent_id": "find", "role": "finder", "mission": "find overdue tasks", "skills": ["tasks.search"]});
+    let mail = json!({"agent_id": "mail", "mission": "mail bob@example.test", "skills": ["email.send"],
+        "arguments": {"to": ["bob@example.test"], "subject": "Running late", "body": "Start without me."}});
+    let then = json!({"agent_id": "then", "mission": "say so in the calendar", "skills": ["calendar.create_event"],
+        "depends_on": ["find", "mail"]});
+    let hook = json!({"agent_id": "hook", "mission": "ring the bell", "skills": ["bell.ring"]});
+    let tasks = [find, mail, then, hook];
+    let dispatches: Vec<(&str, Value)> = tasks.iter().map(|task| ("dispatch_agent", task.clone())).collect();
+    house.record(&mut plan, calls(&dispatches), 200).await;
+    for (idx, task) in (0..).zip(&tasks) {
+        house.agent(&turn, idx, if idx == 2 { "pending" } else { "running" }, task.clone()).await;
+    }
+    let mut finder = dialogue(house, "find", "You are an agent.", "find overdue tasks").await;
+    house.skill(&turn, "mail", 0, "email.send", tasks[1]["arguments"].clone()).await;
+    house.skill(&turn, "hook", 0, "bell.ring", json!({})).await;
+    let search = json!({"skill": "tasks.search", "arguments": {"state": "overdue"}});
+    house.record(&mut finder, calls(&[("use_skill", search)]), 150).await;
+    house.skill(&turn, "find", 0, "tasks.search", json!({"state": "overdue", "query": "the report"})).await;
+    house.later(250);
+    let refused =
+        "the mail server refuses the connection (connection refused); check [mail.smtp] host and port";
+    house.failed("mail-0", Status::Failed, "network", refused).await;
+    house.failed("mail", Status::Failed, "network", refused).await;
+    let reason = "it needs mail, which ended as failed".to_owned();
+    house.close("then", Status::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
+    house.done("find-0", "1 task").await;
+    finder.answer(0, "{\"status\":\"completed\"}".into());
+    house.record(&mut finder, says("The report is overdue."), 150).await;
+    house.done("find", "The report is overdue.").await;
+    house.later(150);
+    let lost = "the program was cut off; it may have rung the bell";
+    house.failed("hook-0", Status::Unknown, "tool", lost).await;
+    house.failed("hook", Status::Unknown, "tool", lost).await;
+    for idx in 0..4 {
+        plan.answer(idx, format!("{{\"agent\":{idx}}}"));
+    }
+    let mut batch = Batch::new();
+    let down = ModelError::new(ModelErrorKind::Network, "503 from the provider");
+    plan.record_failure(&house.store, &mut batch, &down, house.store.now());
+    house.store.write(batch).await.unwrap();
+    let answer = "The report is overdue.\nI could not mail Bob, and I don't know whether the bell rang.";
+    house.record(&mut plan, says(answer), 300).await;
+    house.end(&turn, "completed", answer).await
+}
+
+fn plain(trace: &Trace, width: usize) -> String {
+    draw(trace, Style { width, colour: false })
+}
+
+#[tokio::test]
+async fn the_drawing_shows_what_ran_beside_what() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
+    insta::assert_snapshot!(plain(&trace, 100), @r#"
+    Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
+    “Find what is overdue, mail it to Bob�[31m”
+    ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model calls (fine-1) · 4,936 tokens (3,200
+      cached) · $0.0084
+
+                                                                            time  calls  tokens     cost
+    ✓ orchestrator                               ▕███░░░░░░░░░░░░█████▏   1.20 s      3   2,468  $0.0042
+    ├ ✓ find · finder: find overdue tasks        ▕   ███░░░░███       ▏   550 ms      2   2,468  $0.0042
+    │ └ ✓ tasks.search state=overdue query="the… ▕      ████          ▏   250 ms
+    ├ ✗ mail · mail bob@example.test             ▕   ███████          ▏   400 ms
+    │ └ ✗ email.send to=["bob@example.test"] su… ▕   ███████          ▏   400 ms
+    │     failed, network: the mail server refuses the connection (connection refused); check
+    │     [mail.smtp] host and port
+    ├ ↷ then after find, mail · say so in the c… ▕                    ▏  skipped
+    │   skipped: it needs mail, which ended as failed
+    └ ? hook · ring the bell                     ▕   ████████████     ▏   700 ms
+      └ ? bell.ring                              ▕   ████████████     ▏   700 ms
+          unknown, tool: the program was cut off; it may have rung the bell
+
+    Answer
+      The report is overdue.
+      I could not mail Bob, and I don't know whether the bell rang.
+    "#);
+}
+
+#[tokio::test]
+async fn a_narrow_drawing_keeps_the_labels() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
+    insta::assert_snapshot!(plain(&trace, 60), @r#"
+    Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
+    “Find what is overdue, mail it to Bob�[31m”
+    ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model
+      calls (fine-1) · 4,936 tokens (3,200 cached) · $0.0084
+
+                                                     time  calls
+    ✓ orchestrator                ▕██░░░░░░░███▏   1.20 s      3
+    ├ ✓ find · finder: find over… ▕  ██░░██    ▏   550 ms      2
+    │ └ ✓ tasks.search state=ove… ▕    ██      ▏   250 ms
+    ├ ✗ mail · mail bob@example.… ▕  ████      ▏   400 ms
+    │ └ ✗ email.send to=["bob@ex… ▕  ████      ▏   400 ms
+    │     failed, network: the mail server refuses the
+    │     connection (connection refused); check [mail.smtp]
+    │     host and port
+    ├ ↷ then after find, mail ·…  ▕            ▏  skipped
+    │   skipped: it needs mail, which ended as failed
+    └ ? hook · ring the bell      ▕  ███████   ▏   700 ms
+      └ ? bell.ring               ▕  ███████   ▏   700 ms
+          unknown, tool: the program was cut off; it may have
+          rung the bell
+
+    Answer
+      The report is overdue.
+      I could not mail Bob, and I don't know whether the bell
+      rang.
+    "#);
+}
+
+#[tokio::test]
+async fn a_chat_gets_a_block_of_code() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
+    insta::assert_snapshot!(for_chat(&trace), @r#"
+    ```
+    Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
+    “Find what is overdue, mail it to Bob�[31m”
+    ✓ completed in 1.20 s · 4 agents · 3 skill calls · 5 model calls
+      (fine-1) · 4,936 tokens (3,200 cached) · $0.0084
+
+                                                         time  calls  tokens
+    ✓ orchestrator                  ▕██░░░░░░░░░███▏   1.20 s      3   2,468
+    ├ ✓ find · finder: find overdu… ▕  ██░░░██     ▏   550 ms      2   2,468
+    │ └ ✓ tasks.search state=overd… ▕    ███       ▏   250 ms
+    ├ ✗ mail · mail bob@example.te… ▕  █████       ▏   400 ms
+    │ └ ✗ email.send to=["bob@exam… ▕  █████       ▏   400 ms
+    │     failed, network: the mail server refuses the connection
+    │     (connection refused); check [mail.smtp] host and port
+    ├ ↷ then after find, mail · sa… ▕              ▏  skipped
+    │   skipped: it needs mail, which ended as failed
+    └ ? hook · ring the bell        ▕  █████████   ▏   700 ms
+      └ ? bell.ring                 ▕  █████████   ▏   700 ms
+          unknown, tool: the program was cut off; it may have rung the
+          bell
+
+    Answer
+      The report is overdue.
+      I could not mail Bob, and I don't know whether the bell rang.
+    ```
+    "#);
+}
+
+#[tokio::test]
+async fn the_json_is_the_contracts() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
+    let rows = trace.executions.iter().map(|execution| serde_json::to_string(execution).unwrap());
+    let lines = [serde_json::to_string(&trace.turn).unwrap()].into_iter().chain(rows);
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+    {"id":"turn-1","conversation":"main","channel":"console","user":"ada","status":"completed","text":"Find what is overdue,\nmail it to Bob\u001b[31m","answer":"The report is overdue.\nI could not mail Bob, and I don't know whether the bell rang.","started_at":"2026-01-01T09:00:00Z","duration_ms":1200,"model_calls":5,"skill_calls":3,"agents":4,"tokens":{"prompt":4800,"cached":3200,"completion":136},"cost_usd":0.0084}
+    {"id":"root","parent_id":null,"depth":0,"kind":"orchestrator","agent_id":null,"role":null,"mission":null,"skill":null,"parameters":null,"depends_on":[],"status":"completed","result":null,"error":null,"tool_calls_used":0,"model":"fine-1","model_calls":3,"tokens":{"prompt":2400,"cached":1600,"completion":68},"cost_usd":0.0042,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":1200}
+    {"id":"find","parent_id":"root","depth":1,"kind":"agent","agent_id":"find","role":"finder","mission":"find overdue tasks","skill":null,"parameters":null,"depends_on":[],"status":"completed","result":"The report is overdue.","error":null,"tool_calls_used":1,"model":"fine-1","model_calls":2,"tokens":{"prompt":2400,"cached":1600,"completion":68},"cost_usd":0.0042,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":550}
+    {"id":"find-0","parent_id":"find","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"tasks.search","parameters":{"state":"overdue","query":"the report"},"depends_on":[],"status":"completed","result":"1 task","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":250}
+    {"id":"mail","parent_id":"root","depth":1,"kind":"agent","agent_id":"mail","role":null,"mission":"mail bob@example.test","skill":null,"parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
+    {"id":"mail-0","parent_id":"mail","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"email.send","parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
+    {"id":"then","parent_id":"root","depth":1,"kind":"agent","agent_id":"then","role":null,"mission":"say so in the calendar","skill":null,"parameters":null,"depends_on":["find","mail"],"status":"skipped","result":"it needs mail, which ended as failed","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":0}
+    {"id":"hook","parent_id":"root","depth":1,"kind":"agent","agent_id":"hook","role":null,"mission":"ring the bell","skill":null,"parameters":null,"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
+    {"id":"hook-0","parent_id":"hook","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"bell.ring","parameters":{},"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
+    "#);
+    let keys = serde_json::to_value(&trace).unwrap();
+    assert_eq!(keys.as_object().unwrap().keys().collect::<Vec<_>>(), ["turn", "executions"]);
+}
+
+#[tokio::test]
+async fn the_calls_show_each_thing_once() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, true).await.unwrap();
+    let drawing = plain(&trace, 100);
+    let transcript = drawing.split_once("──").unwrap().1;
+    insta::assert_snapshot!(transcript, @r#"
+     orchestrator · model call 1 of 3 · 200 ms · fine-1 · 1,234 tokens (800 cached) · $0.0021
+      system
+        You plan.
+      tools
+        use_skill
+      user
+        Find what is overdue, mail it to Bob
+      calls dispatch_agent (c0)
+        {"agent_id":"find","role":"finder","mission":"find overdue tasks","skills":["tasks.search"]}
+      calls dispatch_agent (c1)
+        {"agent_id":"mail","mission":"mail bob@example.test","skills":["email.send"],"arguments":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."}}
+      calls dispatch_agent (c2)
+        {"agent_id":"then","mission":"say so in the calendar","skills":["calendar.create_event"],"depends_on":["find","mail"]}
+      calls dispatch_agent (c3)
+        {"agent_id":"hook","mission":"ring the bell","skills":["bell.ring"]}
+
+    ── orchestrator · model call 2 of 3 · 0 ms
+      result of c0
+        {"agent":0}
+      result of c1
+        {"agent":1}
+      result of c2
+        {"agent":2}
+      result of c3
+        {"agent":3}
+      no answer
+        503 from the provider
+
+    ── orchestrator · model call 3 of 3 · 300 ms · fine-1 · 1,234 tokens (800 cached) · $0.0021
+      the same request again
+      answer
+        The report is overdue.
+        I could not mail Bob, and I don't know whether the bell rang.
+
+    ── find · model call 1 of 2 · 150 ms · fine-1 · 1,234 tokens (800 cached) · $0.0021
+      system
+        You are an agent.
+      tools
+        use_skill
+      user
+        find overdue tasks
+      calls use_skill (c0)
+        {"skill":"tasks.search","arguments":{"state":"overdue"}}
+
+    ── find · model call 2 of 2 · 150 ms · fine-1 · 1,234 tokens (800 cached) · $0.0021
+      result of c0
+        {"status":"completed"}
+      answer
+        The report is overdue.
+
+    Answer
+      The report is overdue.
+      I could not mail Bob, and I don't know whether the bell rang.
+    "#);
+}
+
+#[tokio::test]
+async fn what_waits_runs_or_ended_early_is_told_apart() {
+    let house = House::open().await;
+    let turn = house.turn("turn-2", "mail Bob and find everything").await;
+    house.orchestrator(&turn).await;
+    house.later(100);
+    let task = |id: &str| json!({"agent_id": id, "mission": "do it", "skills": ["email.send"]});
+    for (idx, (id, status)) in
+        (0..).zip([("asks", "waiting"), ("runs", "running"), ("later", "pending"), ("short", "running")])
+    {
+        house.agent(&turn, idx, status, task(id)).await;
+    }
+    house.skill(&turn, "asks", 0, "email.send", json!({})).await;
+    house.write(|batch| executions::wait(batch, "asks-0")).await;
+    house.later(1900);
+    let early = Closing { bailout: Some("tool_calls".into()), ..Closing::default() };
+    house.close("short", Status::Partial, early).await;
+    house.failed("runs", Status::Timeout, "timeout", "its time of 2 minutes was up").await;
+    let trace = load(&house.store, &turn, false).await.unwrap();
+    insta::assert_snapshot!(plain(&trace, 80), @r"
+    Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
+    “mail Bob and find everything”
+    ▸ running for 2.00 s · 4 agents · 1 skill call · 0 model calls
+
+                                                                            time
+    ▸ orchestrator           ▕████████████████████████████████████████▏   2.00 s
+    ├ ◐ asks · do it         ▕  ██████████████████████████████████████▏   1.90 s
+    │ └ ◐ email.send         ▕  ██████████████████████████████████████▏   1.90 s
+    │     waiting for a person
+    ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏   1.90 s
+    │   timeout: its time of 2 minutes was up
+    ├ · later · do it        ▕                                        ▏  pending
+    └ ~ short · do it        ▕  ██████████████████████████████████████▏   1.90 s
+        partial: its limit of tool_calls was reached
+    ");
+    let ended = house.end(&turn, "cancelled", "").await;
+    let trace = load(&house.store, &ended, false).await.unwrap();
+    insta::assert_snapshot!(plain(&trace, 80), @r"
+    Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
+    “mail Bob and find everything”
+    ⊘ cancelled in 2.00 s · 4 agents · 1 skill call · 0 model calls
+
+                                                                              time
+    ⊘ orchestrator           ▕████████████████████████████████████████▏     2.00 s
+    ├ ⊘ asks · do it         ▕  ██████████████████████████████████████▏     1.90 s
+    │ └ ⊘ email.send         ▕  ██████████████████████████████████████▏     1.90 s
+    ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏     1.90 s
+    │   timeout: its time of 2 minutes was up
+    ├ ⊘ later · do it        ▕                                        ▏  cancelled
+    └ ~ short · do it        ▕  ██████████████████████████████████████▏     1.90 s
+        partial: its limit of tool_calls was reached
+    ");
+}
+
+#[tokio::test]
+async fn colours_come_only_when_asked_for_and_change_nothing_else() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, true).await.unwrap();
+    let coloured = draw(&trace, Style { width: 100, colour: true });
+    assert!(coloured.contains("\x1b[32m✓\x1b[0m") && coloured.contains("\x1b[31m✗\x1b[0m"), "{coloured}");
+    let ansi = regex::Regex::new("\x1b\\[[0-9]+m").unwrap();
+    assert_eq!(ansi.replace_all(&coloured, ""), plain(&trace, 100));
+}
+
+#[tokio::test]
+async fn each_call_has_its_whole_request() {
+    let house = House::open().await;
+    let turn = busy_turn(&house).await;
+    let trace = load(&house.store, &turn, true).await.unwrap();
+    let root = trace.executions[0].calls.as_ref().unwrap();
+    let roles = |call: &ModelCall| {
+        let roles: Vec<String> =
+            call.request.messages.iter().map(|it| json!(it.role).as_str().unwrap().to_owned()).collect();
+        roles.join(" ")
+    };
+    let requests: Vec<String> = root.iter().map(roles).collect();
+    assert_eq!(
+        requests,
+        [
+            "system user",
+            "system user assistant tool tool tool tool",
+            "system user assistant tool tool tool tool"
+        ]
+    );
+    assert_eq!(root[1].error.as_deref(), Some("503 from the provider"));
+    let lines: Vec<String> =
+        trace.executions[1].calls.iter().flatten().map(|call| serde_json::to_string(call).unwrap()).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"n":0,"model":"fine-1","request":{"messages":[{"role":"system","text":"You are an agent."},{"role":"user","text":"find overdue tasks"}],"tools":[{"name":"use_skill","description":"Uses a skill.","parameters":{}}]},"response":{"text":"","tool_calls":[{"id":"c0","name":"use_skill","arguments":"{\"skill\":\"tasks.search\",\"arguments\":{\"state\":\"overdue\"}}"}]},"usage":{"prompt":1200,"cached":800,"completion":34},"cost_usd":0.0021,"error":null,"duration_ms":150}
+    {"n":1,"model":"fine-1","request":{"messages":[{"role":"system","text":"You are an agent."},{"role":"user","text":"find overdue tasks"},{"role":"assistant","text":"","tool_calls":[{"id":"c0","name":"use_skill","arguments":"{\"skill\":\"tasks.search\",\"arguments\":{\"state\":\"overdue\"}}"}]},{"role":"tool","text":"{\"status\":\"completed\"}","tool_call_id":"c0"}],"tools":[{"name":"use_skill","description":"Uses a skill.","parameters":{}}]},"response":{"text":"The report is overdue.","tool_calls":[]},"usage":{"prompt":1200,"cached":800,"completion":34},"cost_usd":0.0021,"error":null,"duration_ms":150}
+    "#);
+}
+
+#[tokio::test]
+async fn a_damaged_journal_is_shown_whole() {
+    let house = House::open().await;
+    let turn = house.turn("turn-3", "").await;
+    house.orchestrator(&turn).await;
+    house.execution(&turn, "lost", Some(("gone", 0)), |row| row.skill = Some("tasks.search".into())).await;
+    house.execution(&turn, "hen", Some(("egg", 0)), |row| row.parameters = Some("{".into())).await;
+    house.execution(&turn, "egg", Some(("hen", 0)), |row| row.error = Some("no JSON".into())).await;
+    let trace = load(&house.store, &turn, true).await.unwrap();
+    let tree: Vec<(&str, usize)> =
+        trace.executions.iter().map(|execution| (execution.id.as_str(), execution.depth)).collect();
+    assert_eq!(tree, [("root", 0), ("lost", 0), ("hen", 0), ("egg", 1)]);
+    assert_eq!(trace.executions[2].parameters, Some(json!("{")));
+    assert_eq!(trace.executions[3].error, Some(json!({"kind": "tool", "message": "no JSON"})));
+    assert!(plain(&trace, 80).contains("running, tool: no JSON"));
+}
+
+#[test]
+fn a_fence_is_longer_than_any_in_the_text() {
+    let mut trace = fake("a```b````c", &[]);
+    trace.turn.answer = Some("```\n".into());
+    let drawing = for_chat(&trace);
+    assert!(drawing.starts_with("`````\n") && drawing.ends_with("\n`````"), "{drawing}");
+}
+
+/// A trace that no store has seen: executions with these depths and labels.
+fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
+    let execution = |&(depth, from, to): &(usize, i64, i64)| Execution {
+        id: text.into(),
+        parent_id: None,
+        depth,
+        kind: text.into(),
+        agent_id: Some(text.into()),
+        role: Some(text.into()),
+        mission: Some(text.into()),
+        skill: None,
+        parameters: Some(json!({text: [text]})),
+        depends_on: vec![text.into()],
+        status: Status::Failed,
+        result: Some(text.into()),
+        error: Some(json!({"kind": text, "message": text})),
+        tool_calls_used: 1,
+        model: Some(text.into()),
+        model_calls: 1,
+        tokens: Usage { prompt: u64::from(u32::MAX), ..Usage::default() },
+        cost_usd: 1.0,
+        bailout: Some(text.into()),
+        started_at: None,
+        duration_ms: to - from,
+        calls: None,
+        span: Some((from, to)),
+        model_spans: vec![(to, from)],
+    };
+    let executions: Vec<Execution> = executions.iter().map(execution).collect();
+    Trace {
+        turn: Turn {
+            id: "T".into(),
+            conversation: text.into(),
+            channel: text.into(),
+            user: text.into(),
+            status: "failed".into(),
+            text: text.into(),
+            answer: Some(text.into()),
+            started_at: rfc3339(0),
+            duration_ms: 1000,
+            model_calls: 1,
+            skill_calls: 1,
+            agents: 1,
+            tokens: Usage::default(),
+            cost_usd: 0.0,
+            started: 0,
+        },
+        executions,
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_breaks_the_drawing(
+        text in "\\PC*|[\\x00-\\xff\u{202e}\u{200b}日👩‍👩‍👧\u{301}` \n]*",
+        executions in proptest::collection::vec((0_usize..9, -10_i64..2000, -10_i64..2000), 0..6),
+        width in 0_usize..200,
+    ) {
+        let trace = fake(&text, &executions);
+        let drawing = plain(&trace, width);
+        proptest::prop_assert!(!drawing.chars().any(|letter| letter.is_control() && letter != '\n'));
+        let widest = drawing.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
+        let head = drawing.lines().next().unwrap_or_default();
+        let is_head = unicode_width::UnicodeWidthStr::width(head) == widest;
+        proptest::prop_assert!(is_head || widest <= width.clamp(40, 160), "{widest} of {width}\n{drawing}");
+        let _ = for_chat(&trace);
+    }
+
+    #[test]
+    fn every_row_is_in_the_tree_once(parents in proptest::collection::vec(0_usize..12, 0..10)) {
+        let rows: Vec<ExecutionRow> = parents.iter().enumerate().map(|(at, parent)| ExecutionRow {
+            id: at.to_string(),
+            parent_id: Some(parent.to_string()),
+            turn_id: String::new(), kind: String::new(), status: String::new(), call_n: None, call_idx: None,
+            agent_id: None, task: None, skill: None, parameters: None, direct: 0, result: None, data: None,
+            error: None, bailout: None, untrusted: 0, started_at: None, ended_at: None,
+        }).collect();
+        let mut order: Vec<usize> = tree_order(&rows).into_iter().map(|place| place.0).collect();
+        order.sort_unstable();
+        proptest::prop_assert_eq!(order, (0..rows.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn wrapped_lines_fit_and_lose_no_word(text in "[a-z日 \n]{0,200}", width in 2_usize..40) {
+        let lines = wrap(&text, width);
+        let wide = |line: &String| unicode_width::UnicodeWidthStr::width(line.as_str()) > width;
+        proptest::prop_assert!(!lines.iter().any(wide), "{lines:?}");
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        proptest::prop_assert_eq!(letters(&lines.concat()), letters(&text));
+    }
+}
+
+#[test]
+fn text_is_cut_by_the_columns_it_takes() {
+    assert_eq!(cut("日本語", 6), "日本語");
+    assert_eq!(cut("日本語", 5), "日本…");
+    assert_eq!(fit("日本語", 4), "日… ");
+    assert_eq!(fit("ab", 4), "ab  ");
+    assert_eq!(cut(&format!("a{}", "\u{301}".repeat(100)), 10).chars().count(), 41);
+    assert_eq!(clean("a\u{1b}[2J\tb\r\nc\u{202e}d\u{7}"), "a�[2J b\nc�d�");
+    assert_eq!(one_line("  a\n\n b\t"), "a b");
+}
+
+#[test]
+fn numbers_are_read_at_a_glance() {
+    let durations = [0, 999, 1000, 9_999, 59_999, 60_000, 125_000, 3_600_000, 93_784_000].map(duration);
+    assert_eq!(
+        durations,
+        ["0 ms", "999 ms", "1.00 s", "9.99 s", "59.9 s", "1m 00s", "2m 05s", "1h 00m", "26h 03m"]
+    );
+    assert_eq!([0, 999, 1000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+    assert_eq!([0.000_01, 0.0021, 12.5].map(super::text::cost), ["<$0.0001", "$0.0021", "$12.5000"]);
+    let given = json!({"query": "the report", "limit": 5, "empty": "", "tags": ["a", "b"]});
+    assert_eq!(arguments(&given), "query=\"the report\" limit=5 empty=\"\" tags=[\"a\",\"b\"]");
+    assert_eq!(arguments(&json!("no JSON")), "\"no JSON\"");
+}
