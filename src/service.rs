@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agents::Agents;
 use crate::clock::SharedClock;
 use crate::config::{BUILTIN, Chain, Config, ConfigError, Endpoint};
-use crate::conversation::{Conversations, Running, prompts};
+use crate::conversation::{Conversations, Running};
 use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
 use crate::gateway::intake::{Intake, left_over};
@@ -31,7 +31,7 @@ use crate::skills::executor::Executor;
 use crate::skills::handlers::{HttpClient, own_store};
 use crate::skills::{Fault, Registry, Skills};
 use crate::store::leases::Instance;
-use crate::store::{Store, StoreError, outbox};
+use crate::store::{Store, StoreError};
 
 /// How often a process looks after the others on its store, and after questions whose time is up.
 const TEND: Duration = Duration::from_secs(1);
@@ -81,7 +81,8 @@ pub struct Service {
     instance: Arc<Instance>,
     intake: Intake,
     lanes: Arc<Lanes>,
-    delivering: Arc<Delivering>,
+    /// What delivers.
+    pub delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -284,26 +285,6 @@ impl Service {
             }
         });
         self.tasks.spawn(skills.watch(self.stop.clone()));
-    }
-
-    /// Waits until that is said which an earlier process left to be said.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
-        let start = self.store.now();
-        while outbox::left(&self.store, channel, &self.instance.id, start).await? > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        Ok(())
-    }
-
-    /// Before a message that may answer a question: waits until the receipts of all that is being sent are
-    /// stored, because a program answers faster than that.
-    pub async fn receipts_stored(&self, inbound: &Inbound) {
-        if matches!(inbound, Inbound::Said(said) if prompts::may_answer(&said.text)) {
-            drop(self.delivering.sending.write().await);
-        }
     }
 
     /// Takes something that arrived: journals it, lets the caller acknowledge it, and sets it going.

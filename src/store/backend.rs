@@ -1,6 +1,6 @@
 //! The only file that names SQLite or PostgreSQL: what differs between them.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -153,9 +153,15 @@ impl Backend {
         }
         let mut name = file.clone().into_os_string();
         name.push(".opening");
-        let lock = move || File::create(name).and_then(|file| file.lock().map(|()| file));
-        let lock = tokio::task::spawn_blocking(lock).await.map_err(|error| self.open_error(&error))?;
-        lock.map(Some).map_err(|error| self.open_error(&error))
+        let lock = File::create(name).map_err(|error| self.open_error(&error))?;
+        let turn = async {
+            while let Err(TryLockError::WouldBlock) = lock.try_lock() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let turn = tokio::time::timeout(PATIENCE, turn).await;
+        turn.map_err(|_| self.open_error(&"another process has begun to open it and does not finish"))?;
+        Ok(Some(lock))
     }
 
     fn open_error(&self, error: &dyn std::fmt::Display) -> StoreError {
@@ -176,7 +182,7 @@ impl Backend {
         // The pool would try again and again, and then tell nothing but that its time was up.
         let first = async { options.connect().await?.execute(setup).await };
         match tokio::time::timeout(PATIENCE, first).await {
-            Ok(done) => drop(done.map_err(|error| self.open_error(&error))?),
+            Ok(done) => done.map(|_| ()).map_err(|error| self.open_error(&error))?,
             Err(_) => return Err(self.open_error(&"it does not answer")),
         }
         let pool = |connections: u32| {

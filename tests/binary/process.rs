@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use adjutant::clock::SystemClock;
 use adjutant::store::{Store, check};
-pub use serde_json::{Value, json};
+pub(crate) use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Events for a person who looks at a failed test, a line each.
-pub fn lines(events: &[Value]) -> String {
+pub(crate) fn lines(events: &[Value]) -> String {
     events.iter().filter(|it| it["event"] != "progress").map(|it| format!("\n{it}")).collect()
 }
 
@@ -23,56 +23,56 @@ pub fn lines(events: &[Value]) -> String {
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A folder in which the binary finds nothing but what a test put there.
-pub struct Home {
+pub(crate) struct Home {
     dir: TempDir,
 }
 
 /// How a process ended.
 #[derive(Debug)]
-pub struct Ended {
-    pub status: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Home {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { dir: TempDir::new().unwrap() }
     }
 
-    pub fn with_config(text: &str) -> Self {
+    pub(crate) fn with_config(text: &str) -> Self {
         let home = Self::new();
         home.write("config.toml", text);
         home
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.path().join(".local/share/adjutant")
     }
 
-    pub fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
         command.args(words).env_clear().env("HOME", self.path()).env("TZ", "UTC").current_dir(self.path());
         command.env("PATH", "/usr/bin:/bin");
         command
     }
 
-    pub fn run(&self, words: &[&str]) -> Ended {
+    pub(crate) fn run(&self, words: &[&str]) -> Ended {
         Ended::of(self.command(words).stdin(Stdio::null()).output().unwrap())
     }
 
     /// Runs a command that reads this from its stdin.
-    pub fn feed(&self, words: &[&str], input: &[u8]) -> Ended {
+    pub(crate) fn feed(&self, words: &[&str], input: &[u8]) -> Ended {
         let mut command = self.command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -85,19 +85,19 @@ impl Home {
     }
 
     /// `chat --json`
-    pub fn chat(&self) -> Chat {
+    pub(crate) fn chat(&self) -> Chat {
         Chat::start(self.command(&["chat", "--json"]))
     }
 
     /// `chat --json` that ends itself at a fail point, like `kill -9` there.
-    pub fn chat_until(&self, fail_point: &str) -> Chat {
+    pub(crate) fn chat_until(&self, fail_point: &str) -> Chat {
         let mut command = self.command(&["chat", "--json"]);
         command.env("ADJUTANT_FAIL_POINT", fail_point);
         Chat::start(command)
     }
 
     /// Asks the store, beside whatever runs.
-    pub fn ask<T>(&self, question: impl AsyncFnOnce(&Store) -> T) -> T {
+    pub(crate) fn ask<T>(&self, question: impl AsyncFnOnce(&Store) -> T) -> T {
         let url = format!("sqlite://{}", self.data().join("adjutant.db").display());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -108,12 +108,12 @@ impl Home {
         })
     }
 
-    pub fn count(&self, sql: &'static str) -> i64 {
+    pub(crate) fn count(&self, sql: &'static str) -> i64 {
         self.ask(async |store| store.count(sql, &[]).await.unwrap())
     }
 
     /// The titles of all tasks, sorted.
-    pub fn tasks(&self) -> Vec<String> {
+    pub(crate) fn tasks(&self) -> Vec<String> {
         let rows: Vec<(String,)> =
             self.ask(async |store| store.all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap());
         rows.into_iter().map(|row| row.0).collect()
@@ -121,7 +121,7 @@ impl Home {
 
     /// Nothing was left undone: after an orderly end there is no open work of any kind.
     #[track_caller]
-    pub fn assert_tidy(&self, what: &str) {
+    pub(crate) fn assert_tidy(&self, what: &str) {
         self.ask(async |store| {
             assert_eq!(check::findings(store).await.unwrap(), [], "{what}");
             for (noun, sql) in [
@@ -148,23 +148,23 @@ impl Ended {
 }
 
 /// A running `chat --json`, and all it said.
-pub struct Chat {
+pub(crate) struct Chat {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
     stderr: Option<JoinHandle<String>>,
     /// Every event so far, in order.
-    pub seen: Vec<Value>,
+    pub(crate) seen: Vec<Value>,
 }
 
 /// Whether an event is the reply to this message or press.
-pub fn answers(event: &Value, id: &str) -> bool {
+pub(crate) fn answers(event: &Value, id: &str) -> bool {
     event["event"] == "reply" && event["answers"].as_array().is_some_and(|ids| ids.iter().any(|it| it == id))
 }
 
 /// The id of a reply's button.
 #[track_caller]
-pub fn button(reply: &Value, label: &str) -> String {
+pub(crate) fn button(reply: &Value, label: &str) -> String {
     let buttons = reply["buttons"].as_array().unwrap();
     let button = buttons.iter().find(|button| button["label"] == label);
     button.unwrap_or_else(|| panic!("no button {label} in {reply}"))["id"].as_str().unwrap().to_owned()
@@ -197,23 +197,23 @@ impl Chat {
         Self { child, stdin, lines, stderr: Some(stderr), seen: Vec::new() }
     }
 
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap()
     }
 
     /// Writes a line; false when nobody reads any more.
-    pub fn send_raw(&mut self, line: &[u8]) -> bool {
+    pub(crate) fn send_raw(&mut self, line: &[u8]) -> bool {
         let Some(stdin) = &mut self.stdin else { return false };
         stdin.write_all(line).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush()).is_ok()
     }
 
-    pub fn send(&mut self, line: &Value) -> bool {
+    pub(crate) fn send(&mut self, line: &Value) -> bool {
         self.send_raw(line.to_string().as_bytes())
     }
 
     /// The next event; none at the end.
     #[track_caller]
-    pub fn next(&mut self) -> Option<Value> {
+    pub(crate) fn next(&mut self) -> Option<Value> {
         match self.lines.recv_timeout(DEADLINE) {
             Ok(event) => {
                 self.seen.push(event.clone());
@@ -225,7 +225,7 @@ impl Chat {
     }
 
     /// Takes in the next event if there is one within this time.
-    pub fn next_within(&mut self, time: Duration) {
+    pub(crate) fn next_within(&mut self, time: Duration) {
         if let Ok(event) = self.lines.recv_timeout(time) {
             self.seen.push(event);
         }
@@ -233,7 +233,7 @@ impl Chat {
 
     /// Waits for an event; none when the process ends before it comes.
     #[track_caller]
-    pub fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Option<Value> {
+    pub(crate) fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Option<Value> {
         let deadline = Instant::now() + DEADLINE;
         while Instant::now() < deadline {
             let event = self.next()?;
@@ -246,7 +246,7 @@ impl Chat {
 
     /// Waits for the reply to a message or press.
     #[track_caller]
-    pub fn reply(&mut self, id: &str) -> Value {
+    pub(crate) fn reply(&mut self, id: &str) -> Value {
         match self.find(|event| answers(event, id)) {
             Some(reply) => reply,
             None => {
@@ -258,25 +258,25 @@ impl Chat {
 
     /// Sends a message and waits for its reply.
     #[track_caller]
-    pub fn say(&mut self, id: &str, text: &str) -> Value {
+    pub(crate) fn say(&mut self, id: &str, text: &str) -> Value {
         self.send(&json!({"id": id, "text": text}));
         self.reply(id)
     }
 
     /// Presses a button and waits for the reply.
     #[track_caller]
-    pub fn press(&mut self, id: &str, button: &str) -> Value {
+    pub(crate) fn press(&mut self, id: &str, button: &str) -> Value {
         self.send(&json!({"id": id, "press": button}));
         self.reply(id)
     }
 
-    pub fn close_stdin(&mut self) {
+    pub(crate) fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
     /// Ends stdin, takes in the rest, and gives the exit status (none after a signal) and stderr.
     #[track_caller]
-    pub fn finish(&mut self) -> (Option<i32>, String) {
+    pub(crate) fn finish(&mut self) -> (Option<i32>, String) {
         self.close_stdin();
         while self.next().is_some() {}
         self.ended()
@@ -290,20 +290,20 @@ impl Chat {
 
     /// Ends stdin; the process must finish its work and be content.
     #[track_caller]
-    pub fn finish_well(&mut self) {
+    pub(crate) fn finish_well(&mut self) {
         let (status, stderr) = self.finish();
         assert_eq!((status, stderr.as_str()), (Some(0), ""), "{}", lines(&self.seen));
     }
 
     /// `kill -9`; what it had said until then is taken in.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         while self.next().is_some() {}
         let _ = self.child.wait();
     }
 
     /// Sends a signal by name, such as STOP.
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let done = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status().unwrap();
         assert!(done.success());
     }
