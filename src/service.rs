@@ -263,11 +263,10 @@ impl Service {
         let conversations = self.conversations.clone();
         self.tasks.spawn(async move {
             let tend = async || -> Result<(), StoreError> {
-                let dead = instance.tend(&store).await?;
+                instance.tend(&store).await?;
                 let mut woken = conversations.expire_prompts(&channel).await?;
-                if !dead.is_empty() {
-                    woken.extend(left_over(&store, &channel, place.as_deref()).await?);
-                }
+                // Whether we or others found them dead, or they left in an orderly way.
+                woken.extend(left_over(&store, &channel, place.as_deref()).await?);
                 for conversation in woken {
                     delivering.wake(&conversation);
                     lanes.wake(&conversation);

@@ -11,7 +11,6 @@
 //!
 //! Accepted race: between two looks at the instances (a second), a dead one's work waits.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,8 +28,6 @@ pub struct Instance {
     /// Its id.
     pub id: String,
     lock: Lock,
-    /// The other instances at the last look.
-    others: std::sync::Mutex<HashSet<String>>,
 }
 
 enum Lock {
@@ -87,12 +84,10 @@ impl Instance {
             [(&id).into(), i64::from(std::process::id()).into(), now.into(), now.into()],
         );
         store.write(batch).await?;
-        Ok(Self { id, lock, others: std::sync::Mutex::default() })
+        Ok(Self { id, lock })
     }
 
-    /// Shows that this process lives, and frees what dead ones held. Returns who is gone since the last
-    /// look: the dead, and those that left or that somebody else found dead, because they too may have
-    /// left something undone.
+    /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
     ///
     /// # Errors
     /// When the store fails.
@@ -107,11 +102,9 @@ impl Instance {
         }
         let others: Vec<(String,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
-        let mut alive = HashSet::new();
-        let mut gone = Vec::new();
+        let mut dead = Vec::new();
         for (other,) in others {
             if !self.is_dead(store, &other).await? {
-                alive.insert(other);
                 continue;
             }
             let mut batch = Batch::new();
@@ -122,14 +115,9 @@ impl Instance {
                 // Another process may have cleared it away just now.
                 let _ = std::fs::remove_file(folder.join(&other));
             }
-            gone.push(other);
+            dead.push(other);
         }
-        let mut others = self.others.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let before = std::mem::replace(&mut *others, alive);
-        let missing = before.iter().filter(|other| !others.contains(*other) && !gone.contains(other));
-        let missing: Vec<String> = missing.cloned().collect();
-        gone.extend(missing);
-        Ok(gone)
+        Ok(dead)
     }
 
     async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
