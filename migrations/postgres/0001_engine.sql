@@ -255,6 +255,10 @@ CREATE TABLE memories (
 );
 CREATE INDEX memories_person ON memories (person_id, seq);
 
+-- The words without their accents, as the embedded database has them; more than this no index takes.
+CREATE FUNCTION unaccented(text TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT regexp_replace(normalize(left(text, 200000), NFD), '[\u0300-\u036F]', '', 'g');
+$$;
 ALTER TABLE memories ADD COLUMN words tsvector
-    GENERATED ALWAYS AS (to_tsvector('english', text || ' ' || tags)) STORED;
+    GENERATED ALWAYS AS (to_tsvector('english', unaccented(text || ' ' || tags))) STORED;
 CREATE INDEX memories_words ON memories USING gin (words);

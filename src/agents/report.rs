@@ -50,7 +50,7 @@ impl Report {
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
             tools_used,
             tool_calls_used: calls.len(),
-            duration_ms: row.ended_at.unwrap_or_default() - row.started_at.unwrap_or_default(),
+            duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout.clone(),
             untrusted: row.untrusted != 0,

@@ -175,17 +175,17 @@ impl Run<'_> {
                 continue;
             }
             agent.counted = true;
-            let row = agent.row.clone();
             // A model's work begins with its row; a direct skill call writes its own.
             if agent.status == Status::Pending {
                 let now = self.scope.store.now();
                 agent.row.started_at = Some(now);
                 if !agent.task.is_direct() {
                     let mut batch = self.scope.batch();
-                    executions::start(&mut batch, &row.id, now);
+                    executions::start(&mut batch, &agent.row.id, now);
                     self.scope.store.write(batch).await?;
                 }
             }
+            let row = agent.row.clone();
             self.spawn(&id, row);
         }
         Ok(())

@@ -1,6 +1,5 @@
 //! The only file that names SQLite or PostgreSQL: what differs between them.
 
-use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use sqlx::AnyPool;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 
 use super::{StoreError, Value};
 
@@ -19,7 +18,7 @@ static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
 /// Which database holds the store.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Backend {
     /// A file beside us.
     Embedded {
@@ -33,18 +32,26 @@ pub enum Backend {
     },
 }
 
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.shown())
+    }
+}
+
 impl Backend {
     pub(super) fn from_url(url: &str) -> Result<Self, StoreError> {
         if let Some(file) = url.strip_prefix("sqlite:") {
             let file = file.strip_prefix("//").unwrap_or(file);
             let file = file.split('?').next().unwrap_or_default();
-            return Ok(Self::Embedded { file: PathBuf::from(file) });
+            let file = percent_encoding::percent_decode_str(file).decode_utf8_lossy();
+            return Ok(Self::Embedded { file: PathBuf::from(file.into_owned()) });
         }
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Self::Server { url: url.to_owned() });
         }
         Err(StoreError::Open {
-            url: url.split(':').next().unwrap_or_default().to_owned(),
+            // Not more of it: what is no URL of ours may well hold a password.
+            url: url.split([':', '=', '@']).next().unwrap_or_default().to_owned(),
             reason: "it is neither sqlite:///PATH nor postgres://USER@HOST/DATABASE".into(),
         })
     }
@@ -55,8 +62,17 @@ impl Backend {
             Self::Embedded { file } => file.display().to_string(),
             Self::Server { url } => {
                 let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
-                let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-                format!("{scheme}://{}", rest.split('?').next().unwrap_or_default())
+                let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                if path.contains('@') {
+                    // An unescaped `/` or `?` in the password: no telling where it ends.
+                    return format!("{scheme}://...");
+                }
+                let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+                let host = match host.rsplit_once(':') {
+                    Some((name, port)) if port.contains(|c: char| !c.is_ascii_digit() && c != ']') => name,
+                    _ => host,
+                };
+                format!("{scheme}://{host}{}", path.split(['?', '#']).next().unwrap_or_default())
             }
         }
     }
@@ -84,7 +100,21 @@ impl Backend {
         }
     }
 
-    /// A suffix that keeps a row that was read from changing before the commit.
+    fn is_busy(&self, error: &sqlx::Error) -> bool {
+        let code = error.as_database_error().and_then(|error| error.code());
+        matches!(self, Self::Embedded { .. }) && code.as_deref() == Some("5")
+    }
+
+    /// Whether a transaction failed only because it crossed another one, and may simply be done again.
+    pub(super) fn has_crossed(&self, error: &StoreError) -> bool {
+        let StoreError::Database(sqlx::Error::Database(error)) = error else { return false };
+        match self {
+            Self::Embedded { .. } => false,
+            Self::Server { .. } => matches!(error.code().as_deref(), Some("40P01" | "40001")),
+        }
+    }
+
+    /// A look at a lease that also keeps it from changing before the commit.
     pub(super) fn fence_sql(&self) -> &'static str {
         match self {
             Self::Embedded { .. } => "SELECT 1 FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3",
@@ -123,10 +153,10 @@ impl Backend {
             }
             Self::Server { .. } => {
                 "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.created_at FROM memories m \
-                 WHERE m.words @@ to_tsquery('english', $1) AND m.person_id = $2 \
+                 WHERE m.words @@ to_tsquery('english', unaccented($1)) AND m.person_id = $2 \
                  AND ((m.scope = 'private' AND $3 = 0) OR (m.scope = 'room' AND m.conversation_id = $4)) \
                  AND ($5 = '' OR m.kind = $5) \
-                 ORDER BY ts_rank(m.words, to_tsquery('english', $1)) DESC, m.seq DESC LIMIT $6"
+                 ORDER BY ts_rank(m.words, to_tsquery('english', unaccented($1))) DESC, m.seq DESC LIMIT $6"
             }
         }
     }
@@ -144,24 +174,12 @@ impl Backend {
         Value::Text(parts.join(or))
     }
 
-    /// Makes the place for an embedded database. Two processes that start at once on a new one would both
-    /// make its tables: whoever holds what is returned does it alone.
-    pub(super) async fn prepare(&self) -> Result<Option<File>, StoreError> {
-        let Self::Embedded { file } = self else { return Ok(None) };
+    pub(super) async fn prepare(&self) -> Result<(), StoreError> {
+        let Self::Embedded { file } = self else { return Ok(()) };
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             tokio::fs::create_dir_all(folder).await.map_err(|error| self.open_error(&error))?;
         }
-        let mut name = file.clone().into_os_string();
-        name.push(".opening");
-        let lock = File::create(name).map_err(|error| self.open_error(&error))?;
-        let turn = async {
-            while let Err(TryLockError::WouldBlock) = lock.try_lock() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let turn = tokio::time::timeout(PATIENCE, turn).await;
-        turn.map_err(|_| self.open_error(&"another process has begun to open it and does not finish"))?;
-        Ok(Some(lock))
+        Ok(())
     }
 
     fn open_error(&self, error: &dyn std::fmt::Display) -> StoreError {
@@ -172,19 +190,14 @@ impl Backend {
         let (url, setup): (String, &'static str) = match self {
             // FULL: a commit that was answered survives a power cut, not only a crash.
             Self::Embedded { file } => (
-                format!("sqlite://{}?mode=rwc", file.display()),
+                file_url(file).map_err(|error| self.open_error(&error))?,
                 "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
                  PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -4000",
             ),
             Self::Server { url } => (url.clone(), "SET client_min_messages = warning"),
         };
         let options = AnyConnectOptions::from_str(&url).map_err(|error| self.open_error(&error))?;
-        // The pool would try again and again, and then tell nothing but that its time was up.
-        let first = async { options.connect().await?.execute(setup).await };
-        match tokio::time::timeout(PATIENCE, first).await {
-            Ok(done) => done.map(|_| ()).map_err(|error| self.open_error(&error))?,
-            Err(_) => return Err(self.open_error(&"it does not answer")),
-        }
+        self.try_out(&options, setup).await?;
         let pool = |connections: u32| {
             AnyPoolOptions::new()
                 .max_connections(connections)
@@ -202,12 +215,38 @@ impl Backend {
         Ok((writing, reader))
     }
 
-    pub(super) async fn migrate(&self, pool: &AnyPool) -> Result<(), StoreError> {
-        let migrator = match self {
-            Self::Embedded { .. } => &SQLITE,
-            Self::Server { .. } => &POSTGRES,
+    /// Connects once by hand: a pool goes on trying for half a minute and then can't say what was wrong.
+    async fn try_out(&self, options: &AnyConnectOptions, setup: &'static str) -> Result<(), StoreError> {
+        let connecting = async {
+            loop {
+                let mut connection = options.connect().await?;
+                match connection.execute(setup).await {
+                    // Another process is just turning the new file's journal on, which can't be waited for.
+                    Err(error) if self.is_busy(&error) => tokio::time::sleep(Duration::from_millis(10)).await,
+                    Err(error) => return Err(error),
+                    Ok(_) => return connection.close().await,
+                }
+            }
         };
-        migrator.run(pool).await.map_err(|error| match error {
+        match tokio::time::timeout(PATIENCE, connecting).await {
+            Ok(tried) => tried.map_err(|error| self.open_error(&error)),
+            Err(_) => Err(self.open_error(&format!("no answer within {} seconds", PATIENCE.as_secs()))),
+        }
+    }
+
+    pub(super) async fn migrate(&self, pool: &AnyPool) -> Result<(), StoreError> {
+        let migrated = match self {
+            // The library locks other processes out on a server only.
+            Self::Embedded { .. } => {
+                let mut alone =
+                    pool.begin_with(self.begin()).await.map_err(|error| self.open_error(&error))?;
+                let migrated = SQLITE.run_direct(None, &mut *alone, false).await;
+                alone.commit().await.map_err(|error| self.open_error(&error))?;
+                migrated
+            }
+            Self::Server { .. } => POSTGRES.run(pool).await,
+        };
+        migrated.map_err(|error| match error {
             MigrateError::VersionMissing(version) => StoreError::Newer { url: self.shown(), version },
             other => self.open_error(&other),
         })
@@ -228,12 +267,13 @@ impl Backend {
                 Ok(())
             }
             Self::Server { url } => {
-                let output = tokio::process::Command::new("pg_dump")
-                    .arg("--format=custom")
-                    .arg("--file")
-                    .arg(to)
-                    .arg("--dbname")
-                    .arg(url)
+                let (url, password) = without_password(url).map_err(|error| failed(error.to_string()))?;
+                let mut dump = tokio::process::Command::new("pg_dump");
+                dump.arg("--format=custom").arg("--file").arg(to).arg("--dbname").arg(url);
+                if let Some(password) = password {
+                    dump.env("PGPASSWORD", password);
+                }
+                let output = dump
                     .output()
                     .await
                     .map_err(|error| failed(format!("pg_dump can't be started: {error}")))?;
@@ -244,4 +284,40 @@ impl Backend {
             }
         }
     }
+}
+
+/// The library takes a file as a URL only; escaped, so that every path means itself.
+fn file_url(file: &Path) -> std::io::Result<String> {
+    let file = std::path::absolute(file)?;
+    let mut url = String::from("sqlite://");
+    for byte in file.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => url.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => url.push(char::from(*byte)),
+            byte => url.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    Ok(url + "?mode=rwc")
+}
+
+/// A server's URL and its password, which must not stand on a command line that all on the machine can read.
+fn without_password(url: &str) -> Result<(String, Option<String>), sqlx::Error> {
+    let mut url = AnyConnectOptions::from_str(url)?.database_url;
+    let mut password = None;
+    if let Some(escaped) = url.password().map(|password| password.replace('+', "%2B")) {
+        // A query is the one thing that this library unescapes by itself.
+        let mut query = url.clone();
+        query.set_query(Some(&format!("p={escaped}")));
+        password = query.query_pairs().next().map(|(_, value)| value.into_owned());
+        let _ = url.set_password(None);
+    }
+    let (secret, rest): (Vec<_>, Vec<_>) = url
+        .query_pairs()
+        .map(|(key, value)| (key.into_owned(), value.into_owned()))
+        .partition(|(key, _)| key == "password");
+    if let Some((_, value)) = secret.into_iter().next_back() {
+        password = Some(value);
+        url.query_pairs_mut().clear().extend_pairs(rest);
+    }
+    Ok((url.into(), password))
 }

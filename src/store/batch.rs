@@ -57,29 +57,34 @@ impl Value {
     }
 }
 
+/// A server's texts can't hold a zero byte, and a message with one must not be lost for that.
+fn storable(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text }
+}
+
 impl From<&str> for Value {
     fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
+        Self::Text(storable(value.to_owned()))
     }
 }
 impl From<String> for Value {
     fn from(value: String) -> Self {
-        Self::Text(value)
+        Self::Text(storable(value))
     }
 }
 impl From<&String> for Value {
     fn from(value: &String) -> Self {
-        Self::Text(value.clone())
+        Self::Text(storable(value.clone()))
     }
 }
 impl From<Option<String>> for Value {
     fn from(value: Option<String>) -> Self {
-        Self::MaybeText(value)
+        Self::MaybeText(value.map(storable))
     }
 }
 impl From<Option<&str>> for Value {
     fn from(value: Option<&str>) -> Self {
-        Self::MaybeText(value.map(str::to_owned))
+        value.map(str::to_owned).into()
     }
 }
 impl From<i64> for Value {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, ConnectOptions, Row};
+use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
 
 use super::{Backend, Batch, Store, StoreError};
 
@@ -32,7 +32,7 @@ pub struct Instance {
 
 enum Lock {
     File { folder: PathBuf, _held: File },
-    Session(Box<tokio::sync::Mutex<AnyConnection>>),
+    Session { options: AnyConnectOptions, held: Box<tokio::sync::Mutex<AnyConnection>> },
 }
 
 /// A right to one lane, good for one epoch.
@@ -69,22 +69,31 @@ impl Instance {
             }
             Backend::Server { url } => {
                 let options: AnyConnectOptions = url.parse()?;
-                let mut connection = options.connect().await?;
-                sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)")
-                    .bind(key(&id))
-                    .execute(&mut connection)
-                    .await?;
-                Lock::Session(Box::new(tokio::sync::Mutex::new(connection)))
+                let connection = hold(&options, &id).await?;
+                Lock::Session { options, held: Box::new(tokio::sync::Mutex::new(connection)) }
             }
         };
+        let instance = Self { id, lock };
+        store.write(instance.beat(store)).await?;
+        Ok(instance)
+    }
+
+    /// The row of this process, with a fresh beat by the clock that all who look at it share.
+    fn beat(&self, store: &Store) -> Batch {
         let mut batch = Batch::new();
-        let now = store.now();
-        batch.run(
-            "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $4)",
-            [(&id).into(), i64::from(std::process::id()).into(), now.into(), now.into()],
-        );
-        store.write(batch).await?;
-        Ok(Self { id, lock })
+        let sql = match self.lock {
+            Lock::File { .. } => {
+                "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $3) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+            }
+            Lock::Session { .. } => {
+                "INSERT INTO instances (id, pid, started_at, beat_at) \
+                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+            }
+        };
+        batch.run(sql, [(&self.id).into(), i64::from(std::process::id()).into(), store.now().into()]);
+        batch
     }
 
     /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
@@ -92,13 +101,15 @@ impl Instance {
     /// # Errors
     /// When the store fails.
     pub async fn tend(&self, store: &Store) -> Result<Vec<String>, StoreError> {
-        if let Lock::Session(_) = self.lock {
-            let mut batch = Batch::new();
-            batch.run(
-                "UPDATE instances SET beat_at = (extract(epoch FROM clock_timestamp()) * 1000)::bigint WHERE id = $1",
-                [(&self.id).into()],
-            );
-            store.write(batch).await?;
+        if let Lock::Session { options, held } = &self.lock {
+            let mut connection = held.lock().await;
+            if connection.ping().await.is_err() {
+                // The server was away. Whoever looked meanwhile took us for dead: what we held is lost,
+                // but what we take from now on must be seen to be held.
+                *connection = hold(options, &self.id).await?;
+            }
+            drop(connection);
+            store.write(self.beat(store)).await?;
         }
         let others: Vec<(String,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
@@ -123,8 +134,8 @@ impl Instance {
     async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
         match &self.lock {
             Lock::File { folder, .. } => Ok(is_free(folder, other)),
-            Lock::Session(connection) => {
-                let mut connection = connection.lock().await;
+            Lock::Session { held, .. } => {
+                let mut connection = held.lock().await;
                 let row = sqlx::query("SELECT pg_try_advisory_lock($1)::int::bigint")
                     .bind(key(other))
                     .fetch_one(&mut *connection)
@@ -250,6 +261,13 @@ fn lock_file(folder: &std::path::Path, id: &str) -> std::io::Result<File> {
     let file = File::create(folder.join(id))?;
     file.try_lock()?;
     Ok(file)
+}
+
+/// A session that holds the lock of an instance for as long as it lives.
+async fn hold(options: &AnyConnectOptions, id: &str) -> Result<AnyConnection, StoreError> {
+    let mut connection = options.connect().await?;
+    sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
+    Ok(connection)
 }
 
 /// The advisory lock's number for an instance: FNV-1a, only to tell a handful of ids apart.

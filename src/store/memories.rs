@@ -109,12 +109,15 @@ const COMMON: [&str; 40] = [
     "please",
 ];
 
-/// The words of a text that are worth looking for: letters and digits only, so none can be an operator.
+/// The words of a text that are worth looking for: letters and digits only, so none can be an operator,
+/// and none longer than a database takes.
 fn words(text: &str) -> Vec<String> {
+    let is_accent = |character: &char| ('\u{300}'..='\u{36f}').contains(character);
+    let text: String = text.chars().filter(|character| !is_accent(character)).collect();
     let mut words: Vec<String> = text
         .split(|character: char| !character.is_alphanumeric())
         .map(str::to_lowercase)
-        .filter(|word| word.chars().count() > 2 && !COMMON.contains(&word.as_str()))
+        .filter(|word| (3..=64).contains(&word.chars().count()) && !COMMON.contains(&word.as_str()))
         .collect();
     words.sort();
     words.dedup();
@@ -133,5 +136,7 @@ mod tests {
             ["bob", "budget", "know", "near"]
         );
         assert!(words("' * - () \"").is_empty());
+        assert_eq!(words("re\u{301}sume\u{301}"), ["resume"]);
+        assert!(words(&"x".repeat(5000)).is_empty());
     }
 }

@@ -93,7 +93,7 @@ impl Store {
     pub async fn open(url: &str, clock: SharedClock) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let backend = Backend::from_url(url)?;
-        let _alone = backend.prepare().await?;
+        backend.prepare().await?;
         let (writing, reader) = backend.pools().await?;
         backend.migrate(&writing).await?;
         let writer = writer::Writer::start(writing, &backend);

@@ -140,20 +140,22 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &str) -> Result<(),
     store.write(batch).await.map(|_| ())
 }
 
-/// Stores the receipt.
+/// Stores the receipt, if there is none yet.
 ///
 /// # Errors
 /// When the store fails; the row is then looked up on the platform before it is sent again.
 pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
-        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3",
+        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3 AND state <> 'sent'",
         [receipt.into(), store.now().into(), (&row.id).into()],
     );
     store.write(batch).await.map(|_| ())
 }
 
-/// Puts a row back for a later try (`pending`) or look-up (`unknown`), or aside for good (`dead`).
+/// Puts a row back for a later try (`pending`) or look-up (`unknown`), or aside for good (`dead`). Nothing
+/// happens when it is settled, or another process has claimed it since `row` was read: a process that
+/// was suspended and wakes up must not have it said twice.
 ///
 /// # Errors
 /// When the store fails.
@@ -166,8 +168,10 @@ pub async fn set_aside(
 ) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
-        "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4",
-        [state.into(), next_at.into(), error.into(), (&row.id).into()],
+        // Our own claim, if there was one, has counted one attempt.
+        "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4 \
+         AND state IN ('pending', 'sending', 'unknown') AND attempts <= $5",
+        [state.into(), next_at.into(), error.into(), (&row.id).into(), (row.attempts + 1).into()],
     );
     store.write(batch).await.map(|_| ())
 }

@@ -22,10 +22,14 @@ use super::{Backend, StoreError};
 /// More than this in one transaction makes the first ones wait for nothing.
 const GROUP: usize = 256;
 
+/// How often a batch that crosses others is tried.
+const TRIES: u32 = 10;
+
 type Reply = oneshot::Sender<Result<Vec<Value>, StoreError>>;
 type Waiting = (Batch, Reply);
 
 pub(super) struct Writer {
+    pool: AnyPool,
     queue: Mutex<Option<mpsc::Sender<Waiting>>>,
     sender: mpsc::WeakSender<Waiting>,
     tasks: Mutex<JoinSet<()>>,
@@ -37,9 +41,9 @@ impl Writer {
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
         for _ in 0..backend.writers() {
-            tasks.spawn(run(pool.clone(), backend.begin(), receiver.clone()));
+            tasks.spawn(run(pool.clone(), backend.clone(), receiver.clone()));
         }
-        Self { sender: sender.downgrade(), queue: Mutex::new(Some(sender)), tasks: Mutex::new(tasks) }
+        Self { pool, sender: sender.downgrade(), queue: Mutex::new(Some(sender)), tasks: Mutex::new(tasks) }
     }
 
     pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
@@ -54,36 +58,41 @@ impl Writer {
         self.queue.lock().await.take();
         let mut tasks = self.tasks.lock().await;
         while tasks.join_next().await.is_some() {}
+        // Not before: a writer may still be about to take a connection for what waited.
+        self.pool.close().await;
     }
 }
 
-async fn run(pool: AnyPool, begin: &'static str, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
+async fn run(pool: AnyPool, backend: Backend, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
     let mut group = Vec::with_capacity(GROUP);
     loop {
         if receiver.lock().await.recv_many(&mut group, GROUP).await == 0 {
-            pool.close().await;
             return;
         }
         let (batches, replies): (Vec<_>, Vec<_>) = group.drain(..).unzip();
-        let outcome = commit(&pool, begin, &batches).await;
-        match outcome {
-            Ok(values) => {
-                for (reply, values) in replies.into_iter().zip(values) {
-                    // Whoever asked may have gone away; the write stands all the same.
-                    let _ = reply.send(Ok(values));
-                }
+        if batches.len() > 1
+            && let Ok(values) = commit(&pool, backend.begin(), &batches).await
+        {
+            for (reply, values) in replies.into_iter().zip(values) {
+                // Whoever asked may have gone away; the write stands all the same.
+                let _ = reply.send(Ok(values));
             }
-            Err(error) if batches.len() == 1 => {
-                if let Some(reply) = replies.into_iter().next() {
-                    let _ = reply.send(Err(error));
-                }
-            }
-            Err(_) => {
-                for (batch, reply) in batches.iter().zip(replies) {
-                    let alone = commit(&pool, begin, std::slice::from_ref(batch)).await;
-                    let _ = reply.send(alone.map(|mut values| values.pop().unwrap_or_default()));
-                }
-            }
+            continue;
+        }
+        for (batch, reply) in batches.iter().zip(replies) {
+            let _ = reply.send(commit_alone(&pool, &backend, batch).await);
+        }
+    }
+}
+
+/// Commits one batch. Writers that take the same rows in another order can cross; then one of them was
+/// undone through no fault of its own.
+async fn commit_alone(pool: &AnyPool, backend: &Backend, batch: &Batch) -> Result<Vec<Value>, StoreError> {
+    let mut tries = 1;
+    loop {
+        match commit(pool, backend.begin(), std::slice::from_ref(batch)).await {
+            Err(error) if tries < TRIES && backend.has_crossed(&error) => tries += 1,
+            outcome => return outcome.map(|mut values| values.pop().unwrap_or_default()),
         }
     }
 }

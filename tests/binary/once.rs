@@ -152,7 +152,7 @@ fn a_question_of_one_process_is_answered_in_another() {
     home.assert_tidy("a question over processes");
 }
 
-/// A skill that opens a pipe and waits there until the test opens its other end.
+/// A skill that reads a pipe until the test lets go of its other end.
 const WAIT: &str = r#"
 domain = "door"
 summary = "A door"
@@ -162,7 +162,7 @@ name = "door.wait"
 summary = "Wait at the door"
 risk = "low"
 repeatable = false
-handler = { command = ["/bin/sh", "-c", "echo arrived > \"$0\"", "PIPE"] }
+handler = { command = ["/bin/sh", "-c", "cat \"$0\"", "PIPE"] }
 [skill.parameters]
 type = "object"
 additionalProperties = false
@@ -182,7 +182,7 @@ fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
     sleeper.send(&json!({"id": "s1", "text": "wait at the door"}));
     sleeper.find(|it| it["event"] == "progress" && it.to_string().contains("running"));
     // The program is at work and the process holds its conversation.
-    let file = std::fs::File::open(&pipe).unwrap();
+    let file = std::fs::File::options().write(true).open(&pipe).unwrap();
     sleeper.signal("STOP");
     sleeper.send(&json!({"id": "s2", "text": "add a task to sleep"}));
     other.send(&json!({"id": "o2", "text": "add a task to wait for the lane"}));
@@ -190,9 +190,9 @@ fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
     assert_eq!(other.reply("o3")["text"], "Added “go elsewhere”");
     assert!(!other.seen.iter().any(|it| answers(it, "o2")), "the conversation is another's");
     sleeper.signal("CONT");
+    drop(file);
     sleeper.finish_well();
     other.finish_well();
-    drop(file);
     for (chat, ids) in [(&sleeper, ["s1", "s2"]), (&other, ["o2", "o3"])] {
         for id in ids {
             assert_eq!(chat.seen.iter().filter(|it| answers(it, id)).count(), 1, "{id}");

@@ -2,4 +2,5 @@
 
 mod http;
 pub mod model;
+pub mod postgres;
 mod strict;

@@ -1,0 +1,160 @@
+//! A throw-away PostgreSQL, made from the machine's own binaries.
+//!
+//! It lies in a folder of its own, answers on a socket in it and nowhere else, and keeps nothing. A shell
+//! stands between us and the server and waits for the end of its standard input, which comes when our
+//! process is gone, however it went: then it stops the server and removes the folder.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// When this is set to 1, a test that would be skipped fails.
+pub const NO_SKIP: &str = "ADJUTANT_TEST_NO_SKIP";
+
+const KEEPER: &str = r#"
+bin=$1 folder=$2
+if "$bin/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync >"$folder/log" 2>&1 &&
+   "$bin/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/log" -o "-c listen_addresses= -c port=5432 \
+       -c unix_socket_directories='$folder' -c fsync=off -c full_page_writes=off -c autovacuum=off \
+       -c shared_buffers=32MB -c max_connections=500 -c deadlock_timeout=50ms" start >>"$folder/log" 2>&1
+then
+    echo ready
+    read -r _
+    "$bin/pg_ctl" -D "$folder/data" -m immediate stop >/dev/null 2>&1
+else
+    cat "$folder/log"
+fi
+rm -rf "$folder"
+"#;
+
+/// A running server, stopped with our process.
+#[derive(Debug)]
+pub struct Server {
+    folder: PathBuf,
+    psql: PathBuf,
+    databases: AtomicU32,
+    /// Its standard input is what keeps the server running.
+    keeper: Child,
+}
+
+/// The one server of this process, started when it is first asked for. None when the machine has no
+/// PostgreSQL; that is said once, plainly, past the capture of test output.
+///
+/// # Errors
+/// When the server can't be started, or there is none and [`NO_SKIP`] forbids to go on without.
+pub fn shared() -> Result<Option<&'static Server>, String> {
+    static SHARED: OnceLock<Result<Option<Server>, String>> = OnceLock::new();
+    let server = SHARED.get_or_init(|| {
+        if let Some(binaries) = binaries() {
+            return Server::start(&binaries).map(Some).map_err(|error| format!("PostgreSQL: {error}"));
+        }
+        let skipped = "the tests on PostgreSQL: needs the Debian package postgresql";
+        if std::env::var_os(NO_SKIP).is_some_and(|value| value == *"1") {
+            return Err(format!("{NO_SKIP} is set, but this machine can't run {skipped}"));
+        }
+        let _ = writeln!(io::stderr(), "SKIPPED: {skipped}");
+        Ok(None)
+    });
+    server.as_ref().map(Option::as_ref).map_err(Clone::clone)
+}
+
+impl Server {
+    fn start(binaries: &Path) -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("adjutant-postgres-{}", std::process::id()));
+        let psql = find(&["psql"]).ok_or_else(|| io::Error::other("psql is missing"))?.join("psql");
+        std::fs::create_dir(&folder)?;
+        let mut keeper = Command::new("sh");
+        keeper.args([OsStr::new("-c"), OsStr::new(KEEPER), OsStr::new("keeper")]);
+        keeper.args([binaries, &folder]).current_dir("/").env("LC_ALL", "C.UTF-8").env_remove("PGDATA");
+        // Ctrl-C stops the tests, and the end of the tests stops the server.
+        keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+        if let Some((user, group)) = servant() {
+            chown(&folder, Some(user), Some(group))?;
+            keeper.uid(user).gid(group);
+        }
+        let mut keeper = keeper.spawn()?;
+        let mut said = String::new();
+        if let Some(stdout) = keeper.stdout.take() {
+            let mut stdout = BufReader::new(stdout);
+            stdout.read_line(&mut said)?;
+            if said != "ready\n" {
+                stdout.read_to_string(&mut said)?;
+                keeper.wait()?;
+                return Err(io::Error::other(format!("the server did not start: {said}")));
+            }
+        }
+        Ok(Self { folder, psql, databases: AtomicU32::new(0), keeper })
+    }
+
+    /// A fresh, empty database: its URL.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub fn database(&self) -> Result<String, String> {
+        let name = format!("test_{}", self.databases.fetch_add(1, Ordering::SeqCst));
+        let output = Command::new(&self.psql)
+            .args(["--no-psqlrc", "--quiet", "--dbname", &self.url("postgres")])
+            .args(["--command", &format!("CREATE DATABASE {name}")])
+            .output()
+            .map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(self.url(&name));
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    fn url(&self, database: &str) -> String {
+        let mut folder = String::new();
+        for byte in self.folder.as_os_str().as_encoded_bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                    folder.push(char::from(*byte));
+                }
+                other => folder.push_str(&format!("%{other:02X}")),
+            }
+        }
+        format!("postgres://postgres@localhost:5432/{database}?host={folder}")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.keeper.stdin.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+/// The folder with the server's binaries, the newest version's first.
+fn binaries() -> Option<PathBuf> {
+    find(&["initdb", "pg_ctl", "postgres"])
+}
+
+fn find(programs: &[&str]) -> Option<PathBuf> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = versions.map(|version| version.path()).collect();
+    versions.sort_by_key(|path| {
+        path.file_name().and_then(OsStr::to_str).and_then(|name| name.parse::<u32>().ok())
+    });
+    let debian = versions.into_iter().rev().map(|version| version.join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    debian
+        .chain(std::env::split_paths(&path))
+        .find(|folder| programs.iter().all(|program| folder.join(program).is_file()))
+}
+
+/// Who the server runs as when we are root, which it refuses to be: user and group.
+fn servant() -> Option<(u32, u32)> {
+    let id = |arguments: &[&str]| {
+        let output = Command::new("id").args(arguments).output().ok()?;
+        String::from_utf8_lossy(&output.stdout).trim().parse::<u32>().ok()
+    };
+    if id(&["-u"]) != Some(0) {
+        return None;
+    }
+    ["postgres", "nobody"].iter().find_map(|user| Some((id(&["-u", user])?, id(&["-g", user])?)))
+}

@@ -1,0 +1,241 @@
+//! The execution journal.
+
+use adjutant::store::executions::{self, Closing, ExecutionRow, Status};
+
+use crate::world::{World, execution, refused, stale};
+
+on_both!(
+    a_row_is_kept_as_it_was,
+    a_turn_has_one_orchestrator_a_name_one_agent_a_tool_call_one_execution,
+    what_has_ended_does_not_go_on,
+    a_closing_is_written_whole,
+    the_end_of_a_turn_closes_everything_in_it,
+    rows_are_found_by_turn_and_by_agent,
+    skill_calls_are_counted_in_their_window,
+);
+
+const ALL: [Status; 10] = [
+    Status::Pending,
+    Status::Running,
+    Status::Waiting,
+    Status::Completed,
+    Status::Partial,
+    Status::Failed,
+    Status::Timeout,
+    Status::Skipped,
+    Status::Cancelled,
+    Status::Unknown,
+];
+
+#[test]
+fn the_words_of_a_status_are_read_back() {
+    for status in ALL {
+        assert_eq!(Status::parse(status.as_str()), status);
+    }
+    assert_eq!(Status::parse("no such word"), Status::Unknown, "never done again");
+    let open: Vec<_> = ALL.into_iter().filter(|status| !status.has_ended()).collect();
+    assert_eq!(open, [Status::Pending, Status::Running, Status::Waiting]);
+    let well: Vec<_> = ALL.into_iter().filter(|status| status.ended_well()).collect();
+    assert_eq!(well, [Status::Completed, Status::Partial]);
+}
+
+async fn of_turn(world: &World) -> Vec<ExecutionRow> {
+    executions::of_turn(&world.store, "t1").await.unwrap()
+}
+
+async fn a_row_is_kept_as_it_was(world: World) {
+    world.turn("t1", "a", &[]).await;
+    let full = ExecutionRow {
+        parent_id: Some("o".into()),
+        status: "failed".into(),
+        call_n: Some(0),
+        call_idx: Some(3),
+        agent_id: Some("find".into()),
+        task: Some("{}".into()),
+        skill: Some("tasks.search".into()),
+        parameters: Some("{}".into()),
+        direct: 1,
+        result: Some("it failed".into()),
+        data: Some("[1]".into()),
+        error: Some("{}".into()),
+        bailout: Some("time".into()),
+        untrusted: 1,
+        started_at: None,
+        ended_at: Some(9),
+        ..execution("t1", "s", "skill")
+    };
+    for status in ALL {
+        let row =
+            ExecutionRow { status: status.as_str().into(), ..execution("t1", status.as_str(), "skill") };
+        world.execution(row).await;
+    }
+    world.execution(full.clone()).await;
+    let rows = of_turn(&world).await;
+    assert_eq!(rows.last(), Some(&full));
+    assert_eq!(rows.iter().take(10).map(ExecutionRow::status).collect::<Vec<_>>(), ALL);
+    let orphan = execution("no turn", "x", "agent");
+    refused(world.write(|batch| executions::insert(batch, &orphan, "room")).await);
+    let nonsense = ExecutionRow { status: "fine".into(), ..execution("t1", "y", "agent") };
+    refused(world.write(|batch| executions::insert(batch, &nonsense, "room")).await);
+}
+
+async fn a_turn_has_one_orchestrator_a_name_one_agent_a_tool_call_one_execution(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.turn("t2", "a", &[]).await;
+    let agent = |turn: &str, id: &str, name: &str, idx: i64| ExecutionRow {
+        parent_id: Some(format!("o-{turn}")),
+        call_n: Some(0),
+        call_idx: Some(idx),
+        agent_id: Some(name.into()),
+        ..execution(turn, id, "agent")
+    };
+    for row in [
+        execution("t1", "o-t1", "orchestrator"),
+        execution("t2", "o-t2", "orchestrator"),
+        agent("t1", "a1", "find", 0),
+        agent("t1", "a2", "write", 1),
+        agent("t2", "a3", "find", 0),
+        execution("t1", "s1", "skill"),
+        execution("t1", "s2", "skill"),
+    ] {
+        world.execution(row).await;
+    }
+    for (twice, what) in [
+        (execution("t1", "o2", "orchestrator"), "a second orchestrator"),
+        (agent("t1", "a4", "find", 2), "a second agent of that name"),
+        (agent("t1", "a5", "new", 1), "a second execution of a tool call"),
+        (execution("t2", "s1", "skill"), "a used id"),
+    ] {
+        let outcome = world.write(|batch| executions::insert(batch, &twice, "room")).await;
+        assert_eq!(stale(outcome), "the execution exists already", "{what}");
+    }
+    assert_eq!(of_turn(&world).await.len(), 5);
+}
+
+async fn what_has_ended_does_not_go_on(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world
+        .execution(ExecutionRow {
+            status: "pending".into(),
+            started_at: None,
+            ..execution("t1", "s", "skill")
+        })
+        .await;
+    world.write(|batch| executions::wait(batch, "s")).await.unwrap();
+    assert_eq!(of_turn(&world).await[0].status(), Status::Waiting);
+    world.write(|batch| executions::start(batch, "s", 10)).await.unwrap();
+    world.write(|batch| executions::wait(batch, "s")).await.unwrap();
+    world.write(|batch| executions::start(batch, "s", 20)).await.unwrap();
+    let row = &of_turn(&world).await[0];
+    assert_eq!((row.status(), row.started_at), (Status::Running, Some(10)), "the first start stays");
+
+    let closing = Closing { result: Some("done".into()), ..Closing::default() };
+    world.write(|batch| executions::close(batch, "s", Status::Completed, &closing, 30)).await.unwrap();
+    let ended = of_turn(&world).await;
+    assert_eq!(
+        stale(world.write(|batch| executions::start(batch, "s", 40)).await),
+        "the execution has ended"
+    );
+    world.write(|batch| executions::wait(batch, "s")).await.unwrap();
+    let again = world.write(|batch| executions::close(batch, "s", Status::Failed, &closing, 50)).await;
+    assert_eq!(stale(again), "the execution has ended");
+    assert_eq!(of_turn(&world).await, ended);
+    stale(world.write(|batch| executions::start(batch, "none", 1)).await);
+}
+
+async fn a_closing_is_written_whole(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for (id, started_at) in [("started", Some(5)), ("told", None), ("never", None)] {
+        world.execution(ExecutionRow { started_at, ..execution("t1", id, "agent") }).await;
+    }
+    let closing = Closing {
+        result: Some("half".into()),
+        data: Some("{}".into()),
+        error: Some(r#"{"kind":"timeout"}"#.into()),
+        bailout: Some("time".into()),
+        untrusted: true,
+        started_at: Some(7),
+    };
+    let bare = Closing::default();
+    for (id, closing) in [("started", &closing), ("told", &closing), ("never", &bare)] {
+        world.write(|batch| executions::close(batch, id, Status::Partial, closing, 9)).await.unwrap();
+    }
+    let rows = of_turn(&world).await;
+    let expected = |id: &str, started_at| ExecutionRow {
+        status: "partial".into(),
+        result: closing.result.clone(),
+        data: closing.data.clone(),
+        error: closing.error.clone(),
+        bailout: closing.bailout.clone(),
+        untrusted: 1,
+        started_at: Some(started_at),
+        ended_at: Some(9),
+        ..execution("t1", id, "agent")
+    };
+    assert_eq!(rows[0], expected("started", 5));
+    assert_eq!(rows[1], expected("told", 7));
+    assert_eq!((rows[2].started_at, rows[2].ended_at, rows[2].untrusted), (Some(9), Some(9), 0));
+}
+
+async fn the_end_of_a_turn_closes_everything_in_it(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.turn("t2", "a", &[]).await;
+    for row in [
+        execution("t1", "o", "orchestrator"),
+        execution("t1", "a", "agent"),
+        ExecutionRow { status: "completed".into(), ended_at: Some(3), ..execution("t1", "b", "agent") },
+        ExecutionRow { status: "waiting".into(), ..execution("t1", "s", "skill") },
+        execution("t2", "o2", "orchestrator"),
+    ] {
+        world.execution(row).await;
+    }
+    world.write(|batch| executions::close_all(batch, "t1", Status::Failed, 8)).await.unwrap();
+    let rows = of_turn(&world).await;
+    let ends: Vec<_> = rows.iter().map(|row| (row.id.as_str(), row.status.as_str(), row.ended_at)).collect();
+    assert_eq!(
+        ends,
+        [
+            ("o", "failed", Some(8)),
+            ("a", "cancelled", Some(8)),
+            ("b", "completed", Some(3)),
+            ("s", "cancelled", Some(8))
+        ]
+    );
+    let other = executions::of_turn(&world.store, "t2").await.unwrap();
+    assert_eq!(other[0].status(), Status::Running);
+}
+
+async fn rows_are_found_by_turn_and_by_agent(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for (id, parent) in
+        [("o", None), ("z", Some("o")), ("s2", Some("z")), ("b", Some("o")), ("s1", Some("z"))]
+    {
+        world
+            .execution(ExecutionRow {
+                parent_id: parent.map(Into::into),
+                ..execution("t1", id, if parent.is_none() { "orchestrator" } else { "agent" })
+            })
+            .await;
+    }
+    let ids = |rows: &[ExecutionRow]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&of_turn(&world).await), ["o", "z", "s2", "b", "s1"]);
+    assert_eq!(ids(&executions::of_agent(&world.store, "z").await.unwrap()), ["s2", "s1"]);
+    assert!(executions::of_agent(&world.store, "b").await.unwrap().is_empty());
+}
+
+async fn skill_calls_are_counted_in_their_window(world: World) {
+    let room = world.room().await;
+    world.turn("t1", "a", &[]).await;
+    for (id, kind, started_at) in [
+        ("old", "skill", Some(10)),
+        ("new", "skill", Some(11)),
+        ("newer", "skill", Some(12)),
+        ("refused", "skill", None),
+        ("agent", "agent", Some(12)),
+    ] {
+        world.execution(ExecutionRow { started_at, ..execution("t1", id, kind) }).await;
+    }
+    let count = async |room: &str| executions::skill_calls_since(&world.store, room, 10).await.unwrap();
+    assert_eq!(count(&room.id).await, 2);
+    assert_eq!(count("another room").await, 0);
+}

@@ -1,0 +1,123 @@
+//! What arrived, once each.
+
+use adjutant::store::inbox::{self, InboxRow};
+
+use crate::world::{World, stale};
+
+on_both!(
+    the_same_message_is_journalled_once,
+    any_text_is_kept,
+    rows_wait_for_their_own_instance_until_it_is_gone,
+    rows_wait_in_the_order_of_arrival,
+    a_row_is_settled_or_taken_once,
+    an_ended_turn_ends_its_rows,
+    a_message_after_the_question_is_noticed,
+);
+
+async fn waiting(world: &World, instance: &str) -> Vec<String> {
+    let room = world.room().await;
+    let rows = inbox::waiting(&world.store, &room.id, instance).await.unwrap();
+    rows.into_iter().map(|row| row.text).collect()
+}
+
+async fn state(world: &World, row: &InboxRow) -> String {
+    let (state,): (String,) = world
+        .store
+        .first("SELECT state FROM inbox WHERE id = $1", &[row.id.into()])
+        .await
+        .unwrap()
+        .expect("the row is there");
+    state
+}
+
+async fn the_same_message_is_journalled_once(world: World) {
+    let first = world.arrives("said", "m1", "hello", "a").await.expect("it is new");
+    assert_eq!(
+        (first.event_id(), first.text.as_str(), first.received_at),
+        ("m1", "hello", world.store.now())
+    );
+    assert_eq!(world.arrives("said", "m1", "hello again", "b").await, None);
+    assert_eq!(waiting(&world, "a").await, ["hello"]);
+    world.write(|batch| inbox::settle(batch, first.id, None)).await.unwrap();
+    assert_eq!(world.arrives("said", "m1", "hello", "a").await, None, "also when it is long settled");
+    let stored = inbox::waiting(&world.store, &first.conversation_id, "a").await.unwrap();
+    assert!(stored.is_empty());
+}
+
+async fn any_text_is_kept(world: World) {
+    let long = "é".repeat(1 << 20);
+    for (event, text, kept) in [
+        ("1", "'; DROP TABLE inbox; --", "'; DROP TABLE inbox; --"),
+        ("2", "zero\0byte", "zero\u{FFFD}byte"),
+        ("3", "🙂 \u{202e} \r\n\t", "🙂 \u{202e} \r\n\t"),
+        ("4", "", ""),
+        ("5", long.as_str(), long.as_str()),
+    ] {
+        let row = world.said(event, text, "a").await;
+        let stored = inbox::waiting(&world.store, &row.conversation_id, "a").await.unwrap();
+        assert!(stored.last().is_some_and(|stored| stored.text == kept), "message {event}");
+    }
+}
+
+async fn rows_wait_for_their_own_instance_until_it_is_gone(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    world.said("m1", "to us", &ours.id).await;
+    world.said("m2", "to them", &theirs.id).await;
+    world.said("m3", "to the dead", "gone").await;
+    assert_eq!(waiting(&world, &ours.id).await, ["to us", "to the dead"]);
+    assert_eq!(waiting(&world, &theirs.id).await, ["to them", "to the dead"]);
+    theirs.leave(&world.store).await.unwrap();
+    assert_eq!(waiting(&world, &ours.id).await, ["to us", "to them", "to the dead"]);
+}
+
+async fn rows_wait_in_the_order_of_arrival(world: World) {
+    for n in 0..60 {
+        world.said(&format!("{n}"), &format!("{n}"), "a").await;
+    }
+    let texts = waiting(&world, "a").await;
+    let expected: Vec<String> = (0..50).map(|n| n.to_string()).collect();
+    assert_eq!(texts, expected, "the oldest fifty, in order");
+    assert!(inbox::waiting(&world.store, "another room", "a").await.unwrap().is_empty());
+}
+
+async fn a_row_is_settled_or_taken_once(world: World) {
+    let (first, second) = (world.said("m1", "one", "a").await, world.said("m2", "two", "a").await);
+    world.write(|batch| inbox::settle(batch, first.id, Some("t1"))).await.unwrap();
+    let settle = world.write(|batch| inbox::settle(batch, first.id, None)).await;
+    assert_eq!(stale(settle), "the message was settled already");
+    assert_eq!(
+        stale(world.write(|batch| inbox::take(batch, first.id, "t1")).await),
+        "the message was taken already"
+    );
+    world.write(|batch| inbox::take(batch, second.id, "t1")).await.unwrap();
+    stale(world.write(|batch| inbox::take(batch, second.id, "t2")).await);
+    stale(world.write(|batch| inbox::settle(batch, second.id, None)).await);
+    assert!(waiting(&world, "a").await.is_empty());
+}
+
+async fn an_ended_turn_ends_its_rows(world: World) {
+    let rows = [world.said("m1", "one", "a").await, world.said("m2", "two", "a").await];
+    let other = world.said("m3", "three", "a").await;
+    world.turn("t1", "a", &rows[..1]).await;
+    world.turn("t2", "a", &rows[1..]).await;
+    world.write(|batch| inbox::finish(batch, "t1", false)).await.unwrap();
+    world.write(|batch| inbox::finish(batch, "t2", true)).await.unwrap();
+    assert_eq!(state(&world, &rows[0]).await, "done");
+    assert_eq!(state(&world, &rows[1]).await, "dead");
+    assert_eq!(state(&world, &other).await, "new");
+}
+
+async fn a_message_after_the_question_is_noticed(world: World) {
+    let room = world.room().await;
+    let spoke = async |person: &str, since: i64| {
+        inbox::spoke_since(&world.store, &room.id, person, since).await.unwrap()
+    };
+    assert!(!spoke(&room.person_id, 0).await);
+    let row = world.said("m1", "something else", "a").await;
+    assert!(spoke(&room.person_id, row.received_at).await);
+    assert!(!spoke(&room.person_id, row.received_at + 1).await);
+    assert!(!spoke("bob", 0).await, "somebody else's message is none of this person's");
+    world.clock.advance(std::time::Duration::from_secs(1));
+    world.arrives("answer", "m2", "yes", "a").await.expect("it is new");
+    assert!(!spoke(&room.person_id, row.received_at + 1).await, "an answer is no new subject");
+}

@@ -1,0 +1,26 @@
+//! The store's suite: written once, run on both databases.
+
+#![cfg(test)] // so that the lints know the helpers for tests too
+
+/// Makes each named `async fn(World)` a test on the embedded database and a test on a server.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        mod sqlite { $(#[test] fn $name() { crate::world::on_sqlite(super::$name); })+ }
+        mod postgres { $(#[test] fn $name() { crate::world::on_postgres(super::$name); })+ }
+    };
+}
+
+mod calls;
+mod check;
+mod executions;
+mod inbox;
+mod leases;
+mod memories;
+mod opening;
+mod outbox;
+mod people;
+mod prompts;
+mod tasks;
+mod turns;
+mod world;
+mod writing;

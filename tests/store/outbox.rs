@@ -1,0 +1,180 @@
+//! What is to be said, until its receipt is stored.
+
+use adjutant::store::StoreError;
+use adjutant::store::outbox::{self, Message, OutboxRow};
+use adjutant::store::people;
+use adjutant_chat::{Address, Choice, Outbound};
+
+use crate::world::{World, stale};
+
+on_both!(
+    a_message_reaches_the_adapter_as_it_was_written,
+    messages_are_said_in_order,
+    what_another_living_instance_says_is_its_own,
+    a_row_is_claimed_by_one,
+    a_sending_that_was_cut_off_is_unknown,
+    what_was_sent_is_never_sent_again,
+    what_was_not_sent_is_tried_again_or_given_up,
+    a_process_that_slept_does_not_undo_what_others_did,
+);
+
+/// Adds a plain message to Ada's room and returns its id.
+pub(crate) async fn say(world: &World, text: &str, instance: &str) -> String {
+    say_in_turn(world, text, instance, None).await
+}
+
+pub(crate) async fn say_in_turn(world: &World, text: &str, instance: &str, turn: Option<&str>) -> String {
+    let room = world.room().await;
+    let message = Message {
+        text: text.into(),
+        turn: turn.map(str::to_owned),
+        answers: vec!["m1".into()],
+        ..Message::default()
+    };
+    let mut id = String::new();
+    world.write(|batch| id = outbox::say(&world.store, batch, &room.id, instance, &message)).await.unwrap();
+    id
+}
+
+pub(crate) async fn open(world: &World, instance: &str) -> Vec<OutboxRow> {
+    let room = world.room().await;
+    outbox::open(&world.store, &room.id, instance, 10).await.unwrap()
+}
+
+async fn texts(world: &World, instance: &str) -> Vec<String> {
+    open(world, instance).await.into_iter().map(|row| row.text).collect()
+}
+
+/// What is stored of a row: its state, attempts, receipt and error.
+async fn stored(world: &World, id: &str) -> (String, i64, Option<String>, Option<String>) {
+    world
+        .store
+        .first("SELECT state, attempts, receipt, error FROM outbox WHERE id = $1", &[id.into()])
+        .await
+        .unwrap()
+        .expect("the row is there")
+}
+
+async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
+    let room = world.room().await;
+    let message = Message {
+        turn: Some("t1".into()),
+        answers: vec!["m1".into(), "m\"2".into()],
+        text: "**go on?**".into(),
+        choices: vec![Choice { id: "p1:continue".into(), label: "Continue".into() }],
+    };
+    let mut id = String::new();
+    world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();
+    let rows = open(&world, "a").await;
+    assert_eq!(
+        (rows[0].state.as_str(), rows[0].attempts, rows[0].created_at),
+        ("pending", 0, world.store.now())
+    );
+    let expected = Outbound {
+        id: id.clone(),
+        address: Address { channel: "console".into(), place: "main".into() },
+        turn: message.turn,
+        answers: message.answers,
+        text: message.text,
+        choices: message.choices,
+    };
+    assert_eq!(
+        rows[0].outbound(&people::conversation_by_id(&world.store, &room.id).await.unwrap()),
+        expected
+    );
+    assert_eq!(id.len(), 22);
+    let broken = OutboxRow { answers: "x".into(), choices: "{".into(), ..rows[0].clone() };
+    assert!(broken.outbound(&room).choices.is_empty(), "what is unreadable is left out, the text is said");
+}
+
+async fn messages_are_said_in_order(world: World) {
+    for n in 0..12 {
+        say(&world, &n.to_string(), "a").await;
+    }
+    let expected: Vec<String> = (0..10).map(|n| n.to_string()).collect();
+    assert_eq!(texts(&world, "a").await, expected);
+    let room = world.room().await;
+    assert_eq!(outbox::open(&world.store, &room.id, "a", 1).await.unwrap()[0].text, "0");
+    assert!(outbox::open(&world.store, "another room", "a", 1).await.unwrap().is_empty());
+}
+
+async fn what_another_living_instance_says_is_its_own(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    say(&world, "theirs", &theirs.id).await;
+    say(&world, "ours", &ours.id).await;
+    assert_eq!(texts(&world, &ours.id).await, ["ours"]);
+    let row = &open(&world, &theirs.id).await[0];
+    let claimed = outbox::claim(&world.store, row, &ours.id).await;
+    assert_eq!(stale(claimed), "another process delivers this");
+    theirs.leave(&world.store).await.unwrap();
+    assert_eq!(texts(&world, &ours.id).await, ["theirs", "ours"]);
+}
+
+async fn a_row_is_claimed_by_one(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    let id = say(&world, "left by the dead", "gone").await;
+    let row = &open(&world, &ours.id).await[0];
+    assert_eq!(open(&world, &theirs.id).await[0].id, row.id, "both see it");
+    outbox::claim(&world.store, row, &ours.id).await.unwrap();
+    stale(outbox::claim(&world.store, row, &theirs.id).await);
+    assert!(open(&world, &theirs.id).await.is_empty());
+    assert_eq!(stored(&world, &id).await, ("sending".into(), 1, None, None));
+}
+
+async fn a_sending_that_was_cut_off_is_unknown(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    say(&world, "hello", &theirs.id).await;
+    let row = &open(&world, &theirs.id).await[0];
+    outbox::claim(&world.store, row, &theirs.id).await.unwrap();
+    theirs.leave(&world.store).await.unwrap();
+    let left = &open(&world, &ours.id).await[0];
+    assert_eq!((left.state.as_str(), left.attempts), ("unknown", 1));
+    outbox::claim(&world.store, left, &ours.id).await.unwrap();
+    assert_eq!(open(&world, &ours.id).await[0].state, "unknown", "also to the same process after a fault");
+}
+
+async fn what_was_sent_is_never_sent_again(world: World) {
+    let id = say(&world, "hello", "a").await;
+    let row = &open(&world, "a").await[0];
+    outbox::claim(&world.store, row, "a").await.unwrap();
+    outbox::sent(&world.store, row, "receipt 1").await.unwrap();
+    assert!(open(&world, "a").await.is_empty());
+    stale(outbox::claim(&world.store, row, "a").await);
+    outbox::sent(&world.store, row, "receipt 2").await.unwrap();
+    outbox::set_aside(&world.store, row, "pending", 0, "not sent").await.unwrap();
+    assert_eq!(stored(&world, &id).await, ("sent".into(), 1, Some("receipt 1".into()), None));
+}
+
+async fn what_was_not_sent_is_tried_again_or_given_up(world: World) {
+    let id = say(&world, "hello", "a").await;
+    let row = &open(&world, "a").await[0];
+    outbox::set_aside(&world.store, row, "unknown", 5, "could not look it up").await.unwrap();
+    assert_eq!(open(&world, "a").await[0].state, "unknown", "a look-up needs no claim");
+    outbox::claim(&world.store, row, "a").await.unwrap();
+    outbox::set_aside(&world.store, row, "pending", 77, "not sent").await.unwrap();
+    let again = &open(&world, "a").await[0];
+    assert_eq!((again.state.as_str(), again.attempts, again.next_at), ("pending", 1, 77));
+    outbox::claim(&world.store, again, "a").await.unwrap();
+    outbox::set_aside(&world.store, again, "dead", 0, "the chat is gone").await.unwrap();
+    assert!(open(&world, "a").await.is_empty());
+    assert_eq!(stored(&world, &id).await, ("dead".into(), 2, None, Some("the chat is gone".into())));
+    let nonsense: Result<(), StoreError> =
+        outbox::set_aside(&world.store, again, "pending", 0, "again").await;
+    nonsense.unwrap();
+    assert_eq!(stored(&world, &id).await.0, "dead", "what is given up stays so");
+}
+
+async fn a_process_that_slept_does_not_undo_what_others_did(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    let id = say(&world, "hello", &theirs.id).await;
+    let slept = &open(&world, &theirs.id).await[0];
+    outbox::claim(&world.store, slept, &theirs.id).await.unwrap();
+    theirs.leave(&world.store).await.unwrap();
+    let row = &open(&world, &ours.id).await[0];
+    outbox::claim(&world.store, row, &ours.id).await.unwrap();
+    outbox::set_aside(&world.store, slept, "pending", 0, "not sent").await.unwrap();
+    assert_eq!(stored(&world, &id).await.0, "sending", "we are still at it");
+    outbox::sent(&world.store, slept, "receipt").await.unwrap();
+    outbox::set_aside(&world.store, row, "pending", 0, "not sent").await.unwrap();
+    assert_eq!(stored(&world, &id).await, ("sent".into(), 2, Some("receipt".into()), None));
+}

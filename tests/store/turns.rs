@@ -1,0 +1,232 @@
+//! Turns: from what was said to the answer.
+
+use std::time::Duration;
+
+use adjutant::store::turns::{self, TurnRow};
+use adjutant::store::{Batch, StoreError, calls, executions, inbox, leases};
+
+use crate::calls::call;
+use crate::world::{World, execution, stale};
+
+on_both!(
+    a_turn_starts_with_the_messages_it_takes,
+    a_turn_whose_message_is_taken_does_not_start_at_all,
+    an_ended_turn_stays_as_it_ended,
+    a_dead_instances_running_turn_goes_on_elsewhere,
+    a_turn_put_back_waits_for_its_time_and_its_instance,
+    a_waiting_turn_does_not_go_on_by_itself,
+    the_oldest_turn_goes_on_first,
+    a_turn_can_be_put_back_only_by_the_holder,
+    turns_are_found_by_conversation_and_state,
+    history_is_read_from_both_ends,
+    progress_is_what_was_closed_or_called_since,
+    other_running_turns_of_an_instance_are_seen,
+);
+
+async fn by_id(world: &World, id: &str) -> TurnRow {
+    turns::by_id(&world.store, id).await.unwrap().expect("the turn is there")
+}
+
+async fn end(world: &World, id: &str, status: &'static str) -> Result<(), StoreError> {
+    let now = world.store.now();
+    world.write(|batch| turns::end(batch, id, status, "there is nothing", now)).await
+}
+
+async fn set_status(world: &World, id: &str, status: &str) {
+    let arguments = || [status.into(), id.into()];
+    world
+        .write(|batch| {
+            batch.must("no such turn", "UPDATE turns SET status = $1 WHERE id = $2", arguments());
+        })
+        .await
+        .unwrap();
+}
+
+async fn resumable(world: &World, instance: &str) -> Option<String> {
+    let room = world.room().await;
+    turns::resumable(&world.store, &room.id, instance).await.unwrap().map(|turn| turn.id)
+}
+
+async fn a_turn_starts_with_the_messages_it_takes(world: World) {
+    let rows = [world.said("m1", "one", "a").await, world.said("m2", "two", "a").await];
+    let turn = world.turn("t1", "a", &rows).await;
+    let expected = TurnRow { seq: turn.seq, ..world.new_turn("t1", "a").await };
+    assert_eq!(turn, expected);
+    assert_eq!(turn.answer_ids(), ["m1"]);
+    let room = world.room().await;
+    assert!(inbox::waiting(&world.store, &room.id, "a").await.unwrap().is_empty());
+    let broken = TurnRow { answers: "no JSON".into(), ..turn };
+    assert!(broken.answer_ids().is_empty());
+}
+
+async fn a_turn_whose_message_is_taken_does_not_start_at_all(world: World) {
+    let rows = [world.said("m1", "one", "a").await, world.said("m2", "two", "a").await];
+    world.turn("t1", "a", &rows[1..]).await;
+    let late = world.new_turn("t2", "a").await;
+    let started = world.write(|batch| turns::start(batch, &late, &rows)).await;
+    assert_eq!(stale(started), "the message was taken already");
+    assert_eq!(turns::by_id(&world.store, "t2").await.unwrap(), None);
+    let left = inbox::waiting(&world.store, &late.conversation_id, "a").await.unwrap();
+    assert_eq!(left, rows[..1], "the message that was free is free again");
+}
+
+async fn an_ended_turn_stays_as_it_ended(world: World) {
+    let row = world.said("m1", "one", "a").await;
+    world.turn("t1", "a", std::slice::from_ref(&row)).await;
+    end(&world, "t1", "completed").await.unwrap();
+    let ended = by_id(&world, "t1").await;
+    assert_eq!(
+        (ended.status.as_str(), ended.answer.as_deref(), ended.ended_at),
+        ("completed", Some("there is nothing"), Some(world.store.now()))
+    );
+    assert_eq!(stale(end(&world, "t1", "cancelled").await), "the turn has ended already");
+    let now = world.store.now();
+    let resumed = world.write(|batch| turns::resume(batch, &ended, now)).await;
+    assert_eq!(stale(resumed), "the turn is not to be resumed");
+    assert_eq!(by_id(&world, "t1").await, ended);
+    assert_eq!(resumable(&world, "b").await, None);
+}
+
+async fn a_dead_instances_running_turn_goes_on_elsewhere(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    let turn = world.turn("t1", &theirs.id, &[]).await;
+    assert_eq!(resumable(&world, &ours.id).await, None, "its instance is at work on it");
+    assert_eq!(resumable(&world, &theirs.id).await, None, "it runs there already");
+    theirs.leave(&world.store).await.unwrap();
+    assert_eq!(resumable(&world, &ours.id).await.as_deref(), Some("t1"));
+
+    world.clock.advance(Duration::from_secs(5));
+    let taken = TurnRow { instance: ours.id.clone(), failures: 1, ..turn };
+    let now = world.store.now();
+    world.write(|batch| turns::resume(batch, &taken, now)).await.unwrap();
+    assert_eq!(by_id(&world, "t1").await, TurnRow { resumed_at: now, ..taken });
+    assert_eq!(resumable(&world, &ours.id).await, None);
+}
+
+async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
+    let (ours, theirs) = (world.instance().await, world.instance().await);
+    let turn = TurnRow { failures: 2, ..world.turn("t1", &ours.id, &[]).await };
+    let name = leases::lane(&turn.conversation_id);
+    let mut batch = Batch::new();
+    ours.take(&name, &mut batch);
+    let epoch = world.store.write(batch).await.unwrap()[0].as_int().unwrap();
+    let lease = ours.taken(name, epoch);
+    let retry_at = world.store.now() + 10_000;
+    turns::put_back(&world.store, &lease, &turn, retry_at).await.unwrap();
+
+    let back = by_id(&world, "t1").await;
+    assert_eq!((back.status.as_str(), back.failures, back.retry_at), ("queued", 2, retry_at));
+    world.clock.advance(Duration::from_millis(9_999));
+    assert_eq!(resumable(&world, &ours.id).await, None, "not yet");
+    world.clock.advance(Duration::from_millis(1));
+    assert_eq!(resumable(&world, &ours.id).await.as_deref(), Some("t1"));
+    assert_eq!(resumable(&world, &theirs.id).await, None, "its own instance lives and takes it");
+    ours.leave(&world.store).await.unwrap();
+    assert_eq!(resumable(&world, &theirs.id).await.as_deref(), Some("t1"));
+    let resumed = world.write(|batch| turns::resume(batch, &turn, retry_at)).await;
+    resumed.unwrap();
+    assert_eq!(by_id(&world, "t1").await.status, "running");
+}
+
+async fn a_waiting_turn_does_not_go_on_by_itself(world: World) {
+    let turn = world.turn("t1", "gone", &[]).await;
+    set_status(&world, "t1", "waiting").await;
+    assert_eq!(resumable(&world, "a").await, None);
+    stale(world.write(|batch| turns::resume(batch, &turn, 1)).await);
+    set_status(&world, "t1", "queued").await;
+    assert_eq!(resumable(&world, "a").await.as_deref(), Some("t1"));
+}
+
+async fn the_oldest_turn_goes_on_first(world: World) {
+    for id in ["t1", "t2", "t3"] {
+        world.turn(id, "a", &[]).await;
+        set_status(&world, id, "queued").await;
+    }
+    assert_eq!(resumable(&world, "a").await.as_deref(), Some("t1"));
+    end(&world, "t1", "cancelled").await.unwrap();
+    assert_eq!(resumable(&world, "a").await.as_deref(), Some("t2"));
+    let elsewhere = turns::resumable(&world.store, "another room", "a").await.unwrap();
+    assert_eq!(elsewhere, None);
+}
+
+async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
+    let ours = world.instance().await;
+    let turn = world.turn("t1", &ours.id, &[]).await;
+    let lost = ours.taken(leases::lane(&turn.conversation_id), 7);
+    let outcome = turns::put_back(&world.store, &lost, &turn, 1).await;
+    assert_eq!(stale(outcome), "the lease of this conversation is lost");
+    assert_eq!(by_id(&world, "t1").await, turn);
+}
+
+async fn turns_are_found_by_conversation_and_state(world: World) {
+    let room = world.room().await;
+    assert_eq!(turns::last(&world.store).await.unwrap(), None);
+    assert_eq!(turns::last_of(&world.store, &room.id).await.unwrap(), None);
+    for id in ["t1", "t2", "t3"] {
+        world.turn(id, "a", &[]).await;
+    }
+    end(&world, "t2", "completed").await.unwrap();
+    let ids = |turns: Vec<TurnRow>| turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>();
+    assert_eq!(ids(turns::of_conversation(&world.store, &room.id).await.unwrap()), ["t1", "t2", "t3"]);
+    assert_eq!(ids(turns::open_of(&world.store, &room.id).await.unwrap()), ["t3", "t1"]);
+    assert_eq!(turns::last(&world.store).await.unwrap().unwrap().id, "t3");
+    assert_eq!(turns::last_of(&world.store, &room.id).await.unwrap().unwrap().id, "t3");
+    assert_eq!(turns::last_of(&world.store, "another room").await.unwrap(), None);
+    assert_eq!(turns::by_id(&world.store, "t9").await.unwrap(), None);
+}
+
+async fn history_is_read_from_both_ends(world: World) {
+    let room = world.room().await;
+    let mut seqs = Vec::new();
+    for id in ["t1", "t2", "t3", "t4"] {
+        seqs.push(world.turn(id, "a", &[]).await.seq);
+    }
+    for id in ["t1", "t2", "t4"] {
+        end(&world, id, "completed").await.unwrap();
+    }
+    let newest = async |after, limit| {
+        let turns = turns::ended_after(&world.store, &room.id, after, limit).await.unwrap();
+        turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>()
+    };
+    let oldest = async |after, limit| {
+        let turns = turns::oldest_after(&world.store, &room.id, after, limit).await.unwrap();
+        turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>()
+    };
+    assert_eq!(newest(0, 2).await, ["t4", "t2"]);
+    assert_eq!(newest(seqs[0], 9).await, ["t4", "t2"]);
+    assert_eq!(oldest(0, 2).await, ["t1", "t2"]);
+    assert_eq!(oldest(seqs[1], 9).await, ["t4"]);
+    assert!(newest(seqs[3], 9).await.is_empty());
+}
+
+async fn progress_is_what_was_closed_or_called_since(world: World) {
+    world.turn("t1", "a", &[]).await;
+    let progressed = async |since| turns::progressed_since(&world.store, "t1", since).await.unwrap();
+    assert!(!progressed(0).await);
+    world.execution(execution("t1", "o", "orchestrator")).await;
+    assert!(!progressed(0).await, "what has only begun is no progress");
+    world.write(|batch| calls::insert(batch, &call("o", 0, 100))).await.unwrap();
+    assert!(progressed(100).await);
+    assert!(!progressed(101).await);
+    let closing = executions::Closing::default();
+    world
+        .write(|batch| executions::close(batch, "o", executions::Status::Failed, &closing, 200))
+        .await
+        .unwrap();
+    assert!(progressed(200).await);
+    assert!(!progressed(201).await);
+    assert!(!turns::progressed_since(&world.store, "t2", 0).await.unwrap());
+}
+
+async fn other_running_turns_of_an_instance_are_seen(world: World) {
+    let turn = world.turn("t1", "a", &[]).await;
+    world.turn("t2", "b", &[]).await;
+    assert!(!turns::others_running(&world.store, &turn).await.unwrap());
+    world.turn("t3", "a", &[]).await;
+    assert!(turns::others_running(&world.store, &turn).await.unwrap());
+    set_status(&world, "t3", "waiting").await;
+    assert!(!turns::others_running(&world.store, &turn).await.unwrap());
+    set_status(&world, "t3", "running").await;
+    end(&world, "t3", "failed").await.unwrap();
+    assert!(!turns::others_running(&world.store, &turn).await.unwrap());
+}

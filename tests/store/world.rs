@@ -1,0 +1,212 @@
+//! A store of its own for each test, and short words for what the tests put into it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use adjutant::clock::FixedClock;
+use adjutant::store::executions::{self, ExecutionRow};
+use adjutant::store::inbox::{self, InboxRow, NewRow};
+use adjutant::store::leases::Instance;
+use adjutant::store::people::{self, Conversation, Person};
+use adjutant::store::turns::{self, TurnRow};
+use adjutant::store::{Backend, Batch, Store, StoreError};
+use sqlx::{AnyConnection, Connection};
+use tempfile::TempDir;
+
+/// One store and the clock that it lives by.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<FixedClock>,
+    pub(crate) url: String,
+    pub(crate) folder: TempDir,
+}
+
+pub(crate) fn on_sqlite<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite://{}/adjutant.db", folder.path().display());
+    run(test, url, folder);
+}
+
+pub(crate) fn on_postgres<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
+    if let Some(url) = postgres_url() {
+        run(test, url, TempDir::new().unwrap());
+    }
+}
+
+/// A fresh database of the suite's server; none when this machine has no server to start.
+pub(crate) fn postgres_url() -> Option<String> {
+    let server = adjutant_fakes::postgres::shared().unwrap_or_else(|error| panic!("{error}"))?;
+    Some(server.database().unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// Runs what a test does beside a store.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F, url: String, folder: TempDir) {
+    block_on(async {
+        let clock = FixedClock::at("2026-01-05T10:00:00Z");
+        let store = Store::open(&url, clock.clone()).await.unwrap();
+        test(World { store, clock, url, folder }).await;
+    });
+}
+
+impl World {
+    /// The same store opened once more, as another process opens it.
+    pub(crate) async fn another(&self) -> Store {
+        Store::open(&self.url, self.clock.clone()).await.unwrap()
+    }
+
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self.store.backend(), Backend::Embedded { .. })
+    }
+
+    /// What no public function of the store would do, done by hand and past the foreign keys.
+    pub(crate) async fn by_hand(&self, sql: &'static str) {
+        let mut connection = self.connection().await;
+        let unchained = if self.is_embedded() {
+            "PRAGMA foreign_keys = OFF"
+        } else {
+            "SET session_replication_role = replica"
+        };
+        sqlx::raw_sql(unchained).execute(&mut connection).await.unwrap();
+        sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+    }
+
+    pub(crate) async fn connection(&self) -> AnyConnection {
+        let url = self.url.parse::<sqlx::any::AnyConnectOptions>().unwrap();
+        sqlx::ConnectOptions::connect(&url).await.unwrap()
+    }
+
+    pub(crate) async fn instance(&self) -> Instance {
+        Instance::register(&self.store).await.unwrap()
+    }
+
+    pub(crate) async fn person(&self, user: &str) -> Person {
+        people::person(&self.store, "console", user, user).await.unwrap()
+    }
+
+    /// Ada's direct conversation.
+    pub(crate) async fn room(&self) -> Conversation {
+        let ada = self.person("ada").await;
+        people::conversation(&self.store, "console", "main", &ada.id, true).await.unwrap()
+    }
+
+    /// A message that Ada writes in her room.
+    pub(crate) async fn said(&self, event: &str, text: &str, instance: &str) -> InboxRow {
+        self.arrives("said", event, text, instance).await.expect("the message is new")
+    }
+
+    pub(crate) async fn arrives(
+        &self,
+        kind: &'static str,
+        event: &str,
+        text: &str,
+        instance: &str,
+    ) -> Option<InboxRow> {
+        let room = self.room().await;
+        let row = NewRow {
+            event: format!("console {event}"),
+            conversation_id: &room.id,
+            person_id: &room.person_id,
+            kind,
+            text,
+            prompt_id: None,
+            instance,
+        };
+        inbox::insert(&self.store, &row).await.unwrap()
+    }
+
+    /// A turn in Ada's room as it is before its start.
+    pub(crate) async fn new_turn(&self, id: &str, instance: &str) -> TurnRow {
+        let room = self.room().await;
+        TurnRow {
+            seq: 0,
+            id: id.into(),
+            conversation_id: room.id,
+            person_id: room.person_id,
+            status: "running".into(),
+            text: "what is overdue?".into(),
+            answer: None,
+            answers: r#"["m1"]"#.into(),
+            instance: instance.into(),
+            ending: None,
+            budget_from: self.store.now(),
+            failures: 0,
+            retry_at: 0,
+            started_at: self.store.now(),
+            resumed_at: self.store.now(),
+            ended_at: None,
+        }
+    }
+
+    /// A running turn that took these messages.
+    pub(crate) async fn turn(&self, id: &str, instance: &str, rows: &[InboxRow]) -> TurnRow {
+        let turn = self.new_turn(id, instance).await;
+        self.write(|batch| turns::start(batch, &turn, rows)).await.unwrap();
+        turns::by_id(&self.store, id).await.unwrap().expect("the turn was started")
+    }
+
+    /// A running execution of a turn.
+    pub(crate) async fn execution(&self, row: ExecutionRow) {
+        let room = self.room().await;
+        self.write(|batch| executions::insert(batch, &row, &room.id)).await.unwrap();
+    }
+
+    /// Writes what a function of the store adds to a batch.
+    pub(crate) async fn write(&self, add: impl FnOnce(&mut Batch)) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        add(&mut batch);
+        self.store.write(batch).await.map(|_| ())
+    }
+}
+
+/// An execution at work.
+pub(crate) fn execution(turn: &str, id: &str, kind: &str) -> ExecutionRow {
+    ExecutionRow {
+        id: id.into(),
+        turn_id: turn.into(),
+        parent_id: None,
+        kind: kind.into(),
+        status: "running".into(),
+        call_n: None,
+        call_idx: None,
+        agent_id: None,
+        task: None,
+        skill: None,
+        parameters: None,
+        direct: 0,
+        result: None,
+        data: None,
+        error: None,
+        bailout: None,
+        untrusted: 0,
+        started_at: Some(1),
+        ended_at: None,
+    }
+}
+
+/// The reason for which a write found the store changed.
+#[track_caller]
+pub(crate) fn stale<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> &'static str {
+    match outcome {
+        Err(StoreError::Stale(why)) => why,
+        other => panic!("not stale: {other:?}"),
+    }
+}
+
+/// What the database says when it refuses a write.
+#[track_caller]
+pub(crate) fn refused<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Database(error)) => error.to_string(),
+        other => panic!("not refused: {other:?}"),
+    }
+}

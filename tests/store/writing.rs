@@ -1,0 +1,236 @@
+//! Batches and the group commit.
+
+use adjutant::store::{Batch, Store, StoreError, Value};
+
+use crate::world::{World, refused, stale};
+
+on_both!(
+    every_kind_of_value_is_read_back,
+    a_batch_is_whole_or_absent,
+    what_a_batch_returns_comes_in_order,
+    what_was_answered_is_durable,
+    a_batch_that_fails_takes_no_neighbour_along,
+    writers_that_cross_do_not_fail,
+    two_processes_write_side_by_side,
+    closing_waits_for_what_is_under_way,
+    a_closed_store_says_so,
+);
+
+fn person(id: &str) -> Batch {
+    let mut batch = Batch::new();
+    batch.run("INSERT INTO people (id, name, created_at) VALUES ($1, 'x', 0)", [id.into()]);
+    batch
+}
+
+async fn people(store: &Store) -> i64 {
+    store.count("SELECT count(*) FROM people", &[]).await.unwrap()
+}
+
+/// Starts a task for each of these batches, all at once, and returns how they ended, in order.
+async fn all_at_once(batches: Vec<(Store, Batch)>) -> Vec<Result<Vec<Value>, StoreError>> {
+    let tasks: Vec<_> = batches
+        .into_iter()
+        .map(|(store, batch)| tokio::spawn(async move { store.write(batch).await }))
+        .collect();
+    let mut outcomes = Vec::new();
+    for task in tasks {
+        outcomes.push(task.await.unwrap());
+    }
+    outcomes
+}
+
+#[test]
+fn batches_can_be_joined() {
+    assert!(Batch::new().is_empty());
+    assert!(!Batch::new().append(person("a")).is_empty());
+}
+
+#[test]
+fn only_numbers_are_numbers() {
+    assert_eq!(Value::from(true).as_int(), Some(1));
+    assert_eq!(Value::from(Some(7)).as_int(), Some(7));
+    assert_eq!(Value::from(None::<i64>).as_int(), None);
+    assert_eq!(Value::from("7").as_int(), None);
+    assert_eq!(Value::from(7.0).as_int(), None);
+}
+
+async fn every_kind_of_value_is_read_back(world: World) {
+    type Row = (String, Option<String>, Option<String>, i64, Option<i64>, Option<i64>, f64);
+    world
+        .by_hand(
+            "CREATE TABLE kinds (a TEXT, b TEXT, c TEXT, d BIGINT, e BIGINT, f BIGINT, g DOUBLE PRECISION)",
+        )
+        .await;
+    world
+        .write(|batch| {
+            batch.run(
+                "INSERT INTO kinds (a, b, c, d, e, f, g) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                [
+                    "a".into(),
+                    Some("b").into(),
+                    None::<&str>.into(),
+                    i64::MIN.into(),
+                    Some(i64::MAX).into(),
+                    None::<i64>.into(),
+                    0.1.into(),
+                ],
+            );
+        })
+        .await
+        .unwrap();
+    let row: Option<Row> =
+        world.store.first("SELECT a, b, c, d, e, f, g FROM kinds WHERE a = $1", &["a".into()]).await.unwrap();
+    assert_eq!(row, Some(("a".into(), Some("b".into()), None, i64::MIN, Some(i64::MAX), None, 0.1)));
+    assert_eq!(world.store.count("SELECT count(*) FROM kinds WHERE e > $1", &[0.into()]).await.unwrap(), 1);
+    refused(world.store.count("SELECT nothing FROM nowhere", &[]).await);
+}
+
+async fn a_batch_is_whole_or_absent(world: World) {
+    let mut half = person("a");
+    half.append(person("b")).must("nobody is called z", "UPDATE people SET name = 'y' WHERE id = 'z'", []);
+    assert_eq!(stale(world.store.write(half).await), "nobody is called z");
+    let mut twice = person("c");
+    twice.append(person("c"));
+    refused(world.store.write(twice).await);
+    assert_eq!(people(&world.store).await, 0);
+    assert!(world.store.write(Batch::new()).await.unwrap().is_empty());
+}
+
+async fn what_a_batch_returns_comes_in_order(world: World) {
+    let mut batch = Batch::new();
+    for n in [30, 10, 20] {
+        batch.must_return(
+            "nothing came back",
+            "INSERT INTO people (id, name, created_at) VALUES ($1, 'x', $2) RETURNING created_at",
+            [n.to_string().into(), n.into()],
+        );
+    }
+    batch.returning("SELECT created_at FROM people WHERE id = 'nobody'", []);
+    assert_eq!(world.store.write(batch).await.unwrap(), [Value::Int(30), Value::Int(10), Value::Int(20)]);
+    let mut batch = person("a");
+    batch.must_return("nobody is called z", "SELECT created_at FROM people WHERE id = 'z'", []);
+    stale(world.store.write(batch).await);
+    assert_eq!(people(&world.store).await, 3);
+}
+
+async fn what_was_answered_is_durable(world: World) {
+    let tasks: Vec<_> = (0..64)
+        .map(|task| {
+            let store = world.store.clone();
+            tokio::spawn(async move {
+                for n in 0..10 {
+                    let id = format!("{task}.{n}");
+                    store.write(person(&id)).await.unwrap();
+                    let seen = store.count("SELECT count(*) FROM people WHERE id = $1", &[id.into()]).await;
+                    assert_eq!(seen.unwrap(), 1, "reading is not behind writing");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    let url = world.url.clone();
+    // As after a crash: nothing is closed in an orderly way.
+    drop(world.store);
+    let store = Store::open(&url, world.clock.clone()).await.unwrap();
+    assert_eq!(people(&store).await, 640);
+}
+
+async fn a_batch_that_fails_takes_no_neighbour_along(world: World) {
+    let batches = (0..256)
+        .map(|n| {
+            let mut batch = person(&format!("{n}"));
+            match n % 4 {
+                1 => drop(batch.must("stale", "UPDATE people SET name = 'y' WHERE id = 'z'", [])),
+                3 => drop(batch.append(person(&format!("{n}")))),
+                _ => {}
+            }
+            (world.store.clone(), batch)
+        })
+        .collect();
+    for (n, outcome) in all_at_once(batches).await.into_iter().enumerate() {
+        match n % 4 {
+            1 => assert_eq!(stale(outcome), "stale", "batch {n}"),
+            3 => drop(refused(outcome)),
+            _ => assert!(outcome.is_ok(), "batch {n}: {outcome:?}"),
+        }
+    }
+    assert_eq!(people(&world.store).await, 128);
+}
+
+async fn writers_that_cross_do_not_fail(world: World) {
+    let other = world.another().await;
+    for id in ["a", "b"] {
+        world.store.write(person(id)).await.unwrap();
+    }
+    let add = |batch: &mut Batch, id: &str| {
+        batch.must("gone", "UPDATE people SET created_at = created_at + 1 WHERE id = $1", [id.into()]);
+    };
+    let batches = (0..100)
+        .map(|n| {
+            let mut batch = Batch::new();
+            let order = if n % 2 == 0 { ["a", "b"] } else { ["b", "a"] };
+            order.iter().for_each(|id| add(&mut batch, id));
+            (if n % 3 == 0 { other.clone() } else { world.store.clone() }, batch)
+        })
+        .collect();
+    for outcome in all_at_once(batches).await {
+        outcome.unwrap();
+    }
+    assert_eq!(world.store.count("SELECT min(created_at) FROM people", &[]).await.unwrap(), 100);
+}
+
+async fn two_processes_write_side_by_side(world: World) {
+    let stores = [world.another().await, world.another().await];
+    let tasks: Vec<_> = (0..8)
+        .map(|task| {
+            let store = stores[task % 2].clone();
+            tokio::spawn(async move {
+                for n in 0..40 {
+                    store.write(person(&format!("{task}.{n}"))).await.unwrap();
+                    assert!(people(&store).await > n, "what another process wrote is in nobody's way");
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    for store in &stores {
+        assert_eq!(people(store).await, 320);
+    }
+}
+
+async fn closing_waits_for_what_is_under_way(world: World) {
+    let writes: Vec<_> = (0..400)
+        .map(|n| {
+            let store = world.store.clone();
+            let mut batch = person(&n.to_string());
+            if n % 20 == 7 {
+                // Its neighbours are then written one by one, which is still under way at the end.
+                batch.must("stale", "UPDATE people SET name = 'y' WHERE id = 'z'", []);
+            }
+            tokio::spawn(async move { store.write(batch).await })
+        })
+        .collect();
+    world.store.write(person("before")).await.unwrap();
+    world.store.close().await;
+    let mut written = 1;
+    for write in writes {
+        match write.await.unwrap() {
+            Ok(_) => written += 1,
+            Err(StoreError::Closed | StoreError::Stale("stale")) => {}
+            Err(error) => panic!("neither written nor refused: {error}"),
+        }
+    }
+    assert_eq!(people(&world.another().await).await, written);
+}
+
+async fn a_closed_store_says_so(world: World) {
+    world.store.close().await;
+    world.store.close().await;
+    let error = world.store.write(person("a")).await.unwrap_err();
+    assert_eq!(error.to_string(), "the store is closing");
+    assert!(world.store.count("SELECT count(*) FROM people", &[]).await.is_err());
+}
