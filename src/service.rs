@@ -79,7 +79,8 @@ pub struct Service {
     instance: Arc<Instance>,
     intake: Intake,
     lanes: Arc<Lanes>,
-    delivering: Arc<Delivering>,
+    /// What delivers.
+    pub delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
     upkeep: Arc<Upkeep>,
     stop: CancellationToken,
@@ -211,6 +212,7 @@ impl Service {
             instance: instance.id.clone(),
             ports: HashMap::from([(channel.port.channel().to_owned(), channel.port.clone())]),
             wants: channel.wants,
+            sending: tokio::sync::RwLock::default(),
             wakers: SharedWakers::default(),
         });
         let (hooks, progress) = hooks(&delivering);

@@ -52,8 +52,8 @@ pub struct ChatArgs {
     /// A program's way in: JSON lines on stdin and stdout
     #[arg(long)]
     pub json: bool,
-    /// The conversation to talk in
-    #[arg(long, value_name = "NAME")]
+    /// The conversation to talk in; with --json each line names its own
+    #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub conversation: Option<String>,
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Delivery, EventId, Inbound};
+use adjutant_chat::{EventId, Inbound};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, LONGEST};
 use adjutant_console::render::Look;
@@ -70,7 +70,7 @@ async fn once(
     let event = event.clone();
     let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
     session.service.accept(inbound, async || {}).await.map_err(failed)?;
-    session.work_off().await?;
+    session.while_read(session.work_off()).await?;
     let code = session.outcome(&event).await?;
     session.leave(PATIENCE).await?;
     Ok(code)
@@ -84,23 +84,24 @@ async fn json(
 ) -> Result<ExitCode, CliError> {
     let session = Session::start(config, clock, place, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
-    while let Some(event) = events.recv().await {
-        let told = match event {
-            Event::Line(inbound) => {
-                let mut told = Delivery::Unknown;
-                let accepted = async || told = session.port.accepted(&inbound).await;
-                session.service.accept(inbound.clone(), accepted).await.map_err(failed)?;
-                told
+    let work = async {
+        session.service.delivering.left_is_said(CHANNEL).await.map_err(failed)?;
+        while let Some(event) = events.recv().await {
+            match event {
+                Event::Line(inbound) => {
+                    let accepted = async || drop(session.port.accepted(&inbound).await);
+                    session.service.delivering.receipts_stored(&inbound).await;
+                    session.service.accept(inbound.clone(), accepted).await.map_err(failed)?;
+                }
+                Event::Bad { line, message } => drop(session.port.bad_line(line, &message).await),
+                Event::Interrupt => {}
+                Event::Eof => break,
             }
-            Event::Bad { line, message } => session.port.bad_line(line, &message).await,
-            Event::Interrupt => continue,
-            Event::Eof => break,
-        };
-        if let Delivery::Gone(_) = told {
-            break;
         }
-    }
-    session.service.idle().await;
+        session.service.idle().await;
+        Ok(())
+    };
+    session.while_read(work).await?;
     session.leave(PATIENCE).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -116,10 +117,10 @@ async fn person(
     if stdin().is_terminal() {
         session.greet(config)?;
         let events = input::terminal(session.port.desk(), &config.data_dir, source).map_err(no_input)?;
-        session.talk(events).await?;
+        session.while_read(session.talk(events)).await?;
     } else {
         let events = input::plain(BufReader::new(stdin()), source).map_err(no_input)?;
-        session.read(events).await?;
+        session.while_read(session.read(events)).await?;
     }
     session.leave(PATIENCE).await?;
     Ok(ExitCode::SUCCESS)
@@ -158,6 +159,15 @@ impl Session {
         };
         let service = Service::start(config, store, skills, models, channel).await;
         Ok(Self { service: service.map_err(cannot_start)?, port, place })
+    }
+
+    /// Works until it is done or nobody reads any more; what is still to be said then waits for the next
+    /// process.
+    async fn while_read(&self, work: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
+        tokio::select! {
+            done = work => done,
+            () = self.port.reader_gone() => Ok(()),
+        }
     }
 
     /// A person's lines, until they leave.
@@ -204,6 +214,7 @@ impl Session {
     }
 
     async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
+        self.service.delivering.receipts_stored(&inbound).await;
         self.service.accept(inbound, async || {}).await.map(|_| ()).map_err(failed)
     }
 

@@ -7,6 +7,8 @@
 //! The one reply to an answer: when the turn was only waiting for it, what the turn says next is the
 //! reply. Else the answer is confirmed at once, because the turn's next words belong to another message.
 
+use std::time::Duration;
+
 use adjutant_chat::Said;
 
 use super::Conversations;
@@ -17,6 +19,9 @@ use crate::store::people::Conversation;
 use crate::store::prompts::{self, PromptRow};
 use crate::store::{Batch, StoreError, people, turns};
 use crate::wording;
+
+/// So long an answer waits for a turn that may be going to sleep.
+const FALLS_ASLEEP: Duration = Duration::from_millis(500);
 
 /// What a typed word means, for a question of either kind.
 fn typed(text: &str, kind: &str) -> Option<&'static str> {
@@ -104,6 +109,9 @@ impl Conversations {
         let Some(answer) = answer.or_else(|| typed(&row.text, &prompt.kind)) else {
             return self.reply(row, Some(&prompt), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
+        if prompt.state == "pending" {
+            self.let_go_to_sleep(&prompt.turn_id).await?;
+        }
         if !self.may_answer_for(&row.person_id, &prompt).await? {
             return self.reply(row, Some(&prompt), wording::NOT_YOURS.into(), Batch::new()).await;
         }
@@ -126,6 +134,18 @@ impl Conversations {
             Err(StoreError::Stale(_)) => Ok(()),
             done => done,
         }
+    }
+
+    /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the
+    /// turn's next words as its reply like anybody's.
+    async fn let_go_to_sleep(&self, turn: &str) -> Result<(), StoreError> {
+        for _ in 0..50 {
+            if turns::by_id(&self.store, turn).await?.is_none_or(|turn| turn.status != "running") {
+                break;
+            }
+            tokio::time::sleep(FALLS_ASLEEP / 50).await;
+        }
+        Ok(())
     }
 
     async fn take_answer(&self, row: &InboxRow, prompt: &PromptRow, answer: &str) -> Result<(), StoreError> {

@@ -106,6 +106,7 @@ impl Conversations {
             turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await?;
             return Ok(None);
         }
+        fail_point("turn-resumed");
         Ok(Some(held))
     }
 

@@ -121,19 +121,21 @@ impl Intake {
     }
 }
 
-/// The conversations of a channel in which something was left: messages, turns, or things to say.
+/// The conversations of a channel in which processes that are gone left something: messages, turns, or
+/// things to say. It looks at what is open only, so that it may be asked every second.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn left_over(store: &Store, channel: &str, place: Option<&str>) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String,)> = store
         .all(
-            "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND (\
-             EXISTS (SELECT 1 FROM inbox i WHERE i.conversation_id = c.id AND i.state = 'new') OR \
-             EXISTS (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL \
-                     AND t.status <> 'waiting') OR \
-             EXISTS (SELECT 1 FROM outbox o WHERE o.conversation_id = c.id \
-                     AND o.state IN ('pending', 'sending', 'unknown')))",
+            "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
+             SELECT conversation_id FROM inbox WHERE state = 'new' \
+             AND instance NOT IN (SELECT id FROM instances) UNION \
+             SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
+             AND instance NOT IN (SELECT id FROM instances) UNION \
+             SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
+             AND instance NOT IN (SELECT id FROM instances))",
             &[channel.into(), place.unwrap_or_default().into()],
         )
         .await?;

@@ -40,10 +40,13 @@ impl Lanes {
     /// Sees to it that somebody looks after a conversation.
     pub fn wake(self: &Arc<Self>, conversation: &str) {
         if self.wakers.wake(conversation) {
-            let lanes = self.clone();
-            let conversation = conversation.to_owned();
-            tokio::spawn(async move { lanes.work(&conversation).await });
+            self.start(conversation.to_owned());
         }
+    }
+
+    fn start(self: &Arc<Self>, conversation: String) {
+        let lanes = self.clone();
+        tokio::spawn(async move { lanes.work(&conversation).await });
     }
 
     async fn work(self: Arc<Self>, conversation: &str) {
@@ -85,7 +88,8 @@ impl Lanes {
         if let Some(row) = rows.iter().find(left) {
             self.carry_out_once(row).await?;
             if rows.iter().all(|row| row.kind != "said") {
-                return Ok(rows.len() > 1);
+                // What it set going is next.
+                return Ok(true);
             }
         }
         let next = together(rows.into_iter().filter(|row| row.kind == "said"));
@@ -105,15 +109,19 @@ impl Lanes {
     /// A turn that waits for its next try wakes its lane by itself.
     async fn wake_at_retry(self: &Arc<Self>, conversation: &str) -> Result<(), StoreError> {
         let store = &self.conversations.store;
-        let open = turns::open_of(store, conversation).await?;
         let instance = &self.conversations.instance.id;
-        let mine = open.iter().filter(|turn| turn.status == "queued" && turn.instance == *instance);
-        if let Some(retry_at) = mine.map(|turn| turn.retry_at).min() {
-            let pause = u64::try_from(retry_at - store.now()).unwrap_or(0);
+        let Some(retry_at) = turns::next_retry(store, conversation, instance).await? else { return Ok(()) };
+        let pause = u64::try_from(retry_at - store.now()).unwrap_or(0);
+        // A worker of its own, so that the house is not idle before the turn has had its next try.
+        let worker = format!("retry {conversation}");
+        if self.wakers.wake(&worker) {
             let (lanes, conversation) = (self.clone(), conversation.to_owned());
             tokio::spawn(async move {
-                tokio::time::sleep(Duration::from_millis(pause.max(10))).await;
-                lanes.wake(&conversation);
+                let pause = tokio::time::sleep(Duration::from_millis(pause.max(10)));
+                lanes.draining.run_until_cancelled(pause).await;
+                if lanes.wakers.hand_over(&worker, &conversation) {
+                    lanes.start(conversation);
+                }
             });
         }
         Ok(())
@@ -166,9 +174,14 @@ impl Lanes {
     }
 
     async fn carry_out_once(&self, row: &InboxRow) -> Result<(), StoreError> {
-        match row.kind.as_str() {
+        let done = match row.kind.as_str() {
             "command" => self.conversations.command(row).await,
             _ => self.conversations.settle(row).await,
+        };
+        match done {
+            // The lane and the row's own worker may both be at it: whoever is second has nothing to do.
+            Err(StoreError::Stale(_)) => Ok(()),
+            done => done,
         }
     }
 }

@@ -52,6 +52,20 @@ impl Wakers {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).contains_key(worker)
     }
 
+    /// One worker goes home as another is woken, with no moment between at which nobody is at work.
+    /// Whether that other must be started.
+    fn hand_over(&self, from: &str, to: &str) -> bool {
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        workers.remove(from);
+        match workers.get_mut(to) {
+            Some(woken) => {
+                *woken = true;
+                false
+            }
+            None => workers.insert(to.to_owned(), false).is_none(),
+        }
+    }
+
     /// Whether no worker is at work.
     pub fn are_idle(&self) -> bool {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()

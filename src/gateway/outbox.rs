@@ -12,9 +12,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{ChatPort, Delivery, Found, Outbound};
+use adjutant_chat::{ChatPort, Delivery, Found, Inbound, Outbound};
 
 use super::SharedWakers;
+use crate::conversation::prompts;
 use crate::journal::fail_point;
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::people::{self, Conversation};
@@ -35,6 +36,8 @@ pub struct Delivering {
     pub wants: Option<Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
+    /// Held by each sending until its receipt is stored.
+    pub sending: tokio::sync::RwLock<()>,
 }
 
 /// Tells which rows a process delivers.
@@ -54,6 +57,26 @@ impl Delivering {
             let delivering = self.clone();
             let conversation = conversation.to_owned();
             tokio::spawn(async move { delivering.work(&conversation).await });
+        }
+    }
+
+    /// Waits until that is said which an earlier process left to be said.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
+        let start = self.store.now();
+        while outbox::left(&self.store, channel, &self.instance, start).await? > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+
+    /// Before a message that may answer a question: waits until the receipts of all that is being sent are
+    /// stored, because a program answers faster than that.
+    pub async fn receipts_stored(&self, inbound: &Inbound) {
+        if matches!(inbound, Inbound::Said(said) if prompts::may_answer(&said.text)) {
+            drop(self.sending.write().await);
         }
     }
 
@@ -110,6 +133,7 @@ impl Delivering {
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
+        let _sending = self.sending.read().await;
         let delivery = port.deliver(&outbound).await;
         fail_point("outbox-sent");
         self.conclude(&row, &conversation, delivery).await

@@ -44,12 +44,10 @@ impl Upkeep {
     /// # Errors
     /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
-        let dead = self.conversations.instance.tend(&self.conversations.store).await?;
+        self.conversations.instance.tend(&self.conversations.store).await?;
         self.wake(&self.conversations.expire_prompts(&self.channel).await?);
-        if !dead.is_empty() {
-            self.take_up().await?;
-        }
-        Ok(())
+        // Whether we or others found them dead, or they left in an orderly way.
+        self.take_up().await
     }
 
     /// Tends every second until it is stopped.

@@ -109,6 +109,21 @@ pub async fn open(
         .await
 }
 
+/// How many rows written before a time this instance is to deliver now on a channel.
+///
+/// # Errors
+/// When the store fails.
+pub async fn left(store: &Store, channel: &str, instance: &str, before: i64) -> Result<i64, StoreError> {
+    store
+        .count(
+            "SELECT count(*) FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
+             WHERE o.state IN ('pending', 'sending', 'unknown') AND o.created_at < $2 AND o.next_at < $2 \
+             AND (o.instance = $3 OR o.instance NOT IN (SELECT id FROM instances))",
+            &[channel.into(), before.into(), instance.into()],
+        )
+        .await
+}
+
 /// Claims a row for one sending.
 ///
 /// # Errors

@@ -134,6 +134,25 @@ pub async fn resumable(
         .await
 }
 
+/// When the next of a conversation's turns that failed before is to be tried again.
+///
+/// # Errors
+/// When the store fails.
+pub async fn next_retry(
+    store: &Store,
+    conversation: &str,
+    instance: &str,
+) -> Result<Option<i64>, StoreError> {
+    let row: Option<(Option<i64>,)> = store
+        .first(
+            "SELECT min(retry_at) FROM turns WHERE conversation_id = $1 AND ended_at IS NULL AND status = 'queued' \
+             AND retry_at > 0 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances))",
+            &[conversation.into(), instance.into()],
+        )
+        .await?;
+    Ok(row.and_then(|row| row.0))
+}
+
 /// A turn by id.
 ///
 /// # Errors

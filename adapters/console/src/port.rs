@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Unit};
 use async_trait::async_trait;
+use tokio::sync::Notify;
 
 use crate::desk::Desk;
 use crate::json;
@@ -55,6 +56,7 @@ pub struct ConsolePort {
     tree: Arc<Mutex<Tree>>,
     desk: Arc<Desk>,
     writer: Writer,
+    reader_gone: Notify,
 }
 
 /// This process's stdout without a buffer, so that a text is one system call.
@@ -84,12 +86,17 @@ impl ConsolePort {
         let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), desk: desk.clone() };
         let writer = Writer::start(parts)?;
         let Settings { channel, style, look, .. } = settings;
-        Ok(Self { channel, style, look, receipts, tree, desk, writer })
+        Ok(Self { channel, style, look, receipts, tree, desk, writer, reader_gone: Notify::new() })
     }
 
     /// What the reading side of a terminal shares with this port.
     pub fn desk(&self) -> Arc<Desk> {
         Arc::clone(&self.desk)
+    }
+
+    /// Waits until something found nobody who reads it; then it is time to leave.
+    pub async fn reader_gone(&self) {
+        self.reader_gone.notified().await;
     }
 
     /// Whether this process is the one to show a message; others wait for their own process.
@@ -105,7 +112,7 @@ impl ConsolePort {
     /// Tells a program that its line is journalled; says nothing to a person.
     pub async fn accepted(&self, inbound: &Inbound) -> Delivery {
         match self.style {
-            Style::Json => self.writer.write(json::accepted(inbound), None).await,
+            Style::Json => self.write(json::accepted(inbound), None).await,
             _ => Delivery::Sent(String::new()),
         }
     }
@@ -116,7 +123,15 @@ impl ConsolePort {
             Style::Json => json::error(line, message),
             _ => format!("{}\n", adjutant_chat::harmless(message)),
         };
-        self.writer.write(text, None).await
+        self.write(text, None).await
+    }
+
+    async fn write(&self, text: String, outbound: Option<Outbound>) -> Delivery {
+        let delivery = self.writer.write(text, outbound).await;
+        if let Delivery::Gone(_) = delivery {
+            self.reader_gone.notify_one();
+        }
+        delivery
     }
 
     fn text(&self, outbound: &Outbound) -> String {
@@ -153,7 +168,11 @@ impl ChatPort for ConsolePort {
         if !self.wants(outbound) {
             return Delivery::Retry(None);
         }
-        self.writer.write(self.text(outbound), Some(outbound.clone())).await
+        match self.write(self.text(outbound), Some(outbound.clone())).await {
+            // Only this process's reader is gone, not the conversation: the next process shows it.
+            Delivery::Gone(_) => Delivery::Retry(None),
+            delivery => delivery,
+        }
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Found {

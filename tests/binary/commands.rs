@@ -126,3 +126,35 @@ fn a_turn_that_is_not_there_ends_with_1() {
         assert!(stderr.starts_with("adjutant: there is no "), "{stderr}");
     }
 }
+
+#[test]
+fn skills_are_listed_shown_checked_and_begun() {
+    let home = TempDir::new().unwrap();
+    fs::write(home.path().join("config.toml"), "[skills]\npaths = [\"skills\"]\n").unwrap();
+    let (status, stdout, stderr) = run(adjutant(&home).args(["skills", "list"]));
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    for name in ["tasks.create", "tasks.delete", "memory.save", "memory.forget"] {
+        assert!(stdout.contains(name), "{name} is missing in\n{stdout}");
+    }
+    let (status, stdout, _) = run(adjutant(&home).args(["skills", "show", "tasks.create"]));
+    assert_eq!(status, Some(0));
+    assert!(stdout.contains("title") && stdout.contains("low"), "{stdout}");
+    let (status, _, stderr) = run(adjutant(&home).args(["skills", "show", "tasks.crate"]));
+    assert_eq!(status, Some(1));
+    assert!(stderr.contains("did you mean 'tasks.create'?"), "{stderr}");
+    // What `new` writes is sound, and in use at once.
+    let (status, _, stderr) = run(adjutant(&home).args(["skills", "new", "weather"]));
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    let (status, stdout, _) = run(adjutant(&home).args(["skills", "check"]));
+    assert_eq!(status, Some(0), "{stdout}");
+    let (_, stdout, _) = run(adjutant(&home).args(["skills", "list"]));
+    assert!(stdout.contains("weather"), "{stdout}");
+}
+
+#[test]
+fn completions_name_the_commands() {
+    let home = TempDir::new().unwrap();
+    let (status, stdout, stderr) = run(adjutant(&home).args(["completions", "bash"]));
+    assert_eq!((status, stderr.as_str()), (Some(0), ""));
+    assert!(stdout.contains("--once") && stdout.contains("skills"), "{stdout}");
+}

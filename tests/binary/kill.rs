@@ -1,0 +1,114 @@
+//! A real `kill -9` at moments that nobody chose.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use crate::process::{Home, Value, json};
+
+/// How often it is killed, unless `ADJUTANT_KILLS` says otherwise.
+const KILLS: u32 = 25;
+
+/// So high that no turn is parked, however many messages wait when it starts.
+const LIMITS: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 10000\n\
+                      conversation_calls = 100000\norchestrator_calls_per_turn = 1000\n";
+
+/// Small and the same for the same seed (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % most
+    }
+}
+
+/// What a program knows of its messages.
+#[derive(Default)]
+struct Ledger {
+    messages: BTreeMap<String, Value>,
+    accepted: BTreeSet<String>,
+    answered: BTreeMap<String, Vec<String>>,
+}
+
+impl Ledger {
+    fn hear(&mut self, event: &Value) {
+        match event["event"].as_str() {
+            Some("accepted") => drop(self.accepted.insert(event["id"].as_str().unwrap().to_owned())),
+            Some("reply") => {
+                for id in event["answers"].as_array().unwrap() {
+                    let replies = self.answered.entry(id.as_str().unwrap().to_owned()).or_default();
+                    replies.push(event["text"].to_string());
+                }
+            }
+            Some("error") => panic!("{event}"),
+            _ => {}
+        }
+    }
+
+    /// What has to be sent again: nobody said that it is journalled.
+    fn open(&self) -> Vec<Value> {
+        self.messages
+            .iter()
+            .filter(|(id, _)| !self.accepted.contains(*id))
+            .map(|(_, line)| line.clone())
+            .collect()
+    }
+}
+
+#[test]
+fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once() {
+    let kills = std::env::var("ADJUTANT_KILLS").ok().map_or(KILLS, |text| text.parse().unwrap());
+    let seed = std::env::var("ADJUTANT_SEED").ok().map_or(20_261_121, |text| text.parse().unwrap());
+    println!("ADJUTANT_KILLS={kills} ADJUTANT_SEED={seed}");
+    let mut chance = Chance(seed);
+    let (home, mut ledger) = (Home::with_config(LIMITS), Ledger::default());
+    let mut number = 0;
+    for _ in 0..kills {
+        let mut chat = home.chat();
+        for line in ledger.open() {
+            chat.send(&line);
+        }
+        // Some die while they start, most while they work.
+        let life = Duration::from_millis(5 + chance.below(400));
+        let death = Instant::now() + life;
+        while Instant::now() < death {
+            if chance.below(3) > 0 {
+                number += 1;
+                let id = format!("m{number}");
+                let text = format!("add a task to do thing {number}");
+                let conversation = format!("c{}", chance.below(5));
+                let line = json!({"id": id, "text": text, "conversation": conversation});
+                chat.send(&line);
+                ledger.messages.insert(id, line);
+            }
+            // One event is waited for, so that the program's pace is the assistant's.
+            let left = death.saturating_duration_since(Instant::now());
+            chat.next_within(left.min(Duration::from_millis(20)));
+        }
+        chat.kill();
+        chat.seen.iter().for_each(|event| ledger.hear(event));
+    }
+    let mut last = home.chat();
+    for line in ledger.open() {
+        last.send(&line);
+    }
+    last.finish_well();
+    last.seen.iter().for_each(|event| ledger.hear(event));
+    println!("{number} messages");
+
+    let ids: BTreeSet<&String> = ledger.messages.keys().collect();
+    assert_eq!(ids, ledger.accepted.iter().collect());
+    assert_eq!(ids, ledger.answered.keys().collect());
+    let twice: Vec<_> = ledger.answered.iter().filter(|(_, replies)| replies.len() != 1).collect();
+    assert!(twice.is_empty(), "answered twice: {twice:#?}");
+    let mut wanted: Vec<String> = (1..=number).map(|number| format!("do thing {number}")).collect();
+    wanted.sort();
+    let made = home.tasks();
+    let missing: Vec<&String> = wanted.iter().filter(|title| !made.contains(title)).collect();
+    assert!(missing.is_empty(), "answered, but not done: {missing:?}");
+    assert_eq!(made, wanted, "done twice");
+    home.assert_tidy("after all those kills");
+}

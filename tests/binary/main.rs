@@ -1,0 +1,11 @@
+//! The real binary, as people, scripts and service managers meet it.
+
+#![cfg(test)] // so that the lints know the helpers for tests too
+
+mod bad_input;
+mod commands;
+mod json;
+mod kill;
+mod once;
+mod process;
+mod restart;

@@ -1,0 +1,327 @@
+//! The process dies at each step of a turn; the next one goes on where it was: no message lost, nothing
+//! done twice, no answer twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::process::{Chat, Home, Value, answers, button, json, lines};
+
+/// A program that talks with the assistant, starts it again when it dies, and sends again what was not
+/// accepted.
+struct Program<'a> {
+    home: &'a Home,
+    chat: Chat,
+    /// All events of the processes before.
+    before: Vec<Value>,
+    crashes: usize,
+}
+
+impl<'a> Program<'a> {
+    fn start(home: &'a Home, fail_point: &str) -> Self {
+        Self { home, chat: home.chat_until(fail_point), before: Vec::new(), crashes: 0 }
+    }
+
+    fn start_again(&mut self) {
+        self.crashes += 1;
+        assert_eq!(self.crashes, 1, "it died without a fail point:{}", lines(&self.chat.seen));
+        self.before.append(&mut self.chat.seen);
+        self.chat = self.home.chat();
+    }
+
+    fn heard(&self) -> impl Iterator<Item = &Value> {
+        self.before.iter().chain(&self.chat.seen)
+    }
+
+    fn is_accepted(&self, id: &str) -> bool {
+        self.heard().any(|it| it["event"] == "accepted" && it["id"] == *id)
+    }
+
+    /// Sends a line with an id and waits for its reply, whoever gives it.
+    fn ask(&mut self, line: &Value) -> Value {
+        let id = line["id"].as_str().unwrap();
+        self.chat.send(line);
+        loop {
+            if let Some(reply) = self.heard().find(|it| answers(it, id)) {
+                return reply.clone();
+            }
+            if self.chat.next().is_none() {
+                self.start_again();
+                if !self.is_accepted(id) {
+                    self.chat.send(line);
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, id: &str, text: &str) -> Value {
+        self.ask(&json!({"id": id, "text": text}))
+    }
+
+    fn press(&mut self, id: &str, button: &str) -> Value {
+        self.ask(&json!({"id": id, "press": button}))
+    }
+
+    /// Ends in an orderly way. Returns how often each id was answered, and whether the process had died.
+    fn finish(mut self) -> (BTreeMap<String, usize>, bool) {
+        let (mut status, mut stderr) = self.chat.finish();
+        if status.is_none() {
+            self.start_again();
+            (status, stderr) = self.chat.finish();
+        }
+        assert_eq!((status, stderr.as_str()), (Some(0), ""));
+        let mut counts = BTreeMap::new();
+        for reply in self.heard().filter(|it| it["event"] == "reply") {
+            for id in reply["answers"].as_array().unwrap() {
+                *counts.entry(id.as_str().unwrap().to_owned()).or_default() += 1;
+            }
+        }
+        (counts, self.crashes > 0)
+    }
+}
+
+fn once_each(ids: &[&str]) -> BTreeMap<String, usize> {
+    ids.iter().map(|id| ((*id).to_owned(), 1)).collect()
+}
+
+/// Every fail point in the sources.
+fn fail_points() -> BTreeSet<String> {
+    fn walk(folder: &Path, into: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                walk(&path, into);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                let text = fs::read_to_string(path).unwrap();
+                let names = text.split("fail_point(\"").skip(1).filter_map(|rest| rest.split_once('"'));
+                into.extend(names.map(|(name, _)| name.to_owned()));
+            }
+        }
+    }
+    let mut names = BTreeSet::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut names);
+    assert!(names.len() > 15, "{names:?}");
+    names
+}
+
+/// The points at which plain messages can die.
+const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-claimed outbox-receipt outbox-sent \
+                     skill-before-close skill-closed turn-before-end turn-ended turn-started";
+/// The further ones of a question.
+const ASKING: &str = "asked prompt-answered turn-asleep turn-resumed";
+/// Those around a program.
+const PROGRAM: &str = "skill-running skill-worked";
+
+#[test]
+fn no_fail_point_is_left_out() {
+    let tried: BTreeSet<String> =
+        [PLAIN, ASKING, PROGRAM].iter().flat_map(|it| it.split_whitespace()).map(str::to_owned).collect();
+    assert_eq!(tried, fail_points());
+}
+
+/// Holds a conversation once for each of these points, dying there, and once more dying there the second
+/// time it is reached, if it is.
+fn dying_at(
+    points: &[&str],
+    config: &str,
+    talk: impl Fn(&Home, &str, &mut Program<'_>) -> Vec<&'static str>,
+    check: impl Fn(&Home, &str),
+) {
+    for name in points.iter().flat_map(|it| it.split_whitespace()) {
+        for time in [1, 2] {
+            let point = format!("{name}:{time}");
+            let home = Home::with_config(config);
+            let mut program = Program::start(&home, &point);
+            let ids = talk(&home, &point, &mut program);
+            let (counts, crashed) = program.finish();
+            assert_eq!(counts, once_each(&ids), "{point}");
+            check(&home, &point);
+            home.assert_tidy(&point);
+            assert!(crashed || time > 1, "{point} was never reached");
+        }
+    }
+}
+
+#[test]
+fn messages_and_tasks_survive_every_fail_point() {
+    dying_at(
+        &[PLAIN],
+        "",
+        |_, _, program| {
+            program.say("m1", "add a task to buy milk, and remember that Bob prefers oat milk");
+            program.say("m2", "add a task to write the report");
+            program.say("m3", "mark the report as done, then show what is left");
+            program.say("c1", "/status");
+            vec!["m1", "m2", "m3", "c1"]
+        },
+        |home, point| {
+            assert_eq!(home.tasks(), ["buy milk", "write the report"], "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM tasks WHERE state = 'done'"), 1, "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM memories"), 1, "{point}");
+        },
+    );
+}
+
+#[test]
+fn a_question_survives_every_fail_point() {
+    dying_at(
+        &[
+            "journalled outbox-claimed outbox-sent outbox-receipt turn-before-end turn-ended turn-started",
+            ASKING,
+        ],
+        "[approval]\nmedium = \"ask\"\n",
+        |home, point, program| {
+            program.say("m1", "add a task to buy milk");
+            program.say("m2", "add a task to buy bread");
+            let question = program.say("m3", "delete the task about milk");
+            assert_eq!(home.tasks().len(), 2, "{point}: it was done without a yes");
+            let end = program.press("p1", &button(&question, "Approve"));
+            assert_eq!(end["turn"], question["turn"], "{point}");
+            assert_eq!(end["text"], "Deleted “buy milk”", "{point}");
+            let question = program.say("m4", "delete the task about bread");
+            program.press("p2", &button(&question, "Reject"));
+            vec!["m1", "m2", "m3", "p1", "m4", "p2"]
+        },
+        |home, point| {
+            assert_eq!(home.tasks(), ["buy bread"], "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM prompts"), 2, "{point}: asked twice");
+        },
+    );
+}
+
+#[test]
+fn a_parked_turn_survives_every_fail_point() {
+    dying_at(
+        &[
+            "dispatched journalled skill-closed turn-before-end turn-ended prompt-answered turn-asleep turn-resumed",
+        ],
+        "[limits]\nagents_per_turn = 1\n",
+        |_, point, program| {
+            let parked = program.say("m1", "add a task to buy milk, and add a task to buy bread");
+            let end = program.press("p1", &button(&parked, "Continue"));
+            assert_eq!(end["turn"], parked["turn"], "{point}");
+            let parked = program.say("m2", "add a task to sow, and add a task to reap");
+            program.press("p2", &button(&parked, "Stop"));
+            let parked = program.say("m3", "add a task to read, and add a task to write");
+            program.press("p3", &button(&parked, "Summarise"));
+            vec!["m1", "p1", "m2", "p2", "m3", "p3"]
+        },
+        |home, point| {
+            assert_eq!(home.tasks().len(), 4, "{point}: {:?}", home.tasks());
+            assert_eq!(home.count("SELECT count(*) FROM prompts"), 3, "{point}: asked twice");
+        },
+    );
+}
+
+const RING: &str = r#"
+domain = "bell"
+summary = "A bell"
+
+[[skill]]
+name = "bell.ring"
+summary = "Ring the bell"
+risk = "low"
+repeatable = REPEATABLE
+handler = { command = ["/bin/sh", "-c", "echo rung >> \"$0\"", "LOG"] }
+[skill.parameters]
+type = "object"
+additionalProperties = false
+[[skill.intents]]
+pattern = '^ring the bell$'
+arguments = {}
+example = "ring the bell"
+"#;
+
+fn with_bell(repeatable: bool) -> Home {
+    let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
+    let log = home.path().join("log");
+    let text = RING.replace("REPEATABLE", &repeatable.to_string()).replace("LOG", log.to_str().unwrap());
+    home.write("skills/bell.toml", &text);
+    home
+}
+
+fn rings(home: &Home) -> usize {
+    fs::read_to_string(home.path().join("log")).map_or(0, |text| text.lines().count())
+}
+
+#[test]
+fn a_program_that_may_not_be_repeated_never_is() {
+    for (point, rung) in [("skill-running", 0), ("skill-worked", 1), ("skill-before-close", 1)] {
+        let home = with_bell(false);
+        let mut program = Program::start(&home, point);
+        let reply = program.say("m1", "ring the bell");
+        assert_eq!(rings(&home), rung, "{point}");
+        let text = reply["text"].as_str().unwrap();
+        assert!(text.contains("may or may not have happened"), "{point}: {text}");
+        assert_eq!(
+            home.count("SELECT count(*) FROM executions WHERE kind = 'skill' AND status = 'unknown'"),
+            1
+        );
+        assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+    for point in ["skill-closed", "dispatched", "turn-before-end", "turn-ended"] {
+        let home = with_bell(false);
+        let mut program = Program::start(&home, point);
+        let reply = program.say("m1", "ring the bell");
+        assert!(!reply["text"].as_str().unwrap().contains("may not"), "{point}: {reply}");
+        assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point}");
+        assert_eq!(rings(&home), 1, "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn a_program_that_may_be_repeated_is() {
+    for (point, rung) in [("skill-running", 1), ("skill-worked", 2), ("skill-closed", 1)] {
+        let home = with_bell(true);
+        let mut program = Program::start(&home, point);
+        program.say("m1", "ring the bell");
+        assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point}");
+        assert_eq!(rings(&home), rung, "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn a_turn_that_always_dies_is_set_aside_and_its_lane_goes_on() {
+    let home = Home::new();
+    let mut first = home.chat_until("turn-started");
+    first.send(&json!({"id": "m1", "text": "add a task to die"}));
+    assert!(first.find(|it| answers(it, "m1")).is_none());
+    // Each process dies again as soon as it goes on, until the third time is one too many.
+    let mut heard = Vec::new();
+    for _ in 0..4 {
+        let mut chat = home.chat_until("turn-resumed");
+        chat.close_stdin();
+        while chat.next().is_some() {}
+        heard.append(&mut chat.seen);
+    }
+    let replies: Vec<&Value> = heard.iter().filter(|it| answers(it, "m1")).collect();
+    assert_eq!(replies.len(), 1, "{}", lines(&heard));
+    assert!(replies[0]["text"].as_str().unwrap().contains("three times"), "{replies:?}");
+    let mut chat = home.chat();
+    assert_eq!(chat.say("m2", "add a task to live")["text"], "Added “live”");
+    chat.finish_well();
+    assert_eq!(home.tasks(), ["live"]);
+}
+
+#[test]
+fn replies_that_were_left_come_first() {
+    let home = Home::new();
+    let mut first = home.chat_until("turn-ended");
+    first.send(&json!({"id": "m1", "text": "add a task to buy milk"}));
+    assert!(first.find(|it| answers(it, "m1")).is_none());
+    let mut second = home.chat();
+    second.send(&json!({"id": "m2", "text": "add a task to buy bread"}));
+    second.reply("m2");
+    second.finish_well();
+    let order: Vec<&Value> =
+        second.seen.iter().filter(|it| it["event"] == "reply").map(|it| &it["answers"][0]).collect();
+    assert_eq!(order, ["m1", "m2"]);
+    assert!(
+        answers(&second.seen[0], "m1"),
+        "what was left comes before everything else:{}",
+        lines(&second.seen)
+    );
+}
