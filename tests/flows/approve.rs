@@ -69,7 +69,7 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     assert_eq!(tasks(&house).await, 0);
     let done = house.presses("ada", &asked, "Approve").await;
     assert_eq!((done.text.as_str(), tasks(&house).await), ("a completed", 1));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_no_does_nothing_and_the_model_is_told() {
         );
         assert_eq!(house.ends(&done).await, ["a failed rejected", "tasks.create failed rejected"]);
         assert_eq!(tasks(&house).await, 0);
-        house.is_done().await;
+        house.ends_well().await;
     }
 }
 
@@ -99,7 +99,7 @@ async fn nobody_answers_and_it_is_a_no() {
     let done = house.sees("nobody said yes in time").await;
     assert_eq!(done.turn, asked.turn);
     assert_eq!((tasks(&house).await, house.texts().len()), (0, 2));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn other_agents_go_on_while_one_waits() {
     house.presses("ada", &other, "Reject").await;
     let done = house.presses("ada", &asked, "Approve").await;
     assert_eq!(done.text, "a completed, b completed, c completed, d completed");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn a_yes_that_comes_while_the_turn_still_runs_counts() {
     gate.open();
     house.sees("a completed, b completed").await;
     assert_eq!(house.texts().len(), 3, "question, note, answer");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn a_yes_that_comes_while_the_model_thinks_counts() {
     gate.open();
     house.sees("a completed").await;
     assert_eq!(tasks(&house).await, 1);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn two_questions_are_two_answers() {
     let last = house.presses("ada", &sing, "Reject").await;
     assert_eq!(last.text, "a completed, b failed");
     assert_eq!(tasks(&house).await, 1);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn two_answers_at_the_same_moment_both_count() {
         house.answer(&two).await;
         house.sees("a completed, b completed").await;
         assert_eq!(tasks(&house).await, 2);
-        house.is_done().await;
+        house.ends_well().await;
     }
 }
 
@@ -239,7 +239,7 @@ async fn an_agent_with_a_model_goes_on_after_the_yes() {
     assert_eq!(done.text, "a completed");
     assert_eq!(house.agent(&done, "a").await.result.as_deref(), Some("both there"));
     assert_eq!((tasks(&house).await, house.requests(Who::Agent).len()), (2, 3));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn a_yes_is_good_for_exactly_what_was_shown() {
     let done = house.presses("ada", &asked, "Approve").await;
     assert_eq!(house.ends(&done).await[0], "a failed rejected");
     assert_eq!(tasks(&house).await, 0);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -264,7 +264,7 @@ async fn what_is_denied_is_refused_without_a_question() {
     let heard = house.says("ada", "go").await;
     assert_eq!(house.ends(&heard).await, ["a failed permission", "tasks.create failed permission"]);
     assert!(heard.choices.is_empty() && heard.text.contains("[approval]"), "{}", heard.text);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -282,7 +282,7 @@ async fn the_built_in_planner_asks_too() {
     ");
     let done = house.says("ada", "yes").await;
     insta::assert_snapshot!(done.text, @"Deleted “buy milk”");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -321,7 +321,7 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
     house.rests().await;
     assert_eq!(tasks(&house).await, 1);
     assert_eq!(house.presses("ada", &more, "Continue").await.text, "a completed, b completed, c completed");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -333,5 +333,5 @@ async fn stop_withdraws_the_question() {
     house.says("ada", "/stop").await;
     assert_eq!(house.presses("ada", &asked, "Approve").await.text, "That question is no longer open.");
     assert_eq!(tasks(&house).await, 0);
-    house.is_done().await;
+    house.ends_well().await;
 }

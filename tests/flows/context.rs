@@ -39,7 +39,7 @@ async fn the_beginning_is_the_same_bytes_for_everybody_always() {
             assert_eq!(beginning(request), beginning(&seen[0]));
         }
     }
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn requests_are_small() {
     let (first, sub) = (size(Who::Orchestrator), size(Who::Agent));
     assert!(first < 8 * 1024, "{first}");
     assert!(sub < 3 * 1024, "{sub}");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     Channel: console (others read here)
     Now: 2026-11-21T10:00 Saturday, UTC
     ");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_private_memory_never_shows_where_others_read() {
     assert!(!heard.text.contains("1234"), "{}", heard.text);
     let heard = house.direct("ada's").says("ada", "what do you know about my salary?").await;
     assert!(heard.text.contains("1234"), "{}", heard.text);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn new_forgets_what_was_said_and_keeps_the_rest() {
     house.says("ada", "hello").await;
     let request = house.requests(Who::Orchestrator).pop().unwrap();
     assert!(!serde_json::to_string(&request).unwrap().contains("swordfish"));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn history_is_a_window_and_what_is_older_is_folded_off_the_path() {
     for fold in house.requests(Who::Plain) {
         assert!(serde_json::to_string(&fold).unwrap().len() < 25_000, "a piece is bounded");
     }
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -179,5 +179,5 @@ async fn tool_traces_are_no_part_of_the_history() {
     let request = house.requests(Who::Orchestrator)[2].clone();
     let said: Vec<&str> = request.messages[2..].iter().map(|message| message.text.as_str()).collect();
     assert_eq!(said, ["one", "found", "two"]);
-    house.is_done().await;
+    house.ends_well().await;
 }

@@ -50,7 +50,7 @@ async fn what_a_service_says_reaches_the_model_as_outside_text_only() {
         assert!(before.contains("[outside text "), "{}", at.text);
         assert!(at.text.contains(&mark) || at.text.contains("[end of outside text "), "{}", at.text);
     }
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn a_read_is_tried_again_as_its_failure_allows() {
         let heard = house.says("ada", "go").await;
         assert_eq!(house.ends(&heard).await[1], format!("web.read {end}"), "{answers:?}");
         assert_eq!(web.requests().len(), asked, "{answers:?}");
-        house.is_done().await;
+        house.ends_well().await;
     });
     futures::future::join_all(cases).await;
 }
@@ -97,7 +97,7 @@ async fn what_may_have_happened_is_unknown_and_never_repeated() {
         );
         assert!(heard.text.contains("\"status\":\"unknown\""), "the model is told: {}", heard.text);
         assert_eq!(web.requests().len(), 1, "{answer:?}");
-        house.is_done().await;
+        house.ends_well().await;
     }
 }
 
@@ -108,7 +108,7 @@ async fn what_certainly_did_not_happen_is_tried_again_even_if_not_repeatable() {
     let heard = house.says("ada", "go").await;
     assert_eq!(house.ends(&heard).await[1], "web.post completed");
     assert_eq!(web.requests().len(), 2);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn stop_cuts_a_call_short_and_says_that_it_may_have_happened() {
         assert!(ends[0].starts_with("a unknown") && ends[1].starts_with("web.post unknown"), "{ends:?}");
         assert!(stopped.text.contains("may or may not have happened"), "{}", stopped.text);
         web.open();
-        house.is_done().await;
+        house.ends_well().await;
     }
 }
 
@@ -149,7 +149,7 @@ async fn an_agents_time_is_up_in_the_middle_of_a_call() {
     let heard = house.says("ada", "go").await;
     assert_eq!(house.ends(&heard).await, ["a timeout timeout", "web.post unknown tool"]);
     assert!(heard.text.contains("may or may not have happened"), "{}", heard.text);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn reads_of_one_response_run_side_by_side_and_writes_in_order() {
     for (place, result) in results(request).iter().enumerate() {
         assert!(result.contains(&format!("did GET /read/{}", place + 1)), "{result}");
     }
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn five_faults_in_a_row_open_the_breaker_and_it_says_until_when() {
     assert_eq!(house.ends(&heard).await[1], "web.read completed");
     house.says("ada", "go").await;
     assert_eq!(web.requests().len(), 13);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn a_probe_that_waits_for_a_yes_does_not_lock_the_breaker() {
     house.says("ada", "go").await;
     let done = house.says("ada", "yes").await;
     assert_eq!(house.ends(&done).await[1], "web.careful completed");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn a_yes_releases_the_call_once() {
     house.presses("ada", &asked, "Approve").await;
     house.presses("ada", &asked, "Approve").await;
     assert_eq!(web.requests(), ["POST /careful/1"]);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -269,5 +269,5 @@ async fn a_wrong_argument_is_named_by_its_path() {
     /due: "tomorrowish" is no time: write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00
     /: "a text" is not of type "object"
     "#);
-    house.is_done().await;
+    house.ends_well().await;
 }

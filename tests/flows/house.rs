@@ -1,7 +1,7 @@
 //! The house that flows play in: the assembled engine with a real store, a channel that keeps what was
 //! delivered, a clock that only tests move, and verbs for what people do.
 //!
-//! Every test ends with [`House::is_done`] (or [`House::is_waiting`]): whatever is left undone fails it.
+//! Every test ends with [`House::ends_well`] (or [`House::ends_waiting`]): whatever is left undone fails it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,28 +29,23 @@ use tokio::sync::watch;
 const FOR_EVER: Duration = Duration::from_secs(20);
 
 /// Saturday morning.
-pub const NOW: &str = "2026-11-21T10:00:00Z";
+pub(crate) const NOW: &str = "2026-11-21T10:00:00Z";
 
 /// Something the assistant said.
 #[derive(Debug, Clone)]
-pub struct Heard {
-    pub place: String,
-    pub text: String,
-    pub choices: Vec<Choice>,
-    pub turn: Option<String>,
+pub(crate) struct Heard {
+    pub(crate) place: String,
+    pub(crate) text: String,
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) turn: Option<String>,
     answers: Vec<String>,
     receipt: String,
 }
 
 impl Heard {
     /// The labels of its buttons.
-    pub fn buttons(&self) -> Vec<&str> {
+    pub(crate) fn buttons(&self) -> Vec<&str> {
         self.choices.iter().map(|choice| choice.label.as_str()).collect()
-    }
-
-    /// How many messages of people it answers.
-    pub fn answered(&self) -> usize {
-        self.answers.len()
     }
 }
 
@@ -92,7 +87,7 @@ impl ChatPort for Desk {
 }
 
 /// The assembled engine.
-pub struct House {
+pub(crate) struct House {
     service: Service,
     desk: Arc<Desk>,
     clock: Arc<FixedClock>,
@@ -102,12 +97,12 @@ pub struct House {
 }
 
 /// A house whose models follow this script.
-pub async fn scripted(script: Scripted) -> House {
+pub(crate) async fn scripted(script: Scripted) -> House {
     scripted_with(script, |_| {}).await
 }
 
 /// A house whose models follow this script, with a configuration of its own.
-pub async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> House {
+pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> House {
     let script = Arc::new(script);
     let model = script.clone();
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
@@ -120,7 +115,7 @@ pub async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -
 }
 
 /// A house with the models that the configuration names: the built-in planner, unless it is changed.
-pub async fn configured(change: impl FnOnce(&mut Config)) -> House {
+pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> House {
     build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), change).await
 }
 
@@ -147,7 +142,7 @@ async fn build(
 }
 
 /// Puts a skill file into the configuration, as a person would. The folder lasts as long as the test.
-pub fn skill_file(config: &mut Config, toml: &str) {
+pub(crate) fn skill_file(config: &mut Config, toml: &str) {
     let folder = config.data_dir.join("skills");
     std::fs::create_dir_all(&folder).unwrap();
     let domain = toml.split('"').nth(1).unwrap();
@@ -156,7 +151,7 @@ pub fn skill_file(config: &mut Config, toml: &str) {
 }
 
 /// A place where people talk.
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     house: &'a House,
     name: &'a str,
     direct: bool,
@@ -164,33 +159,33 @@ pub struct Place<'a> {
 
 impl House {
     /// A place where nobody else reads.
-    pub fn direct<'a>(&'a self, name: &'a str) -> Place<'a> {
+    pub(crate) fn direct<'a>(&'a self, name: &'a str) -> Place<'a> {
         Place { house: self, name, direct: true }
     }
 
     /// A place where others read.
-    pub fn room<'a>(&'a self, name: &'a str) -> Place<'a> {
+    pub(crate) fn room<'a>(&'a self, name: &'a str) -> Place<'a> {
         Place { house: self, name, direct: false }
     }
 
     /// Somebody says something at home; the answer.
-    pub async fn says(&self, who: &str, text: &str) -> Heard {
+    pub(crate) async fn says(&self, who: &str, text: &str) -> Heard {
         self.direct("home").says(who, text).await
     }
 
     /// Somebody says something at home, and nobody waits for the answer.
-    pub async fn tells(&self, who: &str, text: &str) -> String {
+    pub(crate) async fn tells(&self, who: &str, text: &str) -> String {
         self.direct("home").tells(who, text).await
     }
 
     /// Somebody presses a button below something said at home; the answer.
-    pub async fn presses(&self, who: &str, on: &Heard, label: &str) -> Heard {
+    pub(crate) async fn presses(&self, who: &str, on: &Heard, label: &str) -> Heard {
         let event = self.pushes(who, on, label).await;
         self.answer(&event).await
     }
 
     /// Somebody presses a button, and nobody waits for the answer.
-    pub async fn pushes(&self, who: &str, on: &Heard, label: &str) -> String {
+    pub(crate) async fn pushes(&self, who: &str, on: &Heard, label: &str) -> String {
         let choice = on.choices.iter().find(|choice| choice.label == label);
         let button = choice.unwrap_or_else(|| panic!("no button {label} below {:?}", on.text)).id.clone();
         let event = self.event("press");
@@ -207,7 +202,7 @@ impl House {
     }
 
     /// Somebody replies, by the platform's reply, to something said at home.
-    pub async fn replies_to(&self, who: &str, to: &Heard, text: &str) -> Heard {
+    pub(crate) async fn replies_to(&self, who: &str, to: &Heard, text: &str) -> Heard {
         let place = Place { house: self, name: &to.place, direct: true };
         let event = place.writes(who, text, Some(to.receipt.clone())).await;
         self.answer(&event).await
@@ -220,13 +215,13 @@ impl House {
     }
 
     /// The answer to something that arrived.
-    pub async fn answer(&self, event: &str) -> Heard {
+    pub(crate) async fn answer(&self, event: &str) -> Heard {
         self.heard(&format!("an answer to {event}"), |heard| heard.answers.iter().any(|known| known == event))
             .await
     }
 
     /// The first thing said that holds this text.
-    pub async fn sees(&self, text: &str) -> Heard {
+    pub(crate) async fn sees(&self, text: &str) -> Heard {
         self.heard(text, |heard| heard.text.contains(text)).await
     }
 
@@ -260,62 +255,62 @@ impl House {
     }
 
     /// Everything said so far.
-    pub fn texts(&self) -> Vec<String> {
+    pub(crate) fn texts(&self) -> Vec<String> {
         self.desk.delivered.lock().unwrap().iter().map(|heard| heard.text.clone()).collect()
     }
 
     /// Everything shown of turns at work so far.
-    pub fn progress(&self) -> Vec<Progress> {
+    pub(crate) fn progress(&self) -> Vec<Progress> {
         self.desk.progress.lock().unwrap().clone()
     }
 
     /// Time goes by, and the house looks after what is due.
-    pub async fn passes(&self, time: Duration) {
+    pub(crate) async fn passes(&self, time: Duration) {
         self.clock.advance(time);
         self.service.tend().await.unwrap();
     }
 
     /// Waits until nothing is at work.
-    pub async fn rests(&self) {
+    pub(crate) async fn rests(&self) {
         tokio::time::timeout(FOR_EVER, self.service.idle()).await.expect("the house never rests");
     }
 
     /// The store.
-    pub fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         self.service.store()
     }
 
     /// The model's requests so far, of one kind.
-    pub fn requests(&self, who: Who) -> Vec<Request> {
+    pub(crate) fn requests(&self, who: Who) -> Vec<Request> {
         let script = self.script.as_ref().expect("a scripted house");
         script.requests().into_iter().filter(|request| Who::of(request) == who).collect()
     }
 
     /// The turn that said this.
-    pub async fn turn(&self, heard: &Heard) -> TurnRow {
+    pub(crate) async fn turn(&self, heard: &Heard) -> TurnRow {
         let id = heard.turn.as_deref().expect("said by a turn");
         turns::by_id(self.store(), id).await.unwrap().unwrap()
     }
 
     /// Every execution of the turn that said this.
-    pub async fn executions(&self, heard: &Heard) -> Vec<ExecutionRow> {
+    pub(crate) async fn executions(&self, heard: &Heard) -> Vec<ExecutionRow> {
         executions::of_turn(self.store(), heard.turn.as_deref().expect("said by a turn")).await.unwrap()
     }
 
     /// Every model call of the turn that said this.
-    pub async fn calls(&self, heard: &Heard) -> Vec<CallRow> {
+    pub(crate) async fn calls(&self, heard: &Heard) -> Vec<CallRow> {
         calls::of_turn(self.store(), heard.turn.as_deref().expect("said by a turn")).await.unwrap()
     }
 
     /// How the agents and skill calls of a turn ended: `a completed`, `tasks.create failed params`.
-    pub async fn ends(&self, heard: &Heard) -> Vec<String> {
+    pub(crate) async fn ends(&self, heard: &Heard) -> Vec<String> {
         let rows = self.executions(heard).await;
         let name = |row: &ExecutionRow| row.agent_id.clone().or(row.skill.clone());
         rows.iter().filter_map(|row| Some(format!("{} {}{}", name(row)?, row.status, kind(row)))).collect()
     }
 
     /// An agent's row.
-    pub async fn agent(&self, heard: &Heard, id: &str) -> ExecutionRow {
+    pub(crate) async fn agent(&self, heard: &Heard, id: &str) -> ExecutionRow {
         let rows = self.executions(heard).await;
         rows.into_iter()
             .find(|row| row.agent_id.as_deref() == Some(id))
@@ -323,12 +318,12 @@ impl House {
     }
 
     /// Nothing is left undone, and everything was answered exactly once.
-    pub async fn is_done(self) {
-        self.is_waiting(0).await;
+    pub(crate) async fn ends_well(self) {
+        self.ends_waiting(0).await;
     }
 
     /// Nothing is left undone but this many turns that wait for a person.
-    pub async fn is_waiting(self, turns: i64) {
+    pub(crate) async fn ends_waiting(self, turns: i64) {
         self.rests().await;
         let store = self.store();
         assert_eq!(check::findings(store).await.unwrap(), []);
@@ -368,13 +363,13 @@ fn kind(row: &ExecutionRow) -> String {
 
 impl Place<'_> {
     /// Somebody says something here; the answer.
-    pub async fn says(&self, who: &str, text: &str) -> Heard {
+    pub(crate) async fn says(&self, who: &str, text: &str) -> Heard {
         let event = self.tells(who, text).await;
         self.house.answer(&event).await
     }
 
     /// Somebody says something here, and nobody waits for the answer.
-    pub async fn tells(&self, who: &str, text: &str) -> String {
+    pub(crate) async fn tells(&self, who: &str, text: &str) -> String {
         self.writes(who, text, None).await
     }
 
@@ -397,7 +392,7 @@ impl Place<'_> {
 }
 
 /// A dispatch: the arguments of `dispatch_agent`, with a mission after its name.
-pub fn agent(id: &str, skills: &[&str], more: Value) -> Reply {
+pub(crate) fn agent(id: &str, skills: &[&str], more: Value) -> Reply {
     let mut arguments = json!({"agent_id": id, "mission": format!("mission {id}"), "skills": skills});
     for (key, value) in more.as_object().into_iter().flatten() {
         arguments[key] = value.clone();
@@ -406,17 +401,17 @@ pub fn agent(id: &str, skills: &[&str], more: Value) -> Reply {
 }
 
 /// A direct dispatch.
-pub fn direct(id: &str, skill: &str, arguments: Value) -> Reply {
+pub(crate) fn direct(id: &str, skill: &str, arguments: Value) -> Reply {
     agent(id, &[skill], json!({"arguments": arguments}))
 }
 
 /// A sub-agent's call of a skill.
-pub fn skill(name: &str, arguments: Value) -> Reply {
+pub(crate) fn skill(name: &str, arguments: Value) -> Reply {
     call("use_skill", json!({"skill": name, "arguments": arguments}))
 }
 
 /// The tool results at the end of a request.
-pub fn results(request: &Request) -> Vec<&str> {
+pub(crate) fn results(request: &Request) -> Vec<&str> {
     let last = request.messages.iter().rev().take_while(|message| message.role == Role::Tool);
     let mut results: Vec<&str> = last.map(|message| message.text.as_str()).collect();
     results.reverse();
@@ -424,7 +419,7 @@ pub fn results(request: &Request) -> Vec<&str> {
 }
 
 /// The reports at the end of an orchestrator's request, by agent.
-pub fn reports(request: &Request) -> HashMap<String, Value> {
+pub(crate) fn reports(request: &Request) -> HashMap<String, Value> {
     let mut reports = HashMap::new();
     for result in results(request) {
         let Ok(value) = serde_json::from_str::<Value>(result) else { continue };
@@ -439,13 +434,15 @@ pub fn reports(request: &Request) -> HashMap<String, Value> {
 }
 
 /// The text of the only user message.
-pub fn user_text(request: &Request) -> &str {
+pub(crate) fn user_text(request: &Request) -> &str {
     let user = request.messages.iter().rfind(|message| message.role == Role::User);
     user.map_or("", |message| &message.text)
 }
 
 /// A script for the orchestrator: these dispatches first; then it reads out all results.
-pub fn plan(first: impl Fn() -> Reply + Send + Sync + 'static) -> impl Fn(&Request) -> Reply + Send + Sync {
+pub(crate) fn plan(
+    first: impl Fn() -> Reply + Send + Sync + 'static,
+) -> impl Fn(&Request) -> Reply + Send + Sync {
     move |request| match results(request).as_slice() {
         [] => first(),
         results => adjutant::model::scripted::text(results.join("\n")),

@@ -68,7 +68,7 @@ async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     ");
     assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
     assert_eq!(house.turn(&asked).await.status, "waiting");
-    house.is_waiting(1).await;
+    house.ends_waiting(1).await;
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn continue_goes_on_where_it_was_with_a_fresh_budget() {
     ends.retain(|end| !end.starts_with("tasks."));
     assert_eq!(ends, ["a completed", "b failed not_found", "c completed", "d completed"]);
     assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 2, "nothing is done twice");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn continue_may_come_to_the_next_limit_and_asks_again() {
         heard = house.presses("ada", &heard, "Continue").await;
     }
     assert_eq!((asked, heard.text.as_str()), (3, "All in: 4 reports."));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn summarise_makes_one_call_without_tools() {
     assert_eq!(house.requests(Who::Plain).len(), 1);
     assert_eq!(house.turn(&done).await.status, "completed");
     assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 1, "what was held back is not done");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn stop_ends_it_and_says_where_it_stands() {
     - mission d: not started: it needs c
     ");
     assert_eq!(house.turn(&done).await.status, "cancelled");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn the_command_stop_ends_what_is_parked() {
     assert_eq!(house.says("ada", "/stop").await.text, "Stopping.");
     let stopped = house.sees("Stopped.").await;
     assert_eq!(house.turn(&stopped).await.status, "cancelled");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn words_answer_as_well_as_buttons() {
         let (house, _) = parked().await;
         let done = house.says("ada", said).await;
         assert!(done.text.starts_with(answer), "{said}: {}", done.text);
-        house.is_done().await;
+        house.ends_well().await;
     }
 }
 
@@ -167,7 +167,7 @@ async fn a_question_is_answered_once() {
     That was settled already: continued.
     ");
     assert_eq!(late.turn, asked.turn, "a press carries its question's turn");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
     texts.sort();
     assert_eq!(texts[0], "All in: 4 reports.");
     assert!(texts[1..].iter().all(|text| text == "That was settled already: continued."), "{texts:?}");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn only_the_person_asked_or_an_owner_answers() {
     // The owner sits at the terminal.
     let done = house.presses("local", &asked, "Continue").await;
     assert_eq!(done.text, "All in: 4 reports.");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -202,7 +202,7 @@ async fn somebody_elses_yes_is_a_message_of_theirs() {
     let (house, asked) = parked().await;
     let yes = house.says("eve", "yes").await;
     assert_ne!(yes.turn, asked.turn);
-    house.is_waiting(2).await;
+    house.ends_waiting(2).await;
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn a_yes_after_another_message_is_a_new_message_and_the_turn_stays_parked(
     assert_eq!(done.turn, asked.turn);
     house.rests().await;
     assert_eq!(house.turn(&asked).await.status, "completed");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -232,7 +232,7 @@ async fn a_question_expires_with_one_line() {
     let late = house.presses("ada", &asked, "Continue").await;
     assert_eq!(late.text, "That question is no longer open.");
     assert_eq!(house.texts().len(), 3);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -243,7 +243,7 @@ async fn a_press_of_a_button_that_no_question_has_is_answered() {
         let heard = house.presses("ada", &asked, "Continue").await;
         assert!(heard.text.starts_with("I don't know that button"), "{}", heard.text);
     }
-    house.is_waiting(1).await;
+    house.ends_waiting(1).await;
 }
 
 #[tokio::test]
@@ -267,7 +267,7 @@ async fn skill_calls_of_a_turn_are_limited() {
     ");
     house.presses("ada", &asked, "Continue").await;
     assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 3);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -283,7 +283,7 @@ async fn orchestrator_calls_are_limited() {
     let asked = house.says("ada", "go").await;
     assert!(asked.text.starts_with("I have thought about this 2 times"), "{}", asked.text);
     assert_eq!(house.says("ada", "yes").await.text, "thought enough");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -306,7 +306,7 @@ async fn tokens_and_money_of_all_models_count_in_the_turn() {
         assert!(asked.text.starts_with(why), "{}", asked.text);
         assert!(asked.text.contains("mission a: looked"), "{}", asked.text);
         assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
-        house.is_done().await;
+        house.ends_well().await;
     }
 }
 
@@ -321,7 +321,7 @@ async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
     house.presses("ada", &asked, "Stop").await;
     house.passes(Duration::from_hours(15)).await;
     assert_eq!(house.direct("a").says("ada", "three").await.text, "fine");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -353,7 +353,7 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
     Shall I continue?
     ");
     house.presses("ada", &asked, "Stop").await;
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -382,7 +382,7 @@ async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
     house.presses("ada", &again, "Stop").await;
     house.passes(Duration::from_mins(6)).await;
     assert!(house.says("ada", "six").await.choices.is_empty(), "the window has slid on");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -401,7 +401,7 @@ async fn no_more_agents_are_at_work_at_once_than_allowed() {
     assert_eq!(count(&house, running).await, 2);
     gate.open();
     assert_eq!(house.ends(&house.answer(&event).await).await.len(), 5);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -425,7 +425,7 @@ async fn a_yes_before_the_question_was_read_is_a_new_message() {
     house.rests().await;
     assert_eq!(house.turn(&asked).await.status, "waiting");
     house.presses("ada", &asked, "Stop").await;
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -439,12 +439,12 @@ async fn results_asked_for_by_name_may_be_parked_too() {
     let house = scripted_with(script, |config| config.limits.agents_per_turn = 2).await;
     let asked = house.says("ada", "go").await;
     assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
 async fn nothing_is_limited_by_default_for_a_small_errand() {
     let house = scripted(Scripted::new().orchestrator(plan(four)).agent(|_| text("looked"))).await;
     assert!(house.says("ada", "go").await.choices.is_empty());
-    house.is_done().await;
+    house.ends_well().await;
 }

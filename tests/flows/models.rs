@@ -59,12 +59,13 @@ async fn a_real_provider_plans_dispatches_and_answers_and_its_cost_is_known() {
     assert_eq!(tokens, 440);
     assert!((cost - 4.0 * 200.0 / 1e6).abs() < 1e-9, "{cost}");
     assert_eq!(fake.received().len(), 4);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
 async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
-    let moods: Vec<(&str, fn() -> Reply)> = vec![
+    type Mood = fn() -> Reply;
+    let moods: Vec<(&str, Mood)> = vec![
         ("empty", Reply::empty),
         ("cut", || Reply::text("I was about to say something long").cut()),
         ("unfinished", || Reply::text("I was about to say something long").unfinished()),
@@ -84,7 +85,7 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
         assert_eq!(calls.len(), 1, "{mood}: kept in the journal");
         let error = calls[0].error.clone().unwrap_or_default();
         assert!(!error.is_empty() && !error.contains(KEY), "{mood}: {error}");
-        house.is_done().await;
+        house.ends_well().await;
         format!("{mood}: {}", heard.text)
     });
     let told = futures::future::join_all(told).await;
@@ -110,7 +111,7 @@ async fn a_passing_failure_is_not_noticed() {
     .await;
     assert_eq!(house.says("ada", "hello").await.text, "Here I am.");
     assert_eq!(fake.received().len(), 2);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -124,7 +125,7 @@ async fn malformed_calls_of_a_real_provider_are_survived() {
     })
     .await;
     assert_eq!(house.says("ada", "hello").await.text, "I will try in other words.");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -141,5 +142,5 @@ async fn a_fallback_answers_when_the_first_does_not() {
     })
     .await;
     assert_eq!(house.says("ada", "hello").await.text, "The other one answers.");
-    house.is_done().await;
+    house.ends_well().await;
 }

@@ -63,7 +63,7 @@ async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
         "done with [Result of after (completed): done with [Result of quick (completed): done with []]; \
          Result of slow (completed): slow is done]"
     );
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_diamond_and_a_chain_run_in_the_order_of_their_needs() {
     let place = |id: &str| order.iter().position(|known| known == id).unwrap();
     assert!(place("a") == 0 && place("d") == 3 && place("e") == 4, "{order:?}");
     assert_eq!(house.ends(&heard).await.len(), 5);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
     "it needs bad, which ended as failed"
     "it needs next, which ended as skipped"
     "#);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -186,7 +186,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"the arguments can't be read: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
     "#);
     assert_eq!(house.ends(&heard).await, ["good completed", "tasks.create completed"]);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn skills_are_looked_up() {
     - memory.forget(id?, query?): Forget a memory, by id or by words of it
     {"name":"memory.forget","summary":"Forget a memory, by id or by words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
     "#);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -249,7 +249,7 @@ async fn a_long_wait_says_running_and_the_result_is_collected() {
     let house = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_millis(30)).await;
     let heard = house.says("ada", "go").await;
     assert_eq!(heard.text, "slow is completed: \"found it\"");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn text_while_agents_are_open_is_taken_as_a_wish_to_collect_them() {
     let heard = house.says("ada", "go").await;
     assert_eq!(heard.text, "It is \"completed\".");
     assert_eq!(house.texts().len(), 1);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -292,7 +292,7 @@ async fn a_long_result_is_cut_for_the_orchestrator_and_whole_for_dependants() {
         "{}",
         shown.len()
     );
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -316,7 +316,7 @@ async fn a_panic_or_a_failing_model_ends_that_agent_and_nothing_else() {
         house.ends(&heard).await,
         ["panics failed tool", "fails failed model", "works completed", "empty failed model"]
     );
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -357,7 +357,7 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
     {"status":"completed","summary":"No open tasks","data":{"items":[],"count":0}}
     "#);
     assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -388,7 +388,7 @@ async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
         told.contains("Result of greedy (partial): Added “task 0”") && told.contains("ended early"),
         "{told}"
     );
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -404,7 +404,7 @@ async fn calls_beyond_the_last_one_of_a_response_are_not_run() {
     let row = house.agent(&heard, "a").await;
     assert_eq!((row.status.as_str(), row.bailout.as_deref()), ("partial", Some("tool_calls")));
     assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -417,7 +417,7 @@ async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
     let heard = house.says("ada", "go").await;
     assert_eq!(house.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
     assert_eq!(house.agent(&heard, "slow").await.bailout.as_deref(), Some("time"));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -432,7 +432,7 @@ async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
     All done, great success!
     (tasks.complete did not work: there is no open task about “the moon”)
     ");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -473,7 +473,7 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
     );
     let task: Value = serde_json::from_str(&house.agent(&heard, "a").await.task.unwrap()).unwrap();
     assert_eq!(task["role"], "scout");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -498,5 +498,5 @@ async fn progress_shows_the_agents_at_work() {
         .collect();
     assert!(shown.iter().any(|line| line == "a running, b pending"), "{shown:?}");
     assert!(shown.iter().any(|line| line == "a completed, b running"), "{shown:?}");
-    house.is_done().await;
+    house.ends_well().await;
 }

@@ -48,7 +48,7 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
     1 open task:
     - call Bob (due Sun 22 Nov 2026, 09:00)
     ");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn a_person_is_remembered_and_forgotten() {
     > what do you remember?
     I remember: my office is in Lyon
     ");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn two_people_have_two_lists() {
     house.direct("ada's").says("ada", "add a task to buy milk").await;
     let bobs = house.direct("bob's").says("bob", "show my open tasks").await;
     insta::assert_snapshot!(bobs.text, @"No open tasks");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn slash_commands_are_answered_once_each() {
     > /dance
     I don't know `/dance`. `/help` lists what I know.
     ");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn a_direct_dispatch_costs_two_model_calls() {
     assert_eq!(house.ends(&heard).await, ["a completed", "tasks.create completed"]);
     let turn = house.turn(&heard).await;
     assert_eq!((turn.status.as_str(), turn.text.as_str()), ("completed", "I need milk"));
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
         .map(|request| user_text(request).to_owned())
         .collect::<Vec<_>>();
     assert_eq!(turns, ["Xylophone", "quick", "second\nthird", "hello", "fourth"]);
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn a_message_of_a_megabyte_and_an_empty_one_are_answered() {
         let heard = house.says("ada", &line).await;
         assert!(!heard.text.is_empty() && heard.text.len() < 4000, "{}", heard.text.len());
     }
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn stop_ends_what_runs_and_each_message_has_its_answer() {
     - mission a: Added “buy milk”
     ");
     assert_eq!(house.turn(&stopped).await.status, "cancelled");
-    house.is_done().await;
+    house.ends_well().await;
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, watch};
 
 /// How a request is answered.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// With this status, further header lines, and body.
     Status(u16, &'static str, String),
     /// With 200 once the test lets it through.
@@ -20,7 +20,7 @@ pub enum Answer {
 }
 
 /// The service.
-pub struct Web {
+pub(crate) struct Web {
     origin: String,
     shared: Arc<Shared>,
     server: tokio::task::JoinHandle<()>,
@@ -34,7 +34,7 @@ struct Shared {
 
 impl Web {
     /// Starts it. Requests are answered in this order, and with 200 when the script is used up.
-    pub async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
+    pub(crate) async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared {
@@ -52,7 +52,7 @@ impl Web {
     }
 
     /// The skills that call it: `web.read` (a read), `web.post` (not repeatable), `web.careful` (asks).
-    pub fn skills(&self) -> String {
+    pub(crate) fn skills(&self) -> String {
         let skill = |name: &str, method: &str, more: &str| {
             format!(
                 "[[skill]]\nname = \"web.{name}\"\nsummary = \"Calls the service\"\n{more}\n\
@@ -72,19 +72,19 @@ impl Web {
     }
 
     /// The requests so far: `GET /read/1`.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.shared.requests.borrow().clone()
     }
 
     /// Waits until this many requests have arrived in all.
-    pub async fn arrived(&self, count: usize) {
+    pub(crate) async fn arrived(&self, count: usize) {
         let mut requests = self.shared.requests.subscribe();
         let arrived = requests.wait_for(|requests| requests.len() >= count);
         tokio::time::timeout(Duration::from_secs(30), arrived).await.expect("never called").unwrap();
     }
 
     /// Lets all held requests through, now and later.
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.shared.gate.close();
     }
 }

@@ -340,9 +340,12 @@ mod tests {
 
     const COLUMNS: usize = 50;
 
+    /// The cells, and where the cursor stands: row and column.
+    type Cells = (Vec<Vec<char>>, usize, usize);
+
     /// A terminal that keeps what stands on it, and goes to the next line where one is full.
     #[derive(Debug, Clone, Default)]
-    struct Screen(Arc<Mutex<(Vec<Vec<char>>, usize, usize)>>);
+    struct Screen(Arc<Mutex<Cells>>);
 
     impl Screen {
         fn text(&self) -> String {
