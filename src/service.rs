@@ -16,9 +16,10 @@ use crate::config::{BUILTIN, Chain, Config, ConfigError, Endpoint};
 use crate::conversation::{Conversations, Running};
 use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
-use crate::gateway::intake::{Intake, left_over};
+use crate::gateway::intake::Intake;
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::{Delivering, Wants};
+use crate::gateway::upkeep::Upkeep;
 use crate::journal::Hooks;
 use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
 use crate::model::price::Price;
@@ -32,9 +33,6 @@ use crate::skills::handlers::{HttpClient, own_store};
 use crate::skills::{Fault, Registry, Skills};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
-
-/// How often a process looks after the others on its store, and after questions whose time is up.
-const TEND: Duration = Duration::from_secs(1);
 
 /// Why the assistant can't start.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +82,7 @@ pub struct Service {
     /// What delivers.
     pub delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
+    upkeep: Arc<Upkeep>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -239,51 +238,28 @@ impl Service {
         let known = moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5));
         let intake =
             Intake { conversations: conversations.clone(), lanes: lanes.clone(), known: known.build() };
-        let mut service =
-            Self { store, instance, intake, lanes, delivering, conversations, stop, tasks: JoinSet::new() };
-        service.take_up(channel.port.channel(), channel.place.as_deref()).await?;
-        service.tasks.spawn(show(channel.port.clone(), progress, service.stop.clone()));
-        service.look_after(channel.port.channel().to_owned(), channel.place, skills);
-        Ok(service)
-    }
-
-    /// Wakes what an earlier process left in this channel.
-    async fn take_up(&self, channel: &str, place: Option<&str>) -> Result<(), StoreError> {
-        for conversation in left_over(&self.store, channel, place).await? {
-            self.delivering.wake(&conversation);
-            self.lanes.wake(&conversation);
-        }
-        Ok(())
-    }
-
-    /// The upkeep beside the turns: other processes, questions whose time is up, changed skill files.
-    fn look_after(&mut self, channel: String, place: Option<String>, skills: Arc<Skills>) {
-        let (store, instance, stop) = (self.store.clone(), self.instance.clone(), self.stop.clone());
-        let (lanes, delivering) = (self.lanes.clone(), self.delivering.clone());
-        let conversations = self.conversations.clone();
-        self.tasks.spawn(async move {
-            let tend = async || -> Result<(), StoreError> {
-                instance.tend(&store).await?;
-                let mut woken = conversations.expire_prompts(&channel).await?;
-                // Whether we or others found them dead, or they left in an orderly way.
-                woken.extend(left_over(&store, &channel, place.as_deref()).await?);
-                for conversation in woken {
-                    delivering.wake(&conversation);
-                    lanes.wake(&conversation);
-                }
-                Ok(())
-            };
-            loop {
-                tokio::select! {
-                    () = stop.cancelled() => return,
-                    () = tokio::time::sleep(TEND) => {}
-                }
-                if let Err(error) = tend().await {
-                    tracing::error!(%error, "looking after the store failed; it is tried again");
-                }
-            }
+        let upkeep = Arc::new(Upkeep {
+            conversations: conversations.clone(),
+            lanes: lanes.clone(),
+            delivering: delivering.clone(),
+            channel: channel.port.channel().to_owned(),
+            place: channel.place,
         });
-        self.tasks.spawn(skills.watch(self.stop.clone()));
+        upkeep.take_up().await?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(show(channel.port, progress, stop.clone()));
+        tasks.spawn(upkeep.clone().work(stop.clone()));
+        tasks.spawn(skills.watch(stop.clone()));
+        Ok(Self { store, instance, intake, lanes, delivering, conversations, upkeep, stop, tasks })
+    }
+
+    /// Does at once what is else done every second: frees what dead processes held, and ends questions
+    /// whose time is up.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tend(&self) -> Result<(), StoreError> {
+        self.upkeep.tend().await
     }
 
     /// Takes something that arrived: journals it, lets the caller acknowledge it, and sets it going.

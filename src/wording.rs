@@ -241,6 +241,14 @@ pub fn status(running: usize, waiting: usize, questions: usize) -> String {
 pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection was cut off at the wrong moment. It will \
      not be repeated; tell the person to check.";
 
+/// A call whose outcome is unknown, for people.
+pub fn unknown(reason: &str) -> String {
+    if reason.contains("may or may not have happened") {
+        return reason.to_owned();
+    }
+    format!("{reason}; it may or may not have happened, and I will not repeat it, so please check")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,8 @@
 //! Going on after a crash, a yes or a limit is the same as starting: the dialogue is rebuilt from the
 //! journal, and what is closed there is not done again.
 
+mod calls;
+mod ending;
 mod prompt;
 mod report;
 
@@ -10,17 +12,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 pub use report::Report;
 
-use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, untrusted};
+use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point};
 use crate::model::{ModelError, ModelErrorKind, SharedModel};
-use crate::skills::executor::{self, Call, CallEnd, CallError, CallReport, Executor};
+use crate::skills::call::{Call, CallEnd, CallError, CallReport};
+use crate::skills::executor::Executor;
 use crate::skills::{ErrorKind, Registry};
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
-use crate::store::{Batch, StoreError, calls::ToolCallRow};
+use crate::store::StoreError;
+use crate::store::executions::{self, ExecutionRow, Status};
 use crate::wording;
 
 /// What an agent is told, as `dispatch_agent` takes it and the journal keeps it.
@@ -233,232 +235,6 @@ impl Agents {
         fail_point("agent-called");
         Ok(failed)
     }
-
-    /// Makes the skill calls of a round: side by side when all are reads, else in order. Those beyond
-    /// `room` are not made.
-    #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
-    async fn answer(
-        &self,
-        scope: &Scope,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        task: &AgentTask,
-        dialogue: &mut Dialogue,
-        round: &Round,
-        room: usize,
-    ) -> Result<Option<Work>, StoreError> {
-        let existing = executions::of_agent(&scope.store, &row.id).await?;
-        let open: Vec<&ToolCallRow> = round.calls.iter().filter(|call| call.result.is_none()).collect();
-        let one = async |call: &ToolCallRow| -> Result<(i64, Result<String, Work>), StoreError> {
-            if usize::try_from(call.idx).unwrap_or(0) >= room {
-                let text = r#"{"error":"not run: your skill calls are used up; answer in text now"}"#;
-                return Ok((call.idx, Ok(text.to_owned())));
-            }
-            let end = self.use_skill(scope, registry, row, task, call, &existing).await?;
-            Ok((call.idx, end))
-        };
-        let mut end = None;
-        if open.len() > 1 && open.iter().all(|call| is_read(registry, call)) {
-            let outcomes = futures::future::join_all(open.iter().map(|call| one(call))).await;
-            for outcome in outcomes {
-                settle(dialogue, &mut end, outcome?);
-            }
-        } else {
-            for call in open {
-                let outcome = one(call).await?;
-                settle(dialogue, &mut end, outcome);
-                if end.is_some() {
-                    break;
-                }
-            }
-        }
-        Ok(end)
-    }
-
-    async fn use_skill(
-        &self,
-        scope: &Scope,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        task: &AgentTask,
-        call: &ToolCallRow,
-        existing: &[ExecutionRow],
-    ) -> Result<Result<String, Work>, StoreError> {
-        if call.name != "use_skill" {
-            let text = format!("there is no tool {}; the only one is use_skill(skill, arguments)", call.name);
-            return Ok(Ok(json!({"error": text}).to_string()));
-        }
-        let wanted: Result<UseSkill, _> = serde_json::from_str(&call.arguments);
-        let wanted = match wanted {
-            Ok(wanted) => wanted,
-            Err(fault) => {
-                let text = format!("use_skill wants {{\"skill\": \"...\", \"arguments\": {{...}}}}: {fault}");
-                return Ok(Ok(json!({"error": text}).to_string()));
-            }
-        };
-        let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
-        let call = Call {
-            agent: &row.id,
-            direct: false,
-            place: (call.n, call.idx),
-            granted: &task.skills,
-            skill: &wanted.skill,
-            arguments: &wanted.arguments,
-        };
-        Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
-            CallEnd::Closed(report) => Ok(for_model(&report)),
-            CallEnd::Waiting => Err(Work::Waiting),
-            CallEnd::Held(limit) => Err(Work::Held(limit)),
-        })
-    }
-
-    /// Closes an agent that answered, with a status that its calls bear out.
-    async fn answered(
-        &self,
-        scope: &Scope,
-        row: &ExecutionRow,
-        text: String,
-        bailout: Option<&'static str>,
-    ) -> Result<AgentEnd, StoreError> {
-        let rows = executions::of_agent(&scope.store, &row.id).await?;
-        let calls: Vec<CallReport> = rows.iter().map(executor::report).collect();
-        let failed: Vec<&CallReport> = calls.iter().filter(|call| call.status != Status::Completed).collect();
-        let unknown = calls.iter().find(|call| call.status == Status::Unknown);
-        let status = match () {
-            () if unknown.is_some() => Status::Unknown,
-            () if !calls.is_empty() && failed.len() == calls.len() => Status::Failed,
-            () if bailout.is_some() => Status::Partial,
-            () => Status::Completed,
-        };
-        let mut result = text;
-        for call in &failed {
-            let message = call.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
-            result.push_str(&format!("\n({} did not work: {message})", call.skill));
-        }
-        let error = match status {
-            Status::Unknown => unknown.and_then(|call| call.error.clone()),
-            Status::Failed => failed.last().and_then(|call| call.error.clone()),
-            _ => None,
-        };
-        let closing = Closing {
-            result: Some(result.trim().to_owned()),
-            data: data(&calls).map(|data| data.to_string()),
-            error: error.and_then(|error| serde_json::to_string(&error).ok()),
-            bailout: bailout.map(str::to_owned),
-            untrusted: calls.iter().any(|call| call.untrusted),
-            ..Closing::default()
-        };
-        self.close(scope, row, status, closing, &rows).await
-    }
-
-    /// Closes an agent that did not answer, and whatever of its calls is still open.
-    async fn end(
-        &self,
-        scope: &Scope,
-        registry: &Registry,
-        row: &ExecutionRow,
-        status: Status,
-        error: Option<CallError>,
-        bailout: Option<&str>,
-    ) -> Result<AgentEnd, StoreError> {
-        let now = scope.store.now();
-        let mut rows = executions::of_agent(&scope.store, &row.id).await?;
-        let mut batch = Batch::new();
-        let mut unknown = rows.iter().any(|call| call.status() == Status::Unknown);
-        for call in rows.iter().filter(|call| !call.status().has_ended()) {
-            let repeatable = call
-                .skill
-                .as_deref()
-                .and_then(|name| registry.get(name))
-                .is_some_and(|skill| skill.repeatable);
-            let lost = call.status() == Status::Running && !repeatable;
-            unknown |= lost;
-            let closed = if lost { Status::Unknown } else { Status::Cancelled };
-            let error = lost.then(|| CallError {
-                skill: call.skill.clone(),
-                ..self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME.to_owned())
-            });
-            let error = error.and_then(|error| serde_json::to_string(&error).ok());
-            executions::close(&mut batch, &call.id, closed, &Closing { error, ..Closing::default() }, now);
-        }
-        if !batch.is_empty() {
-            let mut fenced = scope.batch();
-            fenced.append(batch);
-            scope.store.write(fenced).await?;
-            rows = executions::of_agent(&scope.store, &row.id).await?;
-        }
-        let done: Vec<CallReport> = rows.iter().map(executor::report).collect();
-        let summaries: Vec<&str> = done
-            .iter()
-            .filter(|call| call.status == Status::Completed)
-            .map(|call| call.summary.as_str())
-            .collect();
-        let status = if unknown && status != Status::Timeout { Status::Unknown } else { status };
-        let error = error
-            .or_else(|| unknown.then(|| self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME.to_owned())));
-        let closing = Closing {
-            result: (!summaries.is_empty()).then(|| summaries.join("\n")),
-            data: data(&done).map(|data| data.to_string()),
-            error: error.and_then(|error| serde_json::to_string(&error).ok()),
-            bailout: bailout.map(str::to_owned),
-            untrusted: done.iter().any(|call| call.untrusted),
-            ..Closing::default()
-        };
-        self.close(scope, row, status, closing, &rows).await
-    }
-
-    /// Closes an agent whose task panicked.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
-    pub async fn end_panicked(
-        &self,
-        scope: &Scope,
-        registry: &Registry,
-        row: &ExecutionRow,
-    ) -> Result<AgentEnd, StoreError> {
-        let failed = error(ErrorKind::Tool, "something inside me broke while this agent was at work".into());
-        self.end(scope, registry, row, Status::Failed, Some(failed), None).await
-    }
-
-    async fn close(
-        &self,
-        scope: &Scope,
-        row: &ExecutionRow,
-        status: Status,
-        closing: Closing,
-        calls: &[ExecutionRow],
-    ) -> Result<AgentEnd, StoreError> {
-        let now = scope.store.now();
-        let mut batch = scope.batch();
-        executions::close(&mut batch, &row.id, status, &closing, now);
-        scope.store.write(batch).await?;
-        fail_point("agent-closed");
-        let mut row = row.clone();
-        row.status = status.as_str().into();
-        row.result = closing.result;
-        row.data = closing.data;
-        row.error = closing.error;
-        row.bailout = closing.bailout;
-        row.untrusted = i64::from(closing.untrusted);
-        row.ended_at = Some(now);
-        Ok(AgentEnd::Ended(Box::new(Report::of(&row, calls))))
-    }
-}
-
-#[derive(Deserialize)]
-struct UseSkill {
-    skill: String,
-    #[serde(default = "no_arguments")]
-    arguments: Value,
-}
-
-fn no_arguments() -> Value {
-    json!({})
-}
-
-fn error(kind: ErrorKind, message: String) -> CallError {
-    CallError { kind, message, skill: None, recoverable: true, retry_after_s: None }
 }
 
 /// An answer must hold text or calls.
@@ -469,49 +245,8 @@ pub(crate) fn usable(answer: crate::model::Answer) -> Result<crate::model::Answe
     Ok(answer)
 }
 
-fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
-    serde_json::from_str::<UseSkill>(&call.arguments)
-        .ok()
-        .and_then(|wanted| registry.get(&wanted.skill).cloned())
-        .is_some_and(|skill| skill.repeatable && skill.risk == crate::skills::Risk::Low)
-}
-
-fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, Result<String, Work>)) {
-    match outcome {
-        Ok(result) => dialogue.answer(idx, result),
-        Err(work) => *end = Some(work),
-    }
-}
-
-/// A call's end as its agent's model sees it.
-fn for_model(report: &CallReport) -> String {
-    let mut value = json!({"status": report.status.as_str()});
-    if report.status == Status::Completed {
-        let outside = |text: &str| untrusted::block(&report.execution, text);
-        let data = (!report.data.is_null()).then(|| report.data.clone());
-        if report.untrusted {
-            value["summary"] = json!(outside(&report.summary));
-            value["data"] = json!(data.map(|data| outside(&data.to_string())));
-        } else {
-            value["summary"] = json!(report.summary);
-            value["data"] = json!(data);
-        }
-    }
-    if let Some(error) = &report.error {
-        value["error"] = json!(error);
-    }
-    value.to_string()
-}
-
-/// What dependants get: the one call's data, or each call's.
-fn data(calls: &[CallReport]) -> Option<Value> {
-    let with_data: Vec<&CallReport> =
-        calls.iter().filter(|call| call.status == Status::Completed && !call.data.is_null()).collect();
-    match with_data.as_slice() {
-        [] => None,
-        [one] => Some(one.data.clone()),
-        several => Some(several.iter().map(|call| json!({"skill": call.skill, "data": call.data})).collect()),
-    }
+fn error(kind: ErrorKind, message: String) -> CallError {
+    CallError { kind, message, skill: None, recoverable: true, retry_after_s: None }
 }
 
 fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report {

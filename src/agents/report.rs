@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::journal::untrusted;
-use crate::skills::executor::CallError;
+use crate::skills::call::CallError;
 use crate::store::executions::{ExecutionRow, Status};
+use crate::wording;
 
 /// More than this of a result does not reach the orchestrator.
 const SHOWN: usize = 4096;
@@ -115,6 +116,7 @@ impl Report {
     /// One line for a person: the result, or why there is none.
     pub fn line(&self) -> String {
         match &self.error {
+            Some(error) if self.status == Status::Unknown => wording::unknown(&error.message),
             Some(error) if !self.status.ended_well() => error.message.clone(),
             _ => self.result.clone(),
         }

@@ -35,6 +35,8 @@ pub struct Limits {
     pub parallel_agents: u32,
     /// How long a question to the person waits for its answer.
     pub prompt_expires: Duration,
+    /// How long a dispatch's answer waits for its agents before it says `running`; no key of the file.
+    pub dispatch_wait: Duration,
 }
 
 impl Default for Limits {
@@ -54,6 +56,7 @@ impl Default for Limits {
             day_cost_usd: 0.0,
             parallel_agents: 4,
             prompt_expires: Duration::from_hours(24),
+            dispatch_wait: Duration::from_secs(30),
         }
     }
 }

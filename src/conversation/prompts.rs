@@ -17,6 +17,7 @@ use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
 use crate::store::prompts::{self, PromptRow};
+use crate::store::turns::TurnRow;
 use crate::store::{Batch, StoreError, people, turns};
 use crate::wording;
 
@@ -74,7 +75,7 @@ impl Conversations {
         };
         let Some(answer) = typed(&said.text, &prompt.kind) else { return Ok(None) };
         if !self.may_answer_for(person, &prompt).await?
-            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at).await?
+            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &prompt.turn_id).await?
         {
             return Ok(None);
         }
@@ -115,14 +116,19 @@ impl Conversations {
         if !self.may_answer_for(&row.person_id, &prompt).await? {
             return self.reply(row, Some(&prompt), wording::NOT_YOURS.into(), Batch::new()).await;
         }
-        if prompt.state == "pending" {
-            match self.take_answer(row, &prompt, answer).await {
+        let mut now = prompt;
+        while now.state == "pending" {
+            match self.take_answer(row, &now, answer).await {
+                // Somebody was first, or its turn woke up or fell asleep at the same moment.
                 Err(StoreError::Stale(_)) => {}
                 done => return done,
             }
+            if inbox::is_settled(&self.store, row.id).await? {
+                return Ok(());
+            }
+            let Some(again) = prompts::by_id(&self.store, &now.id).await? else { break };
+            now = again;
         }
-        // Somebody was first, a moment ago or long since.
-        let now = prompts::by_id(&self.store, &prompt.id).await?.unwrap_or(prompt);
         let text = wording::settled(now.answer.as_deref(), now.state == "expired");
         match self.reply(row, Some(&now), text, Batch::new()).await {
             // This very row was settled before: a redelivery.
@@ -132,28 +138,36 @@ impl Conversations {
     }
 
     /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the
-    /// turn's next words as its reply like anybody's.
-    async fn let_go_to_sleep(&self, turn: &str) -> Result<(), StoreError> {
+    /// turn's next words as its reply like anybody's. Returns how the turn stands then.
+    pub(super) async fn let_go_to_sleep(&self, turn: &str) -> Result<Option<TurnRow>, StoreError> {
         for _ in 0..50 {
-            if turns::by_id(&self.store, turn).await?.is_none_or(|turn| turn.status != "running") {
-                break;
+            let now = turns::by_id(&self.store, turn).await?;
+            if now.as_ref().is_none_or(|turn| turn.status != "running") {
+                return Ok(now);
             }
             tokio::time::sleep(FALLS_ASLEEP / 50).await;
         }
-        Ok(())
+        turns::by_id(&self.store, turn).await
     }
 
     async fn take_answer(&self, row: &InboxRow, prompt: &PromptRow, answer: &str) -> Result<(), StoreError> {
         let now = self.store.now();
-        let turn = turns::by_id(&self.store, &prompt.turn_id).await?;
+        let Some(turn) = turns::by_id(&self.store, &prompt.turn_id).await? else {
+            return Err(StoreError::Corrupt(format!("question {} has no turn", prompt.id)));
+        };
         let open = prompts::of_turn(&self.store, &prompt.turn_id).await?;
         let others = open.iter().any(|other| other.id != prompt.id && other.state == "pending");
-        let asleep = turn.as_ref().is_some_and(|turn| turn.status == "waiting");
+        let asleep = turn.status == "waiting";
         let mut batch = Batch::new();
+        batch.must(
+            "the turn woke up or fell asleep meanwhile",
+            "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
+            [(&turn.id).into(), (&turn.status).into()],
+        );
         prompts::answer(&mut batch, &prompt.id, answer, &row.person_id, now);
         self.go_on(&mut batch, prompt, answer, now);
         if asleep && (!others || prompt.kind == "continue") {
-            let mut answers = turn.map(|turn| turn.answer_ids()).unwrap_or_default();
+            let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             let answers = serde_json::to_string(&answers).unwrap_or_default();
             batch.run(

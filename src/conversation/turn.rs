@@ -250,7 +250,8 @@ impl Conversations {
     ) -> Result<(), StoreError> {
         let now = self.store.now();
         let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
-        let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending");
+        let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending")
+            || self.chosen_meanwhile(&held.turn).await?;
         let mut batch = held.lease.release();
         batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
         if let Some((limit, standing)) = parked.filter(|_| !is_asked) {
@@ -276,15 +277,21 @@ impl Conversations {
         }
         // An answer that came just before this commit has found the turn running; it counts all the same.
         batch.run(
-            "UPDATE turns SET status = 'queued' WHERE id = $1 AND EXISTS \
-             (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting')",
-            [(&held.turn.id).into()],
+            "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
+             OR EXISTS (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
+            [(&held.turn.id).into(), held.turn.budget_from.into()],
         );
         self.store.write(batch).await?;
         fail_point("turn-asleep");
         scope.said();
         Ok(())
+    }
+
+    /// Whether a "continue?" of this turn was answered since it last went on, while an approved call ran.
+    async fn chosen_meanwhile(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+        let now = turns::by_id(&self.store, &turn.id).await?;
+        Ok(now.is_some_and(|now| now.ending.is_some() || now.budget_from != turn.budget_from))
     }
 
     /// The line for a "continue?" that nobody answered.

@@ -18,6 +18,7 @@ use super::access::Access;
 use crate::conversation::Conversations;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
+use crate::store::leases::LOST;
 use crate::store::{StoreError, turns};
 
 /// How long to leave a conversation that another process works on, or a store that fails.
@@ -82,8 +83,9 @@ impl Lanes {
             return Ok(true);
         }
         let rows = inbox::waiting(store, conversation, instance).await?;
-        if let Some(row) = rows.iter().find(|row| row.kind != "said") {
-            // Left by a process that died between journalling and carrying out; or being carried out now.
+        // Left by a process that died between journalling and carrying out, unless somebody is at it.
+        let left = |row: &&InboxRow| row.kind != "said" && !self.wakers.is_at_work(&hand(row));
+        if let Some(row) = rows.iter().find(left) {
             self.carry_out_once(row).await?;
             if rows.iter().all(|row| row.kind != "said") {
                 // What it set going is next.
@@ -130,7 +132,7 @@ impl Lanes {
         let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
         match done {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(StoreError::Stale(why))) => {
+            Ok(Err(StoreError::Stale(why))) if why == LOST => {
                 tracing::warn!(turn, why, "a turn went on elsewhere");
                 Ok(())
             }
@@ -151,7 +153,7 @@ impl Lanes {
     pub fn carry_out_soon(self: &Arc<Self>, row: InboxRow) {
         let lanes = self.clone();
         // A worker of its own, so that the house is not idle before it is done.
-        let worker = format!("row {}", row.id);
+        let worker = hand(&row);
         lanes.wakers.wake(&worker);
         tokio::spawn(async move {
             lanes.carry_out(&row).await;
@@ -182,6 +184,11 @@ impl Lanes {
             done => done,
         }
     }
+}
+
+/// The worker that carries out a row.
+fn hand(row: &InboxRow) -> String {
+    format!("row {}", row.id)
 }
 
 /// The first row and those of the same person right behind it.

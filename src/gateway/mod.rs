@@ -5,6 +5,7 @@ pub mod access;
 pub mod intake;
 pub mod lanes;
 pub mod outbox;
+pub mod upkeep;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,6 +59,11 @@ impl Wakers {
             }
             None => workers.insert(to.to_owned(), false).is_none(),
         }
+    }
+
+    /// Whether this worker is at work.
+    fn is_at_work(&self, worker: &str) -> bool {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).contains_key(worker)
     }
 
     /// Whether no worker is at work.

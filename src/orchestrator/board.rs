@@ -53,7 +53,9 @@ impl Board {
                     status,
                     report: status.has_ended().then(|| Report::of(row, &calls)),
                     at_work: false,
-                    held: false,
+                    // One that waits for a person has a call that does.
+                    held: status == Status::Waiting
+                        && calls.iter().all(|call| call.status() != Status::Waiting),
                     counted: row.started_at.is_some(),
                     row: row.clone(),
                 }
@@ -142,6 +144,9 @@ impl Board {
             match (&agent.report, agent.status) {
                 (Some(report), status) if status.ended_well() => standing.done.push((mission, report.line())),
                 (Some(report), _) => standing.failed.push((mission, report.line())),
+                (None, Status::Waiting) if agent.held => {
+                    standing.open.push((mission, "held back by the limit".into()));
+                }
                 (None, Status::Waiting) => standing.open.push((mission, "waits for your yes or no".into())),
                 (None, Status::Running) => standing.open.push((mission, "under way".into())),
                 (None, _) if agent.held => standing.open.push((mission, "not started: the limit".into())),

@@ -155,6 +155,7 @@ impl Run<'_> {
     async fn go(&mut self) -> Result<TurnEnd, StoreError> {
         // What was waiting may have been answered, by a yes or a Continue.
         for agent in &mut self.board.agents {
+            agent.held = false;
             if agent.status == Status::Waiting {
                 agent.status = Status::Running;
             }
@@ -324,7 +325,10 @@ impl Run<'_> {
         let started = self.scope.store.now();
         let mut request = self.dialogue.request();
         request.tools.clear();
-        let outcome = self.orchestrator.model.call(&request).await.and_then(usable);
+        let outcome = tokio::select! {
+            outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
+            () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(standing)),
+        };
         let end = match outcome {
             Ok(mut answer) => {
                 self.scope.budget.spend(&answer);

@@ -1,7 +1,5 @@
 //! Waiting for the agents of one model response.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 use super::board::Board;
@@ -11,9 +9,6 @@ use crate::agents::AgentEnd;
 use crate::journal::dialogue::Round;
 use crate::store::executions::{self, Closing, Status};
 use crate::store::{Batch, StoreError};
-
-/// How long a dispatch's answer waits for its agents before it says `running`.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a tool call of the round waits for.
 struct Awaited {
@@ -29,8 +24,11 @@ impl Run<'_> {
         self.catch_up(round).await?;
         let awaited = self.awaited(round);
         let to_the_end = awaited.iter().any(|call| call.to_the_end);
-        let patience = Instant::now() + PATIENCE;
+        let patience = Instant::now() + self.scope.budget.limits.dispatch_wait;
         loop {
+            if self.scope.cancel.is_cancelled() {
+                return self.cancelled().await.map(Some);
+            }
             self.settle_doomed().await?;
             self.start_ready().await?;
             let over = |board: &Board| {
@@ -230,10 +228,15 @@ impl Run<'_> {
                 agent.status = report.status;
                 agent.report = Some(*report);
             }
-            AgentEnd::Waiting => agent.status = Status::Waiting,
+            // The row is what goes on after the answer; it must not look as if nothing had begun.
+            AgentEnd::Waiting => {
+                agent.status = Status::Waiting;
+                agent.row.status = Status::Waiting.as_str().into();
+            }
             AgentEnd::Held(_) => {
                 agent.held = true;
                 agent.status = Status::Waiting;
+                agent.row.status = Status::Waiting.as_str().into();
                 let mut batch = self.scope.batch();
                 executions::wait(&mut batch, &agent.row.id);
                 self.scope.store.write(batch).await?;

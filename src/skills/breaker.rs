@@ -15,7 +15,6 @@ struct Breaker {
     failures: u32,
     /// Until when calls are refused; 0 while closed.
     open_until: i64,
-    probing: bool,
 }
 
 /// All breakers of this process.
@@ -25,23 +24,27 @@ pub struct Breakers {
 }
 
 impl Breakers {
-    /// Asks whether a skill may be called now; after its rest one probe may.
+    /// Asks whether a skill may be called now, without calling it.
+    ///
+    /// # Errors
+    /// Milliseconds until it may be tried again.
+    pub fn look(&self, skill: &str, now: i64) -> Result<(), i64> {
+        let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let open_until = breakers.get(skill).map_or(0, |breaker| breaker.open_until);
+        if now < open_until { Err(open_until - now) } else { Ok(()) }
+    }
+
+    /// Asks whether a skill may be called now, for a call that follows at once: after a rest it is the one
+    /// probe. Should nobody hear how the probe went, there is another after the next rest.
     ///
     /// # Errors
     /// Milliseconds until it may be tried again.
     pub fn check(&self, skill: &str, now: i64) -> Result<(), i64> {
+        self.look(skill, now)?;
         let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(breaker) = breakers.get_mut(skill) else { return Ok(()) };
-        if breaker.open_until == 0 {
-            return Ok(());
+        if let Some(breaker) = breakers.get_mut(skill).filter(|breaker| breaker.open_until > 0) {
+            breaker.open_until = now + REST_MS;
         }
-        if now < breaker.open_until {
-            return Err(breaker.open_until - now);
-        }
-        if breaker.probing {
-            return Err(REST_MS);
-        }
-        breaker.probing = true;
         Ok(())
     }
 
@@ -56,9 +59,8 @@ impl Breakers {
         }
         let breaker = breakers.entry(skill.to_owned()).or_default();
         breaker.failures += 1;
-        if breaker.probing || breaker.failures >= FAILURES {
+        if breaker.failures >= FAILURES {
             breaker.open_until = now + REST_MS;
-            breaker.probing = false;
         }
     }
 }

@@ -13,16 +13,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::breaker::Breakers;
+use super::call::{Call, CallEnd, closing, new_row, report};
 use super::handlers::{self, own_store};
 use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
 use crate::config::{Approval, Policy};
-use crate::journal::{Limit, Scope, fail_point};
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::journal::{Scope, fail_point};
+use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::prompts::{self, PromptRow};
 use crate::store::{Batch, StoreError};
 use crate::wording;
@@ -37,70 +37,6 @@ pub struct Executor {
     pub work_dir: PathBuf,
     /// Circuit breakers.
     pub breakers: Breakers,
-}
-
-/// The call to be made: whose, which, with what.
-#[derive(Debug, Clone)]
-pub struct Call<'a> {
-    /// The agent's execution.
-    pub agent: &'a str,
-    /// Whether that agent is nothing but this call, so that it ends with it.
-    pub direct: bool,
-    /// The number of the agent's model call, and the place in it; 0, 0 for a direct one.
-    pub place: (i64, i64),
-    /// The skills granted to the agent.
-    pub granted: &'a [String],
-    /// The skill.
-    pub skill: &'a str,
-    /// The arguments as the model wrote them.
-    pub arguments: &'a Value,
-}
-
-/// How a call ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CallReport {
-    /// Its execution.
-    pub execution: String,
-    /// The skill.
-    pub skill: String,
-    /// How it ended.
-    pub status: Status,
-    /// One line for people.
-    pub summary: String,
-    /// For what depends on it.
-    pub data: Value,
-    /// The text comes from outside the house.
-    pub untrusted: bool,
-    /// Why it failed.
-    pub error: Option<CallError>,
-}
-
-/// A failure in the contract's form.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CallError {
-    /// The contract's word.
-    pub kind: ErrorKind,
-    /// What happened.
-    pub message: String,
-    /// In which skill.
-    #[serde(default)]
-    pub skill: Option<String>,
-    /// Whether another try, or other arguments, may help.
-    pub recoverable: bool,
-    /// How long the service asks to wait, in seconds.
-    #[serde(default)]
-    pub retry_after_s: Option<u64>,
-}
-
-/// Whether a call is over.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CallEnd {
-    /// Yes, like this.
-    Closed(Box<CallReport>),
-    /// A person has been asked.
-    Waiting,
-    /// A limit of the turn holds it back; nothing was written.
-    Held(Limit),
 }
 
 impl Executor {
@@ -126,7 +62,7 @@ impl Executor {
         if let Err(limit) = scope.budget.take_skill_call() {
             return Ok(CallEnd::Held(limit));
         }
-        if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
+        if let Err(wait) = self.breakers.look(&skill.name, scope.store.now()) {
             return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
         }
         match risk::policy(&self.approval, &skill.name, skill.risk) {
@@ -138,7 +74,7 @@ impl Executor {
                 self.refuse(scope, call, row, error).await
             }
             Policy::Ask => self.ask(scope, &skill, row, call).await,
-            Policy::Auto => self.run(scope, &skill, call, row, false).await,
+            Policy::Auto => self.run_checked(scope, &skill, call, row, false).await,
         }
     }
 
@@ -198,13 +134,8 @@ impl Executor {
             [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
         match prompt.answer.as_deref() {
             None => Ok(CallEnd::Waiting),
-            Some("approve") if bound => {
-                if let Err(wait) = self.breakers.check(&skill.name, scope.store.now()) {
-                    let error = circuit_open(&skill.name, wait);
-                    return self.close(scope, call, &row, Err(error), Batch::new(), true).await;
-                }
-                self.run(scope, skill, call, row, true).await
-            }
+            // It was counted when it was asked for.
+            Some("approve") if bound => self.run_checked(scope, skill, call, row, true).await,
             Some(_) => {
                 let reason =
                     if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
@@ -259,6 +190,24 @@ impl Executor {
         Ok(CallEnd::Waiting)
     }
 
+    /// Runs a call unless its breaker is open.
+    async fn run_checked(
+        &self,
+        scope: &Scope,
+        skill: &Arc<Skill>,
+        call: &Call<'_>,
+        row: ExecutionRow,
+        written: bool,
+    ) -> Result<CallEnd, StoreError> {
+        match self.breakers.check(&skill.name, scope.store.now()) {
+            Ok(()) => self.run(scope, skill, call, row, written).await,
+            Err(wait) => {
+                let error = circuit_open(&skill.name, wait);
+                self.close(scope, call, &row, Err(error), Batch::new(), written).await
+            }
+        }
+    }
+
     async fn run(
         &self,
         scope: &Scope,
@@ -286,8 +235,11 @@ impl Executor {
         fail_point("skill-running");
         let outcome = self.work(scope, skill, call.arguments).await;
         fail_point("skill-worked");
-        let failure = outcome.as_ref().err().map(|error| error.kind);
-        self.breakers.record(&skill.name, failure, scope.store.now());
+        // That a person stopped it says nothing about the service.
+        if !scope.cancel.is_cancelled() {
+            let failure = outcome.as_ref().err().map(|error| error.kind);
+            self.breakers.record(&skill.name, failure, scope.store.now());
+        }
         self.close(scope, call, &row, outcome, Batch::new(), true).await
     }
 
@@ -402,30 +354,6 @@ impl Executor {
     }
 }
 
-fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
-    ExecutionRow {
-        id: scope.store.new_id(),
-        turn_id: scope.turn.clone(),
-        parent_id: Some(call.agent.to_owned()),
-        kind: "skill".into(),
-        status: Status::Pending.as_str().into(),
-        call_n: Some(call.place.0),
-        call_idx: Some(call.place.1),
-        agent_id: None,
-        task: None,
-        skill: Some(call.skill.to_owned()),
-        parameters: Some(call.arguments.to_string()),
-        direct: 0,
-        result: None,
-        data: None,
-        error: None,
-        bailout: None,
-        untrusted: 0,
-        started_at: Some(scope.store.now()),
-        ended_at: None,
-    }
-}
-
 fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     let seconds = wait_ms.unsigned_abs().div_ceil(1000);
     let message = format!("{skill} failed too often of late; it will be tried again in {seconds} s");
@@ -448,50 +376,5 @@ fn pause(error: &SkillError, tries: u32, chance: u128) -> Option<Duration> {
         ErrorKind::Network if tries < 3 => Some(Duration::from_millis(200 << tries) + jitter),
         ErrorKind::Timeout if tries < 2 => Some(jitter),
         _ => None,
-    }
-}
-
-fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (Status, Closing) {
-    match outcome {
-        Ok(output) => {
-            let data = (!output.data.is_null()).then(|| output.data.to_string());
-            let closing = Closing {
-                result: Some(output.summary),
-                data,
-                untrusted: output.untrusted,
-                ..Closing::default()
-            };
-            (Status::Completed, closing)
-        }
-        Err(error) => {
-            let status = match error.kind {
-                _ if error.unknown => Status::Unknown,
-                ErrorKind::Timeout => Status::Timeout,
-                _ => Status::Failed,
-            };
-            let error = CallError {
-                kind: error.kind,
-                message: error.message,
-                skill: Some(skill.to_owned()),
-                recoverable: !error.unknown
-                    && !matches!(error.kind, ErrorKind::Permission | ErrorKind::Rejected | ErrorKind::Budget),
-                retry_after_s: error.retry_after.map(|after| after.as_secs()),
-            };
-            (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
-        }
-    }
-}
-
-/// A closed row as a report.
-pub fn report(row: &ExecutionRow) -> CallReport {
-    let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    CallReport {
-        execution: row.id.clone(),
-        skill: row.skill.clone().unwrap_or_default(),
-        status: row.status(),
-        summary: row.result.clone().unwrap_or_default(),
-        data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
-        untrusted: row.untrusted != 0,
-        error,
     }
 }

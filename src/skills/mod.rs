@@ -1,6 +1,7 @@
 //! What the assistant can do: skills are data, read from TOML; this room reads, checks, lists and calls them.
 
 pub mod breaker;
+pub mod call;
 mod check;
 pub mod definition;
 pub mod executor;

@@ -261,7 +261,7 @@ pub async fn of_agent(store: &Store, agent: &str) -> Result<Vec<ExecutionRow>, S
 pub async fn skill_calls_since(store: &Store, conversation: &str, since: i64) -> Result<i64, StoreError> {
     store
         .count(
-            "SELECT count(*) FROM executions WHERE kind = 'skill' AND conversation_id = $1 AND started_at > $2",
+            "SELECT count(*) FROM executions WHERE kind = 'skill' AND conversation_id = $1 AND started_at >= $2",
             &[conversation.into(), since.into()],
         )
         .await

@@ -119,6 +119,14 @@ pub fn settle(batch: &mut Batch, id: i64, turn: Option<&str>) {
     );
 }
 
+/// Whether a row needs nobody any more.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_settled(store: &Store, id: i64) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE id = $1 AND state <> 'new'", &[id.into()]).await? > 0)
+}
+
 /// Marks the rows of a turn that ended.
 pub fn finish(batch: &mut Batch, turn: &str, dead: bool) {
     let state = if dead { "dead" } else { "done" };
@@ -128,8 +136,8 @@ pub fn finish(batch: &mut Batch, turn: &str, dead: bool) {
     );
 }
 
-/// Whether this person wrote a message here after a time; then a bare "yes" no longer answers what was
-/// asked before it.
+/// Whether this person wrote a message here after a time, other than what the asking turn took; then a
+/// bare "yes" no longer answers what was asked before it.
 ///
 /// # Errors
 /// When the store fails.
@@ -138,12 +146,14 @@ pub async fn spoke_since(
     conversation: &str,
     person: &str,
     since: i64,
+    turn: &str,
 ) -> Result<bool, StoreError> {
     let count = store
         .count(
-            "SELECT count(*) FROM (SELECT received_at FROM inbox WHERE conversation_id = $1 AND person_id = $2 \
-             AND kind = 'said' ORDER BY id DESC LIMIT 1) last WHERE received_at >= $3",
-            &[conversation.into(), person.into(), since.into()],
+            "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
+             AND person_id = $2 AND kind = 'said' ORDER BY id DESC LIMIT 1) last \
+             WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
+            &[conversation.into(), person.into(), since.into(), turn.into()],
         )
         .await?;
     Ok(count > 0)

@@ -23,6 +23,9 @@ use super::{Backend, Batch, Store, StoreError};
 /// How long a silent instance on a server keeps what it holds.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 
+/// What [`StoreError::Stale`] says when a lane is somebody else's by now.
+pub const LOST: &str = "the lease of this conversation is lost";
+
 /// This process, as the other processes on the same store see it.
 pub struct Instance {
     /// Its id.
@@ -197,7 +200,7 @@ impl Lease {
     pub fn fence(&self, store: &Store) -> Batch {
         let mut batch = Batch::new();
         batch.must_return(
-            "the lease of this conversation is lost",
+            LOST,
             store.backend().fence_sql(),
             [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
         );
@@ -208,7 +211,7 @@ impl Lease {
     pub fn release(&self) -> Batch {
         let mut batch = Batch::new();
         batch.must(
-            "the lease of this conversation is lost",
+            LOST,
             "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3",
             [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
         );

@@ -110,7 +110,7 @@ async fn an_ended_turn_ends_its_rows(world: World) {
 async fn a_message_after_the_question_is_noticed(world: World) {
     let room = world.room().await;
     let spoke = async |person: &str, since: i64| {
-        inbox::spoke_since(&world.store, &room.id, person, since).await.unwrap()
+        inbox::spoke_since(&world.store, &room.id, person, since, "t0").await.unwrap()
     };
     assert!(!spoke(&room.person_id, 0).await);
     let row = world.said("m1", "something else", "a").await;

@@ -1,0 +1,139 @@
+//! The tool calls of a sub-agent's model.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{AgentTask, Agents, Work};
+use crate::journal::dialogue::Round;
+use crate::journal::{Dialogue, Scope, untrusted};
+use crate::skills::Registry;
+use crate::skills::call::{Call, CallEnd, CallReport};
+use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::{StoreError, calls::ToolCallRow};
+
+impl Agents {
+    /// Makes the skill calls of a round: side by side when all are reads, else in order. Those beyond
+    /// `room` are not made.
+    #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
+    pub(super) async fn answer(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        task: &AgentTask,
+        dialogue: &mut Dialogue,
+        round: &Round,
+        room: usize,
+    ) -> Result<Option<Work>, StoreError> {
+        let existing = executions::of_agent(&scope.store, &row.id).await?;
+        let open: Vec<&ToolCallRow> = round.calls.iter().filter(|call| call.result.is_none()).collect();
+        let one = async |call: &ToolCallRow| -> Result<(i64, Result<String, Work>), StoreError> {
+            if usize::try_from(call.idx).unwrap_or(0) >= room {
+                let text = r#"{"error":"not run: your skill calls are used up; answer in text now"}"#;
+                return Ok((call.idx, Ok(text.to_owned())));
+            }
+            let end = self.use_skill(scope, registry, row, task, call, &existing).await?;
+            Ok((call.idx, end))
+        };
+        let mut end = None;
+        if open.len() > 1 && open.iter().all(|call| is_read(registry, call)) {
+            let outcomes = futures::future::join_all(open.iter().map(|call| one(call))).await;
+            for outcome in outcomes {
+                settle(dialogue, &mut end, outcome?);
+            }
+        } else {
+            for call in open {
+                let outcome = one(call).await?;
+                settle(dialogue, &mut end, outcome);
+                if end.is_some() {
+                    break;
+                }
+            }
+        }
+        Ok(end)
+    }
+
+    async fn use_skill(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        task: &AgentTask,
+        call: &ToolCallRow,
+        existing: &[ExecutionRow],
+    ) -> Result<Result<String, Work>, StoreError> {
+        if call.name != "use_skill" {
+            let text = format!("there is no tool {}; the only one is use_skill(skill, arguments)", call.name);
+            return Ok(Ok(json!({"error": text}).to_string()));
+        }
+        let wanted: Result<UseSkill, _> = serde_json::from_str(&call.arguments);
+        let wanted = match wanted {
+            Ok(wanted) => wanted,
+            Err(fault) => {
+                let text = format!("use_skill wants {{\"skill\": \"...\", \"arguments\": {{...}}}}: {fault}");
+                return Ok(Ok(json!({"error": text}).to_string()));
+            }
+        };
+        let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
+        let call = Call {
+            agent: &row.id,
+            direct: false,
+            place: (call.n, call.idx),
+            granted: &task.skills,
+            skill: &wanted.skill,
+            arguments: &wanted.arguments,
+        };
+        Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
+            CallEnd::Closed(report) => Ok(for_model(&report)),
+            CallEnd::Waiting => Err(Work::Waiting),
+            CallEnd::Held(limit) => Err(Work::Held(limit)),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct UseSkill {
+    skill: String,
+    #[serde(default = "no_arguments")]
+    arguments: Value,
+}
+
+fn no_arguments() -> Value {
+    json!({})
+}
+
+fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
+    serde_json::from_str::<UseSkill>(&call.arguments)
+        .ok()
+        .and_then(|wanted| registry.get(&wanted.skill).cloned())
+        .is_some_and(|skill| skill.repeatable && skill.risk == crate::skills::Risk::Low)
+}
+
+fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, Result<String, Work>)) {
+    match outcome {
+        Ok(result) => dialogue.answer(idx, result),
+        Err(work) => *end = Some(work),
+    }
+}
+
+/// A call's end as its agent's model sees it.
+fn for_model(report: &CallReport) -> String {
+    let mut value = json!({"status": report.status.as_str()});
+    if report.status == Status::Completed {
+        let outside = |text: &str| untrusted::block(&report.execution, text);
+        let data = (!report.data.is_null()).then(|| report.data.clone());
+        if report.untrusted {
+            value["summary"] = json!(outside(&report.summary));
+            value["data"] = json!(data.map(|data| outside(&data.to_string())));
+        } else {
+            value["summary"] = json!(report.summary);
+            value["data"] = json!(data);
+        }
+    }
+    if let Some(error) = &report.error {
+        value["error"] = json!(error);
+    }
+    value.to_string()
+}

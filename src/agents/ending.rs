@@ -1,0 +1,176 @@
+//! How an agent ends: with a status that its calls bear out.
+
+use serde_json::{Value, json};
+
+use super::{AgentEnd, Agents, Report, error};
+use crate::journal::{Scope, fail_point};
+use crate::skills::call::{self, CallError, CallReport};
+use crate::skills::{ErrorKind, Registry};
+use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::leases::LOST;
+use crate::store::{Batch, StoreError};
+use crate::wording;
+
+impl Agents {
+    /// Closes an agent that answered, with a status that its calls bear out.
+    pub(super) async fn answered(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        text: String,
+        bailout: Option<&'static str>,
+    ) -> Result<AgentEnd, StoreError> {
+        let rows = executions::of_agent(&scope.store, &row.id).await?;
+        let calls: Vec<CallReport> = rows.iter().map(call::report).collect();
+        let failed: Vec<&CallReport> = calls.iter().filter(|call| call.status != Status::Completed).collect();
+        let unknown = calls.iter().find(|call| call.status == Status::Unknown);
+        let status = match () {
+            () if unknown.is_some() => Status::Unknown,
+            () if !calls.is_empty() && failed.len() == calls.len() => Status::Failed,
+            () if bailout.is_some() => Status::Partial,
+            () => Status::Completed,
+        };
+        let mut result = text;
+        if result.trim().is_empty() {
+            // Cut off before it could sum up: what its calls brought is the result.
+            result = summaries(&calls);
+        }
+        for call in &failed {
+            let message = call.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
+            result.push_str(&format!("\n({} did not work: {message})", call.skill));
+        }
+        let error = match status {
+            Status::Unknown => unknown.and_then(|call| call.error.clone()),
+            Status::Failed => failed.last().and_then(|call| call.error.clone()),
+            _ => None,
+        };
+        let closing = Closing {
+            result: Some(result.trim().to_owned()),
+            data: data(&calls).map(|data| data.to_string()),
+            error: error.and_then(|error| serde_json::to_string(&error).ok()),
+            bailout: bailout.map(str::to_owned),
+            untrusted: calls.iter().any(|call| call.untrusted),
+            ..Closing::default()
+        };
+        self.close(scope, row, status, closing, &rows).await
+    }
+
+    /// Closes an agent that did not answer, and whatever of its calls is still open.
+    pub(super) async fn end(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        row: &ExecutionRow,
+        status: Status,
+        error: Option<CallError>,
+        bailout: Option<&str>,
+    ) -> Result<AgentEnd, StoreError> {
+        let now = scope.store.now();
+        let mut rows = executions::of_agent(&scope.store, &row.id).await?;
+        let mut batch = Batch::new();
+        let mut unknown = rows.iter().any(|call| call.status() == Status::Unknown);
+        for call in rows.iter().filter(|call| !call.status().has_ended()) {
+            let repeatable = call
+                .skill
+                .as_deref()
+                .and_then(|name| registry.get(name))
+                .is_some_and(|skill| skill.repeatable);
+            let lost = call.status() == Status::Running && !repeatable;
+            unknown |= lost;
+            let closed = if lost { Status::Unknown } else { Status::Cancelled };
+            let error = lost.then(|| CallError {
+                skill: call.skill.clone(),
+                ..self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME.to_owned())
+            });
+            let error = error.and_then(|error| serde_json::to_string(&error).ok());
+            executions::close(&mut batch, &call.id, closed, &Closing { error, ..Closing::default() }, now);
+        }
+        if !batch.is_empty() {
+            let mut fenced = scope.batch();
+            fenced.append(batch);
+            match scope.store.write(fenced).await {
+                // A call's own last write was under way when it was cut off: it has ended by now.
+                Err(StoreError::Stale(why)) if why != LOST => {
+                    return Box::pin(self.end(scope, registry, row, status, error, bailout)).await;
+                }
+                done => done.map(drop)?,
+            }
+            rows = executions::of_agent(&scope.store, &row.id).await?;
+        }
+        let done: Vec<CallReport> = rows.iter().map(call::report).collect();
+        let summaries = summaries(&done);
+        let status = if unknown && status != Status::Timeout { Status::Unknown } else { status };
+        let mut error = error;
+        if unknown {
+            let lost = done.iter().find(|call| call.status == Status::Unknown);
+            let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
+            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "it was stopped".into()));
+            known.message.push_str(&format!("; {skill}: {}", wording::UNKNOWN_OUTCOME));
+            known.recoverable = false;
+        }
+        let closing = Closing {
+            result: (!summaries.is_empty()).then_some(summaries),
+            data: data(&done).map(|data| data.to_string()),
+            error: error.and_then(|error| serde_json::to_string(&error).ok()),
+            bailout: bailout.map(str::to_owned),
+            untrusted: done.iter().any(|call| call.untrusted),
+            ..Closing::default()
+        };
+        self.close(scope, row, status, closing, &rows).await
+    }
+
+    /// Closes an agent whose task panicked.
+    ///
+    /// # Errors
+    /// When the store fails or the lease is lost.
+    pub async fn end_panicked(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        row: &ExecutionRow,
+    ) -> Result<AgentEnd, StoreError> {
+        let failed = error(ErrorKind::Tool, "something inside me broke while this agent was at work".into());
+        self.end(scope, registry, row, Status::Failed, Some(failed), None).await
+    }
+
+    async fn close(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        status: Status,
+        closing: Closing,
+        calls: &[ExecutionRow],
+    ) -> Result<AgentEnd, StoreError> {
+        let now = scope.store.now();
+        let mut batch = scope.batch();
+        executions::close(&mut batch, &row.id, status, &closing, now);
+        scope.store.write(batch).await?;
+        fail_point("agent-closed");
+        let mut row = row.clone();
+        row.status = status.as_str().into();
+        row.result = closing.result;
+        row.data = closing.data;
+        row.error = closing.error;
+        row.bailout = closing.bailout;
+        row.untrusted = i64::from(closing.untrusted);
+        row.ended_at = Some(now);
+        Ok(AgentEnd::Ended(Box::new(Report::of(&row, calls))))
+    }
+}
+
+/// What the calls that worked say.
+fn summaries(calls: &[CallReport]) -> String {
+    let done = calls.iter().filter(|call| call.status == Status::Completed);
+    done.map(|call| call.summary.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// What dependants get: the one call's data, or each call's.
+fn data(calls: &[CallReport]) -> Option<Value> {
+    let with_data: Vec<&CallReport> =
+        calls.iter().filter(|call| call.status == Status::Completed && !call.data.is_null()).collect();
+    match with_data.as_slice() {
+        [] => None,
+        [one] => Some(one.data.clone()),
+        several => Some(several.iter().map(|call| json!({"skill": call.skill, "data": call.data})).collect()),
+    }
+}

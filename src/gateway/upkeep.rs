@@ -1,0 +1,68 @@
+//! The upkeep beside the turns: what dead processes left, and questions whose time is up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::intake::left_over;
+use super::lanes::Lanes;
+use super::outbox::Delivering;
+use crate::conversation::Conversations;
+use crate::store::StoreError;
+
+/// How often a process looks.
+const TEND: Duration = Duration::from_secs(1);
+
+/// Looks after one channel, or one place of it.
+pub struct Upkeep {
+    /// Whose questions.
+    pub conversations: Arc<Conversations>,
+    /// What is woken: turns,
+    pub lanes: Arc<Lanes>,
+    /// and delivery.
+    pub delivering: Arc<Delivering>,
+    /// The channel.
+    pub channel: String,
+    /// The one place; none is all of the channel.
+    pub place: Option<String>,
+}
+
+impl Upkeep {
+    /// Wakes what an earlier process left.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn take_up(&self) -> Result<(), StoreError> {
+        let left = left_over(&self.conversations.store, &self.channel, self.place.as_deref()).await?;
+        self.wake(&left);
+        Ok(())
+    }
+
+    /// Frees what dead processes held, and ends questions whose time is up.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn tend(&self) -> Result<(), StoreError> {
+        self.conversations.instance.tend(&self.conversations.store).await?;
+        self.wake(&self.conversations.expire_prompts(&self.channel).await?);
+        // Whether we or others found them dead, or they left in an orderly way.
+        self.take_up().await
+    }
+
+    /// Tends every second until it is stopped.
+    pub async fn work(self: Arc<Self>, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(TEND)).await.is_some() {
+            if let Err(error) = self.tend().await {
+                tracing::error!(%error, "looking after the store failed; it is tried again");
+            }
+        }
+    }
+
+    fn wake(&self, conversations: &[String]) {
+        for conversation in conversations {
+            self.delivering.wake(conversation);
+            self.lanes.wake(conversation);
+        }
+    }
+}

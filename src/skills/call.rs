@@ -1,0 +1,140 @@
+//! A skill call: what it is, how it ended, and how the journal keeps that.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{ErrorKind, Output, SkillError};
+use crate::journal::{Limit, Scope};
+use crate::store::executions::{Closing, ExecutionRow, Status};
+
+/// The call to be made: whose, which, with what.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The agent's execution.
+    pub agent: &'a str,
+    /// Whether that agent is nothing but this call, so that it ends with it.
+    pub direct: bool,
+    /// The number of the agent's model call, and the place in it; 0, 0 for a direct one.
+    pub place: (i64, i64),
+    /// The skills granted to the agent.
+    pub granted: &'a [String],
+    /// The skill.
+    pub skill: &'a str,
+    /// The arguments as the model wrote them.
+    pub arguments: &'a Value,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallReport {
+    /// Its execution.
+    pub execution: String,
+    /// The skill.
+    pub skill: String,
+    /// How it ended.
+    pub status: Status,
+    /// One line for people.
+    pub summary: String,
+    /// For what depends on it.
+    pub data: Value,
+    /// The text comes from outside the house.
+    pub untrusted: bool,
+    /// Why it failed.
+    pub error: Option<CallError>,
+}
+
+/// A failure in the contract's form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallError {
+    /// The contract's word.
+    pub kind: ErrorKind,
+    /// What happened.
+    pub message: String,
+    /// In which skill.
+    #[serde(default)]
+    pub skill: Option<String>,
+    /// Whether another try, or other arguments, may help.
+    pub recoverable: bool,
+    /// How long the service asks to wait, in seconds.
+    #[serde(default)]
+    pub retry_after_s: Option<u64>,
+}
+
+/// Whether a call is over.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallEnd {
+    /// Yes, like this.
+    Closed(Box<CallReport>),
+    /// A person has been asked.
+    Waiting,
+    /// A limit of the turn holds it back; nothing was written.
+    Held(Limit),
+}
+pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
+    ExecutionRow {
+        id: scope.store.new_id(),
+        turn_id: scope.turn.clone(),
+        parent_id: Some(call.agent.to_owned()),
+        kind: "skill".into(),
+        status: Status::Pending.as_str().into(),
+        call_n: Some(call.place.0),
+        call_idx: Some(call.place.1),
+        agent_id: None,
+        task: None,
+        skill: Some(call.skill.to_owned()),
+        parameters: Some(call.arguments.to_string()),
+        direct: 0,
+        result: None,
+        data: None,
+        error: None,
+        bailout: None,
+        untrusted: 0,
+        started_at: Some(scope.store.now()),
+        ended_at: None,
+    }
+}
+
+pub(super) fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (Status, Closing) {
+    match outcome {
+        Ok(output) => {
+            let data = (!output.data.is_null()).then(|| output.data.to_string());
+            let closing = Closing {
+                result: Some(output.summary),
+                data,
+                untrusted: output.untrusted,
+                ..Closing::default()
+            };
+            (Status::Completed, closing)
+        }
+        Err(error) => {
+            let status = match error.kind {
+                _ if error.unknown => Status::Unknown,
+                ErrorKind::Timeout => Status::Timeout,
+                _ => Status::Failed,
+            };
+            let error = CallError {
+                kind: error.kind,
+                message: error.message,
+                skill: Some(skill.to_owned()),
+                recoverable: !error.unknown
+                    && !matches!(error.kind, ErrorKind::Permission | ErrorKind::Rejected | ErrorKind::Budget),
+                retry_after_s: error.retry_after.map(|after| after.as_secs()),
+            };
+            (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
+        }
+    }
+}
+
+/// A closed row as a report.
+pub fn report(row: &ExecutionRow) -> CallReport {
+    let error: Option<CallError> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    CallReport {
+        execution: row.id.clone(),
+        skill: row.skill.clone().unwrap_or_default(),
+        status: row.status(),
+        summary: row.result.clone().unwrap_or_default(),
+        data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
+        untrusted: row.untrusted != 0,
+        error,
+    }
+}

@@ -1,0 +1,337 @@
+//! Approvals: what exactly will happen is shown, a person says yes or no, and only that happens.
+
+use std::time::Duration;
+
+use adjutant::config::Policy;
+use adjutant::model::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
+use serde_json::json;
+
+use crate::house::{House, agent, direct, plan, reports, scripted_with, skill};
+
+/// A house where saving a task wants a yes.
+async fn careful(script: Scripted) -> House {
+    scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await
+}
+
+fn create(id: &str, title: &str) -> Reply {
+    direct(id, "tasks.create", json!({"title": title}))
+}
+
+/// Reads out how every agent stands; waits for those that are not over.
+fn read_out(request: &adjutant::model::Request) -> Reply {
+    let reports = reports(request);
+    let mut lines: Vec<String> = reports
+        .iter()
+        .map(|(id, report)| format!("{id} {}", report["status"].as_str().unwrap_or("?")))
+        .collect();
+    lines.sort();
+    text(lines.join(", "))
+}
+
+async fn tasks(house: &House) -> i64 {
+    house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_argument_is_shown_and_a_yes_does_it() {
+    let long = "word ".repeat(300);
+    let notes = format!("first line\nsecond ``` line\n{long}");
+    let told = notes.clone();
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => read_out(request),
+        false => direct(
+            "a",
+            "tasks.create",
+            json!({"title": "pay", "notes": told, "tags": ["x", "y"], "priority": "high"}),
+        ),
+    });
+    let house = careful(script).await;
+    let asked = house.says("ada", "pay it").await;
+    assert!(asked.text.contains(notes.trim_end()), "nothing is cut");
+    insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
+    I need your yes before I do this:
+
+    Add a task; due may be a date or a time (`tasks.create`)
+    - title: pay
+    - notes:
+    ````
+    first line
+    second ``` line
+    LONG
+    ````
+    - tags: x, y
+    - priority: high
+    ");
+    assert_eq!(asked.buttons(), ["Approve", "Reject"]);
+    assert_eq!(tasks(&house).await, 0);
+    let done = house.presses("ada", &asked, "Approve").await;
+    assert_eq!((done.text.as_str(), tasks(&house).await), ("a completed", 1));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_no_does_nothing_and_the_model_is_told() {
+    for answer in ["no", "reject", "Stop!"] {
+        let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
+        let house = careful(script).await;
+        house.says("ada", "pay it").await;
+        let done = house.says("ada", answer).await;
+        assert!(
+            done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person said no"),
+            "{}",
+            done.text
+        );
+        assert_eq!(house.ends(&done).await, ["a failed rejected", "tasks.create failed rejected"]);
+        assert_eq!(tasks(&house).await, 0);
+        house.is_done().await;
+    }
+}
+
+#[tokio::test]
+async fn nobody_answers_and_it_is_a_no() {
+    let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
+    let house = careful(script).await;
+    let asked = house.says("ada", "pay it").await;
+    house.passes(Duration::from_hours(25)).await;
+    let done = house.sees("nobody said yes in time").await;
+    assert_eq!(done.turn, asked.turn);
+    assert_eq!((tasks(&house).await, house.texts().len()), (0, 2));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn other_agents_go_on_while_one_waits() {
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            false => calls(vec![
+                create("a", "pay"),
+                agent("b", &["tasks.search"], json!({})),
+                agent("c", &["tasks.search"], json!({"depends_on": ["b"]})),
+                agent("d", &["tasks.search"], json!({"depends_on": ["a"]})),
+            ]),
+            true => read_out(request),
+        })
+        .agent(|_| text("looked"));
+    let house = careful(script).await;
+    let asked = house.says("ada", "go").await;
+    house.rests().await;
+    let agents: Vec<String> = house.ends(&asked).await;
+    assert_eq!(agents, ["a waiting", "b completed", "c completed", "d pending", "tasks.create waiting"]);
+    assert_eq!(house.turn(&asked).await.status, "waiting");
+    // The lane is free: another message has its own turn.
+    let other = house.says("ada", "and this?").await;
+    assert_ne!(other.turn, asked.turn);
+    house.presses("ada", &other, "Reject").await;
+    let done = house.presses("ada", &asked, "Approve").await;
+    assert_eq!(done.text, "a completed, b completed, c completed, d completed");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_while_the_turn_still_runs_counts() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            false => calls(vec![create("a", "pay"), agent("b", &["tasks.search"], json!({}))]),
+            true => read_out(request),
+        })
+        .agent(move |_| text("looked").behind(&held));
+    let house = careful(script).await;
+    let asked = house.says("ada", "go").await;
+    gate.arrived(1).await;
+    let noted = house.presses("ada", &asked, "Approve").await;
+    assert_eq!(noted.text, "Approved; I am going on.");
+    house.sees("Approved").await;
+    while tasks(&house).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    house.sees("a completed, b completed").await;
+    assert_eq!(house.texts().len(), 3, "question, note, answer");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_yes_that_comes_while_the_model_thinks_counts() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        false => create("a", "pay"),
+        true if reports(request)["a"]["status"] == "waiting" => text("I have asked you.").behind(&held),
+        true => read_out(request),
+    });
+    let house = careful(script).await;
+    let asked = house.says("ada", "go").await;
+    gate.arrived(1).await;
+    house.presses("ada", &asked, "Approve").await;
+    gate.open();
+    house.sees("a completed").await;
+    assert_eq!(tasks(&house).await, 1);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn two_questions_are_two_answers() {
+    let script = Scripted::new().orchestrator(|request| match has_results(request) {
+        false => calls(vec![create("a", "pay"), create("b", "sing")]),
+        true => read_out(request),
+    });
+    let house = careful(script).await;
+    house.says("ada", "go").await;
+    let (pay, sing) = (house.sees("title: pay").await, house.sees("title: sing").await);
+    house.rests().await;
+    let first = house.presses("ada", &pay, "Approve").await;
+    assert_eq!(first.text, "Approved; I am going on.");
+    house.rests().await;
+    assert_eq!(tasks(&house).await, 1);
+    let last = house.presses("ada", &sing, "Reject").await;
+    assert_eq!(last.text, "a completed, b failed");
+    assert_eq!(tasks(&house).await, 1);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn two_answers_at_the_same_moment_both_count() {
+    for _ in 0..5 {
+        let script = Scripted::new().orchestrator(|request| match has_results(request) {
+            false => calls(vec![create("a", "pay"), create("b", "sing")]),
+            true => read_out(request),
+        });
+        let house = careful(script).await;
+        house.says("ada", "go").await;
+        let (pay, sing) = (house.sees("title: pay").await, house.sees("title: sing").await);
+        house.rests().await;
+        let (one, two) =
+            tokio::join!(house.pushes("ada", &pay, "Approve"), house.pushes("ada", &sing, "Approve"));
+        house.answer(&one).await;
+        house.answer(&two).await;
+        house.sees("a completed, b completed").await;
+        assert_eq!(tasks(&house).await, 2);
+        house.is_done().await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_with_a_model_goes_on_after_the_yes() {
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            false => agent("a", &["tasks.create", "tasks.search"], json!({})),
+            true => read_out(request),
+        })
+        .agent(in_order([
+            skill("tasks.search", json!({})),
+            calls(vec![
+                skill("tasks.create", json!({"title": "pay"})),
+                skill("tasks.create", json!({"title": "sing"})),
+            ]),
+            text("both there"),
+        ]));
+    let house = careful(script).await;
+    let first = house.says("ada", "go").await;
+    assert!(first.text.contains("title: pay"));
+    let second = house.presses("ada", &first, "Approve").await;
+    assert!(second.text.contains("title: sing"), "{}", second.text);
+    let done = house.says("ada", "yes").await;
+    assert_eq!(done.text, "a completed");
+    assert_eq!(house.agent(&done, "a").await.result.as_deref(), Some("both there"));
+    assert_eq!((tasks(&house).await, house.requests(Who::Agent).len()), (2, 3));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_yes_is_good_for_exactly_what_was_shown() {
+    let script = Scripted::new().orchestrator(plan(|| create("a", "pay 1")));
+    let house = careful(script).await;
+    let asked = house.says("ada", "go").await;
+    // Somebody changes the journal behind our back.
+    let mut batch = adjutant::store::Batch::new();
+    batch.run("UPDATE executions SET parameters = '{\"title\":\"pay 1000\"}' WHERE kind = 'skill'", []);
+    house.store().write(batch).await.unwrap();
+    let done = house.presses("ada", &asked, "Approve").await;
+    assert_eq!(house.ends(&done).await[0], "a failed rejected");
+    assert_eq!(tasks(&house).await, 0);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn what_is_denied_is_refused_without_a_question() {
+    let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
+    let house = scripted_with(script, |config| config.approval.low = Policy::Deny).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(house.ends(&heard).await, ["a failed permission", "tasks.create failed permission"]);
+    assert!(heard.choices.is_empty() && heard.text.contains("[approval]"), "{}", heard.text);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn the_built_in_planner_asks_too() {
+    let house = crate::house::configured(|config| config.approval.medium = Policy::Ask).await;
+    house.says("ada", "add a task to buy milk").await;
+    let asked = house.says("ada", "delete the task about milk").await;
+    let id = regex::Regex::new(r"id: \S+").unwrap();
+    insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @r"
+    I need your yes before I do this:
+
+    Delete a task for good; first search for its id (`tasks.delete`)
+    - id: ID
+    - the task: buy milk
+    ");
+    let done = house.says("ada", "yes").await;
+    insta::assert_snapshot!(done.text, @"Deleted “buy milk”");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            false => calls(vec![
+                create("a", "pay"),
+                agent("b", &["tasks.search"], json!({})),
+                agent("c", &["tasks.search"], json!({})),
+            ]),
+            true => read_out(request),
+        })
+        .agent(|_| text("looked"));
+    let house = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+        config.limits.agents_per_turn = 2;
+    })
+    .await;
+    let approve = house.says("ada", "go").await;
+    let more = house.sees("Shall I continue?").await;
+    house.rests().await;
+    insta::assert_snapshot!(more.text, @r"
+    I have used 2 agents on this, which is the limit.
+
+    **Done**
+    - mission b: looked
+
+    **Still open**
+    - mission a: waits for your yes or no
+    - mission c: not started: the limit
+
+    Shall I continue?
+    ");
+    assert_eq!(house.presses("ada", &approve, "Approve").await.text, "Approved; I am going on.");
+    house.rests().await;
+    assert_eq!(tasks(&house).await, 1);
+    assert_eq!(house.presses("ada", &more, "Continue").await.text, "a completed, b completed, c completed");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn stop_withdraws_the_question() {
+    let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
+    let house = careful(script).await;
+    let asked = house.says("ada", "go").await;
+    house.rests().await;
+    house.says("ada", "/stop").await;
+    assert_eq!(house.presses("ada", &asked, "Approve").await.text, "That question is no longer open.");
+    assert_eq!(tasks(&house).await, 0);
+    house.is_done().await;
+}

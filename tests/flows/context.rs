@@ -1,0 +1,183 @@
+//! What the models see: the same beginning for all, what matters to this person here, and no more.
+
+use adjutant::model::Role;
+use adjutant::model::scripted::{Scripted, Who, call, calls, text};
+use serde_json::json;
+
+use crate::house::{agent, configured, direct, plan, scripted, user_text};
+
+fn echo() -> Scripted {
+    Scripted::new().orchestrator(|request| text(format!("You said: {}", user_text(request))))
+}
+
+#[tokio::test]
+async fn the_beginning_is_the_same_bytes_for_everybody_always() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                direct("a", "tasks.create", json!({"title": "buy milk"})),
+                agent("b", &["tasks.search", "memory.list"], json!({})),
+                // Another order, the same skills.
+                agent("c", &["memory.list", "tasks.search"], json!({"depends_on": ["a"]})),
+            ])
+        }))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    house.direct("home").says("ada", "one").await;
+    house.passes(std::time::Duration::from_hours(30)).await;
+    house.direct("home").says("ada", "two").await;
+    house.direct("bob's").says("bob", "three").await;
+    house.room("team").says("eve", "four").await;
+    for (who, requests) in [(Who::Orchestrator, 8), (Who::Agent, 8)] {
+        let seen = house.requests(who);
+        assert_eq!(seen.len(), requests);
+        let beginning = |request: &adjutant::model::Request| {
+            (request.messages[0].text.clone(), serde_json::to_string(&request.tools).unwrap())
+        };
+        for request in &seen {
+            assert_eq!(request.messages[0].role, Role::System);
+            assert_eq!(beginning(request), beginning(&seen[0]));
+        }
+    }
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn requests_are_small() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| agent("a", &["tasks.search", "tasks.complete"], json!({}))))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    house.says("ada", "what is overdue?").await;
+    let size = |who| serde_json::to_string(&house.requests(who)[0]).unwrap().len();
+    let (first, sub) = (size(Who::Orchestrator), size(Who::Agent));
+    assert!(first < 8 * 1024, "{first}");
+    assert!(sub < 3 * 1024, "{sub}");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
+    let house = scripted(echo()).await;
+    let mut batch = adjutant::store::Batch::new();
+    house.says("ada", "hello").await;
+    batch.run(
+        "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
+         SELECT 't1', id, 'buy milk', '', '2026-11-27', '[]', 'normal', 'open', 0 FROM people",
+        [],
+    );
+    for (id, scope) in [("m1", "private"), ("m2", "room")] {
+        batch.run(
+            "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
+             SELECT $1, p.id, $2, '', 'fact', 'Bob prefers mornings, ' || $2, '[]', 0 FROM people p",
+            [id.into(), scope.into()],
+        );
+    }
+    house.store().write(batch).await.unwrap();
+    house.says("ada", "when may I call Bob?").await;
+    let request = house.requests(Who::Orchestrator).pop().unwrap();
+    let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::System, Role::System, Role::User, Role::Assistant, Role::User]);
+    insta::assert_snapshot!(request.messages[1].text, @r"
+    Person: ada
+    Channel: console (direct)
+    Now: 2026-11-21T10:00 Saturday, UTC
+    Open tasks:
+    - [t1] buy milk (due 2026-11-27)
+    You remember:
+    - Bob prefers mornings, private
+    ");
+    // Where others read, tasks and private memories stay out.
+    house.room("team").says("ada", "when may I call Bob?").await;
+    let request = house.requests(Who::Orchestrator).pop().unwrap();
+    insta::assert_snapshot!(request.messages[1].text, @r"
+    Person: ada
+    Channel: console (others read here)
+    Now: 2026-11-21T10:00 Saturday, UTC
+    ");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_private_memory_never_shows_where_others_read() {
+    let house = configured(|_| {}).await;
+    house.direct("home").says("ada", "remember that my salary is 1234").await;
+    for said in ["what do you know about my salary?", "what do you remember?"] {
+        let heard = house.room("team").says("ada", said).await;
+        assert!(!heard.text.contains("1234"), "{}", heard.text);
+    }
+    // A second person makes a place shared for ever.
+    house.direct("home").says("bob", "hello").await;
+    let heard = house.direct("home").says("ada", "what do you know about my salary?").await;
+    assert!(!heard.text.contains("1234"), "{}", heard.text);
+    // And nobody else's private memories are theirs.
+    let heard = house.direct("bob's").says("bob", "what do you know about the salary?").await;
+    assert!(!heard.text.contains("1234"), "{}", heard.text);
+    let heard = house.direct("ada's").says("ada", "what do you know about my salary?").await;
+    assert!(heard.text.contains("1234"), "{}", heard.text);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn new_forgets_what_was_said_and_keeps_the_rest() {
+    let house = scripted(echo()).await;
+    house.says("ada", "the password is swordfish").await;
+    house.says("ada", "/new").await;
+    house.says("ada", "hello").await;
+    let request = house.requests(Who::Orchestrator).pop().unwrap();
+    assert!(!serde_json::to_string(&request).unwrap().contains("swordfish"));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn history_is_a_window_and_what_is_older_is_folded_off_the_path() {
+    let script = Scripted::new()
+        .orchestrator(|request| {
+            let said = user_text(request).split_whitespace().next().unwrap_or_default();
+            text(format!("Answer to {said}. {}", "word ".repeat(400)))
+        })
+        .plain(|request| {
+            let known = request.messages[1].text.matches("Person: ").count();
+            text(format!("FOLDED {known} {}", "s ".repeat(5000)))
+        });
+    let house = scripted(script).await;
+    for n in 0..25 {
+        house.says("ada", &format!("message-{n} {}", "text ".repeat(100))).await;
+        // Folding is beside the turns; here it is waited for, so that the test is the same every time.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let sizes: Vec<usize> = house
+        .requests(Who::Orchestrator)
+        .iter()
+        .map(|request| serde_json::to_string(request).unwrap().len())
+        .collect();
+    assert!(*sizes.iter().max().unwrap() < 30_000, "{sizes:?}");
+    let last = house.requests(Who::Orchestrator).pop().unwrap();
+    let whole = serde_json::to_string(&last).unwrap();
+    assert!(whole.contains("message-23 ") && !whole.contains("message-2 "), "the newest stay, the oldest go");
+    assert!(
+        last.messages[1].text.contains("Earlier in this conversation: FOLDED"),
+        "{}",
+        last.messages[1].text
+    );
+    assert!(last.messages[1].text.len() < 4000, "a summary is bounded");
+    for fold in house.requests(Who::Plain) {
+        assert!(serde_json::to_string(&fold).unwrap().len() < 25_000, "a piece is bounded");
+    }
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn tool_traces_are_no_part_of_the_history() {
+    let script = Scripted::new().orchestrator(|request| match request.messages.last().unwrap().role {
+        Role::Tool => text("found"),
+        _ => call("get_skill", json!({})),
+    });
+    let house = scripted(script).await;
+    house.says("ada", "one").await;
+    house.says("ada", "two").await;
+    let request = house.requests(Who::Orchestrator)[2].clone();
+    let said: Vec<&str> = request.messages[2..].iter().map(|message| message.text.as_str()).collect();
+    assert_eq!(said, ["one", "found", "two"]);
+    house.is_done().await;
+}

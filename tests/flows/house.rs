@@ -1,0 +1,453 @@
+//! The house that flows play in: the assembled engine with a real store, a channel that keeps what was
+//! delivered, a clock that only tests move, and verbs for what people do.
+//!
+//! Every test ends with [`House::is_done`] (or [`House::is_waiting`]): whatever is left undone fails it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use adjutant::clock::{FixedClock, SharedClock};
+use adjutant::config::Config;
+use adjutant::model::scripted::{Reply, Scripted, Who, call};
+use adjutant::model::{Request, Role};
+use adjutant::service::{self, Channel, Models, Service};
+use adjutant::skills::Skills;
+use adjutant::store::calls::{self, CallRow};
+use adjutant::store::executions::{self, ExecutionRow};
+use adjutant::store::turns::{self, TurnRow};
+use adjutant::store::{Store, check};
+use adjutant_chat::{
+    Address, ChatPort, Choice, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Pressed,
+    Progress, Said, SenderId, Unit,
+};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+/// Longer than anything here takes; a test that waits for what never comes fails after it.
+const FOR_EVER: Duration = Duration::from_secs(20);
+
+/// Saturday morning.
+pub const NOW: &str = "2026-11-21T10:00:00Z";
+
+/// Something the assistant said.
+#[derive(Debug, Clone)]
+pub struct Heard {
+    pub place: String,
+    pub text: String,
+    pub choices: Vec<Choice>,
+    pub turn: Option<String>,
+    answers: Vec<String>,
+    receipt: String,
+}
+
+impl Heard {
+    /// The labels of its buttons.
+    pub fn buttons(&self) -> Vec<&str> {
+        self.choices.iter().map(|choice| choice.label.as_str()).collect()
+    }
+
+    /// How many messages of people it answers.
+    pub fn answered(&self) -> usize {
+        self.answers.len()
+    }
+}
+
+/// A channel that takes everything at once and keeps it.
+struct Desk {
+    delivered: Mutex<Vec<Heard>>,
+    count: watch::Sender<usize>,
+    progress: Mutex<Vec<Progress>>,
+}
+
+#[async_trait::async_trait]
+impl ChatPort for Desk {
+    fn channel(&self) -> &'static str {
+        "console"
+    }
+    fn limits(&self) -> Limits {
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain }
+    }
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        let mut delivered = self.delivered.lock().unwrap();
+        let receipt = format!("receipt-{}", delivered.len());
+        delivered.push(Heard {
+            place: outbound.address.place.clone(),
+            text: outbound.text.clone(),
+            choices: outbound.choices.clone(),
+            turn: outbound.turn.clone(),
+            answers: outbound.answers.clone(),
+            receipt: receipt.clone(),
+        });
+        self.count.send_replace(delivered.len());
+        Delivery::Sent(receipt)
+    }
+    async fn reconcile(&self, _: &Outbound) -> Found {
+        Found::Absent
+    }
+    async fn progress(&self, progress: &Progress) {
+        self.progress.lock().unwrap().push(progress.clone());
+    }
+}
+
+/// The assembled engine.
+pub struct House {
+    service: Service,
+    desk: Arc<Desk>,
+    clock: Arc<FixedClock>,
+    script: Option<Arc<Scripted>>,
+    events: AtomicUsize,
+    _folder: tempfile::TempDir,
+}
+
+/// A house whose models follow this script.
+pub async fn scripted(script: Scripted) -> House {
+    scripted_with(script, |_| {}).await
+}
+
+/// A house whose models follow this script, with a configuration of its own.
+pub async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> House {
+    let script = Arc::new(script);
+    let model = script.clone();
+    let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
+        orchestrator: model.clone(),
+        agent: model,
+    };
+    let mut house = build(models, change).await;
+    house.script = Some(script);
+    house
+}
+
+/// A house with the models that the configuration names: the built-in planner, unless it is changed.
+pub async fn configured(change: impl FnOnce(&mut Config)) -> House {
+    build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), change).await
+}
+
+async fn build(
+    models: impl FnOnce(&Config, &Arc<Skills>, &SharedClock) -> Models,
+    change: impl FnOnce(&mut Config),
+) -> House {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::in_dir(folder.path().to_owned());
+    change(&mut config);
+    let clock = FixedClock::at(NOW);
+    let shared: SharedClock = clock.clone();
+    let store = service::open_store(&config, shared.clone()).await.unwrap();
+    let skills = service::load_skills(&config).unwrap();
+    let models = models(&config, &skills, &shared);
+    let desk = Arc::new(Desk {
+        delivered: Mutex::default(),
+        count: watch::Sender::new(0),
+        progress: Mutex::default(),
+    });
+    let channel = Channel { port: desk.clone(), place: None, wants: None };
+    let service = Service::start(&config, store, skills, models, channel).await.unwrap();
+    House { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
+}
+
+/// Puts a skill file into the configuration, as a person would. The folder lasts as long as the test.
+pub fn skill_file(config: &mut Config, toml: &str) {
+    let folder = config.data_dir.join("skills");
+    std::fs::create_dir_all(&folder).unwrap();
+    let domain = toml.split('"').nth(1).unwrap();
+    std::fs::write(folder.join(format!("{domain}.toml")), toml).unwrap();
+    config.skills.paths = vec![folder];
+}
+
+/// A place where people talk.
+pub struct Place<'a> {
+    house: &'a House,
+    name: &'a str,
+    direct: bool,
+}
+
+impl House {
+    /// A place where nobody else reads.
+    pub fn direct<'a>(&'a self, name: &'a str) -> Place<'a> {
+        Place { house: self, name, direct: true }
+    }
+
+    /// A place where others read.
+    pub fn room<'a>(&'a self, name: &'a str) -> Place<'a> {
+        Place { house: self, name, direct: false }
+    }
+
+    /// Somebody says something at home; the answer.
+    pub async fn says(&self, who: &str, text: &str) -> Heard {
+        self.direct("home").says(who, text).await
+    }
+
+    /// Somebody says something at home, and nobody waits for the answer.
+    pub async fn tells(&self, who: &str, text: &str) -> String {
+        self.direct("home").tells(who, text).await
+    }
+
+    /// Somebody presses a button below something said at home; the answer.
+    pub async fn presses(&self, who: &str, on: &Heard, label: &str) -> Heard {
+        let event = self.pushes(who, on, label).await;
+        self.answer(&event).await
+    }
+
+    /// Somebody presses a button, and nobody waits for the answer.
+    pub async fn pushes(&self, who: &str, on: &Heard, label: &str) -> String {
+        let choice = on.choices.iter().find(|choice| choice.label == label);
+        let button = choice.unwrap_or_else(|| panic!("no button {label} below {:?}", on.text)).id.clone();
+        let event = self.event("press");
+        let pressed = Pressed {
+            event: EventId(event.clone()),
+            address: Address { channel: "console".into(), place: on.place.clone() },
+            sender: SenderId(who.into()),
+            sender_name: who.into(),
+            direct: true,
+            button,
+        };
+        assert!(self.service.accept(Inbound::Pressed(pressed), async || {}).await.unwrap());
+        event
+    }
+
+    /// Somebody replies, by the platform's reply, to something said at home.
+    pub async fn replies_to(&self, who: &str, to: &Heard, text: &str) -> Heard {
+        let place = Place { house: self, name: &to.place, direct: true };
+        let event = place.writes(who, text, Some(to.receipt.clone())).await;
+        self.answer(&event).await
+    }
+
+    fn event(&self, kind: &str) -> String {
+        // Things that people do are a second apart.
+        self.clock.advance(Duration::from_secs(1));
+        format!("{kind}-{}", self.events.fetch_add(1, Ordering::SeqCst))
+    }
+
+    /// The answer to something that arrived.
+    pub async fn answer(&self, event: &str) -> Heard {
+        self.heard(&format!("an answer to {event}"), |heard| heard.answers.iter().any(|known| known == event))
+            .await
+    }
+
+    /// The first thing said that holds this text.
+    pub async fn sees(&self, text: &str) -> Heard {
+        self.heard(text, |heard| heard.text.contains(text)).await
+    }
+
+    async fn heard(&self, what: &str, is_it: impl Fn(&Heard) -> bool) -> Heard {
+        let mut count = self.desk.count.subscribe();
+        let look = async {
+            loop {
+                let found = self.desk.delivered.lock().unwrap().iter().find(|heard| is_it(heard)).cloned();
+                match found {
+                    Some(found) => return found,
+                    None => count.changed().await.unwrap(),
+                }
+            }
+        };
+        match tokio::time::timeout(FOR_EVER, look).await {
+            Ok(heard) => {
+                // The receipt is stored right after; what people do next comes later.
+                self.receipts().await;
+                heard
+            }
+            Err(_) => panic!("never heard {what}; heard {:#?}", self.texts()),
+        }
+    }
+
+    /// Waits until the receipts of all that was delivered are stored.
+    async fn receipts(&self) {
+        let open = "SELECT count(*) FROM outbox WHERE state = 'sending'";
+        while self.store().count(open, &[]).await.unwrap() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Everything said so far.
+    pub fn texts(&self) -> Vec<String> {
+        self.desk.delivered.lock().unwrap().iter().map(|heard| heard.text.clone()).collect()
+    }
+
+    /// Everything shown of turns at work so far.
+    pub fn progress(&self) -> Vec<Progress> {
+        self.desk.progress.lock().unwrap().clone()
+    }
+
+    /// Time goes by, and the house looks after what is due.
+    pub async fn passes(&self, time: Duration) {
+        self.clock.advance(time);
+        self.service.tend().await.unwrap();
+    }
+
+    /// Waits until nothing is at work.
+    pub async fn rests(&self) {
+        tokio::time::timeout(FOR_EVER, self.service.idle()).await.expect("the house never rests");
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        self.service.store()
+    }
+
+    /// The model's requests so far, of one kind.
+    pub fn requests(&self, who: Who) -> Vec<Request> {
+        let script = self.script.as_ref().expect("a scripted house");
+        script.requests().into_iter().filter(|request| Who::of(request) == who).collect()
+    }
+
+    /// The turn that said this.
+    pub async fn turn(&self, heard: &Heard) -> TurnRow {
+        let id = heard.turn.as_deref().expect("said by a turn");
+        turns::by_id(self.store(), id).await.unwrap().unwrap()
+    }
+
+    /// Every execution of the turn that said this.
+    pub async fn executions(&self, heard: &Heard) -> Vec<ExecutionRow> {
+        executions::of_turn(self.store(), heard.turn.as_deref().expect("said by a turn")).await.unwrap()
+    }
+
+    /// Every model call of the turn that said this.
+    pub async fn calls(&self, heard: &Heard) -> Vec<CallRow> {
+        calls::of_turn(self.store(), heard.turn.as_deref().expect("said by a turn")).await.unwrap()
+    }
+
+    /// How the agents and skill calls of a turn ended: `a completed`, `tasks.create failed params`.
+    pub async fn ends(&self, heard: &Heard) -> Vec<String> {
+        let rows = self.executions(heard).await;
+        let name = |row: &ExecutionRow| row.agent_id.clone().or(row.skill.clone());
+        rows.iter().filter_map(|row| Some(format!("{} {}{}", name(row)?, row.status, kind(row)))).collect()
+    }
+
+    /// An agent's row.
+    pub async fn agent(&self, heard: &Heard, id: &str) -> ExecutionRow {
+        let rows = self.executions(heard).await;
+        rows.into_iter()
+            .find(|row| row.agent_id.as_deref() == Some(id))
+            .unwrap_or_else(|| panic!("no agent {id}"))
+    }
+
+    /// Nothing is left undone, and everything was answered exactly once.
+    pub async fn is_done(self) {
+        self.is_waiting(0).await;
+    }
+
+    /// Nothing is left undone but this many turns that wait for a person.
+    pub async fn is_waiting(self, turns: i64) {
+        self.rests().await;
+        let store = self.store();
+        assert_eq!(check::findings(store).await.unwrap(), []);
+        let count = async |sql| store.count(sql, &[]).await.unwrap();
+        assert_eq!(count("SELECT count(*) FROM turns WHERE ended_at IS NULL").await, turns, "open turns");
+        let open = "SELECT count(*) FROM executions e JOIN turns t ON t.id = e.turn_id \
+                    WHERE e.ended_at IS NULL AND t.status <> 'waiting'";
+        assert_eq!(count(open).await, 0, "open executions");
+        assert_eq!(count("SELECT count(*) FROM outbox WHERE state <> 'sent'").await, 0, "undelivered");
+        assert_eq!(count("SELECT count(*) FROM leases WHERE instance IS NOT NULL").await, 0, "leases");
+        if turns == 0 {
+            assert_eq!(count("SELECT count(*) FROM prompts WHERE state = 'pending'").await, 0, "questions");
+            assert_eq!(count("SELECT count(*) FROM inbox WHERE state <> 'done'").await, 0, "messages");
+        }
+        self.answered_once();
+        self.service.shut_down(Duration::from_secs(5)).await.unwrap();
+    }
+
+    fn answered_once(&self) {
+        let mut answers: HashMap<String, usize> = HashMap::new();
+        for heard in self.desk.delivered.lock().unwrap().iter() {
+            for event in &heard.answers {
+                *answers.entry(event.clone()).or_default() += 1;
+            }
+        }
+        let events = self.events.load(Ordering::SeqCst);
+        let twice: Vec<_> = answers.iter().filter(|(_, count)| **count > 1).collect();
+        assert!(twice.is_empty(), "answered twice: {twice:?}");
+        assert_eq!(answers.len(), events, "answered {answers:?}");
+    }
+}
+
+fn kind(row: &ExecutionRow) -> String {
+    let error: Option<Value> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    error.map(|error| format!(" {}", error["kind"].as_str().unwrap_or("?"))).unwrap_or_default()
+}
+
+impl Place<'_> {
+    /// Somebody says something here; the answer.
+    pub async fn says(&self, who: &str, text: &str) -> Heard {
+        let event = self.tells(who, text).await;
+        self.house.answer(&event).await
+    }
+
+    /// Somebody says something here, and nobody waits for the answer.
+    pub async fn tells(&self, who: &str, text: &str) -> String {
+        self.writes(who, text, None).await
+    }
+
+    async fn writes(&self, who: &str, text: &str, reply_to: Option<String>) -> String {
+        let event = self.house.event("said");
+        let said = Said {
+            event: EventId(event.clone()),
+            address: Address { channel: "console".into(), place: self.name.into() },
+            sender: SenderId(who.into()),
+            sender_name: who.into(),
+            direct: self.direct,
+            text: text.into(),
+            reply_to,
+        };
+        assert!(self.house.service.accept(Inbound::Said(said.clone()), async || {}).await.unwrap());
+        // What the platform brings twice is one message.
+        assert!(!self.house.service.accept(Inbound::Said(said), async || {}).await.unwrap());
+        event
+    }
+}
+
+/// A dispatch: the arguments of `dispatch_agent`, with a mission after its name.
+pub fn agent(id: &str, skills: &[&str], more: Value) -> Reply {
+    let mut arguments = json!({"agent_id": id, "mission": format!("mission {id}"), "skills": skills});
+    for (key, value) in more.as_object().into_iter().flatten() {
+        arguments[key] = value.clone();
+    }
+    call("dispatch_agent", arguments)
+}
+
+/// A direct dispatch.
+pub fn direct(id: &str, skill: &str, arguments: Value) -> Reply {
+    agent(id, &[skill], json!({"arguments": arguments}))
+}
+
+/// A sub-agent's call of a skill.
+pub fn skill(name: &str, arguments: Value) -> Reply {
+    call("use_skill", json!({"skill": name, "arguments": arguments}))
+}
+
+/// The tool results at the end of a request.
+pub fn results(request: &Request) -> Vec<&str> {
+    let last = request.messages.iter().rev().take_while(|message| message.role == Role::Tool);
+    let mut results: Vec<&str> = last.map(|message| message.text.as_str()).collect();
+    results.reverse();
+    results
+}
+
+/// The reports at the end of an orchestrator's request, by agent.
+pub fn reports(request: &Request) -> HashMap<String, Value> {
+    let mut reports = HashMap::new();
+    for result in results(request) {
+        let Ok(value) = serde_json::from_str::<Value>(result) else { continue };
+        let list = value.as_array().cloned().unwrap_or_else(|| vec![value]);
+        for report in list {
+            if let Some(id) = report["agent_id"].as_str() {
+                reports.insert(id.to_owned(), report.clone());
+            }
+        }
+    }
+    reports
+}
+
+/// The text of the only user message.
+pub fn user_text(request: &Request) -> &str {
+    let user = request.messages.iter().rfind(|message| message.role == Role::User);
+    user.map_or("", |message| &message.text)
+}
+
+/// A script for the orchestrator: these dispatches first; then it reads out all results.
+pub fn plan(first: impl Fn() -> Reply + Send + Sync + 'static) -> impl Fn(&Request) -> Reply + Send + Sync {
+    move |request| match results(request).as_slice() {
+        [] => first(),
+        results => adjutant::model::scripted::text(results.join("\n")),
+    }
+}

@@ -1,0 +1,450 @@
+//! Limits: a turn that comes to one is parked and asks; a person says how it goes on, once.
+
+use std::time::Duration;
+
+use adjutant::config::Config;
+use adjutant::model::Usage;
+use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, text};
+use serde_json::json;
+
+use crate::house::{
+    Heard, House, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text,
+};
+
+/// Four agents: two work, one fails, one depends on what the limit holds back.
+fn four() -> Reply {
+    calls(vec![
+        direct("a", "tasks.create", json!({"title": "buy milk"})),
+        direct("b", "tasks.complete", json!({"title": "the moon"})),
+        direct("c", "tasks.create", json!({"title": "call Bob"})),
+        agent("d", &["tasks.search"], json!({"depends_on": ["c"]})),
+    ])
+}
+
+/// A house in which a turn may have two agents.
+async fn two_agents(change: impl FnOnce(&mut Config)) -> House {
+    let script = Scripted::new()
+        .when(Who::Orchestrator, "say hello", |_| text("Hello!"))
+        .orchestrator(|request| match has_results(request) {
+            true => text(format!("All in: {} reports.", reports(request).len())),
+            false => four(),
+        })
+        .agent(|_| text("looked"))
+        .plain(|request| text(format!("Summary after: {}", results(request).join(" | "))));
+    scripted_with(script, |config| {
+        config.limits.agents_per_turn = 2;
+        change(config);
+    })
+    .await
+}
+
+async fn parked() -> (House, Heard) {
+    let house = two_agents(|_| {}).await;
+    let asked = house.says("ada", "do it all").await;
+    (house, asked)
+}
+
+async fn count(house: &House, sql: &'static str) -> i64 {
+    house.store().count(sql, &[]).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
+    let (house, asked) = parked().await;
+    insta::assert_snapshot!(asked.text, @r"
+    I have used 2 agents on this, which is the limit.
+
+    **Done**
+    - mission a: Added “buy milk”
+
+    **Not done**
+    - mission b: there is no open task about “the moon”
+
+    **Still open**
+    - mission c: not started: the limit
+    - mission d: not started: it needs c
+
+    Shall I continue?
+    ");
+    assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
+    assert_eq!(house.turn(&asked).await.status, "waiting");
+    house.is_waiting(1).await;
+}
+
+#[tokio::test]
+async fn continue_goes_on_where_it_was_with_a_fresh_budget() {
+    let (house, asked) = parked().await;
+    let done = house.presses("ada", &asked, "Continue").await;
+    assert_eq!(done.text, "All in: 4 reports.");
+    assert_eq!(done.turn, asked.turn, "the same turn");
+    let mut ends = house.ends(&done).await;
+    ends.retain(|end| !end.starts_with("tasks."));
+    assert_eq!(ends, ["a completed", "b failed not_found", "c completed", "d completed"]);
+    assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 2, "nothing is done twice");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn continue_may_come_to_the_next_limit_and_asks_again() {
+    let house = two_agents(|config| config.limits.agents_per_turn = 1).await;
+    let mut heard = house.says("ada", "do it all").await;
+    let mut asked = 0;
+    while !heard.choices.is_empty() && asked < 9 {
+        asked += 1;
+        heard = house.presses("ada", &heard, "Continue").await;
+    }
+    assert_eq!((asked, heard.text.as_str()), (3, "All in: 4 reports."));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn summarise_makes_one_call_without_tools() {
+    let (house, asked) = parked().await;
+    let done = house.presses("ada", &asked, "Summarise").await;
+    assert!(done.text.starts_with("Summary after: ") && done.text.contains("buy milk"), "{}", done.text);
+    assert!(done.text.contains("does not want more work"), "{}", done.text);
+    assert_eq!(house.requests(Who::Plain).len(), 1);
+    assert_eq!(house.turn(&done).await.status, "completed");
+    assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 1, "what was held back is not done");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn stop_ends_it_and_says_where_it_stands() {
+    let (house, asked) = parked().await;
+    let done = house.presses("ada", &asked, "Stop").await;
+    insta::assert_snapshot!(done.text, @r"
+    Stopped.
+
+    **Done**
+    - mission a: Added “buy milk”
+
+    **Not done**
+    - mission b: there is no open task about “the moon”
+
+    **Still open**
+    - mission c: not started
+    - mission d: not started: it needs c
+    ");
+    assert_eq!(house.turn(&done).await.status, "cancelled");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn the_command_stop_ends_what_is_parked() {
+    let (house, _) = parked().await;
+    assert_eq!(house.says("ada", "/stop").await.text, "Stopping.");
+    let stopped = house.sees("Stopped.").await;
+    assert_eq!(house.turn(&stopped).await.status, "cancelled");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn words_answer_as_well_as_buttons() {
+    for (said, answer) in [
+        ("Continue", "All in: 4 reports."),
+        ("yes", "All in: 4 reports."),
+        ("go on.", "All in: 4 reports."),
+        ("SUMMARISE!", "Summary after:"),
+        ("stop", "Stopped."),
+        ("No.", "Stopped."),
+    ] {
+        let (house, _) = parked().await;
+        let done = house.says("ada", said).await;
+        assert!(done.text.starts_with(answer), "{said}: {}", done.text);
+        house.is_done().await;
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_answered_once() {
+    let (house, asked) = parked().await;
+    house.presses("ada", &asked, "Continue").await;
+    let late = house.presses("ada", &asked, "Stop").await;
+    let again = house.replies_to("ada", &asked, "yes").await;
+    insta::assert_snapshot!(format!("{}\n{}", late.text, again.text), @r"
+    That was settled already: continued.
+    That was settled already: continued.
+    ");
+    assert_eq!(late.turn, asked.turn, "a press carries its question's turn");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
+    let (house, asked) = parked().await;
+    let presses = futures::future::join_all((0..4).map(|_| house.pushes("ada", &asked, "Continue"))).await;
+    let mut texts = Vec::new();
+    for event in &presses {
+        texts.push(house.answer(event).await.text);
+    }
+    texts.sort();
+    assert_eq!(texts[0], "All in: 4 reports.");
+    assert!(texts[1..].iter().all(|text| text == "That was settled already: continued."), "{texts:?}");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn only_the_person_asked_or_an_owner_answers() {
+    let (house, asked) = parked().await;
+    let no = house.presses("eve", &asked, "Continue").await;
+    insta::assert_snapshot!(no.text, @"This question was not for you: only the person I asked, or an owner, can answer it.");
+    assert!(house.says("eve", "say hello, yes").await.text == "Hello!");
+    assert_eq!(house.turn(&asked).await.status, "waiting");
+    // The owner sits at the terminal.
+    let done = house.presses("local", &asked, "Continue").await;
+    assert_eq!(done.text, "All in: 4 reports.");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn somebody_elses_yes_is_a_message_of_theirs() {
+    let (house, asked) = parked().await;
+    let yes = house.says("eve", "yes").await;
+    assert_ne!(yes.turn, asked.turn);
+    house.is_waiting(2).await;
+}
+
+#[tokio::test]
+async fn a_yes_after_another_message_is_a_new_message_and_the_turn_stays_parked() {
+    let (house, asked) = parked().await;
+    assert_eq!(house.says("ada", "say hello").await.text, "Hello!");
+    assert_eq!(house.turn(&asked).await.status, "waiting");
+    let yes = house.says("ada", "yes").await;
+    assert_ne!(yes.turn, asked.turn);
+    // By the platform's reply it is still the answer.
+    let done = house.replies_to("ada", &asked, "yes").await;
+    assert_eq!(done.turn, asked.turn);
+    house.rests().await;
+    assert_eq!(house.turn(&asked).await.status, "completed");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_question_expires_with_one_line() {
+    let (house, asked) = parked().await;
+    house.passes(Duration::from_hours(23)).await;
+    house.rests().await;
+    assert_eq!(house.turn(&asked).await.status, "waiting");
+    house.passes(Duration::from_hours(2)).await;
+    let line = house.sees("Nobody answered").await;
+    insta::assert_snapshot!(line.text, @"Nobody answered whether to continue, so I stopped there.");
+    let late = house.presses("ada", &asked, "Continue").await;
+    assert_eq!(late.text, "That question is no longer open.");
+    assert_eq!(house.texts().len(), 3);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_press_of_a_button_that_no_question_has_is_answered() {
+    let (house, mut asked) = parked().await;
+    for id in ["nonsense", "abc:continue", ":", "x:dance"] {
+        asked.choices[0].id = id.into();
+        let heard = house.presses("ada", &asked, "Continue").await;
+        assert!(heard.text.starts_with("I don't know that button"), "{}", heard.text);
+    }
+    house.is_waiting(1).await;
+}
+
+#[tokio::test]
+async fn skill_calls_of_a_turn_are_limited() {
+    let script =
+        Scripted::new().orchestrator(plan(|| agent("a", &["tasks.create"], json!({})))).agent(|request| {
+            match request.messages.len() / 2 {
+                n @ 1..=3 => skill("tasks.create", json!({"title": format!("task {n}")})),
+                _ => text("made three"),
+            }
+        });
+    let house = scripted_with(script, |config| config.limits.skill_calls_per_turn = 2).await;
+    let asked = house.says("ada", "go").await;
+    insta::assert_snapshot!(asked.text, @r"
+    I have made 2 skill calls on this, which is the limit.
+
+    **Still open**
+    - mission a: held back by the limit
+
+    Shall I continue?
+    ");
+    house.presses("ada", &asked, "Continue").await;
+    assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 3);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn orchestrator_calls_are_limited() {
+    let script = Scripted::new().orchestrator(|request| {
+        let n = request.messages.iter().filter(|message| !message.tool_calls.is_empty()).count();
+        match n {
+            3.. => text("thought enough"),
+            n => direct(&format!("a{n}"), "tasks.search", json!({})),
+        }
+    });
+    let house = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 2).await;
+    let asked = house.says("ada", "go").await;
+    assert!(asked.text.starts_with("I have thought about this 2 times"), "{}", asked.text);
+    assert_eq!(house.says("ada", "yes").await.text, "thought enough");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn tokens_and_money_of_all_models_count_in_the_turn() {
+    let spend = |reply: Reply| reply.usage(Usage { prompt: 90, cached: 0, completion: 10 }).cost(0.02);
+    for money in [false, true] {
+        let script = Scripted::new()
+            .orchestrator(move |request| match has_results(request) {
+                true => spend(text("done")),
+                false => spend(agent("a", &["tasks.search"], json!({}))),
+            })
+            .agent(move |_| spend(text("looked")));
+        let house = scripted_with(script, |config| match money {
+            true => config.limits.turn_cost_usd = 0.03,
+            false => config.limits.turn_tokens = 150,
+        })
+        .await;
+        let asked = house.says("ada", "go").await;
+        let why = if money { "I have spent the $0.03" } else { "I have used the 150 tokens" };
+        assert!(asked.text.starts_with(why), "{}", asked.text);
+        assert!(asked.text.contains("mission a: looked"), "{}", asked.text);
+        assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
+        house.is_done().await;
+    }
+}
+
+#[tokio::test]
+async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
+    let script = Scripted::new().orchestrator(|_| text("fine").cost(0.05));
+    let house = scripted_with(script, |config| config.limits.day_cost_usd = 0.05).await;
+    assert_eq!(house.direct("a").says("ada", "one").await.text, "fine");
+    let asked = house.direct("a").says("ada", "two").await;
+    assert!(asked.text.starts_with("I have spent today's $0.05 for you"), "{}", asked.text);
+    assert_eq!(house.direct("b").says("bob", "one").await.text, "fine");
+    house.presses("ada", &asked, "Stop").await;
+    house.passes(Duration::from_hours(15)).await;
+    assert_eq!(house.direct("a").says("ada", "three").await.text, "fine");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
+    let never = Gate::closed();
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                agent("a", &["tasks.search"], json!({})),
+                agent("b", &["tasks.search"], json!({"depends_on": ["a"]})),
+            ])
+        }))
+        .when(Who::Agent, "Mission: mission a", move |_| text("looked").behind(&never))
+        .agent(|_| text("looked too"));
+    let house = scripted_with(script, |config| {
+        config.limits.turn_timeout = Duration::from_millis(50);
+        config.limits.agent_timeout = Duration::from_secs(9);
+    })
+    .await;
+    let asked = house.says("ada", "go").await;
+    // An agent has no more time than its turn.
+    insta::assert_snapshot!(asked.text, @r"
+    I have worked on this for 50 ms, which is the limit.
+
+    **Not done**
+    - mission a: its time of 50 ms was up
+    - mission b: it needs a, which ended as timeout
+
+    Shall I continue?
+    ");
+    house.presses("ada", &asked, "Stop").await;
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
+    let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.search", json!({}))));
+    let house = scripted_with(script, |config| config.limits.conversation_calls = 2).await;
+    house.says("ada", "one").await;
+    house.says("ada", "two").await;
+    let asked = house.says("ada", "three").await;
+    insta::assert_snapshot!(asked.text, @r"
+    I have made 2 skill calls in this conversation within 5 minutes, which is the limit.
+
+    **Still open**
+    - mission a: held back by the limit
+
+    Shall I continue?
+    ");
+    assert!(
+        house.direct("elsewhere").says("ada", "one").await.choices.is_empty(),
+        "elsewhere is another window"
+    );
+    assert!(house.presses("ada", &asked, "Continue").await.choices.is_empty());
+    assert!(house.says("ada", "four").await.choices.is_empty(), "a fresh window");
+    let again = house.says("ada", "five").await;
+    assert!(!again.choices.is_empty());
+    house.presses("ada", &again, "Stop").await;
+    house.passes(Duration::from_mins(6)).await;
+    assert!(house.says("ada", "six").await.choices.is_empty(), "the window has slid on");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn no_more_agents_are_at_work_at_once_than_allowed() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls((0..5).map(|n| agent(&format!("a{n}"), &["tasks.search"], json!({}))).collect())
+        }))
+        .agent(move |_| text("done").behind(&held));
+    let house = scripted_with(script, |config| config.limits.parallel_agents = 2).await;
+    let event = house.tells("ada", "go").await;
+    gate.arrived(2).await;
+    let running = "SELECT count(*) FROM executions WHERE kind = 'agent' AND status = 'running'";
+    assert_eq!(count(&house, running).await, 2);
+    gate.open();
+    assert_eq!(house.ends(&house.answer(&event).await).await.len(), 5);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_yes_before_the_question_was_read_is_a_new_message() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new()
+        .when(Who::Orchestrator, "Xylophone", move |request| match has_results(request) {
+            true => text("never"),
+            false => direct("a", "tasks.search", json!({})).behind(&held),
+        })
+        .orchestrator(|request| text(format!("heard {}", user_text(request))));
+    let house = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 1).await;
+    let event = house.tells("ada", "Xylophone").await;
+    gate.arrived(1).await;
+    let yes = house.tells("ada", "yes").await;
+    gate.open();
+    let asked = house.answer(&event).await;
+    assert!(!asked.choices.is_empty());
+    assert_ne!(house.answer(&yes).await.turn, asked.turn);
+    house.rests().await;
+    assert_eq!(house.turn(&asked).await.status, "waiting");
+    house.presses("ada", &asked, "Stop").await;
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn results_asked_for_by_name_may_be_parked_too() {
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            true => text("done"),
+            false => calls(vec![four(), call("get_agent_results", json!({}))]),
+        })
+        .agent(|_| text("looked"));
+    let house = scripted_with(script, |config| config.limits.agents_per_turn = 2).await;
+    let asked = house.says("ada", "go").await;
+    assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn nothing_is_limited_by_default_for_a_small_errand() {
+    let house = scripted(Scripted::new().orchestrator(plan(four)).agent(|_| text("looked"))).await;
+    assert!(house.says("ada", "go").await.choices.is_empty());
+    house.is_done().await;
+}

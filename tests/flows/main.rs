@@ -1,0 +1,14 @@
+//! Flows: from what a person says to what they read, through everything in between but the platform and
+//! the model. Each test reads as a conversation, and ends with nothing left undone.
+
+#![cfg(test)] // so that the lints know the helpers for tests too
+
+mod approve;
+mod context;
+mod executor;
+mod house;
+mod limits;
+mod models;
+mod parallel;
+mod talk;
+mod web;

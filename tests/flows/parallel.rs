@@ -1,0 +1,502 @@
+//! Agents side by side: graphs, refusals, what is survived, and what an agent may and may not do.
+
+use std::time::Duration;
+
+use adjutant::model::ModelErrorKind;
+use adjutant::model::Role;
+use adjutant::model::scripted::{
+    Gate, Scripted, Who, call, calls, fails, has_results, in_order, panics, raw_call, text,
+};
+use serde_json::{Value, json};
+
+use crate::house::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
+
+/// An agent with a model.
+fn thinker(id: &str, depends_on: &[&str]) -> adjutant::model::scripted::Reply {
+    agent(id, &["tasks.search"], json!({"depends_on": depends_on}))
+}
+
+#[tokio::test]
+async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
+    let slow = Gate::closed();
+    let held = slow.clone();
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                thinker("slow", &[]),
+                thinker("quick", &[]),
+                thinker("after", &["quick"]),
+                thinker("last", &["after", "slow"]),
+            ])
+        }))
+        .when(Who::Agent, "Mission: mission slow", move |_| text("slow is done").behind(&held))
+        .agent(|request| {
+            text(format!(
+                "done with [{}]",
+                user_text(request)
+                    .lines()
+                    .filter(|line| line.starts_with("Result of"))
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            ))
+        });
+    let house = scripted(script).await;
+    let event = house.tells("ada", "go").await;
+    slow.arrived(1).await;
+    // "after" ends while "slow", of the same wave as "quick", is still at work.
+    loop {
+        let ended = "SELECT count(*) FROM executions WHERE agent_id = 'after' AND status = 'completed'";
+        if house.store().count(ended, &[]).await.unwrap() == 1 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    slow.open();
+    let heard = house.answer(&event).await;
+    assert_eq!(
+        house.ends(&heard).await,
+        ["slow completed", "quick completed", "after completed", "last completed"]
+    );
+    let last = house.agent(&heard, "last").await.result.unwrap();
+    assert_eq!(
+        last,
+        "done with [Result of after (completed): done with [Result of quick (completed): done with []]; \
+         Result of slow (completed): slow is done]"
+    );
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_diamond_and_a_chain_run_in_the_order_of_their_needs() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            // Named before what they need, on purpose.
+            calls(vec![
+                thinker("d", &["b", "c"]),
+                thinker("b", &["a"]),
+                thinker("c", &["a"]),
+                thinker("a", &[]),
+                thinker("e", &["d"]),
+            ])
+        }))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    let order: Vec<String> = house
+        .requests(Who::Agent)
+        .iter()
+        .map(|request| user_text(request).lines().next().unwrap_or_default().replace("Mission: mission ", ""))
+        .collect();
+    let place = |id: &str| order.iter().position(|known| known == id).unwrap();
+    assert!(place("a") == 0 && place("d") == 3 && place("e") == 4, "{order:?}");
+    assert_eq!(house.ends(&heard).await.len(), 5);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                direct("bad", "tasks.complete", json!({"title": "nothing like that"})),
+                thinker("next", &["bad"]),
+                thinker("after", &["next"]),
+                direct("good", "tasks.create", json!({"title": "buy milk"})),
+                thinker("fine", &["good"]),
+            ])
+        }))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    let mut ends = house.ends(&heard).await;
+    ends.sort();
+    insta::assert_snapshot!(ends.join("\n"), @r"
+    after skipped
+    bad failed not_found
+    fine completed
+    good completed
+    next skipped
+    tasks.complete failed not_found
+    tasks.create completed
+    ");
+    let last = house.requests(Who::Orchestrator).pop().unwrap();
+    let reports = reports(&last);
+    insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @r#"
+    "it needs bad, which ended as failed"
+    "it needs next, which ended as skipped"
+    "#);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                thinker("a", &["b"]),
+                thinker("b", &["a"]),
+                agent("c", &["tasks.serch"], json!({})),
+                agent("d", &["tasks.search"], json!({"depends_on": ["nobody"]})),
+                call("dispatch_agent", json!({"agent_id": "e", "skills": ["tasks.search"]})),
+                direct("f", "tasks.create", json!({"titel": "x"})),
+                raw_call("dispatch_agent", "{\"agent_id\": \"g\", "),
+                agent("h", &["tasks.search"], json!({"mission": "  "})),
+                agent("i", &[], json!({})),
+                agent("j", &["tasks.search", "tasks.create"], json!({"arguments": {}})),
+                thinker("k", &["c"]),
+                direct("good", "tasks.create", json!({"title": "buy milk"})),
+                direct("good", "tasks.create", json!({"title": "buy milk again"})),
+                call("make_coffee", json!({})),
+                call("get_agent_results", json!({"agent_ids": ["zed"]})),
+                raw_call("get_agent_results", "[1]"),
+                call("get_skill", json!({"name": "tasks.creat"})),
+                call("get_skill", json!({"domain": "task"})),
+                agent("l", &["tasks.search"], json!({"colour": "red"})),
+                agent("m", &["tasks.search"], json!({"timeout_s": -1})),
+                raw_call("dispatch_agent", ""),
+                raw_call("dispatch_agent", "null"),
+            ])
+        }))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    let ended = regex::Regex::new(r#""duration_ms":\d+|"id":"[^"]+""#).unwrap();
+    insta::assert_snapshot!(ended.replace_all(&heard.text, "…"), @r#"
+    {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
+    {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
+    {"error":"there is no skill \"tasks.serch\"; did you mean tasks.search?"}
+    {"error":"depends_on names \"nobody\", but there is no such agent (known: a, b, good, k)"}
+    {"error":"the arguments can't be read: missing field `mission` at line 1 column 42; correct them and dispatch again"}
+    {"error":"arguments of tasks.create: /titel: there is no such argument; did you mean 'title'?\n/title: is missing"}
+    {"error":"the arguments can't be read: EOF while parsing a value at line 1 column 18; correct them and dispatch again"}
+    {"error":"mission is empty: say what the agent is to do"}
+    {"error":"skills is empty: name at least one skill of the catalogue"}
+    {"error":"arguments go with exactly one skill: name one, or leave arguments out"}
+    {"error":"depends_on names \"c\", but there is no such agent (known: a, b, d, good)"}
+    {"agent_id":"good","status":"completed","result":"Added “buy milk”","data":{…,"title":"buy milk","due":null,"state":"open","priority":"normal","tags":[],"notes":"","recurrence":null},"tools_used":["tasks.create"],"tool_calls_used":1,…}
+    {"error":"agent_id \"good\" is in use already; choose another name for this agent"}
+    {"error":"there is no tool make_coffee; there are dispatch_agent, get_agent_results and get_skill"}
+    {"error":"there is no agent \"zed\" in this turn (known: good)"}
+    {"error":"get_agent_results wants {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
+    {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
+    {"error":"there is no domain \"task\"; there are memory, tasks"}
+    {"error":"the arguments can't be read: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
+    {"error":"the arguments can't be read: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
+    {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
+    {"error":"the arguments can't be read: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
+    "#);
+    assert_eq!(house.ends(&heard).await, ["good completed", "tasks.create completed"]);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn skills_are_looked_up() {
+    let script = Scripted::new().orchestrator(plan(|| {
+        calls(vec![
+            call("get_skill", json!({})),
+            call("get_skill", json!({"domain": "memory"})),
+            call("get_skill", json!({"name": "memory.forget"})),
+        ])
+    }));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "what can you do?").await;
+    insta::assert_snapshot!(heard.text, @r#"
+    memory: What the assistant remembers about the person
+    - memory.forget(id?, query?): Forget a memory, by id or by words of it
+    - memory.list(kind?, limit?): List what is remembered, newest first
+    - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
+    - memory.search(query, kind?, limit?): Find what is remembered about something
+    tasks: The person's to-do list
+    - tasks.complete(id?, title?): Mark a task as done, by id or by title
+    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task; due may be a date or a time
+    - tasks.delete(id): Delete a task for good; first search for its id
+    - tasks.search(query?, state?, due_before?, due_after?, tag?, limit?): List or find tasks by text, state, due date or tag
+    - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task; first search for its id
+
+    memory: What the assistant remembers about the person
+    - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
+    - memory.search(query, kind?, limit?): Find what is remembered about something
+    - memory.list(kind?, limit?): List what is remembered, newest first
+    - memory.forget(id?, query?): Forget a memory, by id or by words of it
+    {"name":"memory.forget","summary":"Forget a memory, by id or by words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
+    "#);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_long_wait_says_running_and_the_result_is_collected() {
+    let slow = Gate::closed();
+    let held = slow.clone();
+    let opened = slow.clone();
+    let script = Scripted::new()
+        .orchestrator(move |request| {
+            let known = reports(request);
+            match known
+                .get("slow")
+                .map(|report| report["status"].as_str().unwrap_or_default().to_owned())
+                .as_deref()
+            {
+                None => calls(vec![thinker("slow", &[]), direct("quick", "tasks.search", json!({}))]),
+                Some("running") => {
+                    assert_eq!(known["quick"]["status"], "completed");
+                    opened.open();
+                    call("get_agent_results", json!({"agent_ids": ["slow"]}))
+                }
+                Some(status) => text(format!("slow is {status}: {}", known["slow"]["result"])),
+            }
+        })
+        .agent(move |_| text("found it").behind(&held));
+    let house = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_millis(30)).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(heard.text, "slow is completed: \"found it\"");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn text_while_agents_are_open_is_taken_as_a_wish_to_collect_them() {
+    let slow = Gate::closed();
+    let (held, opened) = (slow.clone(), slow.clone());
+    let script = Scripted::new()
+        .orchestrator(move |request| match reports(request).get("slow") {
+            None => thinker("slow", &[]),
+            Some(report) if report["status"] == "running" => {
+                opened.open();
+                text("All is well, I think.")
+            }
+            Some(report) => text(format!("It is {}.", report["status"])),
+        })
+        .agent(move |_| text("found it").behind(&held));
+    let house = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_millis(30)).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(heard.text, "It is \"completed\".");
+    assert_eq!(house.texts().len(), 1);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_long_result_is_cut_for_the_orchestrator_and_whole_for_dependants() {
+    let long = "A".repeat(6000) + "THE END";
+    let told = long.clone();
+    let script = Scripted::new()
+        .orchestrator(plan(|| calls(vec![thinker("long", &[]), thinker("reader", &["long"])])))
+        .when(Who::Agent, "Mission: mission long", move |_| text(told.clone()))
+        .agent(|request| text(format!("whole: {}", user_text(request).contains("THE END"))));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(house.agent(&heard, "reader").await.result.as_deref(), Some("whole: true"));
+    assert_eq!(house.agent(&heard, "long").await.result, Some(long));
+    let last = house.requests(Who::Orchestrator).pop().unwrap();
+    let shown = results(&last)[0];
+    assert!(
+        shown.len() < 4500 && shown.contains("shortened") && !shown.contains("THE END"),
+        "{}",
+        shown.len()
+    );
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_panic_or_a_failing_model_ends_that_agent_and_nothing_else() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                thinker("panics", &[]),
+                thinker("fails", &[]),
+                thinker("works", &[]),
+                thinker("empty", &[]),
+            ])
+        }))
+        .when(Who::Agent, "mission panics", |_| panics("on purpose"))
+        .when(Who::Agent, "mission fails", |_| fails(ModelErrorKind::Refused, "no such model"))
+        .when(Who::Agent, "mission empty", |_| text("  "))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(
+        house.ends(&heard).await,
+        ["panics failed tool", "fails failed model", "works completed", "empty failed model"]
+    );
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| agent("a", &["tasks.search", "memory.list"], json!({}))))
+        .agent(in_order([
+            calls(vec![
+                skill("tasks.create", json!({"title": "not granted"})),
+                skill("tasks.search", json!({"state": "sideways"})),
+                raw_call("use_skill", "{not json"),
+                call("open_door", json!({})),
+                skill("tasks.search", json!({})),
+            ]),
+            text("I tried."),
+        ]));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(
+        house.ends(&heard).await,
+        [
+            "a completed",
+            "tasks.create failed permission",
+            "tasks.search failed params",
+            "tasks.search completed"
+        ]
+    );
+    let request = house.requests(Who::Agent).pop().unwrap();
+    assert_eq!(
+        request.tools[0].parameters["properties"]["skill"]["enum"],
+        json!(["memory.list", "tasks.search"])
+    );
+    insta::assert_snapshot!(results(&request).join("\n"), @r#"
+    {"status":"failed","error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
+    {"status":"failed","error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
+    {"error":"use_skill wants {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2"}
+    {"error":"there is no tool open_door; the only one is use_skill(skill, arguments)"}
+    {"status":"completed","summary":"No open tasks","data":{"items":[],"count":0}}
+    "#);
+    assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                agent("greedy", &["tasks.create"], json!({"max_tool_calls": 2})),
+                thinker("after", &["greedy"]),
+            ])
+        }))
+        .when(Who::Agent, "Result of greedy", |request| text(user_text(request)))
+        .agent(|request| {
+            let n = request.messages.iter().filter(|message| message.role == Role::Tool).count();
+            skill("tasks.create", json!({"title": format!("task {n}")}))
+        });
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(
+        house.ends(&heard).await,
+        ["greedy partial", "after completed", "tasks.create completed", "tasks.create completed"]
+    );
+    let greedy = house.agent(&heard, "greedy").await;
+    assert_eq!(greedy.bailout.as_deref(), Some("tool_calls"));
+    assert_eq!(greedy.result.as_deref(), Some("Added “task 0”\nAdded “task 1”"));
+    let told = house.agent(&heard, "after").await.result.unwrap();
+    assert!(
+        told.contains("Result of greedy (partial): Added “task 0”") && told.contains("ended early"),
+        "{told}"
+    );
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn calls_beyond_the_last_one_of_a_response_are_not_run() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| agent("a", &["tasks.create"], json!({"max_tool_calls": 2}))))
+        .agent(in_order([
+            calls((0..4).map(|n| skill("tasks.create", json!({"title": format!("task {n}")}))).collect()),
+            text("I made some."),
+        ]));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    let row = house.agent(&heard, "a").await;
+    assert_eq!((row.status.as_str(), row.bailout.as_deref()), ("partial", Some("tool_calls")));
+    assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
+    let never = Gate::closed();
+    let script = Scripted::new()
+        .orchestrator(plan(|| calls(vec![thinker("slow", &[]), thinker("after", &["slow"])])))
+        .agent(move |_| text("too late").behind(&never));
+    let house = scripted_with(script, |config| config.limits.agent_timeout = Duration::from_millis(40)).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(house.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
+    assert_eq!(house.agent(&heard, "slow").await.bailout.as_deref(), Some("time"));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
+    let script = Scripted::new().orchestrator(plan(|| agent("liar", &["tasks.complete"], json!({})))).agent(
+        in_order([skill("tasks.complete", json!({"title": "the moon"})), text("All done, great success!")]),
+    );
+    let house = scripted(script).await;
+    let heard = house.says("ada", "go").await;
+    assert_eq!(house.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
+    insta::assert_snapshot!(house.agent(&heard, "liar").await.result.unwrap(), @r"
+    All done, great success!
+    (tasks.complete did not work: there is no open task about “the moon”)
+    ");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
+    let script = Scripted::new()
+        .orchestrator(|request| match (user_text(request).contains("now"), has_results(request)) {
+            (true, false) => {
+                agent("a", &["tasks.search"], json!({"context": "the given context", "role": "scout"}))
+            }
+            (true, true) => text("done"),
+            _ => text("I heard the password."),
+        })
+        .agent(|_| text("found"));
+    let house = scripted(script).await;
+    house.says("ada", "the password is swordfish").await;
+    house
+        .store()
+        .write({
+            let mut batch = adjutant::store::Batch::new();
+            batch.run(
+                "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
+                 SELECT 'm1', id, 'private', '', 'fact', 'swordfish is a password now', '[]', 0 FROM people",
+                [],
+            );
+            batch
+        })
+        .await
+        .unwrap();
+    let heard = house.says("ada", "look now for swordfish").await;
+    let seen = house.requests(Who::Agent).pop().unwrap();
+    assert_eq!(seen.messages.len(), 2);
+    assert!(!serde_json::to_string(&seen).unwrap().contains("swordfish"));
+    assert!(user_text(&seen).contains("Context: the given context"));
+    let orchestrator = house.requests(Who::Orchestrator).pop().unwrap();
+    assert!(
+        orchestrator.messages[1].text.contains("swordfish is a password now"),
+        "the orchestrator does know"
+    );
+    let task: Value = serde_json::from_str(&house.agent(&heard, "a").await.task.unwrap()).unwrap();
+    assert_eq!(task["role"], "scout");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn progress_shows_the_agents_at_work() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| calls(vec![thinker("a", &[]), thinker("b", &["a"])])))
+        .agent(|_| text("done"));
+    let house = scripted(script).await;
+    house.says("ada", "go").await;
+    house.rests().await;
+    let shown: Vec<String> = house
+        .progress()
+        .iter()
+        .map(|progress| {
+            progress
+                .agents
+                .iter()
+                .map(|line| format!("{} {}", line.agent_id, line.status))
+                .collect::<Vec<_>>()
+                .join(", ")
+        })
+        .collect();
+    assert!(shown.iter().any(|line| line == "a running, b pending"), "{shown:?}");
+    assert!(shown.iter().any(|line| line == "a completed, b running"), "{shown:?}");
+    house.is_done().await;
+}

@@ -1,0 +1,240 @@
+//! Talking: with the built-in planner as a person at a new terminal would; then who is answered when.
+
+use adjutant::model::scripted::{Gate, Scripted, Who, has_results, last_text, text};
+use serde_json::json;
+
+use crate::house::{configured, direct, plan, scripted, user_text};
+
+#[tokio::test]
+async fn a_person_keeps_a_to_do_list_in_their_own_words() {
+    let house = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in [
+        "add a task to buy milk",
+        "add a task to finalize the Q1 report, due 2024-02-15",
+        "remind me to call Bob tomorrow at 9",
+        "what is overdue?",
+        "show my open tasks",
+        "mark the report as done, then show what is left",
+        "delete the task about milk",
+        "show my open tasks",
+    ] {
+        let heard = house.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    }
+    insta::assert_snapshot!(talk, @r"
+    > add a task to buy milk
+    Added “buy milk”
+    > add a task to finalize the Q1 report, due 2024-02-15
+    Added “finalize the Q1 report”, due Thu 15 Feb 2024
+    > remind me to call Bob tomorrow at 9
+    Added “call Bob”, due Sun 22 Nov 2026, 09:00
+    > what is overdue?
+    1 overdue task:
+    - finalize the Q1 report (overdue since Thu 15 Feb 2024)
+    > show my open tasks
+    3 open tasks:
+    - finalize the Q1 report (overdue since Thu 15 Feb 2024)
+    - call Bob (due Sun 22 Nov 2026, 09:00)
+    - buy milk
+    > mark the report as done, then show what is left
+    - Done: “finalize the Q1 report”
+    - 2 open tasks:
+      - call Bob (due Sun 22 Nov 2026, 09:00)
+      - buy milk
+    > delete the task about milk
+    Deleted “buy milk”
+    > show my open tasks
+    1 open task:
+    - call Bob (due Sun 22 Nov 2026, 09:00)
+    ");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_person_is_remembered_and_forgotten() {
+    let house = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in [
+        "add a task to send the report by Friday 5pm, and remember that Bob prefers mornings",
+        "remember that my office is in Lyon",
+        "what do you know about Bob?",
+        "forget what I said about Bob",
+        "what do you remember?",
+    ] {
+        let heard = house.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
+    }
+    insta::assert_snapshot!(talk, @r"
+    > add a task to send the report by Friday 5pm, and remember that Bob prefers mornings
+    - Added “send the report”, due Fri 27 Nov 2026, 17:00
+    - I will remember: Bob prefers mornings
+    > remember that my office is in Lyon
+    I will remember: my office is in Lyon
+    > what do you know about Bob?
+    I remember: Bob prefers mornings
+    > forget what I said about Bob
+    Forgotten: Bob prefers mornings
+    > what do you remember?
+    I remember: my office is in Lyon
+    ");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn two_people_have_two_lists() {
+    let house = configured(|_| {}).await;
+    house.direct("ada's").says("ada", "add a task to buy milk").await;
+    let bobs = house.direct("bob's").says("bob", "show my open tasks").await;
+    insta::assert_snapshot!(bobs.text, @"No open tasks");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn slash_commands_are_answered_once_each() {
+    let house = configured(|_| {}).await;
+    let mut talk = String::new();
+    for line in ["/help", "/status", "/stop", "/new", "/stop@adjutant_bot", "/dance"] {
+        let heard = house.says("ada", line).await;
+        talk.push_str(&format!("> {line}\n{}\n", heard.text));
+    }
+    insta::assert_snapshot!(talk, @r"
+    > /help
+    Say what you need in your own words, for example:
+
+    - add a task to send the report by Friday 5pm
+    - what is overdue?
+    - mark the report as done, then show what is left
+    - remember that Bob prefers mornings
+
+    **Commands**
+    - `/new`: start afresh, without what was said before
+    - `/stop`: stop what I am doing
+    - `/status`: what is running and waiting
+    - `/trace`: what happened in the last turn
+    - `/help`: this text
+    > /status
+    All done: nothing is running or waiting.
+    > /stop
+    Nothing is running.
+    > /new
+    A fresh start: I no longer look at what was said before. Tasks and memories stay.
+    > /stop@adjutant_bot
+    Nothing is running.
+    > /dance
+    I don't know `/dance`. `/help` lists what I know.
+    ");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_direct_dispatch_costs_two_model_calls() {
+    let script =
+        Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "buy milk"}))));
+    let house = scripted(script).await;
+    let heard = house.says("ada", "I need milk").await;
+    assert!(heard.text.contains("Added “buy milk”"), "{}", heard.text);
+    assert_eq!(house.calls(&heard).await.len(), 2);
+    assert_eq!(house.ends(&heard).await, ["a completed", "tasks.create completed"]);
+    let turn = house.turn(&heard).await;
+    assert_eq!((turn.status.as_str(), turn.text.as_str()), ("completed", "I need milk"));
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new()
+        .when(Who::Orchestrator, "Xylophone", move |_| text("first done").behind(&held))
+        .orchestrator(|request| text(format!("heard: {}", user_text(request).replace('\n', " | "))));
+    let house = scripted(script).await;
+    let room = house.room("team");
+    let first = room.tells("ada", "Xylophone").await;
+    gate.arrived(1).await;
+    let mut later = Vec::new();
+    for (who, line) in [("ada", "second"), ("ada", "third"), ("bob", "hello"), ("ada", "fourth")] {
+        later.push(room.tells(who, line).await);
+    }
+    // Another place does not wait for this one.
+    assert_eq!(house.direct("bob's").says("bob", "quick").await.text, "heard: quick");
+    gate.open();
+    assert_eq!(house.answer(&first).await.text, "first done");
+    let mut heard = Vec::new();
+    for event in &later {
+        heard.push(house.answer(event).await.text);
+    }
+    // The history holds "Xylophone" from here on, so that its rule answers again: order is what counts.
+    let turns = house
+        .requests(Who::Orchestrator)
+        .iter()
+        .map(|request| user_text(request).to_owned())
+        .collect::<Vec<_>>();
+    assert_eq!(turns, ["Xylophone", "quick", "second\nthird", "hello", "fourth"]);
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn a_message_of_a_megabyte_and_an_empty_one_are_answered() {
+    let house = configured(|_| {}).await;
+    for line in ["x ".repeat(500_000), String::new(), "\u{0}\u{fffd}\u{202e}".into(), "🦀".repeat(9000)] {
+        let heard = house.says("ada", &line).await;
+        assert!(!heard.text.is_empty() && heard.text.len() < 4000, "{}", heard.text.len());
+    }
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn stop_ends_what_runs_and_each_message_has_its_answer() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text("never").behind(&held),
+        false => direct("a", "tasks.create", json!({"title": "buy milk"})),
+    });
+    let house = scripted(script).await;
+    let event = house.tells("ada", "milk please").await;
+    gate.arrived(1).await;
+    let stopping = house.says("ada", "/stop").await;
+    let stopped = house.answer(&event).await;
+    insta::assert_snapshot!(format!("{}\n---\n{}", stopping.text, stopped.text), @r"
+    Stopping.
+    ---
+    Stopped.
+
+    **Done**
+    - mission a: Added “buy milk”
+    ");
+    assert_eq!(house.turn(&stopped).await.status, "cancelled");
+    house.is_done().await;
+}
+
+#[tokio::test]
+async fn our_own_panic_is_tried_three_times_and_then_told() {
+    use adjutant::model::scripted::panics;
+    let script = Scripted::new()
+        .when(Who::Orchestrator, "cursed", |_| panics("on purpose"))
+        .orchestrator(|request| text(format!("fine: {}", last_text(request))));
+    let house = scripted(script).await;
+    let cursed = house.direct("one").tells("ada", "cursed").await;
+    for failures in 1..3_i64 {
+        let put_back = "SELECT count(*) FROM turns WHERE failures >= $1";
+        while house.store().count(put_back, &[failures.into()]).await.unwrap() == 0 {
+            tokio::task::yield_now().await;
+        }
+        // The lane goes on meanwhile.
+        assert_eq!(house.direct("two").says("ada", "hello").await.text, "fine: hello");
+        house.passes(std::time::Duration::from_secs(11)).await;
+        house.direct("one").says("ada", "/status").await;
+    }
+    let dead = house.answer(&cursed).await;
+    insta::assert_snapshot!(dead.text, @"Something inside me failed three times over this message, so I have set it aside. Please say it in other words; whoever runs me finds the reason with `adjutant trace`.");
+    assert_eq!(house.turn(&dead).await.status, "dead");
+    assert_eq!(adjutant::store::check::findings(house.store()).await.unwrap(), []);
+}
+
+/// The ids of tasks and memories are chance.
+fn without_ids(text: &str) -> String {
+    let id = regex::Regex::new(r"[\[(]([0-9a-z]{6})[\])]").unwrap();
+    id.replace_all(text, "[ID]").into_owned()
+}
