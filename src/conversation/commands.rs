@@ -51,7 +51,9 @@ impl Conversations {
         }
         let mut stopped = running.len();
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
-            if turn.status != "running" && self.end_waiting(&turn).await? {
+            // One that was just about to wait for a person may have missed the stop.
+            let Some(turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
+            if turn.ended_at.is_none() && turn.status != "running" && self.end_waiting(&turn).await? {
                 stopped += 1;
             }
         }

@@ -17,6 +17,7 @@ use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
 use crate::store::prompts::{self, PromptRow};
+use crate::store::turns::TurnRow;
 use crate::store::{Batch, StoreError, people, turns};
 use crate::wording;
 
@@ -137,15 +138,16 @@ impl Conversations {
     }
 
     /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the
-    /// turn's next words as its reply like anybody's.
-    async fn let_go_to_sleep(&self, turn: &str) -> Result<(), StoreError> {
+    /// turn's next words as its reply like anybody's. Returns how the turn stands then.
+    pub(super) async fn let_go_to_sleep(&self, turn: &str) -> Result<Option<TurnRow>, StoreError> {
         for _ in 0..50 {
-            if turns::by_id(&self.store, turn).await?.is_none_or(|turn| turn.status != "running") {
-                break;
+            let now = turns::by_id(&self.store, turn).await?;
+            if now.as_ref().is_none_or(|turn| turn.status != "running") {
+                return Ok(now);
             }
             tokio::time::sleep(FALLS_ASLEEP / 50).await;
         }
-        Ok(())
+        turns::by_id(&self.store, turn).await
     }
 
     async fn take_answer(&self, row: &InboxRow, prompt: &PromptRow, answer: &str) -> Result<(), StoreError> {

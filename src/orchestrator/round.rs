@@ -26,6 +26,9 @@ impl Run<'_> {
         let to_the_end = awaited.iter().any(|call| call.to_the_end);
         let patience = Instant::now() + self.scope.budget.limits.dispatch_wait;
         loop {
+            if self.scope.cancel.is_cancelled() {
+                return self.cancelled().await.map(Some);
+            }
             self.settle_doomed().await?;
             self.start_ready().await?;
             let over = |board: &Board| {
