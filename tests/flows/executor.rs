@@ -143,7 +143,7 @@ async fn an_agents_time_is_up_in_the_middle_of_a_call() {
     let skills = web.skills();
     let house = scripted_with(script, |config| {
         skill_file(config, &skills);
-        config.limits.agent_timeout = Duration::from_millis(300);
+        config.limits.agent_timeout = Duration::from_secs(2);
     })
     .await;
     let heard = house.says("ada", "go").await;

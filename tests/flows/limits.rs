@@ -337,17 +337,17 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
         .when(Who::Agent, "Mission: mission a", move |_| text("looked").behind(&never))
         .agent(|_| text("looked too"));
     let house = scripted_with(script, |config| {
-        config.limits.turn_timeout = Duration::from_millis(50);
+        config.limits.turn_timeout = Duration::from_secs(2);
         config.limits.agent_timeout = Duration::from_secs(9);
     })
     .await;
     let asked = house.says("ada", "go").await;
     // An agent has no more time than its turn.
     insta::assert_snapshot!(asked.text, @r"
-    I have worked on this for 50 ms, which is the limit.
+    I have worked on this for 2 seconds, which is the limit.
 
     **Not done**
-    - mission a: its time of 50 ms was up
+    - mission a: its time of 2 seconds was up
     - mission b: it needs a, which ended as timeout
 
     Shall I continue?

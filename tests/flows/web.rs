@@ -65,7 +65,7 @@ impl Web {
             "domain = \"web\"\nsummary = \"The service\"\n".to_owned(),
             skill("read", "GET", "risk = \"low\"\nrepeatable = true"),
             skill("post", "POST", "risk = \"low\"\nrepeatable = false"),
-            skill("quick", "POST", "risk = \"low\"\nrepeatable = false\ntimeout = \"50ms\""),
+            skill("quick", "POST", "risk = \"low\"\nrepeatable = false\ntimeout = \"2s\""),
             skill("careful", "POST", "risk = \"high\"\nrepeatable = false"),
         ]
         .concat()
