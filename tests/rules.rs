@@ -200,7 +200,7 @@ fn rooms_use_only_what_they_may_can_fail() {
         "use crate::{\n    clock::{Clock, SharedClock},\n    gateway::{a::{b, c}, d},\n    config,\n};";
     assert_eq!(used(grouped).into_iter().collect::<Vec<_>>(), ["clock", "config", "gateway"]);
     assert_eq!(strays("src/model/mod.rs", grouped).len(), 2);
-    assert_eq!(strays("src/orchestrator/mod.rs", "use adjutant_chat::Outbound;").len(), 1);
+    assert_eq!(strays("src/agents/mod.rs", "use adjutant_chat::Outbound;").len(), 1);
     assert_eq!(strays("src/kitchen/mod.rs", "").len(), 1);
 }
 
