@@ -5,7 +5,7 @@ use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
 use crate::store::outbox::Message;
-use crate::store::{Batch, StoreError, executions, outbox, people, prompts, turns};
+use crate::store::{Batch, StoreError, executions, people, prompts, turns};
 use crate::trace;
 use crate::wording;
 
@@ -62,18 +62,14 @@ impl Conversations {
 
     /// Ends a turn that nobody runs; its one word is said here.
     async fn end_waiting(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
-        let now = self.store.now();
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let text = wording::stopped(&Orchestrator::standing(&rows));
         let mut batch = Batch::new();
         // Whoever runs it now has the lane; then the stop is theirs.
         self.instance.take(&lane(&turn.conversation_id), &mut batch);
-        turns::end(&mut batch, &turn.id, "cancelled", &text, now);
-        executions::close_all(&mut batch, &turn.id, executions::Status::Cancelled, now);
-        prompts::withdraw(&mut batch, &turn.id, now);
-        let message =
+        let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, choices: Vec::new() };
-        outbox::say(&self.store, &mut batch, &turn.conversation_id, &self.instance.id, &message);
+        self.close(&mut batch, turn, "cancelled", executions::Status::Cancelled, &last);
         batch.run(
             "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
             [lane(&turn.conversation_id).into(), (&self.instance.id).into()],

@@ -14,11 +14,19 @@ const TASKS: i64 = 15;
 /// Memories shown.
 const MEMORIES: i64 = 5;
 
+/// How a turn begins for the orchestrator's model.
+pub struct Opening {
+    /// The first messages.
+    pub messages: Vec<Message>,
+    /// Whether the history is to be folded afterwards.
+    pub to_fold: bool,
+}
+
 /// The first messages of a turn.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn opening(scope: &Scope, said: &str) -> Result<Vec<Message>, StoreError> {
+pub async fn opening(scope: &Scope, said: &str) -> Result<Opening, StoreError> {
     let (here, tasks, memories, past) = futures::try_join!(
         async { Ok::<_, StoreError>(head(scope)) },
         tasks::of_person(&scope.store, &scope.person.id, "open", TASKS),
@@ -44,9 +52,9 @@ pub async fn opening(scope: &Scope, said: &str) -> Result<Vec<Message>, StoreErr
         let _ = write!(text, "\nEarlier in this conversation: {}", scope.conversation.summary);
     }
     let mut messages = vec![Message::new(Role::System, text)];
-    messages.extend(past);
+    messages.extend(past.messages);
     messages.push(Message::new(Role::User, said));
-    Ok(messages)
+    Ok(Opening { messages, to_fold: past.to_fold })
 }
 
 fn head(scope: &Scope) -> String {

@@ -4,7 +4,7 @@
 use crate::journal::Prefix;
 use crate::model::{Message, Request, Role, SharedModel};
 use crate::store::people::{self, Conversation};
-use crate::store::turns::{self, TurnRow};
+use crate::store::turns::{self, PastTurn};
 use crate::store::{Batch, Store, StoreError};
 
 /// Tokens of history that a request holds.
@@ -15,8 +15,11 @@ const FOLD_AT: usize = 1000;
 const PIECE: usize = 4000;
 /// Tokens of a summary.
 const SUMMARY: usize = 600;
-/// Turns looked at for one window.
+/// Turns that a window may hold. So many are folded, so that the history begins alike for the next ones
+/// and a provider's cache holds it, and a chatty conversation is not folded at every turn.
 const MOST_TURNS: i64 = 40;
+/// Turns that stay when there are so many.
+const KEPT_TURNS: usize = 20;
 
 /// About how many tokens a text has: a token is some four bytes of English.
 pub fn tokens(text: &str) -> usize {
@@ -27,40 +30,61 @@ fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(WINDOW * 2)]
 }
 
-fn cost(turn: &TurnRow) -> usize {
+fn cost(turn: &PastTurn) -> usize {
     tokens(clip(&turn.text)) + tokens(clip(turn.answer.as_deref().unwrap_or_default()))
 }
 
-/// The window, oldest first, and `turns.seq` of its first turn.
+/// The recent past as a turn sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// What was said and answered, oldest first.
+    pub messages: Vec<Message>,
+    /// Whether there is enough past to [`fold`].
+    pub to_fold: bool,
+}
+
+/// The window, and whether it is time to fold.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn window(store: &Store, conversation: &Conversation) -> Result<Vec<Message>, StoreError> {
-    let (turns, _) = newest(store, conversation).await?;
+pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window, StoreError> {
+    let turns = newest(store, conversation).await?;
+    let to_fold = to_fold(&turns).is_some();
     let mut messages = Vec::with_capacity(turns.len() * 2);
-    for turn in turns.into_iter().rev() {
+    for turn in turns[..fitting(&turns)].iter().rev() {
         messages.push(Message::new(Role::User, clip(&turn.text)));
         let answer = turn.answer.as_deref().filter(|answer| !answer.is_empty()).unwrap_or("(no answer)");
         messages.push(Message::new(Role::Assistant, clip(answer)));
     }
-    Ok(messages)
+    Ok(Window { messages, to_fold })
 }
 
-/// The turns of the window, newest first, and those read beyond it.
-async fn newest(
-    store: &Store,
-    conversation: &Conversation,
-) -> Result<(Vec<TurnRow>, Vec<TurnRow>), StoreError> {
+async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
     let after = conversation.history_from.max(conversation.folded_to);
-    let mut turns = turns::ended_after(store, &conversation.id, after, MOST_TURNS).await?;
+    turns::ended_after(store, &conversation.id, after, MOST_TURNS).await
+}
+
+/// How many of the newest turns fit into a window.
+fn fitting(newest: &[PastTurn]) -> usize {
     let mut used = 0;
-    let fits = turns.iter().take_while(|turn| {
+    let fits = newest.iter().take_while(|turn| {
         used += cost(turn);
         used <= WINDOW
     });
-    let fits = fits.count().max(1).min(turns.len());
-    let beyond = turns.split_off(fits);
-    Ok((turns, beyond))
+    fits.count().max(1).min(newest.len())
+}
+
+/// The `turns.seq` before which everything is to be folded; none when there is not enough.
+fn to_fold(newest: &[PastTurn]) -> Option<i64> {
+    let fitting = fitting(newest);
+    let beyond = &newest[fitting..];
+    let full = i64::try_from(newest.len()) == Ok(MOST_TURNS);
+    let kept = match beyond.iter().map(cost).sum::<usize>() >= FOLD_AT {
+        true => fitting,
+        false if full => fitting.min(KEPT_TURNS),
+        false => return None,
+    };
+    newest.get(kept.checked_sub(1)?).map(|turn| turn.seq)
 }
 
 /// Folds one piece of what lies before the window into the summary, if there is enough of it. Returns
@@ -70,17 +94,12 @@ async fn newest(
 /// When the store fails. A model that fails leaves all as it is, for the next time.
 pub async fn fold(store: &Store, model: &SharedModel, conversation: &str) -> Result<bool, StoreError> {
     let conversation = people::conversation_by_id(store, conversation).await?;
-    let (window, beyond) = newest(store, &conversation).await?;
-    let Some(first) = window.last().map(|turn| turn.seq) else { return Ok(false) };
-    let full = i64::try_from(window.len() + beyond.len()).unwrap_or(0) == MOST_TURNS;
-    if beyond.iter().map(cost).sum::<usize>() < FOLD_AT && !full {
-        return Ok(false);
-    }
+    let Some(first_kept) = to_fold(&newest(store, &conversation).await?) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.folded_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
     let mut text = String::new();
     let mut to = after;
-    for turn in oldest.iter().take_while(|turn| turn.seq < first) {
+    for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
         if !text.is_empty() && tokens(&text) + cost(turn) > PIECE {
             break;
         }
@@ -125,5 +144,31 @@ async fn summarise(model: &SharedModel, summary: &str, text: &str) -> Option<Str
             tracing::warn!(%error, "the history was not folded; the next turn tries again");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Turns 1 to `count`, newest first, of so many tokens each.
+    fn turns(count: i64, tokens: usize) -> Vec<PastTurn> {
+        let turn = |seq| PastTurn { seq, text: "x".repeat(tokens * 4), answer: None };
+        (1..=count).rev().map(turn).collect()
+    }
+
+    #[test]
+    fn short_turns_are_folded_by_the_score() {
+        assert_eq!(to_fold(&[]), None);
+        assert_eq!(to_fold(&turns(39, 4)), None);
+        assert_eq!(to_fold(&turns(40, 4)), Some(21), "the newest twenty stay");
+    }
+
+    #[test]
+    fn long_turns_are_folded_when_enough_no_longer_fits() {
+        assert_eq!(fitting(&turns(9, 500)), 6);
+        assert_eq!(to_fold(&turns(7, 500)), None);
+        assert_eq!(to_fold(&turns(8, 500)), Some(3), "what still fits stays");
+        assert_eq!(fitting(&turns(3, 50_000)), 2, "an endless text is clipped");
     }
 }

@@ -7,6 +7,7 @@
 //! - It ends in exactly one answer, failures too; a question in between is one answer more.
 //! - Going to sleep and being answered at the same time: see `conversation::prompts`.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::{Admitted, Conversations, Handle, context, history};
@@ -19,7 +20,7 @@ use crate::store::leases::{Lease, lane};
 use crate::store::people::{Conversation, Person};
 use crate::store::prompts::{self, PromptRow};
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, Value, calls, people};
+use crate::store::{Batch, StoreError, Value, calls, outbox, people};
 use crate::wording::{self, Standing};
 
 /// A turn that this process holds.
@@ -136,11 +137,16 @@ impl Conversations {
 
     async fn run_as(&self, held: &Held, handle: &Handle) -> Result<(), StoreError> {
         let scope = self.scope(held, handle).await?;
+        let to_fold = AtomicBool::new(false);
         let (end, tail) = match held.turn.ending.as_deref() {
             Some("stop") => (TurnEnd::Cancelled(Orchestrator::standing(&held.rows)), Batch::new()),
             Some(_) => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
             None => {
-                let opening = async || context::opening(&scope, &held.turn.text).await;
+                let opening = async || {
+                    let opening = context::opening(&scope, &held.turn.text).await?;
+                    to_fold.store(opening.to_fold, Ordering::Relaxed);
+                    Ok(opening.messages)
+                };
                 self.orchestrator.run(&scope, &held.root, &held.rows, opening).await?
             }
         };
@@ -148,7 +154,9 @@ impl Conversations {
         match end {
             TurnEnd::Answered(text) => {
                 self.end(held, &scope, "completed", Status::Completed, text, tail).await?;
-                self.fold_later(&held.turn.conversation_id);
+                if to_fold.into_inner() {
+                    self.fold_later(&held.turn.conversation_id);
+                }
                 Ok(())
             }
             TurnEnd::Failed(text) => self.end(held, &scope, "failed", Status::Failed, text, tail).await,
@@ -188,7 +196,8 @@ impl Conversations {
         let now = self.store.now();
         let window = i64::try_from(self.limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
         let since = here.window_from.max(now - window);
-        spent.window_calls = executions::skill_calls_since(&self.store, &here.id, since).await?;
+        let most = self.limits.conversation_calls;
+        spent.window_calls = executions::skill_calls_since(&self.store, &here.id, since, most).await?;
         if self.limits.day_cost_usd > 0.0 {
             spent.day_cost_usd = calls::cost_since(&self.store, &person.id, self.day_begins(person)).await?;
         }
@@ -228,17 +237,29 @@ impl Conversations {
         text: String,
         tail: Batch,
     ) -> Result<(), StoreError> {
-        let now = self.store.now();
         let mut batch = held.lease.release();
         batch.append(tail);
-        turns::end(&mut batch, &held.turn.id, status, &text, now);
-        executions::close_all(&mut batch, &held.turn.id, root, now);
-        prompts::withdraw(&mut batch, &held.turn.id, now);
-        scope.say(&mut batch, text, Vec::new());
+        self.close(&mut batch, &held.turn, status, root, &scope.message(text, Vec::new()));
         self.store.write(batch).await?;
         fail_point("turn-ended");
         scope.said();
         Ok(())
+    }
+
+    /// Adds the end of a turn, of all that is still open in it, and its last word.
+    pub(super) fn close(
+        &self,
+        batch: &mut Batch,
+        turn: &TurnRow,
+        status: &str,
+        root: Status,
+        last: &outbox::Message,
+    ) {
+        let now = self.store.now();
+        turns::end(batch, &turn.id, status, &last.text, now);
+        executions::close_all(batch, &turn.id, root, now);
+        prompts::withdraw(batch, &turn.id, now);
+        outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, last);
     }
 
     /// Puts a turn to sleep until a person answers; with a limit, asks whether to go on.

@@ -76,7 +76,9 @@ impl Lanes {
     async fn step(self: &Arc<Self>, conversation: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
-        if let Some(turn) = turns::resumable(store, conversation, instance).await? {
+        let open = turns::next(store, conversation, instance).await?;
+        let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
+        if let (Some(turn), None) = (open, retry_at) {
             if let Some(held) = self.conversations.resume(turn).await? {
                 self.run(held).await?;
             }
@@ -100,18 +102,17 @@ impl Lanes {
                 Ok(true)
             }
             None => {
-                self.wake_at_retry(conversation).await?;
+                if let Some(retry_at) = retry_at {
+                    self.wake_at(retry_at, conversation);
+                }
                 Ok(false)
             }
         }
     }
 
     /// A turn that waits for its next try wakes its lane by itself.
-    async fn wake_at_retry(self: &Arc<Self>, conversation: &str) -> Result<(), StoreError> {
-        let store = &self.conversations.store;
-        let instance = &self.conversations.instance.id;
-        let Some(retry_at) = turns::next_retry(store, conversation, instance).await? else { return Ok(()) };
-        let pause = u64::try_from(retry_at - store.now()).unwrap_or(0);
+    fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &str) {
+        let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
         // A worker of its own, so that the house is not idle before the turn has had its next try.
         let worker = format!("retry {conversation}");
         if self.wakers.wake(&worker) {
@@ -124,7 +125,6 @@ impl Lanes {
                 }
             });
         }
-        Ok(())
     }
 
     async fn run(&self, held: Held) -> Result<(), StoreError> {

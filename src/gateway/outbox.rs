@@ -18,7 +18,6 @@ use super::SharedWakers;
 use crate::conversation::prompts;
 use crate::journal::fail_point;
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::people::{self, Conversation};
 use crate::store::{Store, StoreError};
 
 /// After this long a row is given up.
@@ -106,19 +105,18 @@ impl Delivering {
         if rows.is_empty() {
             return Ok(Step::Nothing);
         }
-        let conversation = people::conversation_by_id(&self.store, conversation).await?;
-        let Some(port) = self.ports.get(&conversation.channel) else { return Ok(Step::Nothing) };
-        let wanted = rows.into_iter().map(|row| (row.outbound(&conversation), row));
+        let wanted = rows.into_iter().map(|row| (row.outbound(), row));
         let mut wanted =
             wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
         let Some((outbound, row)) = wanted.next() else { return Ok(Step::Nothing) };
+        let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };
         let now = self.store.now();
         if row.next_at > now {
             let pause = u64::try_from(row.next_at - now).unwrap_or(0);
             return Ok(Step::Later(Duration::from_millis(pause)));
         }
         if now - row.created_at > GIVE_UP_MS {
-            self.bury(&row, &conversation, "it could not be sent for a day").await?;
+            self.bury(&row, "it could not be sent for a day").await?;
             return Ok(Step::Done);
         }
         if row.state == "unknown" {
@@ -136,15 +134,10 @@ impl Delivering {
         let _sending = self.sending.read().await;
         let delivery = port.deliver(&outbound).await;
         fail_point("outbox-sent");
-        self.conclude(&row, &conversation, delivery).await
+        self.conclude(&row, delivery).await
     }
 
-    async fn conclude(
-        &self,
-        row: &OutboxRow,
-        conversation: &Conversation,
-        delivery: Delivery,
-    ) -> Result<Step, StoreError> {
+    async fn conclude(&self, row: &OutboxRow, delivery: Delivery) -> Result<Step, StoreError> {
         match delivery {
             Delivery::Sent(receipt) => {
                 outbox::sent(&self.store, row, &receipt).await?;
@@ -156,7 +149,7 @@ impl Delivering {
                 self.later(row, "unknown", None, "it is not known whether it was sent").await
             }
             Delivery::Refused(reason) | Delivery::Gone(reason) => {
-                self.bury(row, conversation, &reason).await?;
+                self.bury(row, &reason).await?;
                 Ok(Step::Done)
             }
         }
@@ -178,13 +171,8 @@ impl Delivering {
         Ok(Step::Later(pause))
     }
 
-    async fn bury(
-        &self,
-        row: &OutboxRow,
-        conversation: &Conversation,
-        reason: &str,
-    ) -> Result<(), StoreError> {
-        tracing::error!(outbox = row.id, channel = conversation.channel, reason, "a reply is given up");
+    async fn bury(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
+        tracing::error!(outbox = row.id, channel = row.channel, reason, "a reply is given up");
         outbox::set_aside(&self.store, row, "dead", 0, reason).await
     }
 }

@@ -56,10 +56,15 @@ impl Scope {
     /// Adds something to say to the batch, as the answer to whatever waits for one. Call
     /// [`Self::said`] once the batch is written.
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> String {
-        let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
         batch.run("UPDATE turns SET answers = '[]' WHERE id = $1", [(&self.turn).into()]);
-        let message = outbox::Message { turn: Some(self.turn.clone()), answers, text, choices };
+        let message = self.message(text, choices);
         outbox::say(&self.store, batch, &self.conversation.id, &self.lease.instance, &message)
+    }
+
+    /// A message to say, as the answer to whatever waits for one.
+    pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
+        let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        outbox::Message { turn: Some(self.turn.clone()), answers, text, choices }
     }
 
     /// Wakes the delivery of what was said.

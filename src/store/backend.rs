@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use sqlx::AnyPool;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
+use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor};
 
+use super::connections::Connections;
 use super::{StoreError, Value};
 
 /// How long a database may take to let us in.
@@ -149,14 +149,14 @@ impl Backend {
                  JOIN memories m ON m.seq = memories_text.rowid \
                  WHERE memories_text MATCH $1 AND m.person_id = $2 \
                  AND ((m.scope = 'private' AND $3 = 0) OR (m.scope = 'room' AND m.conversation_id = $4)) \
-                 AND ($5 = '' OR m.kind = $5) ORDER BY bm25(memories_text), m.seq DESC LIMIT $6"
+                 AND ($5 = '' OR m.kind = $5) ORDER BY bm25(memories_text), m.seq DESC LIMIT $6 + 0"
             }
             Self::Server { .. } => {
                 "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.created_at FROM memories m \
                  WHERE m.words @@ to_tsquery('english', unaccented($1)) AND m.person_id = $2 \
                  AND ((m.scope = 'private' AND $3 = 0) OR (m.scope = 'room' AND m.conversation_id = $4)) \
                  AND ($5 = '' OR m.kind = $5) \
-                 ORDER BY ts_rank(m.words, to_tsquery('english', unaccented($1))) DESC, m.seq DESC LIMIT $6"
+                 ORDER BY ts_rank(m.words, to_tsquery('english', unaccented($1))) DESC, m.seq DESC LIMIT $6 + 0"
             }
         }
     }
@@ -186,7 +186,8 @@ impl Backend {
         StoreError::Open { url: self.shown(), reason: error.to_string() }
     }
 
-    pub(super) async fn pools(&self) -> Result<(AnyPool, AnyPool), StoreError> {
+    /// The connections to write with, and those to read with.
+    pub(super) async fn connect(&self) -> Result<(Connections, Connections), StoreError> {
         let (url, setup): (String, &'static str) = match self {
             // FULL: a commit that was answered survives a power cut, not only a crash.
             Self::Embedded { file } => (
@@ -212,7 +213,9 @@ impl Backend {
         let writing =
             pool(writers).connect_with(options.clone()).await.map_err(|error| self.open_error(&error))?;
         let reader = pool(if writers == 1 { 2 } else { 8 }).connect_lazy_with(options);
-        Ok((writing, reader))
+        self.migrate(&writing).await?;
+        let keep = matches!(self, Self::Embedded { .. });
+        Ok((Connections::of(writing, keep), Connections::of(reader, keep)))
     }
 
     /// Connects once by hand: a pool goes on trying for half a minute and then can't say what was wrong.
@@ -234,7 +237,7 @@ impl Backend {
         }
     }
 
-    pub(super) async fn migrate(&self, pool: &AnyPool) -> Result<(), StoreError> {
+    async fn migrate(&self, pool: &AnyPool) -> Result<(), StoreError> {
         let migrated = match self {
             // The library locks other processes out on a server only.
             Self::Embedded { .. } => {
@@ -252,7 +255,7 @@ impl Backend {
         })
     }
 
-    pub(super) async fn backup(&self, reader: &AnyPool, to: &Path) -> Result<(), StoreError> {
+    pub(super) async fn backup(&self, reader: &Connections, to: &Path) -> Result<(), StoreError> {
         let failed = |reason: String| StoreError::Backup { to: to.display().to_string(), reason };
         if to.exists() {
             return Err(failed(
@@ -263,8 +266,11 @@ impl Backend {
             Self::Embedded { .. } => {
                 let path = to.display().to_string().replace('\'', "''");
                 let sql = format!("VACUUM INTO '{path}'");
-                sqlx::query(AssertSqlSafe(sql)).execute(reader).await.map_err(|e| failed(e.to_string()))?;
-                Ok(())
+                let copy = async |connection: &mut AnyConnection| {
+                    sqlx::query(AssertSqlSafe(sql)).execute(connection).await?;
+                    Ok(())
+                };
+                reader.with(copy).await.map_err(|error| failed(error.to_string()))
             }
             Self::Server { url } => {
                 let (url, password) = without_password(url).map_err(|error| failed(error.to_string()))?;

@@ -214,13 +214,10 @@ pub fn close(batch: &mut Batch, id: &str, status: Status, closing: &Closing, now
 /// Adds the end of everything of a turn that is still open, when the turn itself ends.
 pub fn close_all(batch: &mut Batch, turn: &str, orchestrator: Status, now: i64) {
     batch.run(
-        "UPDATE executions SET status = $1, ended_at = $2 \
-         WHERE turn_id = $3 AND kind = 'orchestrator' AND ended_at IS NULL",
-        [orchestrator.as_str().into(), now.into(), turn.into()],
-    );
-    batch.run(
-        "UPDATE executions SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
-        [now.into(), turn.into()],
+        "UPDATE executions SET ended_at = $1, \
+         status = CASE kind WHEN 'orchestrator' THEN $2 ELSE 'cancelled' END \
+         WHERE turn_id = $3 AND ended_at IS NULL",
+        [now.into(), orchestrator.as_str().into(), turn.into()],
     );
 }
 
@@ -254,15 +251,21 @@ pub async fn of_agent(store: &Store, agent: &str) -> Result<Vec<ExecutionRow>, S
         .await
 }
 
-/// How many skill calls a conversation made since a time.
+/// How many skill calls a conversation made since a time, counted up to `most`.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn skill_calls_since(store: &Store, conversation: &str, since: i64) -> Result<i64, StoreError> {
+pub async fn skill_calls_since(
+    store: &Store,
+    conversation: &str,
+    since: i64,
+    most: u32,
+) -> Result<i64, StoreError> {
     store
         .count(
-            "SELECT count(*) FROM executions WHERE kind = 'skill' AND conversation_id = $1 AND started_at >= $2",
-            &[conversation.into(), since.into()],
+            "SELECT count(*) FROM (SELECT 1 FROM executions WHERE kind = 'skill' AND conversation_id = $1 \
+             AND started_at >= $2 LIMIT $3 + 0) counted",
+            &[conversation.into(), since.into(), i64::from(most).into()],
         )
         .await
 }

@@ -64,7 +64,7 @@ pub async fn list(
         .all(
             "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE person_id = $1 \
              AND ((scope = 'private' AND $2 = 0) OR (scope = 'room' AND conversation_id = $3)) \
-             AND ($4 = '' OR kind = $4) ORDER BY seq DESC LIMIT $5",
+             AND ($4 = '' OR kind = $4) ORDER BY seq DESC LIMIT $5 + 0",
             &[person.into(), here.shared.into(), (&here.id).into(), kind.into(), limit.into()],
         )
         .await

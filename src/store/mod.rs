@@ -4,6 +4,7 @@ mod backend;
 mod batch;
 pub mod calls;
 pub mod check;
+mod connections;
 pub mod executions;
 pub mod inbox;
 pub mod leases;
@@ -18,9 +19,8 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sqlx::AnyPool;
 use sqlx::any::AnyRow;
-use sqlx::{Any, FromRow};
+use sqlx::{Any, AnyConnection, FromRow};
 
 pub use backend::Backend;
 pub use batch::{Batch, Value};
@@ -35,7 +35,7 @@ pub struct Store {
 
 struct Inner {
     backend: Backend,
-    reader: AnyPool,
+    reader: connections::Connections,
     writer: writer::Writer,
     clock: SharedClock,
 }
@@ -94,8 +94,7 @@ impl Store {
         sqlx::any::install_default_drivers();
         let backend = Backend::from_url(url)?;
         backend.prepare().await?;
-        let (writing, reader) = backend.pools().await?;
-        backend.migrate(&writing).await?;
+        let (writing, reader) = backend.connect().await?;
         let writer = writer::Writer::start(writing, &backend);
         Ok(Self { inner: Arc::new(Inner { backend, reader, writer, clock }) })
     }
@@ -130,6 +129,9 @@ impl Store {
 
     /// Rows of a query with text and number arguments.
     ///
+    /// A limit is written `LIMIT $n + 0`: the embedded database plans a statement anew for each value of a
+    /// bare parameter there, which costs more than most of our queries.
+    ///
     /// # Errors
     /// When the database fails.
     pub async fn all<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>, StoreError>
@@ -140,7 +142,8 @@ impl Store {
         for argument in arguments {
             query = argument.bind_as(query);
         }
-        Ok(query.fetch_all(&self.inner.reader).await?)
+        let read = async |connection: &mut AnyConnection| Ok(query.fetch_all(connection).await?);
+        self.inner.reader.with(read).await
     }
 
     /// The first row of a query.
@@ -155,7 +158,8 @@ impl Store {
         for argument in arguments {
             query = argument.bind_as(query);
         }
-        Ok(query.fetch_optional(&self.inner.reader).await?)
+        let read = async |connection: &mut AnyConnection| Ok(query.fetch_optional(connection).await?);
+        self.inner.reader.with(read).await
     }
 
     /// A number that a query counts.

@@ -3,7 +3,6 @@
 use adjutant_chat::{Address, Choice, Outbound};
 use sqlx::FromRow;
 
-use super::people::Conversation;
 use super::{Batch, Store, StoreError};
 
 /// A row of the outbox.
@@ -11,8 +10,10 @@ use super::{Batch, Store, StoreError};
 pub struct OutboxRow {
     /// 22 characters, the same for every attempt.
     pub id: String,
-    /// Where to.
-    pub conversation_id: String,
+    /// The configured channel it goes to.
+    pub channel: String,
+    /// The platform's name of the place there.
+    pub place: String,
     /// The turn it belongs to.
     pub turn_id: Option<String>,
     /// JSON: the platform's names of the messages it answers.
@@ -76,10 +77,10 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 
 impl OutboxRow {
     /// The row as the platform's adapter takes it.
-    pub fn outbound(&self, conversation: &Conversation) -> Outbound {
+    pub fn outbound(&self) -> Outbound {
         Outbound {
             id: self.id.clone(),
-            address: Address { channel: conversation.channel.clone(), place: conversation.place.clone() },
+            address: Address { channel: self.channel.clone(), place: self.place.clone() },
             turn: self.turn_id.clone(),
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),
@@ -100,10 +101,11 @@ pub async fn open(
 ) -> Result<Vec<OutboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, conversation_id, turn_id, answers, text, choices, \
-             CASE WHEN state = 'sending' THEN 'unknown' ELSE state END AS state, attempts, next_at, created_at \
-             FROM outbox WHERE conversation_id = $1 AND state IN ('pending', 'sending', 'unknown') \
-             AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT $3",
+            "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
+             CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
+             o.created_at FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+             WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
+             AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
             &[conversation.into(), instance.into(), limit.into()],
         )
         .await

@@ -125,7 +125,7 @@ pub async fn of_person(
         .all(
             select!(
                 "WHERE person_id = $1 AND ($2 = 'all' OR state = $2) \
-                 ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3"
+                 ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3 + 0"
             ),
             &[person.into(), state.into(), limit.into()],
         )

@@ -93,7 +93,8 @@ pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
 pub fn end(batch: &mut Batch, turn: &str, status: &str, answer: &str, now: i64) {
     batch.must(
         "the turn has ended already",
-        "UPDATE turns SET status = $1, answer = $2, ended_at = $3 WHERE id = $4 AND ended_at IS NULL",
+        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3 \
+         WHERE id = $4 AND ended_at IS NULL",
         [status.into(), answer.into(), now.into(), turn.into()],
     );
     inbox::finish(batch, turn, status == "dead");
@@ -112,45 +113,23 @@ pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i6
     store.write(batch).await.map(|_| ())
 }
 
-/// The turn of this conversation that can go on: answered, failed before, or left by a dead instance. To be
-/// asked by the lane only, in which no turn of its own is at work then.
+/// The turn of this conversation that goes on next: answered, failed before, or left by a dead instance.
+/// Those that failed wait until their `retry_at`; when no other is there, it is the one whose time comes
+/// first. To be asked by the lane only, in which no turn of its own is at work then.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn resumable(
-    store: &Store,
-    conversation: &str,
-    instance: &str,
-) -> Result<Option<TurnRow>, StoreError> {
+pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<Option<TurnRow>, StoreError> {
     store
         .first(
             select!(
                 "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
-                 AND retry_at <= $3 \
-                 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY seq LIMIT 1"
+                 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
+                 ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
             ),
             &[conversation.into(), instance.into(), store.now().into()],
         )
         .await
-}
-
-/// When the next of a conversation's turns that failed before is to be tried again.
-///
-/// # Errors
-/// When the store fails.
-pub async fn next_retry(
-    store: &Store,
-    conversation: &str,
-    instance: &str,
-) -> Result<Option<i64>, StoreError> {
-    let row: Option<(Option<i64>,)> = store
-        .first(
-            "SELECT min(retry_at) FROM turns WHERE conversation_id = $1 AND ended_at IS NULL AND status = 'queued' \
-             AND retry_at > 0 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances))",
-            &[conversation.into(), instance.into()],
-        )
-        .await?;
-    Ok(row.and_then(|row| row.0))
 }
 
 /// A turn by id.
@@ -169,7 +148,7 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
     // LIKE would take letters of either case, and ids differ by case.
     store
         .all(
-            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2"),
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
             &[beginning.into(), limit.into()],
         )
         .await
@@ -220,6 +199,17 @@ pub async fn open_of(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, 
         .await
 }
 
+/// What later turns see of an ended one.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PastTurn {
+    /// Order over all turns.
+    pub seq: i64,
+    /// What was said.
+    pub text: String,
+    /// What was answered.
+    pub answer: Option<String>,
+}
+
 /// The newest ended turns after `after`, newest first.
 ///
 /// # Errors
@@ -229,12 +219,11 @@ pub async fn ended_after(
     conversation: &str,
     after: i64,
     limit: i64,
-) -> Result<Vec<TurnRow>, StoreError> {
+) -> Result<Vec<PastTurn>, StoreError> {
     store
         .all(
-            select!(
-                "WHERE conversation_id = $1 AND seq > $2 AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $3"
-            ),
+            "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )
         .await
@@ -249,10 +238,11 @@ pub async fn oldest_after(
     conversation: &str,
     after: i64,
     limit: i64,
-) -> Result<Vec<TurnRow>, StoreError> {
+) -> Result<Vec<PastTurn>, StoreError> {
     store
         .all(
-            select!("WHERE conversation_id = $1 AND seq > $2 AND ended_at IS NOT NULL ORDER BY seq LIMIT $3"),
+            "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             AND ended_at IS NOT NULL ORDER BY seq LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )
         .await

@@ -11,12 +11,12 @@
 
 use std::sync::Arc;
 
-use sqlx::AnyPool;
-use sqlx::{AnyConnection, Row};
+use sqlx::{AnyConnection, Connection, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::batch::{Batch, Value};
+use super::connections::Connections;
 use super::{Backend, StoreError};
 
 /// More than this in one transaction makes the first ones wait for nothing.
@@ -29,21 +29,27 @@ type Reply = oneshot::Sender<Result<Vec<Value>, StoreError>>;
 type Waiting = (Batch, Reply);
 
 pub(super) struct Writer {
-    pool: AnyPool,
+    connections: Arc<Connections>,
     queue: Mutex<Option<mpsc::Sender<Waiting>>>,
     sender: mpsc::WeakSender<Waiting>,
     tasks: Mutex<JoinSet<()>>,
 }
 
 impl Writer {
-    pub(super) fn start(pool: AnyPool, backend: &Backend) -> Self {
+    pub(super) fn start(connections: Connections, backend: &Backend) -> Self {
         let (sender, receiver) = mpsc::channel(4096);
         let receiver = Arc::new(Mutex::new(receiver));
+        let connections = Arc::new(connections);
         let mut tasks = JoinSet::new();
         for _ in 0..backend.writers() {
-            tasks.spawn(run(pool.clone(), backend.clone(), receiver.clone()));
+            tasks.spawn(run(connections.clone(), backend.clone(), receiver.clone()));
         }
-        Self { pool, sender: sender.downgrade(), queue: Mutex::new(Some(sender)), tasks: Mutex::new(tasks) }
+        Self {
+            connections,
+            sender: sender.downgrade(),
+            queue: Mutex::new(Some(sender)),
+            tasks: Mutex::new(tasks),
+        }
     }
 
     pub(super) async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
@@ -59,11 +65,11 @@ impl Writer {
         let mut tasks = self.tasks.lock().await;
         while tasks.join_next().await.is_some() {}
         // Not before: a writer may still be about to take a connection for what waited.
-        self.pool.close().await;
+        self.connections.close().await;
     }
 }
 
-async fn run(pool: AnyPool, backend: Backend, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
+async fn run(connections: Arc<Connections>, backend: Backend, receiver: Arc<Mutex<mpsc::Receiver<Waiting>>>) {
     let mut group = Vec::with_capacity(GROUP);
     loop {
         if receiver.lock().await.recv_many(&mut group, GROUP).await == 0 {
@@ -71,7 +77,7 @@ async fn run(pool: AnyPool, backend: Backend, receiver: Arc<Mutex<mpsc::Receiver
         }
         let (batches, replies): (Vec<_>, Vec<_>) = group.drain(..).unzip();
         if batches.len() > 1
-            && let Ok(values) = commit(&pool, backend.begin(), &batches).await
+            && let Ok(values) = commit(&connections, backend.begin(), &batches).await
         {
             for (reply, values) in replies.into_iter().zip(values) {
                 // Whoever asked may have gone away; the write stands all the same.
@@ -80,17 +86,21 @@ async fn run(pool: AnyPool, backend: Backend, receiver: Arc<Mutex<mpsc::Receiver
             continue;
         }
         for (batch, reply) in batches.iter().zip(replies) {
-            let _ = reply.send(commit_alone(&pool, &backend, batch).await);
+            let _ = reply.send(commit_alone(&connections, &backend, batch).await);
         }
     }
 }
 
 /// Commits one batch. Writers that take the same rows in another order can cross; then one of them was
 /// undone through no fault of its own.
-async fn commit_alone(pool: &AnyPool, backend: &Backend, batch: &Batch) -> Result<Vec<Value>, StoreError> {
+async fn commit_alone(
+    connections: &Connections,
+    backend: &Backend,
+    batch: &Batch,
+) -> Result<Vec<Value>, StoreError> {
     let mut tries = 1;
     loop {
-        match commit(pool, backend.begin(), std::slice::from_ref(batch)).await {
+        match commit(connections, backend.begin(), std::slice::from_ref(batch)).await {
             Err(error) if tries < TRIES && backend.has_crossed(&error) => tries += 1,
             outcome => return outcome.map(|mut values| values.pop().unwrap_or_default()),
         }
@@ -98,17 +108,26 @@ async fn commit_alone(pool: &AnyPool, backend: &Backend, batch: &Batch) -> Resul
 }
 
 async fn commit(
-    pool: &AnyPool,
+    connections: &Connections,
     begin: &'static str,
     batches: &[Batch],
 ) -> Result<Vec<Vec<Value>>, StoreError> {
-    let mut transaction = pool.begin_with(begin).await?;
-    let mut values = Vec::with_capacity(batches.len());
-    for batch in batches {
-        values.push(apply(&mut transaction, batch).await?);
-    }
-    transaction.commit().await?;
-    Ok(values)
+    let work = async |connection: &mut AnyConnection| {
+        if let [batch] = batches
+            && batch.statements.len() == 1
+        {
+            // A transaction of its own, without the two hops of BEGIN and COMMIT.
+            return Ok(vec![apply(connection, batch).await?]);
+        }
+        let mut transaction = connection.begin_with(begin).await?;
+        let mut values = Vec::with_capacity(batches.len());
+        for batch in batches {
+            values.push(apply(&mut transaction, batch).await?);
+        }
+        transaction.commit().await?;
+        Ok(values)
+    };
+    connections.with(work).await
 }
 
 async fn apply(connection: &mut AnyConnection, batch: &Batch) -> Result<Vec<Value>, StoreError> {

@@ -235,7 +235,9 @@ async fn skill_calls_are_counted_in_their_window(world: World) {
     ] {
         world.execution(ExecutionRow { started_at, ..execution("t1", id, kind) }).await;
     }
-    let count = async |room: &str| executions::skill_calls_since(&world.store, room, 11).await.unwrap();
-    assert_eq!(count(&room.id).await, 2);
-    assert_eq!(count("another room").await, 0);
+    let count =
+        async |room: &str, most| executions::skill_calls_since(&world.store, room, 11, most).await.unwrap();
+    assert_eq!(count(&room.id, 9).await, 2);
+    assert_eq!(count(&room.id, 1).await, 1, "no more is counted than the limit needs");
+    assert_eq!(count("another room", 9).await, 0);
 }

@@ -42,9 +42,19 @@ async fn set_status(world: &World, id: &str, status: &str) {
         .unwrap();
 }
 
+async fn next(world: &World, instance: &str) -> Option<TurnRow> {
+    turns::next(&world.store, &world.room().await.id, instance).await.unwrap()
+}
+
+/// The next turn, if it can go on now.
 async fn resumable(world: &World, instance: &str) -> Option<String> {
-    let room = world.room().await;
-    turns::resumable(&world.store, &room.id, instance).await.unwrap().map(|turn| turn.id)
+    next(world, instance).await.filter(|turn| turn.retry_at <= world.store.now()).map(|turn| turn.id)
+}
+
+fn retry_of(turn: &str, at: i64) -> Batch {
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET retry_at = $1 WHERE id = $2", [at.into(), turn.into()]);
+    batch
 }
 
 async fn a_turn_starts_with_the_messages_it_takes(world: World) {
@@ -121,6 +131,11 @@ async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
     assert_eq!((back.status.as_str(), back.failures, back.retry_at), ("queued", 2, retry_at));
     world.clock.advance(Duration::from_millis(9_999));
     assert_eq!(resumable(&world, &ours.id).await, None, "not yet");
+    assert_eq!(
+        next(&world, &ours.id).await.map(|turn| turn.retry_at),
+        Some(retry_at),
+        "but it is known when"
+    );
     world.clock.advance(Duration::from_millis(1));
     assert_eq!(resumable(&world, &ours.id).await.as_deref(), Some("t1"));
     assert_eq!(resumable(&world, &theirs.id).await, None, "its own instance lives and takes it");
@@ -148,8 +163,15 @@ async fn the_oldest_turn_goes_on_first(world: World) {
     assert_eq!(resumable(&world, "a").await.as_deref(), Some("t1"));
     end(&world, "t1", "cancelled").await.unwrap();
     assert_eq!(resumable(&world, "a").await.as_deref(), Some("t2"));
-    let elsewhere = turns::resumable(&world.store, "another room", "a").await.unwrap();
-    assert_eq!(elsewhere, None);
+    world.store.write(retry_of("t2", 9_000_000_000_000)).await.unwrap();
+    assert_eq!(
+        resumable(&world, "a").await.as_deref(),
+        Some("t3"),
+        "one that waits for its time lets others by"
+    );
+    world.store.write(retry_of("t3", 8_000_000_000_000)).await.unwrap();
+    assert_eq!(next(&world, "a").await.unwrap().id, "t3", "of those that wait the first to be tried");
+    assert_eq!(turns::next(&world.store, "another room", "a").await.unwrap(), None);
 }
 
 async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
@@ -189,16 +211,16 @@ async fn history_is_read_from_both_ends(world: World) {
     }
     let newest = async |after, limit| {
         let turns = turns::ended_after(&world.store, &room.id, after, limit).await.unwrap();
-        turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>()
+        turns.into_iter().map(|turn| turn.seq).collect::<Vec<_>>()
     };
     let oldest = async |after, limit| {
         let turns = turns::oldest_after(&world.store, &room.id, after, limit).await.unwrap();
-        turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>()
+        turns.into_iter().map(|turn| turn.seq).collect::<Vec<_>>()
     };
-    assert_eq!(newest(0, 2).await, ["t4", "t2"]);
-    assert_eq!(newest(seqs[0], 9).await, ["t4", "t2"]);
-    assert_eq!(oldest(0, 2).await, ["t1", "t2"]);
-    assert_eq!(oldest(seqs[1], 9).await, ["t4"]);
+    assert_eq!(newest(0, 2).await, [seqs[3], seqs[1]]);
+    assert_eq!(newest(seqs[0], 9).await, [seqs[3], seqs[1]]);
+    assert_eq!(oldest(0, 2).await, [seqs[0], seqs[1]]);
+    assert_eq!(oldest(seqs[1], 9).await, [seqs[3]]);
     assert!(newest(seqs[3], 9).await.is_empty());
 }
 
