@@ -79,8 +79,7 @@ pub struct Service {
     instance: Arc<Instance>,
     intake: Intake,
     lanes: Arc<Lanes>,
-    /// What delivers.
-    pub delivering: Arc<Delivering>,
+    delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
     upkeep: Arc<Upkeep>,
     stop: CancellationToken,
@@ -279,6 +278,19 @@ impl Service {
             self.intake.hand_on(journalled);
         }
         Ok(is_new)
+    }
+
+    /// See [`Delivering::left_is_said`].
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
+        self.delivering.left_is_said(channel).await
+    }
+
+    /// See [`Delivering::receipts_stored`].
+    pub async fn receipts_stored(&self, inbound: &Inbound) {
+        self.delivering.receipts_stored(inbound).await;
     }
 
     /// Stops the turns at work in a place. Returns whether there were any.

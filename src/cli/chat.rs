@@ -85,12 +85,12 @@ async fn json(
     let session = Session::start(config, clock, place, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
     let work = async {
-        session.service.delivering.left_is_said(CHANNEL).await.map_err(failed)?;
+        session.service.left_is_said(CHANNEL).await.map_err(failed)?;
         while let Some(event) = events.recv().await {
             match event {
                 Event::Line(inbound) => {
                     let accepted = async || drop(session.port.accepted(&inbound).await);
-                    session.service.delivering.receipts_stored(&inbound).await;
+                    session.service.receipts_stored(&inbound).await;
                     session.service.accept(inbound.clone(), accepted).await.map_err(failed)?;
                 }
                 Event::Bad { line, message } => drop(session.port.bad_line(line, &message).await),
@@ -214,7 +214,7 @@ impl Session {
     }
 
     async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
-        self.service.delivering.receipts_stored(&inbound).await;
+        self.service.receipts_stored(&inbound).await;
         self.service.accept(inbound, async || {}).await.map(|_| ()).map_err(failed)
     }
 

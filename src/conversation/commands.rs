@@ -19,7 +19,7 @@ impl Conversations {
     /// Carries out a slash command that intake journalled.
     ///
     /// # Errors
-    /// When the store fails.
+    /// [`StoreError::Stale`] when it was carried out before, or when the store fails.
     pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
         let word = row.text.split_whitespace().next().unwrap_or_default();
         // In rooms platforms add our name: /stop@adjutant_bot.
@@ -36,11 +36,7 @@ impl Conversations {
             "/trace" => self.trace(row).await?,
             other => wording::unknown_command(other),
         };
-        match self.reply(row, None, text, batch).await {
-            // It was carried out before; this is a redelivery.
-            Err(StoreError::Stale(_)) => Ok(()),
-            done => done,
-        }
+        self.reply(row, None, text, batch).await
     }
 
     /// Stops what runs here, and ends what waits.

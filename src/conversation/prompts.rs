@@ -93,7 +93,7 @@ impl Conversations {
     /// Carries out a press or a typed answer that intake journalled. Returns the turn that can go on.
     ///
     /// # Errors
-    /// When the store fails.
+    /// [`StoreError::Stale`] when it was carried out before, or when the store fails.
     pub async fn settle(&self, row: &InboxRow) -> Result<(), StoreError> {
         let answer = match row.kind.as_str() {
             "press" => button(&row.text).map(|(_, answer)| answer),
@@ -130,11 +130,7 @@ impl Conversations {
             now = again;
         }
         let text = wording::settled(now.answer.as_deref(), now.state == "expired");
-        match self.reply(row, Some(&now), text, Batch::new()).await {
-            // This very row was settled before: a redelivery.
-            Err(StoreError::Stale(_)) => Ok(()),
-            done => done,
-        }
+        self.reply(row, Some(&now), text, Batch::new()).await
     }
 
     /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the

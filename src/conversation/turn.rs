@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex};
 
 use super::{Admitted, Conversations, Handle, context, history};
 use crate::journal::budget::Spent;
-use crate::journal::{Budget, Limit, Scope, fail_point};
+use crate::journal::{Budget, Limit, Question, Scope, fail_point};
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
 use crate::store::leases::{Lease, lane};
 use crate::store::people::{Conversation, Person};
-use crate::store::prompts::{self, PromptRow};
+use crate::store::prompts;
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, Value, calls, outbox, people};
 use crate::wording::{self, Standing};
@@ -269,32 +269,16 @@ impl Conversations {
         scope: &Scope,
         parked: Option<(Limit, Standing)>,
     ) -> Result<(), StoreError> {
-        let now = self.store.now();
         let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
         let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending")
             || self.chosen_meanwhile(&held.turn).await?;
         let mut batch = held.lease.release();
         batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
         if let Some((limit, standing)) = parked.filter(|_| !is_asked) {
-            let id = self.store.new_id();
             let text = wording::parked(limit, &self.limits, &standing);
-            let outbox_id = scope.say(&mut batch, text.clone(), wording::continue_choices(&id));
-            let expires = i64::try_from(self.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
-            let prompt = PromptRow {
-                id,
-                conversation_id: held.turn.conversation_id.clone(),
-                turn_id: held.turn.id.clone(),
-                execution_id: None,
-                person_id: held.turn.person_id.clone(),
-                kind: "continue".into(),
-                preview: text,
-                fingerprint: String::new(),
-                state: "pending".into(),
-                answer: None,
-                outbox_id,
-                expires_at: now.saturating_add(expires),
-            };
-            prompts::ask(&mut batch, &prompt, now);
+            let preview = text.clone();
+            let choices = wording::continue_choices;
+            scope.ask(&mut batch, Question { kind: "continue", call: None, preview, text, choices });
         }
         // An answer that came just before this commit has found the turn running; it counts all the same.
         batch.run(
@@ -372,24 +356,8 @@ fn epoch(values: &[Value]) -> i64 {
 
 fn root_row(turn: &TurnRow, id: String) -> ExecutionRow {
     ExecutionRow {
-        id,
-        turn_id: turn.id.clone(),
-        parent_id: None,
-        kind: "orchestrator".into(),
         status: Status::Running.as_str().into(),
-        call_n: None,
-        call_idx: None,
-        agent_id: None,
-        task: None,
-        skill: None,
-        parameters: None,
-        direct: 0,
-        result: None,
-        data: None,
-        error: None,
-        bailout: None,
-        untrusted: 0,
         started_at: Some(turn.started_at),
-        ended_at: None,
+        ..ExecutionRow::new(id, &turn.id, "orchestrator")
     }
 }

@@ -9,4 +9,4 @@ pub mod untrusted;
 pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
 pub use fail_point::fail_point;
-pub use scope::{Hooks, Scope};
+pub use scope::{Hooks, Question, Scope};

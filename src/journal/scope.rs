@@ -9,7 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Budget;
 use crate::clock;
+use crate::store::executions::ExecutionRow;
 use crate::store::people::{Conversation, Person};
+use crate::store::prompts::{self, PromptRow};
 use crate::store::{Batch, Store, leases::Lease, outbox};
 
 /// A running turn, as its agents and skill calls see it.
@@ -47,6 +49,20 @@ pub struct Hooks {
     pub progress: Box<dyn Fn(Progress) + Send + Sync>,
 }
 
+/// What a running turn asks its person.
+pub struct Question<'a> {
+    /// `continue` or `approve`.
+    pub kind: &'static str,
+    /// The call that waits for a yes, which is good for exactly its arguments.
+    pub call: Option<&'a ExecutionRow>,
+    /// What would happen.
+    pub preview: String,
+    /// How it is asked.
+    pub text: String,
+    /// The buttons of a question with this id.
+    pub choices: fn(&str) -> Vec<Choice>,
+}
+
 impl Scope {
     /// A batch whose statements happen only while the turn is ours.
     pub fn batch(&self) -> Batch {
@@ -65,6 +81,29 @@ impl Scope {
     pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
         let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
         outbox::Message { turn: Some(self.turn.clone()), answers, text, choices }
+    }
+
+    /// Adds a question to the batch, to the person whose turn it is. Call [`Self::said`] once the batch is
+    /// written.
+    pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
+        let id = self.store.new_id();
+        let now = self.store.now();
+        let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
+        let prompt = PromptRow {
+            outbox_id: self.say(batch, question.text, (question.choices)(&id)),
+            id,
+            conversation_id: self.conversation.id.clone(),
+            turn_id: self.turn.clone(),
+            execution_id: question.call.map(|call| call.id.clone()),
+            person_id: self.person.id.clone(),
+            kind: question.kind.into(),
+            preview: question.preview,
+            fingerprint: question.call.and_then(|call| call.parameters.clone()).unwrap_or_default(),
+            state: "pending".into(),
+            answer: None,
+            expires_at: now.saturating_add(expires),
+        };
+        prompts::ask(batch, &prompt, now);
     }
 
     /// Wakes the delivery of what was said.

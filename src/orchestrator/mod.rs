@@ -269,25 +269,13 @@ impl Run<'_> {
     /// Puts one agent on the board and its row into the batch.
     fn place(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
         let row = ExecutionRow {
-            id: self.scope.store.new_id(),
-            turn_id: self.scope.turn.clone(),
             parent_id: Some(self.root.clone()),
-            kind: "agent".into(),
-            status: Status::Pending.as_str().into(),
             call_n: Some(n),
             call_idx: Some(idx),
             agent_id: Some(task.agent_id.clone()),
             task: serde_json::to_string(&task).ok(),
-            skill: None,
-            parameters: None,
             direct: i64::from(task.is_direct()),
-            result: None,
-            data: None,
-            error: None,
-            bailout: None,
-            untrusted: 0,
-            started_at: None,
-            ended_at: None,
+            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, "agent")
         };
         executions::insert(batch, &row, &self.scope.conversation.id);
         self.board.agents.push(Agent {

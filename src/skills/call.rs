@@ -70,27 +70,16 @@ pub enum CallEnd {
     /// A limit of the turn holds it back; nothing was written.
     Held(Limit),
 }
+
 pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
     ExecutionRow {
-        id: scope.store.new_id(),
-        turn_id: scope.turn.clone(),
         parent_id: Some(call.agent.to_owned()),
-        kind: "skill".into(),
-        status: Status::Pending.as_str().into(),
         call_n: Some(call.place.0),
         call_idx: Some(call.place.1),
-        agent_id: None,
-        task: None,
         skill: Some(call.skill.to_owned()),
         parameters: Some(call.arguments.to_string()),
-        direct: 0,
-        result: None,
-        data: None,
-        error: None,
-        bailout: None,
-        untrusted: 0,
         started_at: Some(scope.store.now()),
-        ended_at: None,
+        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, "skill")
     }
 }
 

@@ -21,9 +21,9 @@ use super::handlers::{self, own_store};
 use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
 use crate::config::{Approval, Policy};
-use crate::journal::{Scope, fail_point};
+use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, ExecutionRow, Status};
-use crate::store::prompts::{self, PromptRow};
+use crate::store::prompts;
 use crate::store::{Batch, StoreError};
 use crate::wording;
 
@@ -152,38 +152,18 @@ impl Executor {
         mut row: ExecutionRow,
         call: &Call<'_>,
     ) -> Result<CallEnd, StoreError> {
-        let now = scope.store.now();
         let preview = match own_store::preview(scope, &skill.handler, call.arguments).await? {
             Some(more) => format!("{}\n- {more}", risk::preview(skill, call.arguments)),
             None => risk::preview(skill, call.arguments),
         };
-        let prompt = scope.store.new_id();
         let mut batch = scope.batch();
         row.status = Status::Waiting.as_str().into();
-        row.started_at = Some(now);
+        row.started_at = Some(scope.store.now());
         executions::insert(&mut batch, &row, &scope.conversation.id);
         executions::wait(&mut batch, call.agent);
-        let choices = wording::approve_choices(&prompt);
-        let outbox_id = scope.say(&mut batch, wording::approval(&preview), choices);
-        let expires = i64::try_from(scope.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
-        prompts::ask(
-            &mut batch,
-            &PromptRow {
-                id: prompt,
-                conversation_id: scope.conversation.id.clone(),
-                turn_id: scope.turn.clone(),
-                execution_id: Some(row.id.clone()),
-                person_id: scope.person.id.clone(),
-                kind: "approve".into(),
-                preview,
-                fingerprint: row.parameters.clone().unwrap_or_default(),
-                state: "pending".into(),
-                answer: None,
-                outbox_id,
-                expires_at: now.saturating_add(expires),
-            },
-            now,
-        );
+        let text = wording::approval(&preview);
+        let choices = wording::approve_choices;
+        scope.ask(&mut batch, Question { kind: "approve", call: Some(&row), preview, text, choices });
         scope.store.write(batch).await?;
         fail_point("asked");
         scope.said();

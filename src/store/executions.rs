@@ -119,6 +119,31 @@ pub struct ExecutionRow {
 }
 
 impl ExecutionRow {
+    /// An execution that has not begun.
+    pub fn new(id: String, turn: &str, kind: &str) -> Self {
+        Self {
+            id,
+            turn_id: turn.to_owned(),
+            parent_id: None,
+            kind: kind.to_owned(),
+            status: Status::Pending.as_str().to_owned(),
+            call_n: None,
+            call_idx: None,
+            agent_id: None,
+            task: None,
+            skill: None,
+            parameters: None,
+            direct: 0,
+            result: None,
+            data: None,
+            error: None,
+            bailout: None,
+            untrusted: 0,
+            started_at: None,
+            ended_at: None,
+        }
+    }
+
     /// How it stands.
     pub fn status(&self) -> Status {
         Status::parse(&self.status)

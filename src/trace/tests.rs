@@ -91,25 +91,12 @@ impl House {
         fill: impl FnOnce(&mut ExecutionRow),
     ) {
         let mut row = ExecutionRow {
-            id: id.into(),
-            turn_id: turn.id.clone(),
             parent_id: parent.map(|parent| parent.0.to_owned()),
-            kind: "skill".into(),
             status: "running".into(),
             call_n: parent.map(|_| 0),
             call_idx: parent.map(|parent| parent.1),
-            agent_id: None,
-            task: None,
-            skill: None,
-            parameters: None,
-            direct: 0,
-            result: None,
-            data: None,
-            error: None,
-            bailout: None,
-            untrusted: 0,
             started_at: Some(self.store.now()),
-            ended_at: None,
+            ..ExecutionRow::new(id.into(), &turn.id, "skill")
         };
         fill(&mut row);
         self.write(|batch| executions::insert(batch, &row, &turn.conversation_id)).await;
