@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Unit};
 use async_trait::async_trait;
@@ -57,6 +57,8 @@ pub struct ConsolePort {
     desk: Arc<Desk>,
     writer: Writer,
     reader_gone: Notify,
+    /// The progress event that a program saw last.
+    shown: Mutex<String>,
 }
 
 /// This process's stdout without a buffer, so that a text is one system call.
@@ -86,7 +88,8 @@ impl ConsolePort {
         let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), desk: desk.clone() };
         let writer = Writer::start(parts)?;
         let Settings { channel, style, look, .. } = settings;
-        Ok(Self { channel, style, look, receipts, tree, desk, writer, reader_gone: Notify::new() })
+        let (reader_gone, shown) = (Notify::new(), Mutex::default());
+        Ok(Self { channel, style, look, receipts, tree, desk, writer, reader_gone, shown })
     }
 
     /// What the reading side of a terminal shares with this port.
@@ -188,7 +191,12 @@ impl ChatPort for ConsolePort {
             return;
         }
         if self.style == Style::Json {
-            self.writer.write_soon(json::progress(progress));
+            let event = json::progress(progress);
+            let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+            if *shown != event {
+                shown.clone_from(&event);
+                self.writer.write_soon(event);
+            }
             return;
         }
         // Never waits: while a text is being written the tree stays away.

@@ -259,6 +259,7 @@ async fn a_program_sees_progress_in_order() {
     let world = World::new(Style::Json);
     let port = world.port();
     port.progress(&progress("running")).await;
+    port.progress(&progress("running")).await;
     port.progress(&progress("completed")).await;
     port.deliver(&outbound("a", &[])).await;
     let text = world.paper.text();
