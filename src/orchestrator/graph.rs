@@ -16,15 +16,30 @@ pub struct Node {
     pub depends_on: Vec<String>,
 }
 
-/// Judges what one model response proposes, beside the agents that exist. `None` in `proposed` is one
-/// that is faulty for another reason; its name, if any, is in `faulty`. Returns a reason for each refused one.
-pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, String>]) -> Vec<Result<(), String>> {
+/// One that is refused already, for a fault of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Its name, where that could be read.
+    pub id: Option<String>,
+    /// What to change.
+    pub reason: String,
+}
+
+/// Judges what one model response proposes, beside the agents that exist. Returns a reason for each
+/// refused one.
+pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> Vec<Result<(), String>> {
     let mut verdicts: Vec<Result<(), String>> = Vec::with_capacity(proposed.len());
     let mut first: HashMap<&str, usize> = HashMap::new();
+    let is_sound = |place: Option<&usize>| place.is_some_and(|place| proposed[*place].is_ok());
     for (place, node) in proposed.iter().enumerate() {
         verdicts.push(match node {
-            Err(reason) => Err(reason.clone()),
-            Ok(node) if existing.contains(&node.id) || first.contains_key(node.id.as_str()) => {
+            Err(refused) => {
+                if let Some(id) = &refused.id {
+                    first.entry(id).or_insert(place);
+                }
+                Err(refused.reason.clone())
+            }
+            Ok(node) if existing.contains(&node.id) || is_sound(first.get(node.id.as_str())) => {
                 Err(format!("agent_id \"{}\" is in use already; choose another name for this agent", node.id))
             }
             Ok(node) => {
@@ -37,7 +52,7 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, String>]) -> V
         let mut changed = false;
         for (place, node) in proposed.iter().enumerate() {
             let (Ok(node), true) = (node, verdicts[place].is_ok()) else { continue };
-            if let Some(reason) = fault(node, existing, &first, &verdicts) {
+            if let Some(reason) = fault(node, existing, proposed, &first, &verdicts) {
                 verdicts[place] = Err(reason);
                 changed = true;
             }
@@ -65,6 +80,7 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, String>]) -> V
 fn fault(
     node: &Node,
     existing: &HashSet<String>,
+    proposed: &[Result<Node, Refused>],
     first: &HashMap<&str, usize>,
     verdicts: &[Result<(), String>],
 ) -> Option<String> {
@@ -79,10 +95,11 @@ fn fault(
                 let mut known: Vec<&str> = existing
                     .iter()
                     .map(String::as_str)
-                    .chain(first.keys().copied())
+                    .chain(proposed.iter().flatten().map(|other| other.id.as_str()))
                     .filter(|id| *id != node.id)
                     .collect();
                 known.sort_unstable();
+                known.dedup();
                 let known = if known.is_empty() { "there are none yet".to_owned() } else { known.join(", ") };
                 Some(format!("depends_on names \"{needed}\", but there is no such agent (known: {known})"))
             }
@@ -91,7 +108,7 @@ fn fault(
 }
 
 /// The places of one circle among the accepted ones, in its order.
-fn cycle(proposed: &[Result<Node, String>], verdicts: &[Result<(), String>]) -> Option<Vec<usize>> {
+fn cycle(proposed: &[Result<Node, Refused>], verdicts: &[Result<(), String>]) -> Option<Vec<usize>> {
     let accepted: HashMap<&str, usize> = proposed
         .iter()
         .enumerate()
@@ -157,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    fn node(id: &str, depends_on: &[&str]) -> Result<Node, String> {
+    fn node(id: &str, depends_on: &[&str]) -> Result<Node, Refused> {
         Ok(Node { id: id.into(), depends_on: depends_on.iter().map(|id| (*id).to_owned()).collect() })
     }
 
@@ -176,7 +193,9 @@ mod tests {
             node("d", &["nobody"]),
             node("e", &[]),
             node("e", &[]),
-            Err("missing field `mission`".to_owned()),
+            Err(Refused { id: None, reason: "missing field `mission`".to_owned() }),
+            Err(Refused { id: Some("typo".into()), reason: "there is no skill \"task.find\"".to_owned() }),
+            node("after-typo", &["typo"]),
             node("old", &[]),
             node("self", &["self"]),
         ];
@@ -189,10 +208,12 @@ mod tests {
         depends_on goes in a circle: a → b → a; remove one of these dependencies
         depends_on goes in a circle: a → b → a; remove one of these dependencies
         it depends on "b", which was refused; correct that one first
-        depends_on names "nobody", but there is no such agent (known: a, b, c, e, old, self)
+        depends_on names "nobody", but there is no such agent (known: a, after-typo, b, c, e, old, self)
         ok
         agent_id "e" is in use already; choose another name for this agent
         missing field `mission`
+        there is no skill "task.find"
+        it depends on "typo", which was refused; correct that one first
         agent_id "old" is in use already; choose another name for this agent
         depends_on goes in a circle: self → self; remove one of these dependencies
         "#);
@@ -202,7 +223,7 @@ mod tests {
         /// Whatever is proposed, what is accepted can be run to the end, each after what it needs.
         #[test]
         fn what_is_accepted_can_run(edges in prop::collection::vec((0..12_usize, prop::collection::vec(0..14_usize, 0..4)), 0..12)) {
-            let proposed: Vec<Result<Node, String>> = edges
+            let proposed: Vec<Result<Node, Refused>> = edges
                 .iter()
                 .map(|(id, needs)| Ok(Node { id: format!("n{id}"), depends_on: needs.iter().map(|n| format!("n{n}")).collect() }))
                 .collect();

@@ -238,15 +238,13 @@ impl Run<'_> {
             }
             match tools::read(&self.registry, &call.name, &call.arguments) {
                 Wanted::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
-                Wanted::BadDispatch(reason) => dispatches.push((call.idx, Err(reason))),
-                Wanted::Results(ids) => {
-                    // Names may be of agents dispatched in the same answer, so only judged here.
-                    let _ = ids;
-                }
+                Wanted::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
+                // Its names may be of agents dispatched in the same answer: judged when it is waited for.
+                Wanted::Results(_) => {}
                 Wanted::Text(text) => self.dialogue.answer(call.idx, text),
             }
         }
-        let nodes: Vec<Result<graph::Node, String>> = dispatches
+        let nodes: Vec<Result<graph::Node, graph::Refused>> = dispatches
             .iter()
             .map(|(_, task)| {
                 task.as_ref()
@@ -261,7 +259,9 @@ impl Run<'_> {
         for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {
             match (task, verdict) {
                 (Ok(task), Ok(())) => self.place(round.n, idx, task, batch),
-                (_, Err(reason)) | (Err(reason), _) => self.dialogue.answer(idx, tools::error(&reason)),
+                (_, Err(reason)) | (Err(graph::Refused { reason, .. }), _) => {
+                    self.dialogue.answer(idx, tools::error(&reason));
+                }
             }
         }
     }

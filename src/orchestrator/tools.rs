@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::graph::Refused;
 use crate::agents::AgentTask;
 use crate::model::Tool;
 use crate::skills::Registry;
@@ -58,8 +59,8 @@ pub fn tools() -> Vec<Tool> {
 pub enum Wanted {
     /// Start an agent.
     Dispatch(Box<AgentTask>),
-    /// A dispatch that can't be: its name, if readable, and what to change.
-    BadDispatch(String),
+    /// A dispatch that can't be.
+    BadDispatch(Refused),
     /// Wait for these agents.
     Results(Vec<String>),
     /// Answered at once.
@@ -87,11 +88,12 @@ pub fn read(registry: &Registry, name: &str, arguments: &str) -> Wanted {
         "dispatch_agent" => match serde_json::from_str(arguments).map_err(|fault| fault.to_string()) {
             Ok(task) => match admit(registry, task) {
                 Ok(task) => Wanted::Dispatch(Box::new(task)),
-                Err(reason) => Wanted::BadDispatch(reason),
+                Err(reason) => Wanted::BadDispatch(Refused { id: name_in(arguments), reason }),
             },
-            Err(fault) => Wanted::BadDispatch(format!(
-                "the arguments can't be read: {fault}; correct them and dispatch again"
-            )),
+            Err(fault) => Wanted::BadDispatch(Refused {
+                id: name_in(arguments),
+                reason: format!("the arguments can't be read: {fault}; correct them and dispatch again"),
+            }),
         },
         "get_agent_results" => match serde_json::from_str::<GetResults>(arguments) {
             Ok(wanted) => Wanted::Results(wanted.agent_ids),
@@ -109,6 +111,12 @@ pub fn read(registry: &Registry, name: &str, arguments: &str) -> Wanted {
             "there is no tool {other}; there are dispatch_agent, get_agent_results and get_skill"
         ))),
     }
+}
+
+/// The agent's name in arguments that are otherwise faulty.
+fn name_in(arguments: &str) -> Option<String> {
+    let arguments: Value = serde_json::from_str(arguments).ok()?;
+    arguments["agent_id"].as_str().map(str::to_owned)
 }
 
 /// A refusal as the model reads it.

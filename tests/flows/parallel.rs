@@ -172,7 +172,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"mission is empty: say what the agent is to do"}
     {"error":"skills is empty: name at least one skill of the catalogue"}
     {"error":"arguments go with exactly one skill: name one, or leave arguments out"}
-    {"error":"depends_on names \"c\", but there is no such agent (known: a, b, d, good)"}
+    {"error":"it depends on \"c\", which was refused; correct that one first"}
     {"agent_id":"good","status":"completed","result":"Added “buy milk”","data":{…,"title":"buy milk","due":null,"state":"open","priority":"normal","tags":[],"notes":"","recurrence":null},"tools_used":["tasks.create"],"tool_calls_used":1,…}
     {"error":"agent_id \"good\" is in use already; choose another name for this agent"}
     {"error":"there is no tool make_coffee; there are dispatch_agent, get_agent_results and get_skill"}
@@ -208,10 +208,10 @@ async fn skills_are_looked_up() {
     - memory.search(query, kind?, limit?): Find what is remembered about something
     tasks: The person's to-do list
     - tasks.complete(id?, title?): Mark a task as done, by id or by title
-    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task; due may be a date or a time
-    - tasks.delete(id): Delete a task for good; first search for its id
+    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task, due at a date or time if it has one
+    - tasks.delete(id): Delete a task for good, by its id
     - tasks.search(query?, state?, due_before?, due_after?, tag?, limit?): List or find tasks by text, state, due date or tag
-    - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task; first search for its id
+    - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
 
     memory: What the assistant remembers about the person
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
