@@ -209,6 +209,7 @@ impl Service {
         let delivering = Arc::new(Delivering {
             store: store.clone(),
             instance: instance.id.clone(),
+            pulse: instance.pulse.clone(),
             ports: HashMap::from([(channel.port.channel().to_owned(), channel.port.clone())]),
             wants: channel.wants,
             sending: tokio::sync::RwLock::default(),
@@ -248,6 +249,7 @@ impl Service {
         let mut tasks = JoinSet::new();
         tasks.spawn(show(channel.port, progress, stop.clone()));
         tasks.spawn(upkeep.clone().work(stop.clone()));
+        tasks.spawn(upkeep.clone().listen(stop.clone()));
         tasks.spawn(skills.watch(stop.clone()));
         Ok(Self { store, instance, intake, lanes, delivering, conversations, upkeep, stop, tasks })
     }

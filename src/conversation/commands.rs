@@ -49,7 +49,13 @@ impl Conversations {
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
             // One that was just about to wait for a person may have missed the stop.
             let Some(turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
-            if turn.ended_at.is_none() && turn.status != "running" && self.end_waiting(&turn).await? {
+            if turn.ended_at.is_some() {
+                continue;
+            }
+            if turn.status != "running" {
+                stopped += usize::from(self.end_waiting(&turn).await?);
+            } else if self.running.get(&turn.id).is_none() {
+                turns::tell_to_stop(&self.store, &turn.id).await?;
                 stopped += 1;
             }
         }

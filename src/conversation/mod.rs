@@ -17,7 +17,7 @@ use crate::journal::{Hooks, Limits};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
-use crate::store::{Store, leases::Instance};
+use crate::store::{Store, StoreError, leases::Instance, turns};
 
 /// Everything that turns need, in one process.
 pub struct Conversations {
@@ -103,6 +103,24 @@ impl Conversations {
     /// Takes a turn that panicked off the list of those at work.
     pub fn running_left(&self, turn: &str) {
         self.running.leave(turn);
+    }
+
+    /// Passes on what other processes told the turns that run here.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn heed(&self) -> Result<(), StoreError> {
+        if self.running.count() == 0 {
+            return Ok(());
+        }
+        for (turn, stop) in turns::told(&self.store, &self.instance.id).await? {
+            match self.running.get(&turn) {
+                Some(running) if stop == 1 => running.cancel.cancel(),
+                Some(running) => running.answered.notify_one(),
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     /// The zone a person lives in.

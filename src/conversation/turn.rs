@@ -35,6 +35,13 @@ pub struct Held {
     rows: Vec<ExecutionRow>,
 }
 
+impl Held {
+    /// Whether nothing of it was undertaken before.
+    fn is_new(&self) -> bool {
+        self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
+    }
+}
+
 impl Conversations {
     /// Starts a turn for messages of one person.
     ///
@@ -152,7 +159,11 @@ impl Conversations {
         };
         fail_point("turn-before-end");
         match end {
-            TurnEnd::Answered(text) => {
+            TurnEnd::Answered(mut text) => {
+                for line in self.expired_approvals(held, &scope).await? {
+                    text.push_str("\n\n");
+                    text.push_str(&line);
+                }
                 self.end(held, &scope, "completed", Status::Completed, text, tail).await?;
                 if to_fold.into_inner() {
                     self.fold_later(&held.turn.conversation_id);
@@ -186,6 +197,7 @@ impl Conversations {
             cancel: handle.cancel.clone(),
             answers: Arc::new(Mutex::new(held.turn.answer_ids())),
             answered: handle.answered.clone(),
+            asked: Arc::default(),
             hooks: self.hooks.clone(),
         })
     }
@@ -201,7 +213,7 @@ impl Conversations {
         if self.limits.day_cost_usd > 0.0 {
             spent.day_cost_usd = calls::cost_since(&self.store, &person.id, self.day_begins(person)).await?;
         }
-        if held.rows.len() == 1 && held.turn.resumed_at == held.turn.started_at {
+        if held.is_new() {
             return Ok(spent);
         }
         let since = held.turn.budget_from;
@@ -297,6 +309,16 @@ impl Conversations {
     async fn chosen_meanwhile(&self, turn: &TurnRow) -> Result<bool, StoreError> {
         let now = turns::by_id(&self.store, &turn.id).await?;
         Ok(now.is_some_and(|now| now.ending.is_some() || now.budget_from != turn.budget_from))
+    }
+
+    /// A line for each call that nobody said yes to in time; the answer may not speak of it.
+    async fn expired_approvals(&self, held: &Held, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        if held.is_new() && !scope.asked.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
+        let expired = asked.iter().filter(|prompt| prompt.kind == "approve" && prompt.state == "expired");
+        Ok(expired.map(|prompt| wording::expired(&prompt.kind, &prompt.preview)).collect())
     }
 
     /// The line for a "continue?" that nobody answered.

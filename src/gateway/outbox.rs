@@ -17,6 +17,7 @@ use adjutant_chat::{ChatPort, Delivery, Found, Inbound, Outbound};
 use super::SharedWakers;
 use crate::conversation::prompts;
 use crate::journal::fail_point;
+use crate::store::leases::{LOST, Pulse};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError};
 
@@ -29,6 +30,8 @@ pub struct Delivering {
     pub store: Store,
     /// This process.
     pub instance: String,
+    /// How surely others hold it to be alive.
+    pub pulse: Pulse,
     /// The connected channels by name.
     pub ports: HashMap<String, Arc<dyn ChatPort>>,
     /// Which rows this process delivers, if not all: `chat --once` prints only its own answer.
@@ -131,6 +134,9 @@ impl Delivering {
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
+        if !self.pulse.is_sure() {
+            return Err(StoreError::Stale(LOST));
+        }
         let _sending = self.sending.read().await;
         let delivery = port.deliver(&outbound).await;
         fail_point("outbox-sent");

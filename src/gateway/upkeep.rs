@@ -1,4 +1,5 @@
-//! The upkeep beside the turns: what dead processes left, and questions whose time is up.
+//! The upkeep beside the turns: what dead processes left, what living ones tell, and questions whose time
+//! is up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,8 @@ use crate::store::StoreError;
 
 /// How often a process looks.
 const TEND: Duration = Duration::from_secs(1);
+/// How often, while turns run here, it looks whether another process told them something: a person waits.
+const HEED: Duration = Duration::from_millis(100);
 
 /// Looks after one channel, or one place of it.
 pub struct Upkeep {
@@ -55,6 +58,15 @@ impl Upkeep {
         while stop.run_until_cancelled(tokio::time::sleep(TEND)).await.is_some() {
             if let Err(error) = self.tend().await {
                 tracing::error!(%error, "looking after the store failed; it is tried again");
+            }
+        }
+    }
+
+    /// Passes on what other processes tell the turns at work here, until it is stopped.
+    pub async fn listen(self: Arc<Self>, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(HEED)).await.is_some() {
+            if let Err(error) = self.conversations.heed().await {
+                tracing::error!(%error, "looking for word from other processes failed; it is tried again");
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What everything inside one running turn shares.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_chat::{Choice, Progress};
@@ -37,6 +38,8 @@ pub struct Scope {
     pub answers: Arc<Mutex<Vec<String>>>,
     /// Called when a question of this turn was answered while it runs.
     pub answered: Arc<Notify>,
+    /// Whether a question was asked since the turn last went on.
+    pub asked: Arc<AtomicBool>,
     /// How the rest of the house hears of what is written or seen.
     pub hooks: Arc<Hooks>,
 }
@@ -86,6 +89,7 @@ impl Scope {
     /// Adds a question to the batch, to the person whose turn it is. Call [`Self::said`] once the batch is
     /// written.
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
+        self.asked.store(true, Ordering::Relaxed);
         let id = self.store.new_id();
         let now = self.store.now();
         let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);

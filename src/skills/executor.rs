@@ -23,6 +23,7 @@ use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
 use crate::config::{Approval, Policy};
 use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::leases::LOST;
 use crate::store::prompts;
 use crate::store::{Batch, StoreError};
 use crate::wording;
@@ -213,6 +214,10 @@ impl Executor {
         }
         scope.store.write(batch).await?;
         fail_point("skill-running");
+        if !scope.lease.pulse.is_sure() {
+            // Another process may take this turn at any moment, and would find the call under way.
+            return Err(StoreError::Stale(LOST));
+        }
         let outcome = self.work(scope, skill, call.arguments).await;
         fail_point("skill-worked");
         // That a person stopped it says nothing about the service.

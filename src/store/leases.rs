@@ -7,13 +7,15 @@
 //! beside the embedded database, an advisory lock of its session on a server. A lease is a row with an
 //! epoch; every write of a turn begins with [`Lease::fence`], so it happens under that epoch or not
 //! at all. On a server, an instance whose heartbeat is older than [`DEAD_AFTER`] by the database's
-//! clock is dead as well (its session may hang on a cut connection).
+//! clock is dead as well (its session may hang on a cut connection). So nothing that reaches outside the
+//! store begins when less than [`MARGIN`] of that time is left: see [`Pulse`].
 //!
 //! Accepted race: between two looks at the instances (a second), a dead one's work waits.
 
 use std::fs::File;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
@@ -23,6 +25,9 @@ use super::{Backend, Batch, Store, StoreError};
 /// How long a silent instance on a server keeps what it holds.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 
+/// What must be left of [`DEAD_AFTER`] for something to begin that can't be taken back.
+pub const MARGIN: Duration = Duration::from_secs(5);
+
 /// What [`StoreError::Stale`] says when a lane is somebody else's by now.
 pub const LOST: &str = "the lease of this conversation is lost";
 
@@ -30,7 +35,37 @@ pub const LOST: &str = "the lease of this conversation is lost";
 pub struct Instance {
     /// Its id.
     pub id: String,
+    /// When it last showed that it lives.
+    pub pulse: Pulse,
     lock: Lock,
+}
+
+/// When an instance last showed that it lives, by its own monotonic clock.
+#[derive(Debug, Clone, Default)]
+pub struct Pulse {
+    /// None where being alive is no matter of time: a file lock goes with its process only.
+    beaten: Option<Arc<Mutex<Instant>>>,
+}
+
+impl Pulse {
+    fn at(instant: Instant) -> Self {
+        Self { beaten: Some(Arc::new(Mutex::new(instant))) }
+    }
+
+    fn beat(&self, instant: Instant) {
+        if let Some(beaten) = &self.beaten {
+            *beaten.lock().unwrap_or_else(PoisonError::into_inner) = instant;
+        }
+    }
+
+    /// Whether nobody can take this instance for dead for a while.
+    pub fn is_sure(&self) -> bool {
+        let since = self.beaten.as_ref().map(|beaten| {
+            let beaten = beaten.lock().unwrap_or_else(PoisonError::into_inner);
+            beaten.elapsed()
+        });
+        since.is_none_or(|since| since + MARGIN < DEAD_AFTER)
+    }
 }
 
 enum Lock {
@@ -39,7 +74,7 @@ enum Lock {
 }
 
 /// A right to one lane, good for one epoch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Lease {
     /// What is held.
     pub name: String,
@@ -47,6 +82,8 @@ pub struct Lease {
     pub instance: String,
     /// Since which taking.
     pub epoch: i64,
+    /// How surely its holder is held to be alive.
+    pub pulse: Pulse,
 }
 
 /// The lane of a conversation, as a lease names it.
@@ -61,6 +98,7 @@ impl Instance {
     /// When the lock or the row can't be made.
     pub async fn register(store: &Store) -> Result<Self, StoreError> {
         let id = store.new_id();
+        let mut pulse = Pulse::default();
         let lock = match store.backend() {
             Backend::Embedded { file } => {
                 let folder = locks_of(file);
@@ -73,10 +111,11 @@ impl Instance {
             Backend::Server { url } => {
                 let options: AnyConnectOptions = url.parse()?;
                 let connection = hold(&options, &id).await?;
+                pulse = Pulse::at(Instant::now());
                 Lock::Session { options, held: Box::new(tokio::sync::Mutex::new(connection)) }
             }
         };
-        let instance = Self { id, lock };
+        let instance = Self { id, pulse, lock };
         store.write(instance.beat(store)).await?;
         Ok(instance)
     }
@@ -112,7 +151,9 @@ impl Instance {
                 *connection = hold(options, &self.id).await?;
             }
             drop(connection);
+            let now = Instant::now();
             store.write(self.beat(store)).await?;
+            self.pulse.beat(now);
         }
         let others: Vec<(String,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
@@ -191,7 +232,7 @@ impl Instance {
 
     /// The lease that a batch with [`Self::take`] got.
     pub fn taken(&self, name: String, epoch: i64) -> Lease {
-        Lease { name, instance: self.id.clone(), epoch }
+        Lease { name, instance: self.id.clone(), epoch, pulse: self.pulse.clone() }
     }
 }
 
@@ -279,4 +320,23 @@ fn key(id: &str) -> i64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     hash.cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_begins_when_little_time_is_left() {
+        assert!(Pulse::default().is_sure(), "a file lock does not run out");
+        let now = Instant::now();
+        let pulse = Pulse::at(now);
+        assert!(pulse.clone().is_sure());
+        if let Some(long_ago) = now.checked_sub(DEAD_AFTER.saturating_sub(MARGIN)) {
+            pulse.beat(long_ago);
+            assert!(!pulse.is_sure());
+        }
+        pulse.beat(Instant::now());
+        assert!(pulse.is_sure());
+    }
 }

@@ -132,6 +132,33 @@ pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<O
         .await
 }
 
+/// Tells a turn to stop, in whichever process it runs.
+///
+/// # Errors
+/// When the store fails.
+pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET ending = 'stop' WHERE id = $1 AND ended_at IS NULL", [turn.into()]);
+    store.write(batch).await.map(|_| ())
+}
+
+/// The running turns of an instance that other processes told something: to stop (1), or that one of their
+/// questions was answered (0).
+///
+/// # Errors
+/// When the store fails.
+pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, i64)>, StoreError> {
+    store
+        .all(
+            "SELECT id, CASE WHEN ending = 'stop' THEN 1 ELSE 0 END FROM turns \
+             WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending = 'stop' OR EXISTS \
+             (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
+            &[instance.into()],
+        )
+        .await
+}
+
 /// A turn by id.
 ///
 /// # Errors

@@ -171,12 +171,32 @@ pattern = '^wait at the door$'
 arguments = {}
 "#;
 
-#[test]
-fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
+/// A home with [`WAIT`], and its pipe.
+fn with_door() -> (Home, std::path::PathBuf) {
     let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
     let pipe = home.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     home.write("skills/door.toml", &WAIT.replace("PIPE", pipe.to_str().unwrap()));
+    (home, pipe)
+}
+
+#[test]
+fn a_turn_is_stopped_from_another_process() {
+    let (home, _pipe) = with_door();
+    let (mut waiting, mut other) = (home.chat(), home.chat());
+    waiting.send(&json!({"id": "s1", "text": "wait at the door"}));
+    waiting.find(|it| it["event"] == "progress" && it.to_string().contains("running"));
+    assert_eq!(other.say("o1", "/stop")["text"], "Stopping.");
+    let stopped = waiting.reply("s1")["text"].as_str().unwrap().to_owned();
+    assert!(stopped.starts_with("Stopped."), "{stopped}");
+    waiting.finish_well();
+    other.finish_well();
+    home.assert_tidy("stopped from elsewhere");
+}
+
+#[test]
+fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
+    let (home, pipe) = with_door();
     let (mut sleeper, mut other) = (home.chat(), home.chat());
     other.say("o1", "add a task to go on");
     sleeper.send(&json!({"id": "s1", "text": "wait at the door"}));

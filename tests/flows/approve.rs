@@ -54,7 +54,7 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
     I need your yes before I do this:
 
-    Add a task; due may be a date or a time (`tasks.create`)
+    Add a task, due at a date or time if it has one (`tasks.create`)
     - title: pay
     - notes:
     ````
@@ -99,6 +99,24 @@ async fn nobody_answers_and_it_is_a_no() {
     let done = house.sees("nobody said yes in time").await;
     assert_eq!(done.turn, asked.turn);
     assert_eq!((tasks(&house).await, house.texts().len()), (0, 2));
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_not_done_for_want_of_a_yes_is_told_whatever_the_model_says() {
+    let answer = |request: &adjutant::model::Request| match has_results(request) {
+        true => text("All is well."),
+        false => create("a", "pay"),
+    };
+    let house = careful(Scripted::new().orchestrator(answer)).await;
+    house.says("ada", "pay it").await;
+    house.passes(Duration::from_hours(25)).await;
+    let done = house.sees("All is well.").await;
+    insta::assert_snapshot!(done.text, @r"
+    All is well.
+
+    Nobody said yes in time, so I did not do this: Add a task, due at a date or time if it has one (`tasks.create`)
+    ");
     house.ends_well().await;
 }
 
@@ -276,7 +294,7 @@ async fn the_built_in_planner_asks_too() {
     insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @r"
     I need your yes before I do this:
 
-    Delete a task for good; first search for its id (`tasks.delete`)
+    Delete a task for good, by its id (`tasks.delete`)
     - id: ID
     - the task: buy milk
     ");
