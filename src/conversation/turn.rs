@@ -131,18 +131,18 @@ impl Conversations {
         self.end(held, &scope, "dead", Status::Failed, wording::DEAD.into(), Batch::new()).await
     }
 
-    /// Runs a turn until it ends or sleeps.
+    /// Runs a turn until it ends (true) or sleeps (false).
     ///
     /// # Errors
     /// When the store fails or the lease is lost; the journal then says how far it came.
-    pub async fn run(&self, held: &Held) -> Result<(), StoreError> {
+    pub async fn run(&self, held: &Held) -> Result<bool, StoreError> {
         let handle = self.running.enter(&held.turn.id, &held.turn.conversation_id);
         let done = self.run_as(held, &handle).await;
         self.running.leave(&held.turn.id);
         done
     }
 
-    async fn run_as(&self, held: &Held, handle: &Handle) -> Result<(), StoreError> {
+    async fn run_as(&self, held: &Held, handle: &Handle) -> Result<bool, StoreError> {
         let scope = self.scope(held, handle).await?;
         let to_fold = AtomicBool::new(false);
         let (end, tail) = match held.turn.ending.as_deref() {
@@ -168,17 +168,19 @@ impl Conversations {
                 if to_fold.into_inner() {
                     self.fold_later(&held.turn.conversation_id);
                 }
-                Ok(())
             }
-            TurnEnd::Failed(text) => self.end(held, &scope, "failed", Status::Failed, text, tail).await,
+            TurnEnd::Failed(text) => self.end(held, &scope, "failed", Status::Failed, text, tail).await?,
             TurnEnd::Cancelled(standing) => {
                 let expired = self.expired_line(&held.turn).await?;
                 let text = expired.unwrap_or_else(|| wording::stopped(&standing));
-                self.end(held, &scope, "cancelled", Status::Cancelled, text, tail).await
+                self.end(held, &scope, "cancelled", Status::Cancelled, text, tail).await?;
             }
-            TurnEnd::Waiting => self.sleep(held, &scope, None).await,
-            TurnEnd::Parked(limit, standing) => self.sleep(held, &scope, Some((limit, standing))).await,
+            TurnEnd::Waiting => return self.sleep(held, &scope, None).await.map(|()| false),
+            TurnEnd::Parked(limit, standing) => {
+                return self.sleep(held, &scope, Some((limit, standing))).await.map(|()| false);
+            }
         }
+        Ok(true)
     }
 
     async fn scope(&self, held: &Held, handle: &Handle) -> Result<Scope, StoreError> {

@@ -72,7 +72,7 @@ impl Lanes {
         }
     }
 
-    /// Does the next thing in a lane; false when there is none.
+    /// Does the next thing in a lane; false when there was nothing more, when it looked.
     async fn step(self: &Arc<Self>, conversation: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
@@ -94,12 +94,14 @@ impl Lanes {
                 return Ok(true);
             }
         }
+        let said = rows.iter().filter(|row| row.kind == "said").count();
         let next = together(rows.into_iter().filter(|row| row.kind == "said"));
+        let last = next.len() == said && retry_at.is_none();
         let admitted = next.into_iter().filter_map(|row| self.access.admit(row)).collect();
         match self.conversations.begin(admitted).await? {
             Some(held) => {
-                self.run(held).await?;
-                Ok(true)
+                let ended = self.run(held).await?;
+                Ok(!(ended && last))
             }
             None => {
                 if let Some(retry_at) = retry_at {
@@ -127,24 +129,25 @@ impl Lanes {
         }
     }
 
-    async fn run(&self, held: Held) -> Result<(), StoreError> {
+    /// Runs a turn; false when it did not come to its end.
+    async fn run(&self, held: Held) -> Result<bool, StoreError> {
         let turn = held.turn.id.clone();
         let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
         match done {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(ended)) => Ok(ended),
             Ok(Err(StoreError::Stale(why))) if why == LOST => {
                 tracing::warn!(turn, why, "a turn went on elsewhere");
-                Ok(())
+                Ok(false)
             }
             Ok(Err(StoreError::Closed)) => Err(StoreError::Closed),
             Ok(Err(error)) => {
                 tracing::error!(turn, %error, "a turn failed and is tried again");
-                self.conversations.failed(held).await
+                self.conversations.failed(held).await.map(|()| false)
             }
             Err(_) => {
                 tracing::error!(turn, "a turn panicked and is tried again");
                 self.conversations.running_left(&turn);
-                self.conversations.failed(held).await
+                self.conversations.failed(held).await.map(|()| false)
             }
         }
     }

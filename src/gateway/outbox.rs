@@ -47,8 +47,11 @@ pub type Wants = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
 /// How a step of delivery ended.
 enum Step {
+    /// There may be more.
     Done,
+    /// There was nothing more, when it looked.
     Nothing,
+    /// What comes next has to wait.
     Later(Duration),
 }
 
@@ -103,11 +106,10 @@ impl Delivering {
     }
 
     async fn step(&self, conversation: &str) -> Result<Step, StoreError> {
-        let limit = if self.wants.is_some() { 1000 } else { 1 };
+        // One more than is sent now tells whether a second look is worth its while.
+        let limit = if self.wants.is_some() { 1000 } else { 2 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
-        if rows.is_empty() {
-            return Ok(Step::Nothing);
-        }
+        let last = rows.len() == 1;
         let wanted = rows.into_iter().map(|row| (row.outbound(), row));
         let mut wanted =
             wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
@@ -140,7 +142,10 @@ impl Delivering {
         let _sending = self.sending.read().await;
         let delivery = port.deliver(&outbound).await;
         fail_point("outbox-sent");
-        self.conclude(&row, delivery).await
+        match self.conclude(&row, delivery).await? {
+            Step::Done if last => Ok(Step::Nothing),
+            step => Ok(step),
+        }
     }
 
     async fn conclude(&self, row: &OutboxRow, delivery: Delivery) -> Result<Step, StoreError> {

@@ -142,6 +142,9 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
         let row = &rows[at];
         let calls = calls_of.remove(&row.id).unwrap_or_default();
         let mut execution = execution(row, depth, &rows, &calls, now);
+        if row.kind == "orchestrator" {
+            execution.result.clone_from(&turn.answer);
+        }
         if with_calls {
             execution.calls = Some(calls::rebuild(store, &row.id, calls).await?);
         }
