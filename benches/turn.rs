@@ -41,7 +41,7 @@ impl ChatPort for Sink {
         "console"
     }
     fn limits(&self) -> Limits {
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain }
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain, edits: false }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let now = Instant::now();
@@ -93,6 +93,7 @@ impl House {
             direct: true,
             text: "add a task to buy milk".into(),
             reply_to: None,
+            attachments: Vec::new(),
         };
         self.service.accept(Inbound::Said(said), async || {}).await.expect("journalled");
         receiver.await.expect("answered") - began

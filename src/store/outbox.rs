@@ -85,6 +85,9 @@ impl OutboxRow {
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),
             choices: serde_json::from_str(&self.choices).unwrap_or_default(),
+            part: 0,
+            mark: None,
+            stand_in: None,
         }
     }
 }

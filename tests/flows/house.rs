@@ -62,7 +62,7 @@ impl ChatPort for Desk {
         "console"
     }
     fn limits(&self) -> Limits {
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain }
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain, edits: false }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let mut delivered = self.delivered.lock().unwrap();
@@ -383,6 +383,7 @@ impl Place<'_> {
             direct: self.direct,
             text: text.into(),
             reply_to,
+            attachments: Vec::new(),
         };
         assert!(self.house.service.accept(Inbound::Said(said.clone()), async || {}).await.unwrap());
         // What the platform brings twice is one message.

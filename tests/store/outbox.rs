@@ -76,6 +76,9 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         answers: message.answers,
         text: message.text,
         choices: message.choices,
+        part: 0,
+        mark: None,
+        stand_in: None,
     };
     assert_eq!(rows[0].outbound(), expected);
     assert_eq!(id.len(), 22);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{Address, AgentLine, ChatPort, Choice, Delivery, Found, Outbound, Progress};
+use crate::{Address, AgentLine, ChatPort, Choice, Delivery, Found, Outbound, Progress, Retract};
 
 /// One platform with one empty place, as a test sees it.
 #[async_trait]
@@ -42,6 +42,23 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
         disarms_hostile_text(&fresh(), text).await;
     }
     shows_progress_without_failing(&fresh()).await;
+    turns_what_was_shown_into_the_answer(&fresh()).await;
+    takes_away_what_is_settled(&fresh()).await;
+}
+
+/// Sends all parts, as the engine does: each with the place's mark from before it.
+async fn deliver(port: &dyn ChatPort, outbound: &Outbound) -> Delivery {
+    let mut outbound = outbound.clone();
+    let mut last = Delivery::Unknown;
+    for part in 0..port.parts(&outbound) {
+        outbound.part = part;
+        outbound.mark = port.mark(&outbound.address).await;
+        last = port.deliver(&outbound).await;
+        if !matches!(last, Delivery::Sent(_)) {
+            return last;
+        }
+    }
+    last
 }
 
 /// A delivery gives a receipt, and the reader sees the text once.
@@ -56,7 +73,7 @@ pub async fn delivers_exactly_once<P: Platform>(platform: &P) {
         "the address is on another channel than the port's"
     );
     for (number, text) in ["The **first** message.", "The second."].iter().enumerate() {
-        let sent = port.deliver(&outbound(platform, number, text)).await;
+        let sent = deliver(&*port, &outbound(platform, number, text)).await;
         assert!(matches!(&sent, Delivery::Sent(receipt) if !receipt.is_empty()), "no receipt: {sent:?}");
     }
     let all = text_of(&platform.seen().await);
@@ -78,7 +95,7 @@ pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
         choice(&"k".repeat(64), "Summarise <b>*now*</b>"),
         choice("stop", "Stop"),
     ];
-    let sent = platform.connect().deliver(&asked).await;
+    let sent = deliver(&*platform.connect(), &asked).await;
     assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
     let seen = platform.seen().await;
     let choices: Vec<Choice> = seen.iter().flat_map(|message| message.choices.clone()).collect();
@@ -92,7 +109,9 @@ pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
 /// When the promise is broken.
 pub async fn reconciles_what_was_sent<P: Platform>(platform: &P) {
     let port = platform.connect();
-    let (sent, unsent) = (outbound(platform, 1, "I was sent."), outbound(platform, 2, "I was not sent."));
+    let mark = port.mark(&platform.address()).await;
+    let marked = |number, text| Outbound { mark: mark.clone(), ..outbound(platform, number, text) };
+    let (sent, unsent) = (marked(1, "I was sent."), marked(2, "I was not sent."));
     assert_eq!(port.reconcile(&sent).await, Found::Absent, "found before it was sent");
     let delivery = port.deliver(&sent).await;
     assert!(matches!(delivery, Delivery::Sent(_)), "not sent: {delivery:?}");
@@ -124,7 +143,7 @@ pub async fn delivers_long_text_whole<P: Platform>(platform: &P) {
     }
     let mut long = outbound(platform, 1, &text);
     long.choices = vec![choice("go", "Go on")];
-    let sent = port.deliver(&long).await;
+    let sent = deliver(&*port, &long).await;
     assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
     let seen = platform.seen().await;
     let all = text_of(&seen);
@@ -160,7 +179,7 @@ pub const HOSTILE: [&str; 9] = [
 /// # Panics
 /// When the promise is broken.
 pub async fn disarms_hostile_text<P: Platform>(platform: &P, text: &str) {
-    let sent = platform.connect().deliver(&outbound(platform, 1, text)).await;
+    let sent = deliver(&*platform.connect(), &outbound(platform, 1, text)).await;
     assert!(matches!(sent, Delivery::Sent(_)), "{text:?} was not sent: {sent:?}");
     let all = text_of(&platform.seen().await);
     assert_eq!(all.matches("plain words").count(), 1, "{text:?} can't be read: {all:?}");
@@ -196,7 +215,7 @@ pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
     port.progress(&progress(Some("thinking"), vec![agent("a", "running"), agent("b", "pending")])).await;
     port.progress(&progress(Some("thinking"), vec![agent("a", "completed"), agent("c", "no such status")]))
         .await;
-    let sent = port.deliver(&outbound(platform, 1, "The answer.")).await;
+    let sent = deliver(&*port, &outbound(platform, 1, "The answer.")).await;
     assert!(matches!(sent, Delivery::Sent(_)), "not sent after progress: {sent:?}");
     port.progress(&progress(Some("thinking"), vec![agent("a", "running")])).await;
     port.progress(&progress(None, Vec::new())).await;
@@ -209,6 +228,63 @@ pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
     );
 }
 
+/// What was shown while we were at work becomes the first part of the answer, also when that is done again
+/// by the next process; and what is shown again is changed in its place.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn turns_what_was_shown_into_the_answer<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    if !port.limits().edits {
+        return;
+    }
+    let shown = port.show(&platform.address(), None, "At *work*.").await;
+    let receipt = &receipt_of(&shown);
+    assert_eq!(port.show(&platform.address(), Some(receipt), "Still at work.").await, shown);
+    let seen = platform.seen().await;
+    assert_eq!((seen.len(), seen[0].text.trim()), (1, "Still at work."), "{seen:?}");
+    let mut answer = outbound(platform, 1, "The **answer**.");
+    answer.stand_in = Some(receipt.clone());
+    answer.choices = vec![choice("go", "Go on")];
+    for port in [port, platform.connect()] {
+        assert_eq!(port.deliver(&answer).await, shown, "the answer is not in the shown message's place");
+    }
+    let seen = platform.seen().await;
+    assert_eq!((seen.len(), seen[0].text.trim()), (1, "The answer."), "{seen:?}");
+    assert_eq!(seen[0].choices, answer.choices);
+}
+
+/// A settled question loses its buttons, and what was only shown can go.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    if !port.limits().edits {
+        return;
+    }
+    let mut asked = outbound(platform, 1, "Continue?");
+    asked.choices = vec![choice("stop", "Stop")];
+    let receipt = receipt_of(&deliver(&*port, &asked).await);
+    let shown = receipt_of(&port.show(&platform.address(), None, "At work.").await);
+    for _ in 0..2 {
+        port.retract(&platform.address(), &receipt, Retract::Choices).await;
+        port.retract(&platform.address(), &shown, Retract::Message).await;
+    }
+    let seen = platform.seen().await;
+    assert_eq!((seen.len(), seen[0].text.trim()), (1, "Continue?"), "{seen:?}");
+    assert!(seen[0].choices.is_empty(), "{seen:?}");
+}
+
+fn receipt_of(delivery: &Delivery) -> String {
+    let receipt = match delivery {
+        Delivery::Sent(receipt) => receipt.clone(),
+        _ => String::new(),
+    };
+    assert!(!receipt.is_empty(), "no receipt: {delivery:?}");
+    receipt
+}
+
 fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
     Outbound {
         id: format!("0Conformance{number:010}"),
@@ -217,6 +293,9 @@ fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
         answers: Vec::new(),
         text: text.to_owned(),
         choices: Vec::new(),
+        part: 0,
+        mark: None,
+        stand_in: None,
     }
 }
 

@@ -28,6 +28,28 @@ pub struct Said {
     pub text: String,
     /// The receipt of our own message that this one replies to.
     pub reply_to: Option<String>,
+    /// What hangs on it.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that came with a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attachment {
+    /// Its name.
+    pub name: String,
+    /// What is in it, when it is a text and not too long.
+    pub text: Option<String>,
+}
+
+/// A message that its writer changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// The platform's name of the message.
+    pub event: EventId,
+    /// On which channel.
+    pub channel: String,
+    /// The new text.
+    pub text: String,
 }
 
 /// A pressed button.

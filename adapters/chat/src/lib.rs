@@ -12,9 +12,9 @@ mod split;
 pub mod conformance;
 
 pub use address::{Address, EventId, SenderId};
-pub use inbound::{Inbound, Pressed, Said};
+pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, Outbound, Progress};
-pub use port::{ChatPort, Delivery, Found};
+pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract};
 pub use richtext::{Block, Cell, Inline, RichText, harmless, inline_text};
 pub use split::split;

@@ -11,6 +11,8 @@ pub struct Limits {
     pub buttons: usize,
     /// How the platform wants its text.
     pub markup: Markup,
+    /// Whether messages can be changed and taken away, so that progress is a message.
+    pub edits: bool,
 }
 
 /// What a text's length is counted in.

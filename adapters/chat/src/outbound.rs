@@ -19,6 +19,15 @@ pub struct Outbound {
     pub text: String,
     /// Buttons; empty for a plain message.
     pub choices: Vec<Choice>,
+    /// Which of its [`crate::ChatPort::parts`] is to be sent, from 0.
+    #[serde(default)]
+    pub part: usize,
+    /// What [`crate::ChatPort::mark`] said before this part was sent for the first time.
+    #[serde(default)]
+    pub mark: Option<String>,
+    /// The receipt of a shown message that becomes part 0.
+    #[serde(default)]
+    pub stand_in: Option<String>,
 }
 
 /// A button.

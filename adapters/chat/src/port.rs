@@ -4,21 +4,58 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Limits, Outbound, Progress};
+use crate::{Address, Edited, Inbound, Limits, Outbound, Progress};
 
-/// One connected channel, as the engine sees it.
+/// One connected channel, as the engine speaks to it.
 #[async_trait]
 pub trait ChatPort: Send + Sync {
     /// The configured channel's name.
     fn channel(&self) -> &str;
     /// What fits into one message of this platform.
     fn limits(&self) -> Limits;
-    /// Sends one message.
+    /// How many messages of the platform a text takes; at least one, and always as many for the same text.
+    fn parts(&self, outbound: &Outbound) -> usize {
+        let _ = outbound;
+        1
+    }
+    /// What a later [`Self::reconcile`] has to know of the place as it is before a sending. It is stored
+    /// before the sending begins.
+    async fn mark(&self, address: &Address) -> Option<String> {
+        let _ = address;
+        None
+    }
+    /// Sends one part of a message: [`Outbound::part`]. With [`Outbound::stand_in`] that message becomes
+    /// the part, by an edit.
     async fn deliver(&self, outbound: &Outbound) -> Delivery;
-    /// Looks whether a message, whose sending was cut off, is there.
+    /// Looks whether a part, whose sending was cut off, is there.
     async fn reconcile(&self, outbound: &Outbound) -> Found;
-    /// Shows how a turn stands; best effort, never fails, never waits long.
-    async fn progress(&self, progress: &Progress);
+    /// Shows how a turn stands on a screen of ours; best effort, never fails, never waits long. Platforms
+    /// with [`Limits::edits`] get a message by [`Self::show`] instead.
+    async fn progress(&self, progress: &Progress) {
+        let _ = progress;
+    }
+    /// Says that we are at work there; best effort.
+    async fn typing(&self, address: &Address) {
+        let _ = address;
+    }
+    /// Shows a text (markdown) that is no answer, in place of what was shown under `receipt` before.
+    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        let _ = (address, receipt, text);
+        Delivery::Refused("nothing can be shown here".into())
+    }
+    /// Takes away what was shown, or the buttons of a settled question; best effort.
+    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
+        let _ = (address, receipt, what);
+    }
+}
+
+/// What is taken away from a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retract {
+    /// The whole message.
+    Message,
+    /// Only its buttons.
+    Choices,
 }
 
 /// How a sending ended.
@@ -45,4 +82,47 @@ pub enum Found {
     Absent,
     /// The platform could not be asked now.
     Later,
+}
+
+/// One connected channel, as the engine listens to it.
+#[async_trait]
+pub trait Connection: Send + Sync {
+    /// Receives until the future is dropped: connects, catches up, reconnects with backoff. It returns only
+    /// when going on makes no sense without a person's mend, and says which.
+    async fn receive(&self, intake: &dyn Intake) -> String;
+}
+
+/// Where an adapter hands over what arrives.
+#[async_trait]
+pub trait Intake: Send + Sync {
+    /// Journals it. Only after `Ok` may the platform be told that we have it.
+    ///
+    /// # Errors
+    /// [`NotJournalled`]: then it must come again.
+    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled>;
+    /// Takes a new text for a message that may have been journalled; it counts if its turn has not begun.
+    ///
+    /// # Errors
+    /// [`NotJournalled`]: then it must come again.
+    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled>;
+    /// The places of this channel that we know, each with the platform's name of the last message that
+    /// was journalled there: where catching up begins.
+    async fn places(&self) -> Vec<(Address, String)>;
+    /// Tells how the receiving goes.
+    fn condition(&self, condition: Condition);
+}
+
+/// The store could not take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotJournalled;
+
+/// How a channel's receiving goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// A sign of life from the platform, just now. To be told again with each one.
+    Receiving,
+    /// It can't receive at the moment, for this reason; it goes on trying.
+    Trouble(String),
+    /// Something arrived that is not understood or not for us.
+    Ignored,
 }

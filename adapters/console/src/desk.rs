@@ -125,6 +125,9 @@ mod tests {
             answers: answers.iter().map(|event| (*event).to_owned()).collect(),
             text: String::new(),
             choices: labels.iter().map(choice).collect(),
+            part: 0,
+            mark: None,
+            stand_in: None,
         }
     }
 

@@ -79,7 +79,17 @@ impl Entry {
         let (sender, sender_name, direct) = (SenderId(self.user.clone()), self.user, !self.room);
         match self.content {
             Content::Text { text, reply_to } => {
-                Inbound::Said(Said { event, address, sender, sender_name, direct, text, reply_to })
+                let attachments = Vec::new();
+                Inbound::Said(Said {
+                    event,
+                    address,
+                    sender,
+                    sender_name,
+                    direct,
+                    text,
+                    reply_to,
+                    attachments,
+                })
             }
             Content::Press(button) => {
                 Inbound::Pressed(Pressed { event, address, sender, sender_name, direct, button })

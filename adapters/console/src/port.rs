@@ -164,7 +164,7 @@ impl ChatPort for ConsolePort {
 
     fn limits(&self) -> Limits {
         let markup = if self.style == Style::Json { Markup::Markdown } else { Markup::Terminal };
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: usize::MAX, markup }
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: usize::MAX, markup, edits: false }
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

@@ -105,6 +105,9 @@ fn events_are_lines_of_the_contract() {
         answers: vec!["a:m1".into(), "a:m:2".into()],
         text: "Done\n*now* \u{1b}[31m".into(),
         choices: vec![],
+        part: 0,
+        mark: None,
+        stand_in: None,
     };
     let plain = reply(&outbound);
     outbound.choices = vec![Choice { id: "k".into(), label: "Continue".into() }];

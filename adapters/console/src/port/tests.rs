@@ -147,6 +147,9 @@ fn outbound(id: &str, answers: &[&str]) -> Outbound {
         answers: answers.iter().map(|event| (*event).to_owned()).collect(),
         text: "Done.".into(),
         choices: vec![],
+        part: 0,
+        mark: None,
+        stand_in: None,
     }
 }
 
