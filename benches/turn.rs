@@ -74,9 +74,9 @@ async fn house(model: Arc<Scripted>) -> House {
     let store = service::open_store(&config, clock).await.expect("a store");
     let skills = service::load_skills(&config).expect("skills");
     let sink = Arc::new(Sink::default());
-    let channel = Channel { port: sink.clone(), place: None, wants: None };
+    let channels = vec![Channel::open(sink.clone())];
     let models = Models { orchestrator: model.clone(), agent: model };
-    let service = Service::start(&config, store, skills, models, channel).await.expect("a service");
+    let service = Service::start(&config, store, skills, models, channels).await.expect("a service");
     House { service, sink, _folder: folder }
 }
 

@@ -13,8 +13,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<ExitCode, CliError> {
     let env = Env::of_process();
-    // What the database library finds slow is for whoever asks for it with $ADJUTANT_LOG.
-    logging::init(&env, "warn,sqlx=error")?;
+    logging::init(&env, cli.command.log_filter())?;
     // With two providers in the tree rustls wants to be told which; an error says that it was told before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

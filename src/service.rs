@@ -1,36 +1,41 @@
 //! The assembly: the only file that knows every part. Configuration in, a running assistant out.
 
+mod channels;
+mod models;
+
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant_chat::{ChatPort, Inbound, Progress};
+use channels::Seats;
+pub use channels::{Channel, connect};
+pub use models::{Models, build_models};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::Agents;
 use crate::clock::SharedClock;
-use crate::config::{BUILTIN, Chain, Config, ConfigError, Endpoint};
+use crate::config::{Config, ConfigError};
 use crate::conversation::{Conversations, Running};
 use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
+use crate::gateway::door::{Door, Health};
+use crate::gateway::governor::Governor;
 use crate::gateway::intake::Intake;
 use crate::gateway::lanes::Lanes;
-use crate::gateway::outbox::{Delivering, Wants};
+use crate::gateway::outbox::Delivering;
+use crate::gateway::showing::Showing;
 use crate::gateway::upkeep::Upkeep;
 use crate::journal::Hooks;
-use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
-use crate::model::price::Price;
-use crate::model::provider::{self, Provider, ProviderConfig};
-use crate::model::resilience::Resilient;
-use crate::model::{ModelError, SharedModel};
+use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
 use crate::skills::executor::Executor;
 use crate::skills::handlers::{HttpClient, own_store};
-use crate::skills::{Fault, Registry, Skills};
+use crate::skills::{Fault, Skills};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
 
@@ -49,39 +54,31 @@ pub enum StartError {
     /// The store can't be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A channel can't be set up.
+    #[error("[channels.{name}]: {why}")]
+    Channel {
+        /// Which.
+        name: String,
+        /// Why, with the mend.
+        why: String,
+    },
 }
 
 fn faults(faults: &[Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// What a process does with its channel.
-pub struct Channel {
-    /// The connected channel.
-    pub port: Arc<dyn ChatPort>,
-    /// The one place it looks after; none is all of the channel.
-    pub place: Option<String>,
-    /// Which replies it delivers, if not all.
-    pub wants: Option<Wants>,
-}
-
-/// The models of the two kinds of work.
-pub struct Models {
-    /// The orchestrator's.
-    pub orchestrator: SharedModel,
-    /// The sub-agents'.
-    pub agent: SharedModel,
-}
-
 /// A running assistant.
 pub struct Service {
     store: Store,
     instance: Arc<Instance>,
-    intake: Intake,
+    intake: Arc<Intake>,
     lanes: Arc<Lanes>,
     delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
     upkeep: Arc<Upkeep>,
+    /// How the channels' receiving goes.
+    pub health: Arc<Health>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -107,91 +104,6 @@ pub fn load_skills(config: &Config) -> Result<Arc<Skills>, StartError> {
     Ok(Arc::new(skills))
 }
 
-/// Builds the models that the configuration names.
-///
-/// # Errors
-/// When a provider can't be set up.
-pub fn build_models(
-    config: &Config,
-    skills: &Arc<Skills>,
-    clock: &SharedClock,
-) -> Result<Models, StartError> {
-    let orchestrator = chain(&config.model.main, skills, clock)?;
-    let agent = match &config.model.agent {
-        Some(own) => chain(own, skills, clock)?,
-        None => orchestrator.clone(),
-    };
-    Ok(Models { orchestrator, agent })
-}
-
-fn chain(chain: &Chain, skills: &Arc<Skills>, clock: &SharedClock) -> Result<SharedModel, StartError> {
-    if chain.first.provider == BUILTIN && chain.fallback.is_empty() {
-        return Ok(planner(skills.clone()));
-    }
-    let client = provider::http_client()?;
-    let mut models: Vec<(String, SharedModel)> = Vec::new();
-    for endpoint in std::iter::once(&chain.first).chain(&chain.fallback) {
-        let model = match endpoint.provider.as_str() {
-            BUILTIN => planner(skills.clone()),
-            _ => Arc::new(Provider::with_client(provider_config(endpoint), client.clone())?),
-        };
-        models.push((format!("{}/{}", endpoint.provider, endpoint.name), model));
-    }
-    Ok(Arc::new(Resilient::new(models, clock.clone())))
-}
-
-fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
-    ProviderConfig {
-        provider: endpoint.provider.clone(),
-        name: endpoint.name.clone(),
-        api_key: endpoint.api_key.as_ref().map(|key| key.expose().to_owned()),
-        base_url: endpoint.base_url.clone(),
-        timeout: endpoint.timeout,
-        price: endpoint.price.as_ref().map(|price| Price {
-            input: price.input,
-            cached_input: price.cached_input,
-            output: price.output,
-        }),
-    }
-}
-
-/// The built-in planner, which follows the skills as they are reloaded.
-fn planner(skills: Arc<Skills>) -> SharedModel {
-    let compiled: RwLock<(Weak<Registry>, Arc<Intents>)> = RwLock::default();
-    Arc::new(Planner::new(Arc::new(move || {
-        let registry = skills.current();
-        let read = compiled.read().unwrap_or_else(PoisonError::into_inner);
-        if read.0.upgrade().is_some_and(|known| Arc::ptr_eq(&known, &registry)) {
-            return read.1.clone();
-        }
-        drop(read);
-        let intents = Arc::new(intents(&registry));
-        *compiled.write().unwrap_or_else(PoisonError::into_inner) =
-            (Arc::downgrade(&registry), intents.clone());
-        intents
-    })))
-}
-
-fn intents(registry: &Registry) -> Intents {
-    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
-    let sources = skills.flat_map(|skill| {
-        skill.intents.iter().map(|intent| IntentSource {
-            skill: skill.name.clone(),
-            pattern: intent.pattern.clone(),
-            arguments: intent.arguments.clone(),
-            lookup: intent
-                .lookup
-                .as_ref()
-                .map(|lookup| Lookup { skill: lookup.skill.clone(), arguments: lookup.arguments.clone() }),
-            example: intent.example.clone(),
-        })
-    });
-    Intents::new(sources.collect()).unwrap_or_else(|error| {
-        tracing::error!(%error, "the built-in planner can't use the skills' patterns");
-        Intents::default()
-    })
-}
-
 impl Service {
     /// Puts everything together and takes up what an earlier process left.
     ///
@@ -202,56 +114,59 @@ impl Service {
         store: Store,
         skills: Arc<Skills>,
         models: Models,
-        channel: Channel,
+        channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
         let instance = Arc::new(Instance::register(&store).await?);
         instance.tend(&store).await?;
-        let delivering = Arc::new(Delivering {
-            store: store.clone(),
-            instance: instance.id.clone(),
-            pulse: instance.pulse.clone(),
-            ports: HashMap::from([(channel.port.channel().to_owned(), channel.port.clone())]),
-            wants: channel.wants,
-            sending: tokio::sync::RwLock::default(),
-            wakers: SharedWakers::default(),
-        });
+        let mut seats = Seats::of(channels);
+        let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let hooks = Arc::new(hooks);
-        let orchestrator = orchestrator(config, &skills, models);
         let conversations = Arc::new(Conversations {
             store: store.clone(),
             instance: instance.clone(),
-            orchestrator: Arc::new(orchestrator),
+            orchestrator: Arc::new(orchestrator(config, &skills, models)),
             limits: config.limits.clone(),
             zone: config.assistant.timezone,
             owners: owners(config),
-            hooks,
+            hooks: Arc::new(hooks),
             running: Running::default(),
         });
         let stop = CancellationToken::new();
+        let access = Arc::new(Access { allow: seats.allow, owners: owners(config) });
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
-            access: Access::Terminal,
+            access: access.clone(),
             wakers: SharedWakers::default(),
             draining: stop.child_token(),
         });
         let known = moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5));
-        let intake =
-            Intake { conversations: conversations.clone(), lanes: lanes.clone(), known: known.build() };
+        let intake = Arc::new(Intake {
+            conversations: conversations.clone(),
+            access,
+            lanes: lanes.clone(),
+            known: known.build(),
+        });
         let upkeep = Arc::new(Upkeep {
             conversations: conversations.clone(),
             lanes: lanes.clone(),
             delivering: delivering.clone(),
-            channel: channel.port.channel().to_owned(),
-            place: channel.place,
+            channels: seats.places,
         });
         upkeep.take_up().await?;
+        let health = Arc::new(Health::of(seats.connections.iter().map(|(name, _)| name.clone())));
         let mut tasks = JoinSet::new();
-        tasks.spawn(show(channel.port, progress, stop.clone()));
+        for (channel, connection) in seats.connections {
+            let door = Door { intake: intake.clone(), channel, health: health.clone() };
+            let stop = stop.clone();
+            tasks.spawn(async move {
+                let _ = stop.run_until_cancelled(door.listen(&*connection)).await;
+            });
+        }
+        tasks.spawn(show(delivering.ports.clone(), progress, stop.clone()));
         tasks.spawn(upkeep.clone().work(stop.clone()));
         tasks.spawn(upkeep.clone().listen(stop.clone()));
         tasks.spawn(skills.watch(stop.clone()));
-        Ok(Self { store, instance, intake, lanes, delivering, conversations, upkeep, stop, tasks })
+        Ok(Self { store, instance, intake, lanes, delivering, conversations, upkeep, health, stop, tasks })
     }
 
     /// Does at once what is else done every second: frees what dead processes held, and ends questions
@@ -350,21 +265,56 @@ fn owners(config: &Config) -> Vec<String> {
     owners
 }
 
-/// Progress goes through a channel, so that it is shown in order and no turn waits for a screen.
+fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Delivering> {
+    let ports = Arc::new(std::mem::take(&mut seats.ports));
+    let governor = Governor::default();
+    let showing = Arc::new(Showing {
+        store: store.clone(),
+        ports: ports.clone(),
+        governor: governor.clone(),
+        turns: Mutex::default(),
+    });
+    Arc::new(Delivering {
+        store: store.clone(),
+        instance: instance.id.clone(),
+        pulse: instance.pulse.clone(),
+        ports,
+        governor,
+        showing,
+        wants: std::mem::take(&mut seats.wants),
+        sending: tokio::sync::RwLock::default(),
+        wakers: SharedWakers::default(),
+    })
+}
+
+/// Progress on our own screens goes through a channel, so that it is shown in order and no turn waits.
 fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Progress>) {
-    let delivering = delivering.clone();
+    let [outbox, shown, settled] = [0; 3].map(|_| delivering.clone());
     let (sender, receiver) = mpsc::channel(256);
     let hooks = Hooks {
-        outbox: Box::new(move |conversation| delivering.wake(conversation)),
-        // A display that can't follow misses a step; the next one shows all.
-        progress: Box::new(move |progress| drop(sender.try_send(progress))),
+        outbox: Box::new(move |conversation| outbox.wake(conversation)),
+        progress: Box::new(move |progress| {
+            let port = shown.ports.get(&progress.address.channel);
+            match port.is_some_and(|port| port.limits().edits) {
+                true => shown.showing.progress(progress),
+                // A display that can't follow misses a step; the next one shows all.
+                false => drop(sender.try_send(progress)),
+            }
+        }),
+        settled: Box::new(move |outbox_id| settled.settled(outbox_id)),
     };
     (hooks, receiver)
 }
 
-async fn show(port: Arc<dyn ChatPort>, mut progress: mpsc::Receiver<Progress>, stop: CancellationToken) {
+async fn show(
+    ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
+    mut progress: mpsc::Receiver<Progress>,
+    stop: CancellationToken,
+) {
     while let Some(Some(progress)) = stop.run_until_cancelled(progress.recv()).await {
-        port.progress(&progress).await;
+        if let Some(port) = ports.get(&progress.address.channel) {
+            port.progress(&progress).await;
+        }
     }
 }
 

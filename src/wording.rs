@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use adjutant_chat::Choice;
+use adjutant_chat::{Choice, Progress};
 
 use crate::journal::{Limit, Limits};
 use crate::model::{ModelError, ModelErrorKind};
@@ -200,6 +200,46 @@ pub fn expired(kind: &str, preview: &str) -> String {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+/// What somebody is told who may not speak to us yet.
+pub fn stranger(code: &str) -> String {
+    format!(
+        "I don't know you yet. Give this code to my owner within an hour; once it is approved I answer what you wrote:\n\n{code}"
+    )
+}
+
+/// Answer to `/pair`.
+pub fn paired(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("{name} may speak to me now."),
+        None => {
+            "There is no such code, or its hour is over. The stranger can write again for a new one.".into()
+        }
+    }
+}
+
+/// Answer to `/pair` of somebody who may not let others in.
+pub const NOT_AN_OWNER: &str = "Only my owners can let others in.";
+
+/// How a turn stands, for those who wait for it.
+pub fn working(progress: &Progress) -> String {
+    let mut text = "Working on it …".to_owned();
+    for agent in &progress.agents {
+        let mark = match agent.status.as_str() {
+            "completed" => "✓",
+            "partial" | "unknown" => "?",
+            "failed" | "timeout" | "skipped" | "cancelled" => "✗",
+            "running" => "▸",
+            _ => "·",
+        };
+        let mission: String = first_line(&agent.mission).chars().take(60).collect();
+        let _ = write!(text, "\n- {mark} {mission}");
+        if let (Some(skill), "running") = (&agent.skill, agent.status.as_str()) {
+            let _ = write!(text, " (`{skill}`)");
+        }
+    }
+    text
 }
 
 /// Answer to `/new`.

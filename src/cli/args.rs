@@ -28,6 +28,10 @@ pub struct Cli {
 pub enum Command {
     /// Talk to the assistant in this terminal
     Chat(ChatArgs),
+    /// Run the gateway: every channel of the configuration
+    Serve(ServeArgs),
+    /// Say who may talk to the assistant
+    Pair(PairArgs),
     /// Show and check what the assistant can do
     Skills(SkillsArgs),
     /// Show what happened in a turn
@@ -55,6 +59,43 @@ pub struct ChatArgs {
     /// The conversation to talk in; with --json each line names its own
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
     pub conversation: Option<String>,
+}
+
+/// `adjutant serve`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant serve --config /etc/adjutant/config.toml")]
+pub struct ServeArgs {}
+
+/// `adjutant pair`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant pair list")]
+pub struct PairArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: PairCommand,
+}
+
+/// The commands of `adjutant pair`
+#[derive(Debug, Subcommand)]
+pub enum PairCommand {
+    /// List those who were let in, and the codes that wait
+    #[command(after_help = "Example:\n  adjutant pair list")]
+    List,
+    /// Let the stranger in who was given this code
+    #[command(after_help = "Example:\n  adjutant pair approve ABCD-2345")]
+    Approve {
+        /// The code, as the stranger tells it
+        code: String,
+    },
+    /// Make a code that lets the first one in who sends it to the assistant
+    #[command(after_help = "Example:\n  adjutant pair invite")]
+    Invite,
+    /// Let somebody in no longer
+    #[command(after_help = "Example:\n  adjutant pair revoke main:123456789")]
+    Revoke {
+        /// Who, as CHANNEL:USER-ID
+        who: String,
+    },
 }
 
 /// `adjutant skills`
@@ -164,6 +205,17 @@ pub enum DbCommand {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
+}
+
+impl Command {
+    /// What is logged when nobody asks for something else: a service tells how it goes, a command only what
+    /// is wrong. What the database library finds slow is for whoever asks for it with `$ADJUTANT_LOG`.
+    pub fn log_filter(&self) -> &'static str {
+        match self {
+            Self::Serve(_) => "warn,adjutant=info,sqlx=error",
+            _ => "warn,sqlx=error",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::Receiver;
 use super::{ChatArgs, CliError};
 use crate::clock::{self, SharedClock, SystemClock};
 use crate::config::Config;
-use crate::service::{self, Channel, Service, StartError};
+use crate::service::{self, Channel, Service};
 use crate::store::{StoreError, turns};
 
 /// The console's name among the channels.
@@ -139,8 +139,8 @@ impl Session {
             data_dir: config.data_dir.clone(),
             look: Look::of_stdout(),
         };
-        let skills = service::load_skills(config).map_err(cannot_start)?;
-        let models = service::build_models(config, &skills, &clock).map_err(cannot_start)?;
+        let skills = service::load_skills(config)?;
+        let models = service::build_models(config, &skills, &clock)?;
         let store = service::open_store(config, clock).await.map_err(failed)?;
         let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
         let port = ConsolePort::open(settings, Box::new(out)).map_err(|error| {
@@ -150,15 +150,15 @@ impl Session {
         let port = Arc::new(port);
         let filter = port.clone();
         let channel = Channel {
-            port: port.clone(),
             place: (style != Style::Json).then(|| place.clone()),
             wants: match style {
                 Style::Once { .. } => Some(Box::new(move |outbound| filter.wants(outbound))),
                 _ => None,
             },
+            ..Channel::open(port.clone())
         };
-        let service = Service::start(config, store, skills, models, channel).await;
-        Ok(Self { service: service.map_err(cannot_start)?, port, place })
+        let service = Service::start(config, store, skills, models, vec![channel]).await;
+        Ok(Self { service: service?, port, place })
     }
 
     /// Works until it is done or nobody reads any more; what is still to be said then waits for the next
@@ -266,19 +266,6 @@ fn failed(error: StoreError) -> CliError {
         // These two are sentences with their mend.
         error @ (StoreError::Open { .. } | StoreError::Newer { .. }) => CliError::plain(error.to_string()),
         error => CliError::failed("the store failed", error),
-    }
-}
-
-fn cannot_start(error: StartError) -> CliError {
-    match error {
-        StartError::Config(error) => CliError::Config(error),
-        StartError::Store(error) => failed(error),
-        StartError::Skills(_) => {
-            CliError::Config(crate::config::ConfigError::one(Some("[skills]"), error.to_string()))
-        }
-        StartError::Model(error) => {
-            CliError::Config(crate::config::ConfigError::one(Some("[model]"), error.to_string()))
-        }
     }
 }
 

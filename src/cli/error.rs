@@ -6,6 +6,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use crate::config::ConfigError;
+use crate::service::StartError;
+use crate::store::StoreError;
 
 /// Why a command did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,27 @@ pub enum CliError {
         /// Why.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
+}
+
+impl From<StartError> for CliError {
+    fn from(error: StartError) -> Self {
+        let in_section = |section: &str, problem: &dyn std::fmt::Display| {
+            Self::Config(ConfigError::one(Some(section), problem.to_string()))
+        };
+        match error {
+            StartError::Config(error) => Self::Config(error),
+            StartError::Store(error) => error.into(),
+            StartError::Skills(_) => in_section("[skills]", &error),
+            StartError::Model(error) => in_section("[model]", &error),
+            StartError::Channel { name, why } => in_section(&format!("[channels.{name}]"), &why),
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        Self::failed("the store could not be used", error)
+    }
 }
 
 impl CliError {

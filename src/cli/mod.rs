@@ -6,6 +6,8 @@ mod completions;
 mod config;
 mod db;
 mod error;
+mod pair;
+mod serve;
 mod skills;
 mod trace;
 
@@ -15,8 +17,8 @@ use std::process::ExitCode;
 use crate::config::{Config, Env};
 
 pub use args::{
-    ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, SkillsArgs,
-    SkillsCommand, TraceArgs,
+    ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, PairArgs,
+    PairCommand, ServeArgs, SkillsArgs, SkillsCommand, TraceArgs,
 };
 pub use error::CliError;
 
@@ -28,6 +30,8 @@ pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {
         Command::Chat(args) => chat::run(load()?, args).await,
+        Command::Serve(_) => serve::run(load()?).await,
+        Command::Pair(args) => pair::run(load()?, args).await,
         Command::Skills(args) => skills::command(&load()?, &args),
         Command::Trace(args) => trace::run(load()?, args).await,
         Command::Config(args) => config::run(&load()?, &args),

@@ -5,6 +5,7 @@
 
 mod approval;
 mod assistant;
+mod channels;
 mod duration;
 mod env;
 mod fault;
@@ -16,13 +17,16 @@ mod skills;
 mod store;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use chrono_tz::Tz;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 pub use approval::{Approval, Policy};
 pub use assistant::Assistant;
+pub use channels::{ChannelConfig, Kind};
 pub use env::Env;
 pub use fault::{ConfigError, Fault};
 pub use limits::Limits;
@@ -50,8 +54,12 @@ pub struct Config {
     pub limits: Limits,
     /// `[approval]`.
     pub approval: Approval,
+    /// `[channels]`, by name.
+    pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
     pub skills: Skills,
+    /// `[http] listen`; none when it is off.
+    pub listen: Option<SocketAddr>,
 }
 
 impl Config {
@@ -65,7 +73,9 @@ impl Config {
             model: ModelConfig::default(),
             limits: Limits::default(),
             approval: Approval::default(),
+            channels: BTreeMap::new(),
             skills: Skills::default(),
+            listen: Some(LISTEN),
             data_dir,
         }
     }
@@ -143,10 +153,25 @@ impl Config {
             model: root.section("model", ModelConfig::read),
             limits: root.section("limits", Limits::read),
             approval: root.section("approval", Approval::read),
+            channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
+            listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             ..self
         }
     }
+}
+
+/// Where `serve` answers about itself: this machine only.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAddr>, String> {
+    if value.as_str() == Some("") {
+        return Ok(None);
+    }
+    let text = read::text(value, reading)?;
+    text.parse()
+        .map(Some)
+        .map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8787\", or \"\" for none"))
 }
 
 /// The first file that exists of the usual places.

@@ -50,7 +50,7 @@ pub(super) struct Section<'r> {
     path: String,
     start: Option<usize>,
     table: Option<&'r DeTable<'r>>,
-    asked: Vec<&'static str>,
+    asked: Vec<&'r str>,
 }
 
 impl<'r> Section<'r> {
@@ -158,6 +158,18 @@ impl<'r> Section<'r> {
         section.run(read)
     }
 
+    /// Reads the tables in this table, whose names are the person's own.
+    pub(super) fn sections<T>(&mut self, read: impl Fn(&str, &mut Section<'r>) -> T) -> Vec<(String, T)> {
+        let mut sections = Vec::new();
+        for (name, value) in self.table.into_iter().flatten() {
+            let name: &'r str = name.get_ref();
+            self.asked.push(name);
+            let within = self.inside(value, self.key(name));
+            sections.push((name.to_owned(), within.run(|section| read(name, section))));
+        }
+        sections
+    }
+
     /// Reads a table whose keys are the person's own.
     pub(super) fn entries<T>(
         &mut self,
@@ -206,6 +218,14 @@ impl<'r> Section<'r> {
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c));
         let name = if plain { name.to_owned() } else { format!("{name:?}") };
         if self.path.is_empty() { name } else { format!("{}.{name}", self.path) }
+    }
+}
+
+/// Reads true or false.
+pub(super) fn flag(value: &DeValue<'_>, _: &Reading<'_>) -> Result<bool, String> {
+    match value {
+        DeValue::Boolean(flag) => Ok(*flag),
+        other => Err(format!("must be true or false, not {}", kind(other))),
     }
 }
 

@@ -39,7 +39,7 @@ fn the_example_is_the_defaults() {
 
 #[test]
 fn the_example_with_its_optional_keys_is_right() {
-    let vars = [("OPENROUTER_API_KEY", "sk-or"), ("OPENAI_API_KEY", "sk-oa")];
+    let vars = [("OPENROUTER_API_KEY", "sk-or"), ("OPENAI_API_KEY", "sk-oa"), ("TELEGRAM_BOT_TOKEN", "1:a")];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
     assert_eq!(config.model.main.fallback[0].name, "gpt-5-mini");
@@ -139,7 +139,7 @@ paths = "skills"
 fn a_really_broken_file_has_every_fault_named() {
     insta::assert_snapshot!(faults(BROKEN), @r#"
     config.toml:2: asistant: unknown key; did you mean `assistant`?
-    config.toml:3: channels: unknown key; known here: assistant, store, model, limits, approval, skills
+    config.toml:3: channels: must be a table of keys, not a whole number
     config.toml:5: assistant.name: must not be empty; leave the key out to have its default
     config.toml:6: assistant.timezone: unknown time zone "Europe/Belin"; did you mean `Europe/Berlin`?
     config.toml:7: assistant.owner[1]: "ada" must be CHANNEL:USER-ID, such as "console:ada"

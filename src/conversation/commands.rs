@@ -5,7 +5,7 @@ use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
 use crate::store::outbox::Message;
-use crate::store::{Batch, StoreError, executions, people, prompts, turns};
+use crate::store::{Batch, StoreError, access, executions, people, prompts, turns};
 use crate::trace;
 use crate::wording;
 
@@ -34,6 +34,7 @@ impl Conversations {
             "/stop" => self.stop(row).await?,
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,
+            "/pair" => self.pair(row).await?,
             other => wording::unknown_command(other),
         };
         self.reply(row, None, text, batch).await
@@ -81,6 +82,17 @@ impl Conversations {
             Err(StoreError::Stale(_)) => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Lets the stranger in whose code an owner names.
+    async fn pair(&self, row: &InboxRow) -> Result<String, StoreError> {
+        let accounts = people::accounts(&self.store, &row.person_id).await?;
+        if !accounts.iter().any(|account| self.owners.contains(account)) {
+            return Ok(wording::NOT_AN_OWNER.to_owned());
+        }
+        let code = row.text.split_whitespace().nth(1).unwrap_or_default().to_ascii_uppercase();
+        let paired = access::approve(&self.store, &code).await?;
+        Ok(wording::paired(paired.as_ref().and_then(|paired| paired.name.as_deref())))
     }
 
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {

@@ -176,6 +176,7 @@ impl Conversations {
             self.reply(row, Some(prompt), wording::noted(answer), batch).await?;
         }
         fail_point("prompt-answered");
+        (self.hooks.settled)(&prompt.outbox_id);
         if let Some(running) = self.running.get(&prompt.turn_id) {
             running.answered.notify_one();
         }
@@ -213,7 +214,10 @@ impl Conversations {
             prompts::expire(&mut batch, &prompt.id, answer, now);
             self.go_on(&mut batch, &prompt, answer, now);
             match self.store.write(batch).await {
-                Ok(_) => woken.push(prompt.conversation_id.clone()),
+                Ok(_) => {
+                    (self.hooks.settled)(&prompt.outbox_id);
+                    woken.push(prompt.conversation_id.clone());
+                }
                 Err(StoreError::Stale(_)) => continue,
                 Err(error) => return Err(error),
             }

@@ -11,21 +11,31 @@ use std::sync::Arc;
 
 use adjutant_chat::{Address, Inbound, Pressed, Said};
 
+use super::access::{Access, code_in, new_code};
 use super::lanes::Lanes;
 use crate::conversation::{Conversations, commands, prompts};
+use crate::store::access::{self, Pairing};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
-use crate::store::{Store, StoreError};
+use crate::store::{Batch, Store, StoreError, outbox};
+use crate::wording;
 
 /// The door for everything that arrives.
 pub struct Intake {
     /// The conversations.
     pub conversations: Arc<Conversations>,
+    /// Who may speak.
+    pub access: Arc<Access>,
     /// Where admitted messages go.
     pub lanes: Arc<Lanes>,
     /// People and places seen of late; both change only in ways that are asked for again.
     pub known: moka::future::Cache<(String, String, String), (Person, Conversation)>,
 }
+
+/// Codes that strangers may hold at once, over all channels.
+const MOST_CODES: usize = 50;
+/// Messages that are kept of one stranger.
+const MOST_HELD: i64 = 10;
 
 /// A journalled row that nobody has taken up yet: acknowledge it, then [`Intake::hand_on`].
 #[derive(Debug)]
@@ -45,24 +55,99 @@ impl Intake {
     }
 
     async fn said(&self, said: Said) -> Result<Option<Journalled>, StoreError> {
+        let store = &self.conversations.store;
+        let (channel, user) = (&said.address.channel, &said.sender.0);
+        let mut text = with_attachments(&said);
+        if !self.access.may_speak(store, channel, user).await? {
+            // In a room nobody is asked for a code: others read there.
+            if !said.direct {
+                return Ok(None);
+            }
+            if !self.brings_invitation(&said).await? {
+                return self.stranger(&said, &text).await;
+            }
+            "/start".clone_into(&mut text);
+        }
         let (person, conversation) =
-            self.who_and_where(&said.address, &said.sender.0, &said.sender_name, said.direct).await?;
+            self.who_and_where(&said.address, user, &said.sender_name, said.direct).await?;
         let answered = self.conversations.answered_by(&said, &conversation, &person.id).await?;
         let (kind, prompt_id) = match answered {
             Some((prompt, _)) => ("answer", Some(prompt.id)),
-            None if commands::is_command(&said.text) => ("command", None),
+            None if commands::is_command(&text) => ("command", None),
             None => ("said", None),
         };
-        let event = format!("{} {}", said.address.channel, said.event.0);
-        self.insert(event, &conversation, &person, kind, &said.text, prompt_id).await
+        let event = format!("{channel} {}", said.event.0);
+        self.insert(event, &conversation, &person, kind, &text, prompt_id).await
+    }
+
+    async fn brings_invitation(&self, said: &Said) -> Result<bool, StoreError> {
+        let Some(code) = code_in(&said.text) else { return Ok(false) };
+        let store = &self.conversations.store;
+        access::accept_invitation(store, &code, &said.address.channel, &said.sender.0, &said.sender_name)
+            .await
+    }
+
+    /// Keeps what a stranger wrote, and gives them a code for an owner to approve: one in an hour, and only so
+    /// many over all, so that nobody can flood the house.
+    async fn stranger(&self, said: &Said, text: &str) -> Result<Option<Journalled>, StoreError> {
+        let store = &self.conversations.store;
+        let (channel, user) = (&said.address.channel, &said.sender.0);
+        let codes = access::open_codes(store).await?;
+        let is_theirs =
+            |code: &Pairing| code.channel.as_ref() == Some(channel) && code.user_id.as_ref() == Some(user);
+        let has_code = codes.iter().any(is_theirs);
+        if !has_code && codes.len() >= MOST_CODES {
+            return Ok(None);
+        }
+        let (person, conversation) = self.who_and_where(&said.address, user, &said.sender_name, true).await?;
+        if inbox::held(store, &person.id).await? >= MOST_HELD {
+            return Ok(None);
+        }
+        let instance = &self.conversations.instance.id;
+        let row = NewRow {
+            event: format!("{channel} {}", said.event.0),
+            conversation_id: &conversation.id,
+            person_id: &person.id,
+            kind: "said",
+            text,
+            prompt_id: None,
+            instance,
+        };
+        let now = store.now();
+        let mut batch = Batch::new();
+        inbox::hold(&mut batch, &row, now);
+        if !has_code {
+            let pairing = Pairing {
+                code: new_code(store.clock().random()),
+                channel: Some(channel.clone()),
+                user_id: Some(user.clone()),
+                name: Some(said.sender_name.clone()),
+                expires_at: now + access::CODE_MS,
+            };
+            access::add_code(&mut batch, &pairing, now);
+            let text = wording::stranger(&pairing.code);
+            let answers = vec![said.event.0.clone()];
+            let message = outbox::Message { text, answers, ..outbox::Message::default() };
+            outbox::say(store, &mut batch, &conversation.id, instance, &message);
+        }
+        match store.write(batch).await {
+            Ok(_) => (self.conversations.hooks.outbox)(&conversation.id),
+            // It was journalled before.
+            Err(StoreError::Stale(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(None)
     }
 
     async fn pressed(&self, pressed: Pressed) -> Result<Option<Journalled>, StoreError> {
-        let (person, conversation) = self
-            .who_and_where(&pressed.address, &pressed.sender.0, &pressed.sender_name, pressed.direct)
-            .await?;
+        let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
+        if !self.access.may_speak(&self.conversations.store, channel, user).await? {
+            return Ok(None);
+        }
+        let (person, conversation) =
+            self.who_and_where(&pressed.address, user, &pressed.sender_name, pressed.direct).await?;
         let prompt_id = prompts::button(&pressed.button).map(|(prompt, _)| prompt.to_owned());
-        let event = format!("{} {}", pressed.address.channel, pressed.event.0);
+        let event = format!("{channel} {}", pressed.event.0);
         self.insert(event, &conversation, &person, "press", &pressed.button, prompt_id).await
     }
 
@@ -121,22 +206,41 @@ impl Intake {
     }
 }
 
-/// The conversations of a channel in which processes that are gone left something: messages, turns, or
-/// things to say. It looks at what is open only, so that it may be asked every second.
+/// What was said, with what hangs on it: texts in full, other files by name.
+fn with_attachments(said: &Said) -> String {
+    let mut text = said.text.clone();
+    for file in &said.attachments {
+        let name = file.name.replace(['\n', '\r'], " ");
+        match &file.text {
+            Some(content) => text.push_str(&format!("\n\n[file {name}]\n{content}")),
+            None => text.push_str(&format!("\n\n[file {name}, which I can't read]")),
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// The conversations of a channel in which there is something to do that nobody may be at: what processes
+/// that are gone left, messages, turns, or things to say; and messages of our own that were held back until
+/// their writer was let in. It looks at what is open only, so that it may be asked every second.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn left_over(store: &Store, channel: &str, place: Option<&str>) -> Result<Vec<String>, StoreError> {
+pub async fn left_over(
+    store: &Store,
+    instance: &str,
+    channel: &str,
+    place: Option<&str>,
+) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String,)> = store
         .all(
             "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
-             SELECT conversation_id FROM inbox WHERE state = 'new' \
-             AND instance NOT IN (SELECT id FROM instances) UNION \
+             SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
+             AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
              SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
              AND instance NOT IN (SELECT id FROM instances) UNION \
              SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
              AND instance NOT IN (SELECT id FROM instances))",
-            &[channel.into(), place.unwrap_or_default().into()],
+            &[channel.into(), place.unwrap_or_default().into(), instance.into()],
         )
         .await?;
     Ok(rows.into_iter().map(|row| row.0).collect())

@@ -29,7 +29,7 @@ pub struct Lanes {
     /// What runs in them.
     pub conversations: Arc<Conversations>,
     /// Who may speak.
-    pub access: Access,
+    pub access: Arc<Access>,
     /// Their workers.
     pub wakers: SharedWakers,
     /// Set when nothing new is to be started.
@@ -97,7 +97,7 @@ impl Lanes {
         let said = rows.iter().filter(|row| row.kind == "said").count();
         let next = together(rows.into_iter().filter(|row| row.kind == "said"));
         let last = next.len() == said && retry_at.is_none();
-        let admitted = next.into_iter().filter_map(|row| self.access.admit(row)).collect();
+        let admitted = next.into_iter().map(|row| self.access.admit(row)).collect();
         match self.conversations.begin(admitted).await? {
             Some(held) => {
                 let ended = self.run(held).await?;

@@ -2,9 +2,12 @@
 //! one turn at a time, what is said is delivered once.
 
 pub mod access;
+pub mod door;
+pub mod governor;
 pub mod intake;
 pub mod lanes;
 pub mod outbox;
+pub mod showing;
 pub mod upkeep;
 
 use std::collections::HashMap;

@@ -5,6 +5,7 @@
 //! - In one conversation things are said in the order they were written, one sending at a time.
 //! - A row is claimed (`sending`) before it is sent; a claimed row whose receipt is missing, after a
 //!   crash or an unclear answer, is looked up on the platform before it is sent again.
+//! - A text of several parts is sent a part at a time, each with its own claim and receipt.
 //! - What is known not to have been sent is tried again, later and later; after a day, or when the place
 //!   is gone, the row is `dead` and the next one has its turn.
 
@@ -12,17 +13,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{ChatPort, Delivery, Found, Inbound, Outbound};
+use adjutant_chat::{Address, ChatPort, Delivery, Found, Inbound, Outbound, Retract};
 
 use super::SharedWakers;
+use super::governor::Governor;
+use super::showing::Showing;
 use crate::conversation::prompts;
 use crate::journal::fail_point;
 use crate::store::leases::{LOST, Pulse};
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, turns};
 
 /// After this long a row is given up.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
+/// An answer that comes so soon after its turn began takes the place of what was shown meanwhile.
+const STANDS_IN_MS: i64 = 10_000;
 
 /// Delivers for the channels of this process.
 pub struct Delivering {
@@ -33,9 +38,13 @@ pub struct Delivering {
     /// How surely others hold it to be alive.
     pub pulse: Pulse,
     /// The connected channels by name.
-    pub ports: HashMap<String, Arc<dyn ChatPort>>,
-    /// Which rows this process delivers, if not all: `chat --once` prints only its own answer.
-    pub wants: Option<Wants>,
+    pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
+    /// What else goes to the same places.
+    pub governor: Governor,
+    /// What is shown until an answer comes.
+    pub showing: Arc<Showing>,
+    /// Which rows this process delivers, by channel, if not all: `chat --once` prints only its own answer.
+    pub wants: HashMap<String, Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
     /// Held by each sending until its receipt is stored.
@@ -47,8 +56,10 @@ pub type Wants = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
 /// How a step of delivery ended.
 enum Step {
-    /// There may be more.
+    /// It is done, and there may be more.
     Done,
+    /// There is more.
+    More,
     /// There was nothing more, when it looked.
     Nothing,
     /// What comes next has to wait.
@@ -88,7 +99,7 @@ impl Delivering {
     async fn work(self: Arc<Self>, conversation: &str) {
         loop {
             match self.step(conversation).await {
-                Ok(Step::Done) => {}
+                Ok(Step::Done | Step::More) => {}
                 Ok(Step::Nothing) if self.wakers.rest(conversation) => return,
                 Ok(Step::Nothing) => {}
                 Ok(Step::Later(pause)) => tokio::time::sleep(pause).await,
@@ -107,13 +118,12 @@ impl Delivering {
 
     async fn step(&self, conversation: &str) -> Result<Step, StoreError> {
         // One more than is sent now tells whether a second look is worth its while.
-        let limit = if self.wants.is_some() { 1000 } else { 2 };
+        let limit = if self.wants.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
         let last = rows.len() == 1;
-        let wanted = rows.into_iter().map(|row| (row.outbound(), row));
-        let mut wanted =
-            wanted.filter(|(outbound, _)| self.wants.as_ref().is_none_or(|wants| wants(outbound)));
-        let Some((outbound, row)) = wanted.next() else { return Ok(Step::Nothing) };
+        let wanted =
+            |row: &OutboxRow| self.wants.get(&row.channel).is_none_or(|wants| wants(&row.outbound()));
+        let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
         let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };
         let now = self.store.now();
         if row.next_at > now {
@@ -124,15 +134,31 @@ impl Delivering {
             self.bury(&row, "it could not be sent for a day").await?;
             return Ok(Step::Done);
         }
+        match self.send(row, port).await? {
+            Step::Done if last => Ok(Step::Nothing),
+            step => Ok(step),
+        }
+    }
+
+    /// Sends a row's next part, or finds out that it was sent.
+    async fn send(&self, mut row: OutboxRow, port: &Arc<dyn ChatPort>) -> Result<Step, StoreError> {
+        let address = row.outbound().address;
+        if let Some(turn) = &row.turn_id {
+            let shown = self.showing.end(turn).await;
+            row.shown = shown.or(row.shown);
+        }
+        let _alone = self.governor.answer(&address).await;
         if row.state == "unknown" {
-            match port.reconcile(&outbound).await {
-                Found::Sent(receipt) => {
-                    outbox::sent(&self.store, &row, &receipt).await?;
-                    return Ok(Step::Done);
-                }
+            match port.reconcile(&row.outbound()).await {
+                Found::Sent(receipt) => return self.sent(&row, port, &receipt).await,
                 Found::Absent => {}
                 Found::Later => return self.later(&row, "unknown", None, "could not look it up").await,
             }
+        } else {
+            row.stand_in = row.shown.clone().filter(|_| self.may_stand_in(&row));
+        }
+        if row.stand_in.is_none() && row.mark.is_none() {
+            row.mark = port.mark(&address).await;
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
@@ -140,21 +166,25 @@ impl Delivering {
             return Err(StoreError::Stale(LOST));
         }
         let _sending = self.sending.read().await;
-        let delivery = port.deliver(&outbound).await;
+        let delivery = port.deliver(&row.outbound()).await;
         fail_point("outbox-sent");
-        match self.conclude(&row, delivery).await? {
-            Step::Done if last => Ok(Step::Nothing),
-            step => Ok(step),
-        }
+        self.conclude(&row, port, delivery).await
     }
 
-    async fn conclude(&self, row: &OutboxRow, delivery: Delivery) -> Result<Step, StoreError> {
+    /// An edit notifies nobody: what took long, or asks something, is a message of its own.
+    fn may_stand_in(&self, row: &OutboxRow) -> bool {
+        let age = row.resumed_at.map_or(i64::MAX, |resumed_at| self.store.now() - resumed_at);
+        row.part == 0 && row.choices == "[]" && age <= STANDS_IN_MS
+    }
+
+    async fn conclude(
+        &self,
+        row: &OutboxRow,
+        port: &Arc<dyn ChatPort>,
+        delivery: Delivery,
+    ) -> Result<Step, StoreError> {
         match delivery {
-            Delivery::Sent(receipt) => {
-                outbox::sent(&self.store, row, &receipt).await?;
-                fail_point("outbox-receipt");
-                Ok(Step::Done)
-            }
+            Delivery::Sent(receipt) => self.sent(row, port, &receipt).await,
             Delivery::Retry(after) => self.later(row, "pending", after, "not sent").await,
             Delivery::Unknown => {
                 self.later(row, "unknown", None, "it is not known whether it was sent").await
@@ -166,6 +196,46 @@ impl Delivering {
         }
     }
 
+    /// Stores a receipt, and takes away what was shown until the answer came.
+    async fn sent(
+        &self,
+        row: &OutboxRow,
+        port: &Arc<dyn ChatPort>,
+        receipt: &str,
+    ) -> Result<Step, StoreError> {
+        let outbound = row.outbound();
+        let is_last = outbound.part + 1 >= port.parts(&outbound);
+        match is_last {
+            true => outbox::sent(&self.store, row, receipt).await?,
+            false => outbox::part_sent(&self.store, row, receipt).await?,
+        }
+        fail_point("outbox-receipt");
+        if let (Some(shown), Some(turn)) = (&row.shown, &row.turn_id) {
+            if row.stand_in.is_none() {
+                port.retract(&outbound.address, shown, Retract::Message).await;
+            }
+            turns::set_shown(&self.store, turn, None).await?;
+        }
+        // There is more to send when this was not the last part.
+        Ok(if is_last { Step::Done } else { Step::More })
+    }
+
+    /// Takes the buttons off a question that is settled; best effort.
+    pub fn settled(self: &Arc<Self>, outbox_id: &str) {
+        let (delivering, id) = (self.clone(), outbox_id.to_owned());
+        tokio::spawn(async move {
+            let Ok(Some((channel, place, receipt))) = outbox::standing(&delivering.store, &id).await else {
+                return;
+            };
+            let Some(port) = delivering.ports.get(&channel).filter(|port| port.limits().edits) else {
+                return;
+            };
+            let address = Address { channel, place };
+            let _alone = delivering.governor.answer(&address).await;
+            port.retract(&address, &receipt, Retract::Choices).await;
+        });
+    }
+
     async fn later(
         &self,
         row: &OutboxRow,
@@ -173,6 +243,9 @@ impl Delivering {
         after: Option<Duration>,
         error: &str,
     ) -> Result<Step, StoreError> {
+        if let Some(after) = after {
+            self.governor.hold(&row.outbound().address, after).await;
+        }
         let pause = after.unwrap_or_else(|| {
             let doubled = 500_u64.saturating_mul(1 << row.attempts.clamp(0, 9));
             Duration::from_millis(doubled.min(300_000))

@@ -10,14 +10,14 @@ use super::intake::left_over;
 use super::lanes::Lanes;
 use super::outbox::Delivering;
 use crate::conversation::Conversations;
-use crate::store::StoreError;
+use crate::store::{StoreError, access};
 
 /// How often a process looks.
 const TEND: Duration = Duration::from_secs(1);
 /// How often, while turns run here, it looks whether another process told them something: a person waits.
 const HEED: Duration = Duration::from_millis(100);
 
-/// Looks after one channel, or one place of it.
+/// Looks after the channels of this process, or one place of one.
 pub struct Upkeep {
     /// Whose questions.
     pub conversations: Arc<Conversations>,
@@ -25,10 +25,8 @@ pub struct Upkeep {
     pub lanes: Arc<Lanes>,
     /// and delivery.
     pub delivering: Arc<Delivering>,
-    /// The channel.
-    pub channel: String,
-    /// The one place; none is all of the channel.
-    pub place: Option<String>,
+    /// The channels, each with its one place; none is all of the channel.
+    pub channels: Vec<(String, Option<String>)>,
 }
 
 impl Upkeep {
@@ -37,8 +35,10 @@ impl Upkeep {
     /// # Errors
     /// When the store fails.
     pub async fn take_up(&self) -> Result<(), StoreError> {
-        let left = left_over(&self.conversations.store, &self.channel, self.place.as_deref()).await?;
-        self.wake(&left);
+        let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
+        for (channel, place) in &self.channels {
+            self.wake(&left_over(store, instance, channel, place.as_deref()).await?);
+        }
         Ok(())
     }
 
@@ -48,7 +48,10 @@ impl Upkeep {
     /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
-        self.wake(&self.conversations.expire_prompts(&self.channel).await?);
+        for (channel, _) in &self.channels {
+            self.wake(&self.conversations.expire_prompts(channel).await?);
+        }
+        access::expire(&self.conversations.store).await?;
         // Whether we or others found them dead, or they left in an orderly way.
         self.take_up().await
     }

@@ -50,6 +50,8 @@ pub struct Hooks {
     pub outbox: Box<dyn Fn(&str) + Send + Sync>,
     /// How the turn stands.
     pub progress: Box<dyn Fn(Progress) + Send + Sync>,
+    /// The question in this row of the outbox is settled.
+    pub settled: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// What a running turn asks its person.

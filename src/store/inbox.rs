@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Store, StoreError, Value};
 
 /// A journalled message or press.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -58,22 +58,9 @@ pub struct NewRow<'a> {
 pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
     let now = store.now();
     let mut batch = Batch::new();
-    batch.returning(
-        "INSERT INTO inbox (event, conversation_id, person_id, kind, text, prompt_id, instance, received_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (event) DO NOTHING RETURNING id",
-        [
-            (&row.event).into(),
-            row.conversation_id.into(),
-            row.person_id.into(),
-            row.kind.into(),
-            row.text.into(),
-            row.prompt_id.clone().into(),
-            row.instance.into(),
-            now.into(),
-        ],
-    );
+    batch.returning(INSERT, arguments(row, false, now));
     let ids = store.write(batch).await?;
-    Ok(ids.first().and_then(super::Value::as_int).map(|id| InboxRow {
+    Ok(ids.first().and_then(Value::as_int).map(|id| InboxRow {
         id,
         event: row.event.clone(),
         conversation_id: row.conversation_id.to_owned(),
@@ -85,6 +72,70 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
     }))
 }
 
+/// Adds a stranger's message, which waits until its writer is let in. Nothing of the batch happens when the
+/// message was journalled before.
+pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+    batch.must_return("the message was journalled before", INSERT, arguments(row, true, now));
+}
+
+const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, prompt_id, instance, held, \
+                      received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                      ON CONFLICT (event) DO NOTHING RETURNING id";
+
+fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
+    [
+        (&row.event).into(),
+        row.conversation_id.into(),
+        row.person_id.into(),
+        row.kind.into(),
+        row.text.into(),
+        row.prompt_id.clone().into(),
+        row.instance.into(),
+        held.into(),
+        now.into(),
+    ]
+}
+
+/// How many messages of a person wait until they are let in.
+///
+/// # Errors
+/// When the store fails.
+pub async fn held(store: &Store, person: &str) -> Result<i64, StoreError> {
+    store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
+}
+
+/// Puts a new text in place of a message's, unless a turn has taken it. Returns whether it did.
+///
+/// # Errors
+/// When the store fails.
+pub async fn edit(store: &Store, event: &str, text: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "the message is not waiting",
+        "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said'",
+        [text.into(), event.into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The conversations of a channel that were spoken in, each with the event of the last message there.
+///
+/// # Errors
+/// When the store fails.
+pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>, StoreError> {
+    store
+        .all(
+            "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
+             (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press') WHERE c.channel = $1",
+            &[channel.into()],
+        )
+        .await
+}
+
 /// The rows of a conversation that wait for a turn or a hand, oldest first: our own, and those whose
 /// instance is gone.
 ///
@@ -94,7 +145,7 @@ pub async fn waiting(store: &Store, conversation: &str, instance: &str) -> Resul
     store
         .all(
             "SELECT id, event, conversation_id, person_id, kind, text, prompt_id, received_at FROM inbox \
-             WHERE state = 'new' AND conversation_id = $1 \
+             WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
             &[conversation.into(), instance.into()],
         )

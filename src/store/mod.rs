@@ -1,5 +1,6 @@
 //! What the house remembers. Every write is a [`Batch`]: statements as data, made durable together.
 
+pub mod access;
 mod backend;
 mod batch;
 pub mod calls;

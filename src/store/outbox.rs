@@ -30,6 +30,16 @@ pub struct OutboxRow {
     pub next_at: i64,
     /// When it was written.
     pub created_at: i64,
+    /// Which part is next.
+    pub part: i64,
+    /// What was noted of the place before this part was sent for the first time.
+    pub mark: Option<String>,
+    /// The receipt of a shown message that becomes the first part.
+    pub stand_in: Option<String>,
+    /// The receipt of the message that shows its turn's progress, while it stands.
+    pub shown: Option<String>,
+    /// When its turn last went on.
+    pub resumed_at: Option<i64>,
 }
 
 /// Something new to say.
@@ -85,9 +95,9 @@ impl OutboxRow {
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),
             choices: serde_json::from_str(&self.choices).unwrap_or_default(),
-            part: 0,
-            mark: None,
-            stand_in: None,
+            part: usize::try_from(self.part).unwrap_or(0),
+            mark: self.mark.clone(),
+            stand_in: self.stand_in.clone(),
         }
     }
 }
@@ -106,7 +116,8 @@ pub async fn open(
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+             o.created_at, o.part, o.mark, o.stand_in, t.shown, t.resumed_at \
+             FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
              AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
             &[conversation.into(), instance.into(), limit.into()],
@@ -129,7 +140,7 @@ pub async fn left(store: &Store, channel: &str, instance: &str, before: i64) -> 
         .await
 }
 
-/// Claims a row for one sending.
+/// Claims a row for one sending of its next part, with what that needs to be looked up later.
 ///
 /// # Errors
 /// [`StoreError::Stale`] when another process has it.
@@ -137,23 +148,37 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &str) -> Result<(),
     let mut batch = Batch::new();
     batch.must(
         "another process delivers this",
-        "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1 WHERE id = $2 \
-         AND state IN ('pending', 'sending', 'unknown') \
+        "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, mark = $2, stand_in = $3 \
+         WHERE id = $4 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
-        [instance.into(), (&row.id).into()],
+        [instance.into(), row.mark.clone().into(), row.stand_in.clone().into(), (&row.id).into()],
     );
     store.write(batch).await.map(|_| ())
 }
 
-/// Stores the receipt, if there is none yet.
+/// Stores the receipt of a part behind which there are more.
+///
+/// # Errors
+/// When the store fails; the part is then looked up on the platform before it is sent again.
+pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, mark = NULL, \
+         stand_in = NULL WHERE id = $2 AND part = $3 AND state <> 'sent'",
+        [receipt.into(), (&row.id).into(), row.part.into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Stores the receipt of the last part, if there is none yet.
 ///
 /// # Errors
 /// When the store fails; the row is then looked up on the platform before it is sent again.
 pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
-        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3 AND state <> 'sent'",
-        [receipt.into(), store.now().into(), (&row.id).into()],
+        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3 AND part = $4 AND state <> 'sent'",
+        [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
     );
     store.write(batch).await.map(|_| ())
 }
@@ -175,8 +200,29 @@ pub async fn set_aside(
     batch.run(
         // Our own claim, if there was one, has counted one attempt.
         "UPDATE outbox SET state = $1, next_at = $2, error = $3 WHERE id = $4 \
-         AND state IN ('pending', 'sending', 'unknown') AND attempts <= $5",
-        [state.into(), next_at.into(), error.into(), (&row.id).into(), (row.attempts + 1).into()],
+         AND part = $5 AND state IN ('pending', 'sending', 'unknown') AND attempts <= $6",
+        [
+            state.into(),
+            next_at.into(),
+            error.into(),
+            (&row.id).into(),
+            row.part.into(),
+            (row.attempts + 1).into(),
+        ],
     );
     store.write(batch).await.map(|_| ())
+}
+
+/// Where a message of ours stands: channel, place and receipt; none when it was not sent.
+///
+/// # Errors
+/// When the store fails.
+pub async fn standing(store: &Store, id: &str) -> Result<Option<(String, String, String)>, StoreError> {
+    store
+        .first(
+            "SELECT c.channel, c.place, o.receipt FROM outbox o JOIN conversations c ON c.id = o.conversation_id \
+             WHERE o.id = $1 AND o.receipt IS NOT NULL",
+            &[id.into()],
+        )
+        .await
 }

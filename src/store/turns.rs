@@ -132,6 +132,16 @@ pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<O
         .await
 }
 
+/// Keeps the receipt of the message that shows a turn's progress, or that it stands no more.
+///
+/// # Errors
+/// When the store fails.
+pub async fn set_shown(store: &Store, turn: &str, receipt: Option<&str>) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET shown = $1 WHERE id = $2", [receipt.into(), turn.into()]);
+    store.write(batch).await.map(|_| ())
+}
+
 /// Tells a turn to stop, in whichever process it runs.
 ///
 /// # Errors

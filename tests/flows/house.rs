@@ -136,8 +136,8 @@ async fn build(
         count: watch::Sender::new(0),
         progress: Mutex::default(),
     });
-    let channel = Channel { port: desk.clone(), place: None, wants: None };
-    let service = Service::start(&config, store, skills, models, channel).await.unwrap();
+    let channels = vec![Channel::open(desk.clone())];
+    let service = Service::start(&config, store, skills, models, channels).await.unwrap();
     House { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
 }
 

@@ -10,5 +10,6 @@ mod house;
 mod limits;
 mod models;
 mod parallel;
+mod platform;
 mod talk;
 mod web;

@@ -1,0 +1,111 @@
+//! `adjutant serve`: every channel of the configuration, until it is told to stop.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+
+use super::CliError;
+use crate::clock::{SharedClock, SystemClock};
+use crate::config::{Config, ConfigError};
+use crate::gateway::door::Health;
+use crate::http::{Http, Troubles};
+use crate::lifecycle::Stops;
+use crate::service::{self, Service};
+use crate::store::Store;
+
+/// How long running turns get to come to their end; what is left then goes on with the next start.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
+    let no_signals = |error| CliError::failed("no signals can be listened to", error);
+    let mut stops = Stops::listen().map_err(no_signals)?;
+    let channels = service::connect(&config)?;
+    if channels.is_empty() {
+        return Err(no_channel(&config).into());
+    }
+    let clock: SharedClock = Arc::new(SystemClock);
+    let skills = service::load_skills(&config)?;
+    let models = service::build_models(&config, &skills, &clock)?;
+    let store = service::open_store(&config, clock).await?;
+    let service = Service::start(&config, store, skills, models, channels).await?;
+    let http = http(&config, &service).await?;
+    let health = service.health.clone();
+    tokio::select! {
+        () = stops.next() => tracing::info!("told to stop: no new turns, running ones get {} s", PATIENCE.as_secs()),
+        () = all_stopped(&health) => {
+            leave(service, &mut stops).await?;
+            return Err(stopped(&config, &health).into());
+        }
+        failed = http => {
+            let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
+            return Err(CliError::failed("the HTTP endpoint failed", why));
+        }
+    }
+    leave(service, &mut stops).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Starts the HTTP endpoint; without one it is a future that never ends.
+async fn http(
+    config: &Config,
+    service: &Service,
+) -> Result<impl Future<Output = std::io::Result<()>> + use<>, CliError> {
+    let Some(address) = config.listen else { return Ok(std::future::pending().left_future()) };
+    let bound = Http::bind(address, troubles(service.store().clone(), service.health.clone())).await;
+    let http = bound.map_err(|error| {
+        CliError::failed(
+            format!("{address} can't be listened on; change [http] listen, or set it to \"\""),
+            error,
+        )
+    })?;
+    if let Ok(address) = http.address() {
+        tracing::info!("ready? http://{address}/readyz tells");
+    }
+    Ok(http.serve().right_future())
+}
+
+fn troubles(store: Store, health: Arc<Health>) -> Troubles {
+    Arc::new(move || {
+        let (store, health) = (store.clone(), health.clone());
+        async move {
+            let mut troubles = Vec::new();
+            if let Err(error) = store.count("SELECT count(*) FROM instances", &[]).await {
+                tracing::error!(%error, "the store does not answer");
+                troubles.push("store: it does not answer".to_owned());
+            }
+            troubles.extend(health.troubles().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
+            troubles
+        }
+        .boxed()
+    })
+}
+
+async fn all_stopped(health: &Health) {
+    while !health.all_stopped() {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+async fn leave(service: Service, stops: &mut Stops) -> Result<(), CliError> {
+    let left = tokio::select! {
+        left = service.shut_down(PATIENCE) => left,
+        // Who asks twice does not want to wait; the journal has what is left.
+        () = stops.next() => Ok(()),
+    };
+    Ok(left?)
+}
+
+fn no_channel(config: &Config) -> ConfigError {
+    ConfigError::one(
+        config.path.as_deref().and_then(|path| path.to_str()),
+        "there is no channel to serve; add one under [channels] as config.example.toml shows, or talk with `adjutant chat`",
+    )
+}
+
+fn stopped(config: &Config, health: &Health) -> ConfigError {
+    let why: Vec<String> =
+        health.troubles().into_iter().map(|(channel, why)| format!("channels.{channel}: {why}")).collect();
+    ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), &why.join("\n"))
+}

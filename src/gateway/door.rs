@@ -1,0 +1,161 @@
+//! The door of one channel: what its adapter hands over goes to intake, and how its receiving goes is noted.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use adjutant_chat::{Address, Condition, Connection, Edited, Inbound, NotJournalled};
+
+use super::intake::Intake;
+use crate::store::inbox;
+
+/// A channel that gave no sign of life for so long is not receiving. Longer than any platform's own
+/// interval: Telegram's polls last half a minute, Discord's heartbeats three quarters of one.
+const SILENCE: Duration = Duration::from_secs(100);
+
+/// How the channels' receiving goes.
+#[derive(Debug)]
+pub struct Health {
+    channels: Mutex<BTreeMap<String, ChannelHealth>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ChannelHealth {
+    received_at: Option<Instant>,
+    trouble: Option<String>,
+    /// It is over, until a person mends it.
+    stopped: bool,
+    ignored: u64,
+}
+
+impl Health {
+    /// The health of these channels, of which nothing is known yet.
+    pub fn of(channels: impl Iterator<Item = String>) -> Self {
+        let channels = channels.map(|channel| (channel, ChannelHealth::default())).collect();
+        Self { channels: Mutex::new(channels) }
+    }
+
+    /// Why which channels are not receiving; empty when all are.
+    pub fn troubles(&self) -> Vec<(String, String)> {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble = |(name, channel): (&String, &ChannelHealth)| {
+            let why = match (&channel.trouble, channel.received_at) {
+                (Some(trouble), _) => trouble.clone(),
+                (None, None) => "it is not connected yet".to_owned(),
+                (None, Some(at)) if at.elapsed() > SILENCE => {
+                    format!("no sign of life for {} s", at.elapsed().as_secs())
+                }
+                (None, Some(_)) => return None,
+            };
+            Some((name.clone(), why))
+        };
+        channels.iter().filter_map(trouble).collect()
+    }
+
+    /// How much of what arrived was not understood or not for us, by channel.
+    pub fn ignored(&self) -> Vec<(String, u64)> {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.iter().map(|(name, channel)| (name.clone(), channel.ignored)).collect()
+    }
+
+    /// Whether every channel has stopped for good.
+    pub fn all_stopped(&self) -> bool {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        !channels.is_empty() && channels.values().all(|channel| channel.stopped)
+    }
+
+    fn note(&self, channel: &str, condition: Condition) {
+        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let health = channels.entry(channel.to_owned()).or_default();
+        match condition {
+            Condition::Receiving => {
+                if health.trouble.take().is_some() || health.received_at.is_none() {
+                    tracing::info!(channel, "receiving");
+                }
+                health.received_at = Some(Instant::now());
+            }
+            Condition::Trouble(why) => {
+                if health.trouble.as_ref() != Some(&why) {
+                    tracing::warn!(channel, why, "not receiving; it is tried again");
+                }
+                health.trouble = Some(why);
+            }
+            Condition::Ignored => health.ignored += 1,
+        }
+    }
+
+    fn stop(&self, channel: &str, why: String) {
+        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let health = channels.entry(channel.to_owned()).or_default();
+        health.stopped = true;
+        health.trouble = Some(why);
+    }
+}
+
+/// The receiving side of one channel.
+pub struct Door {
+    /// Where everything goes.
+    pub intake: Arc<Intake>,
+    /// The channel.
+    pub channel: String,
+    /// How it goes.
+    pub health: Arc<Health>,
+}
+
+impl Door {
+    /// Receives until the future is dropped, or a person has to mend something: then only this channel
+    /// stops.
+    pub async fn listen(&self, connection: &dyn Connection) {
+        let why = connection.receive(self).await;
+        tracing::error!(channel = self.channel, why, "this channel stops; the others go on");
+        self.health.stop(&self.channel, why);
+    }
+}
+
+#[async_trait::async_trait]
+impl adjutant_chat::Intake for Door {
+    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled> {
+        match self.intake.journal(inbound).await {
+            Ok(Some(journalled)) => {
+                self.intake.hand_on(journalled);
+                Ok(())
+            }
+            Ok(None) => Ok(()),
+            Err(error) => {
+                tracing::error!(channel = self.channel, %error, "a message could not be journalled; it comes again");
+                Err(NotJournalled)
+            }
+        }
+    }
+
+    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+        let event = format!("{} {}", edited.channel, edited.event.0);
+        match inbox::edit(&self.intake.conversations.store, &event, &edited.text).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                tracing::error!(channel = self.channel, %error, "an edited message could not be journalled");
+                Err(NotJournalled)
+            }
+        }
+    }
+
+    async fn places(&self) -> Vec<(Address, String)> {
+        match inbox::last_events(&self.intake.conversations.store, &self.channel).await {
+            Ok(places) => {
+                let known = |(place, event): (String, String)| {
+                    let event = event.split_once(' ').map_or(event.clone(), |(_, event)| event.to_owned());
+                    (Address { channel: self.channel.clone(), place }, event)
+                };
+                places.into_iter().map(known).collect()
+            }
+            Err(error) => {
+                tracing::error!(channel = self.channel, %error, "the known places could not be read");
+                Vec::new()
+            }
+        }
+    }
+
+    fn condition(&self, condition: Condition) {
+        self.health.note(&self.channel, condition);
+    }
+}

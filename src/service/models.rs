@@ -1,0 +1,106 @@
+//! The models, as the configuration names them.
+
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use super::StartError;
+use crate::clock::SharedClock;
+use crate::config::{BUILTIN, Chain, Config, Endpoint};
+use crate::model::SharedModel;
+use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
+use crate::model::price::Price;
+use crate::model::provider::{self, Provider, ProviderConfig};
+use crate::model::resilience::Resilient;
+use crate::skills::{Registry, Skills};
+
+/// The models of the two kinds of work.
+pub struct Models {
+    /// The orchestrator's.
+    pub orchestrator: SharedModel,
+    /// The sub-agents'.
+    pub agent: SharedModel,
+}
+
+/// Builds the models that the configuration names.
+///
+/// # Errors
+/// When a provider can't be set up.
+pub fn build_models(
+    config: &Config,
+    skills: &Arc<Skills>,
+    clock: &SharedClock,
+) -> Result<Models, StartError> {
+    let orchestrator = chain(&config.model.main, skills, clock)?;
+    let agent = match &config.model.agent {
+        Some(own) => chain(own, skills, clock)?,
+        None => orchestrator.clone(),
+    };
+    Ok(Models { orchestrator, agent })
+}
+
+fn chain(chain: &Chain, skills: &Arc<Skills>, clock: &SharedClock) -> Result<SharedModel, StartError> {
+    if chain.first.provider == BUILTIN && chain.fallback.is_empty() {
+        return Ok(planner(skills.clone()));
+    }
+    let client = provider::http_client()?;
+    let mut models: Vec<(String, SharedModel)> = Vec::new();
+    for endpoint in std::iter::once(&chain.first).chain(&chain.fallback) {
+        let model = match endpoint.provider.as_str() {
+            BUILTIN => planner(skills.clone()),
+            _ => Arc::new(Provider::with_client(provider_config(endpoint), client.clone())?),
+        };
+        models.push((format!("{}/{}", endpoint.provider, endpoint.name), model));
+    }
+    Ok(Arc::new(Resilient::new(models, clock.clone())))
+}
+
+fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
+    ProviderConfig {
+        provider: endpoint.provider.clone(),
+        name: endpoint.name.clone(),
+        api_key: endpoint.api_key.as_ref().map(|key| key.expose().to_owned()),
+        base_url: endpoint.base_url.clone(),
+        timeout: endpoint.timeout,
+        price: endpoint.price.as_ref().map(|price| Price {
+            input: price.input,
+            cached_input: price.cached_input,
+            output: price.output,
+        }),
+    }
+}
+
+/// The built-in planner, which follows the skills as they are reloaded.
+fn planner(skills: Arc<Skills>) -> SharedModel {
+    let compiled: RwLock<(Weak<Registry>, Arc<Intents>)> = RwLock::default();
+    Arc::new(Planner::new(Arc::new(move || {
+        let registry = skills.current();
+        let read = compiled.read().unwrap_or_else(PoisonError::into_inner);
+        if read.0.upgrade().is_some_and(|known| Arc::ptr_eq(&known, &registry)) {
+            return read.1.clone();
+        }
+        drop(read);
+        let intents = Arc::new(intents(&registry));
+        *compiled.write().unwrap_or_else(PoisonError::into_inner) =
+            (Arc::downgrade(&registry), intents.clone());
+        intents
+    })))
+}
+
+fn intents(registry: &Registry) -> Intents {
+    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let sources = skills.flat_map(|skill| {
+        skill.intents.iter().map(|intent| IntentSource {
+            skill: skill.name.clone(),
+            pattern: intent.pattern.clone(),
+            arguments: intent.arguments.clone(),
+            lookup: intent
+                .lookup
+                .as_ref()
+                .map(|lookup| Lookup { skill: lookup.skill.clone(), arguments: lookup.arguments.clone() }),
+            example: intent.example.clone(),
+        })
+    });
+    Intents::new(sources.collect()).unwrap_or_else(|error| {
+        tracing::error!(%error, "the built-in planner can't use the skills' patterns");
+        Intents::default()
+    })
+}

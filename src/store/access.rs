@@ -1,0 +1,191 @@
+//! Who was let in, and the codes by which strangers get there.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError, Value};
+
+/// How long a stranger's code is good, in milliseconds.
+pub const CODE_MS: i64 = 3600 * 1000;
+
+/// A code that waits: a stranger's, or an invitation.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Pairing {
+    /// `XXXX-XXXX`.
+    pub code: String,
+    /// Where the stranger wrote; none for an invitation.
+    pub channel: Option<String>,
+    /// The platform's id of the stranger.
+    pub user_id: Option<String>,
+    /// How the platform calls the stranger.
+    pub name: Option<String>,
+    /// When it stops being good.
+    pub expires_at: i64,
+}
+
+/// Somebody who was let in.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Allowed {
+    /// The channel.
+    pub channel: String,
+    /// The platform's id.
+    pub user_id: String,
+    /// How the platform called them then.
+    pub name: String,
+    /// Since when.
+    pub since: i64,
+}
+
+/// Whether somebody was let in.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_allowed(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
+    let sql = "SELECT count(*) FROM allowed WHERE channel = $1 AND user_id = $2";
+    Ok(store.count(sql, &[channel.into(), user.into()]).await? > 0)
+}
+
+/// Everybody who was let in, oldest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn allowed(store: &Store) -> Result<Vec<Allowed>, StoreError> {
+    store.all("SELECT channel, user_id, name, since FROM allowed ORDER BY since, channel, user_id", &[]).await
+}
+
+/// The codes that are good now, oldest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn open_codes(store: &Store) -> Result<Vec<Pairing>, StoreError> {
+    store
+        .all(
+            "SELECT code, channel, user_id, name, expires_at FROM pairings WHERE expires_at > $1 \
+             ORDER BY created_at, code",
+            &[store.now().into()],
+        )
+        .await
+}
+
+/// Adds a code, in place of an older one of the same stranger.
+pub fn add_code(batch: &mut Batch, pairing: &Pairing, now: i64) {
+    batch.run(
+        "DELETE FROM pairings WHERE channel = $1 AND user_id = $2",
+        [pairing.channel.clone().into(), pairing.user_id.clone().into()],
+    );
+    batch.run(
+        "INSERT INTO pairings (code, channel, user_id, name, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        [
+            (&pairing.code).into(),
+            pairing.channel.clone().into(),
+            pairing.user_id.clone().into(),
+            pairing.name.clone().into(),
+            now.into(),
+            pairing.expires_at.into(),
+        ],
+    );
+}
+
+/// Lets the stranger behind a code in and sets free what they wrote. Returns who that is; none when there is
+/// no such code of a stranger now.
+///
+/// # Errors
+/// When the store fails.
+pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>, StoreError> {
+    let pairing: Option<Pairing> = store
+        .first(
+            "SELECT code, channel, user_id, name, expires_at FROM pairings \
+             WHERE code = $1 AND user_id IS NOT NULL AND expires_at > $2",
+            &[code.into(), store.now().into()],
+        )
+        .await?;
+    let Some(pairing) = pairing else { return Ok(None) };
+    let (channel, user): (Value, Value) = (pairing.channel.clone().into(), pairing.user_id.clone().into());
+    let mut batch = Batch::new();
+    batch.must("the code was used meanwhile", "DELETE FROM pairings WHERE code = $1", [code.into()]);
+    allow(
+        &mut batch,
+        channel.clone(),
+        user.clone(),
+        pairing.name.as_deref().unwrap_or_default(),
+        store.now(),
+    );
+    batch.run(
+        "UPDATE inbox SET held = 0 WHERE held = 1 AND person_id = \
+         (SELECT person_id FROM accounts WHERE channel = $1 AND user_id = $2)",
+        [channel, user],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(Some(pairing)),
+        Err(StoreError::Stale(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets somebody in who brings an invitation. False when it is none, or used.
+///
+/// # Errors
+/// When the store fails.
+pub async fn accept_invitation(
+    store: &Store,
+    code: &str,
+    channel: &str,
+    user: &str,
+    name: &str,
+) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "there is no such invitation",
+        "DELETE FROM pairings WHERE code = $1 AND user_id IS NULL AND expires_at > $2",
+        [code.into(), store.now().into()],
+    );
+    allow(&mut batch, channel.into(), user.into(), name, store.now());
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
+    batch.run(
+        "INSERT INTO allowed (channel, user_id, name, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+        [channel, user, name.into(), now.into()],
+    );
+}
+
+/// Lets somebody in no longer. False when they were not let in.
+///
+/// # Errors
+/// When the store fails.
+pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "nobody of that name was let in",
+        "DELETE FROM allowed WHERE channel = $1 AND user_id = $2",
+        [channel.into(), user.into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Forgets codes whose time is up, and what was kept of strangers who have none any more.
+///
+/// # Errors
+/// When the store fails.
+pub async fn expire(store: &Store) -> Result<(), StoreError> {
+    let now = store.now();
+    if store.count("SELECT count(*) FROM pairings WHERE expires_at <= $1", &[now.into()]).await? == 0 {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    batch.run("DELETE FROM pairings WHERE expires_at <= $1", [now.into()]);
+    batch.run(
+        "UPDATE inbox SET held = 0, state = 'done' WHERE held = 1 AND NOT EXISTS (SELECT 1 FROM accounts a \
+         JOIN pairings p ON p.channel = a.channel AND p.user_id = a.user_id WHERE a.person_id = inbox.person_id)",
+        [],
+    );
+    store.write(batch).await.map(|_| ())
+}

@@ -1,0 +1,467 @@
+//! A platform whose messages can be changed, whose people are strangers until somebody lets them in, and whose
+//! messages are short.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use adjutant::clock::{FixedClock, SharedClock};
+use adjutant::config::{Config, Policy};
+use adjutant::model::scripted::{Gate, Scripted, has_results, text};
+use adjutant::service::{self, Channel, Models, Service};
+use adjutant::store::{access, inbox};
+use adjutant_chat::{
+    Address, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Found, Inbound, Intake,
+    Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Unit,
+};
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+
+use crate::house::{NOW, direct, plan};
+
+const FOR_EVER: Duration = Duration::from_secs(20);
+/// Characters of one message.
+const SHORT: usize = 200;
+
+/// A message of ours, as a reader sees it.
+#[derive(Debug, Clone, PartialEq)]
+struct Bubble {
+    id: String,
+    place: String,
+    text: String,
+    choices: Vec<Choice>,
+}
+
+/// The platform: what stands there, and what happened.
+struct Phone {
+    bubbles: watch::Sender<Vec<Bubble>>,
+    log: Mutex<Vec<String>>,
+    arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
+}
+
+enum Arrival {
+    Inbound(Inbound),
+    Edited(Edited),
+}
+
+impl Phone {
+    fn note(&self, what: &str) {
+        self.log.lock().unwrap().push(what.to_owned());
+    }
+
+    fn put(&self, place: &str, text: String, choices: Vec<Choice>) -> Delivery {
+        let id = format!("{}", 100 + self.log.lock().unwrap().len());
+        self.bubbles.send_modify(|bubbles| {
+            bubbles.push(Bubble { id: id.clone(), place: place.to_owned(), text, choices });
+        });
+        Delivery::Sent(id)
+    }
+
+    fn change(&self, id: &str, change: impl FnOnce(&mut Bubble)) -> Delivery {
+        let found = self.bubbles.send_if_modified(|bubbles| {
+            let bubble = bubbles.iter_mut().find(|bubble| bubble.id == id);
+            bubble.map(change).is_some()
+        });
+        if found { Delivery::Sent(id.to_owned()) } else { Delivery::Refused("no such message".into()) }
+    }
+}
+
+fn part(outbound: &Outbound) -> String {
+    let characters: Vec<char> = outbound.text.chars().collect();
+    characters.chunks(SHORT).nth(outbound.part).unwrap_or_default().iter().collect()
+}
+
+#[async_trait::async_trait]
+impl ChatPort for Phone {
+    fn channel(&self) -> &'static str {
+        "phone"
+    }
+    fn limits(&self) -> Limits {
+        Limits { text: SHORT, unit: Unit::Characters, buttons: 3, markup: Markup::Plain, edits: true }
+    }
+    fn parts(&self, outbound: &Outbound) -> usize {
+        outbound.text.chars().count().div_ceil(SHORT).max(1)
+    }
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        let is_last = outbound.part + 1 == self.parts(outbound);
+        let choices = if is_last { outbound.choices.clone() } else { Vec::new() };
+        self.note(if outbound.stand_in.is_some() { "answer in place" } else { "answer" });
+        match &outbound.stand_in {
+            None => self.put(&outbound.address.place, part(outbound), choices),
+            Some(id) => self.change(id, |bubble| {
+                bubble.text = part(outbound);
+                bubble.choices = choices;
+            }),
+        }
+    }
+    async fn reconcile(&self, _: &Outbound) -> Found {
+        Found::Absent
+    }
+    async fn typing(&self, _: &Address) {
+        self.note("typing");
+    }
+    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        self.note("show");
+        match receipt {
+            None => self.put(&address.place, text.to_owned(), Vec::new()),
+            Some(id) => self.change(id, |bubble| text.clone_into(&mut bubble.text)),
+        }
+    }
+    async fn retract(&self, _: &Address, receipt: &str, what: Retract) {
+        self.note("retract");
+        match what {
+            Retract::Message => {
+                self.bubbles.send_modify(|bubbles| bubbles.retain(|bubble| bubble.id != receipt))
+            }
+            Retract::Choices => drop(self.change(receipt, |bubble| bubble.choices.clear())),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Connection for Phone {
+    async fn receive(&self, intake: &dyn Intake) -> String {
+        intake.condition(Condition::Receiving);
+        while let Some(arrival) = self.arriving.lock().await.recv().await {
+            let taken = match arrival {
+                Arrival::Inbound(inbound) => intake.take(inbound).await,
+                Arrival::Edited(edited) => intake.edited(edited).await,
+            };
+            taken.unwrap();
+            self.note("taken");
+        }
+        "the line was cut; lay a new one".to_owned()
+    }
+}
+
+struct Town {
+    service: Service,
+    phone: Arc<Phone>,
+    clock: Arc<FixedClock>,
+    arrivals: mpsc::UnboundedSender<Arrival>,
+    events: std::cell::Cell<usize>,
+    _folder: tempfile::TempDir,
+}
+
+/// A town in which only Ada may speak; she is the owner.
+async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::in_dir(folder.path().to_owned());
+    config.assistant.owner = vec!["phone:ada".into()];
+    change(&mut config);
+    let clock = FixedClock::at(NOW);
+    let shared: SharedClock = clock.clone();
+    let store = service::open_store(&config, shared).await.unwrap();
+    let skills = service::load_skills(&config).unwrap();
+    let (arrivals, arriving) = mpsc::unbounded_channel();
+    let (bubbles, log) = (watch::Sender::default(), Mutex::default());
+    let phone = Arc::new(Phone { bubbles, log, arriving: tokio::sync::Mutex::new(arriving) });
+    let connection: Arc<dyn Connection> = phone.clone();
+    let channel = Channel { connection: Some(connection), allow: Vec::new(), ..Channel::open(phone.clone()) };
+    let model = Arc::new(script);
+    let models = Models { orchestrator: model.clone(), agent: model };
+    let service = Service::start(&config, store, skills, models, vec![channel]).await.unwrap();
+    Town { service, phone, clock, arrivals, events: Default::default(), _folder: folder }
+}
+
+impl Town {
+    fn event(&self) -> String {
+        self.clock.advance(Duration::from_secs(1));
+        self.events.set(self.events.get() + 1);
+        self.events.get().to_string()
+    }
+
+    /// Somebody writes: to the assistant alone, unless the place is a room.
+    fn writes(&self, who: &str, text: &str) -> String {
+        self.writes_in(who, who, text)
+    }
+
+    fn writes_in(&self, place: &str, who: &str, text: &str) -> String {
+        let event = self.event();
+        let said = Said {
+            event: EventId(event.clone()),
+            address: Address { channel: "phone".into(), place: place.into() },
+            sender: SenderId(who.into()),
+            sender_name: who.into(),
+            direct: place == who,
+            text: text.into(),
+            reply_to: None,
+            attachments: Vec::new(),
+        };
+        // The platform brings it twice.
+        for _ in 0..2 {
+            self.arrivals.send(Arrival::Inbound(Inbound::Said(said.clone()))).unwrap();
+        }
+        event
+    }
+
+    fn presses(&self, who: &str, choice: &Choice) {
+        let pressed = Pressed {
+            event: EventId(self.event()),
+            address: Address { channel: "phone".into(), place: who.into() },
+            sender: SenderId(who.into()),
+            sender_name: who.into(),
+            direct: true,
+            button: choice.id.clone(),
+        };
+        self.arrivals.send(Arrival::Inbound(Inbound::Pressed(pressed))).unwrap();
+    }
+
+    /// Waits for a message with this text.
+    async fn sees(&self, text: &str) -> Bubble {
+        let mut bubbles = self.phone.bubbles.subscribe();
+        let look = bubbles.wait_for(|bubbles| bubbles.iter().any(|bubble| bubble.text.contains(text)));
+        let seen = tokio::time::timeout(FOR_EVER, look).await.map(|seen| seen.unwrap().clone());
+        let seen = seen.unwrap_or_else(|_| panic!("never saw {text}; there is {:#?}", self.texts()));
+        seen.into_iter().rfind(|bubble| bubble.text.contains(text)).unwrap()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        self.phone.bubbles.borrow().iter().map(|bubble| bubble.text.clone()).collect()
+    }
+
+    fn log(&self) -> Vec<String> {
+        self.phone.log.lock().unwrap().clone()
+    }
+
+    /// Waits until this has happened so often.
+    async fn has_happened(&self, what: &str, times: usize) {
+        let look = async {
+            while self.log().iter().filter(|it| *it == what).count() < times {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let waited = tokio::time::timeout(FOR_EVER, look).await;
+        assert!(waited.is_ok(), "{what} did not happen {times} times: {:?}", self.log());
+    }
+
+    async fn passes(&self, time: Duration) {
+        self.clock.advance(time);
+        self.service.tend().await.unwrap();
+    }
+
+    async fn ends_well(self) {
+        tokio::time::timeout(FOR_EVER, self.service.idle()).await.expect("it never rests");
+        let store = self.service.store();
+        for (what, sql) in [
+            ("message", "SELECT count(*) FROM inbox WHERE state <> 'done'"),
+            ("turn", "SELECT count(*) FROM turns WHERE ended_at IS NULL"),
+            ("reply", "SELECT count(*) FROM outbox WHERE state <> 'sent'"),
+            ("shown message", "SELECT count(*) FROM turns WHERE shown IS NOT NULL"),
+        ] {
+            assert_eq!(store.count(sql, &[]).await.unwrap(), 0, "an open {what}");
+        }
+        self.service.shut_down(Duration::from_secs(5)).await.unwrap();
+    }
+}
+
+fn echo() -> Scripted {
+    Scripted::new().orchestrator(|request| {
+        let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
+        text(format!("You said: {said}"))
+    })
+}
+
+/// The code in a message.
+fn code(bubble: &Bubble) -> String {
+    bubble.text.lines().last().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_stranger_waits_for_an_owner() {
+    let town = town(echo(), |_| {}).await;
+    town.writes("bob", "let me in");
+    let asked = town.sees("I don't know you yet").await;
+    insta::assert_snapshot!(asked.text.replace(&code(&asked), "CODE"), @r"
+    I don't know you yet. Give this code to my owner within an hour; once it is approved I answer what you wrote:
+
+    CODE
+    ");
+    town.writes("bob", "hello?");
+    town.writes("bob", &format!("/pair {}", code(&asked)));
+    town.has_happened("taken", 6).await;
+    assert_eq!(town.texts().len(), 1, "one code, and nobody lets himself in: {:?}", town.texts());
+    town.writes("ada", "/pair NONE-SUCH");
+    town.sees("There is no such code").await;
+    town.writes("ada", &format!("/pair {}", code(&asked).to_lowercase()));
+    town.sees("bob may speak to me now.").await;
+    town.passes(Duration::from_secs(1)).await;
+    let answer = town.sees("let me in").await;
+    assert_eq!(
+        (answer.place.as_str(), answer.text.lines().count()),
+        ("bob", 3),
+        "all that was kept: {answer:?}"
+    );
+    town.writes("bob", "thanks");
+    town.sees("You said: thanks").await;
+    assert!(access::revoke(town.service.store(), "phone", "bob").await.unwrap());
+    town.writes("bob", "and now?");
+    town.has_happened("taken", 14).await;
+    assert!(!town.texts().iter().any(|text| text.contains("and now")), "{:?}", town.texts());
+    town.passes(Duration::from_hours(2)).await;
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_code_is_good_for_an_hour() {
+    let town = town(echo(), |_| {}).await;
+    town.writes("bob", "let me in");
+    let first = code(&town.sees("I don't know you yet").await);
+    town.passes(Duration::from_mins(61)).await;
+    town.writes("ada", &format!("/pair {first}"));
+    town.sees("There is no such code").await;
+    town.writes("bob", "again");
+    let again = town.sees("I don't know you yet").await;
+    town.has_happened("answer", 3).await;
+    let again =
+        town.phone.bubbles.borrow().iter().rfind(|it| it.text.contains("I don't")).cloned().unwrap_or(again);
+    assert_ne!(code(&again), first);
+    assert_eq!(
+        access::approve(town.service.store(), &code(&again)).await.unwrap().unwrap().name.unwrap(),
+        "bob"
+    );
+    town.passes(Duration::from_secs(1)).await;
+    assert_eq!(
+        town.sees("You said:").await.text,
+        "You said: again",
+        "what was kept an hour ago is forgotten"
+    );
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_invitation_lets_one_in() {
+    let town = town(echo(), |_| {}).await;
+    let store = town.service.store();
+    let code = adjutant::gateway::access::new_code(77);
+    let mut batch = adjutant::store::Batch::new();
+    let expires_at = store.now() + 60_000;
+    let invitation =
+        access::Pairing { code: code.clone(), channel: None, user_id: None, name: None, expires_at };
+    access::add_code(&mut batch, &invitation, store.now());
+    store.write(batch).await.unwrap();
+    town.writes("bob", &format!("/start {code}"));
+    town.sees("Say what you need in your own words").await;
+    town.writes("bob", "hello");
+    town.sees("You said: hello").await;
+    town.writes("eve", &code);
+    town.sees("I don't know you yet").await;
+    town.passes(Duration::from_hours(2)).await;
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn in_a_room_strangers_are_not_heard() {
+    let town = town(echo(), |_| {}).await;
+    town.writes_in("room", "bob", "who are you?");
+    town.writes_in("room", "ada", "hello");
+    town.sees("You said: hello").await;
+    assert_eq!(town.texts().len(), 1);
+    assert_eq!(inbox::held(town.service.store(), "bob").await.unwrap(), 0);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_long_answer_comes_in_parts() {
+    let long = "0123456789".repeat(45);
+    let told = long.clone();
+    let town = town(Scripted::new().orchestrator(move |_| text(told.clone())), |_| {}).await;
+    town.writes("ada", "tell me all");
+    town.has_happened("answer", 3).await;
+    assert_eq!(town.texts().concat(), long);
+    assert_eq!(town.texts().len(), 3);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_shown_becomes_the_answer() {
+    let gate = Gate::closed();
+    let slow = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text("Here it is.").behind(&slow),
+        false => direct("a", "tasks.search", json!({"query": "x"})),
+    });
+    let town = town(script, |_| {}).await;
+    town.writes("ada", "find it");
+    let shown = town.sees("Working on it").await;
+    assert_eq!(shown.text, "Working on it …\n- ✓ mission a");
+    assert_eq!(town.log().iter().find(|it| *it == "typing" || *it == "show").unwrap(), "typing");
+    gate.open();
+    let answer = town.sees("Here it is.").await;
+    assert_eq!((answer.id, town.texts().len()), (shown.id, 1), "in its place");
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn after_long_work_the_answer_is_a_message_of_its_own() {
+    let gate = Gate::closed();
+    let slow = gate.clone();
+    let town = town(Scripted::new().orchestrator(move |_| text("At last.").behind(&slow)), |_| {}).await;
+    town.writes("ada", "think hard");
+    let shown = town.sees("Working on it").await;
+    town.clock.advance(Duration::from_secs(11));
+    gate.open();
+    let answer = town.sees("At last.").await;
+    assert_ne!(answer.id, shown.id, "an edit would notify nobody");
+    town.has_happened("retract", 1).await;
+    assert_eq!(town.texts(), ["At last."]);
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_settled_question_loses_its_buttons() {
+    let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "pay"}))));
+    let ask = |config: &mut Config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    };
+    let town = town(script, ask).await;
+    town.writes("ada", "pay it");
+    let asked = town.sees("I need your yes").await;
+    assert_eq!(asked.choices.len(), 2);
+    town.presses("ada", &asked.choices[0]);
+    town.sees("Added “pay”").await;
+    town.has_happened("retract", 1).await;
+    let asked = town.sees("I need your yes").await;
+    assert!(asked.choices.is_empty(), "{asked:?}");
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_message_that_waits_can_be_changed() {
+    let gate = Gate::closed();
+    let slow = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| {
+        let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
+        text(format!("You said: {said}")).behind(&slow)
+    });
+    let town = town(script, |_| {}).await;
+    town.writes("ada", "first");
+    town.has_happened("typing", 1).await;
+    let event = town.writes("ada", "secnod");
+    for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
+        let (event, channel) = (EventId(event.to_owned()), "phone".to_owned());
+        town.arrivals.send(Arrival::Edited(Edited { event, channel, text: new.into() })).unwrap();
+    }
+    town.has_happened("taken", 7).await;
+    gate.open();
+    town.sees("You said: first").await;
+    town.sees("You said: second").await;
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_channel_that_stops_says_why_and_the_others_go_on() {
+    let mut town = town(echo(), |_| {}).await;
+    town.writes("ada", "hello");
+    town.sees("You said: hello").await;
+    assert_eq!(town.service.health.troubles(), []);
+    drop(std::mem::replace(&mut town.arrivals, mpsc::unbounded_channel().0));
+    let look = async {
+        while !town.service.health.all_stopped() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(FOR_EVER, look).await.unwrap();
+    let troubles = town.service.health.troubles();
+    assert_eq!(troubles, [("phone".to_owned(), "the line was cut; lay a new one".to_owned())]);
+    town.ends_well().await;
+}
