@@ -10,6 +10,7 @@ macro_rules! on_both {
     };
 }
 
+mod access;
 mod calls;
 mod check;
 mod executions;

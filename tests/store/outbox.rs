@@ -14,6 +14,7 @@ on_both!(
     a_sending_that_was_cut_off_is_unknown,
     what_was_sent_is_never_sent_again,
     what_was_not_sent_is_tried_again_or_given_up,
+    parts_are_sent_one_after_the_other,
     a_process_that_slept_does_not_undo_what_others_did,
 );
 
@@ -161,6 +162,35 @@ async fn what_was_not_sent_is_tried_again_or_given_up(world: World) {
         outbox::set_aside(&world.store, again, "pending", 0, "again").await;
     nonsense.unwrap();
     assert_eq!(stored(&world, &id).await.0, "dead", "what is given up stays so");
+}
+
+async fn parts_are_sent_one_after_the_other(world: World) {
+    let id = say(&world, "a long story", "a").await;
+    let first =
+        OutboxRow { mark: Some("7".into()), stand_in: Some("6".into()), ..open(&world, "a").await.remove(0) };
+    outbox::claim(&world.store, &first, "a").await.unwrap();
+    let claimed = open(&world, "a").await.remove(0);
+    assert_eq!(
+        (claimed.mark.as_deref(), claimed.stand_in.as_deref()),
+        (Some("7"), Some("6")),
+        "for a look-up"
+    );
+    outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
+    let second = open(&world, "a").await.remove(0);
+    assert_eq!((second.state.as_str(), second.part, second.attempts), ("pending", 1, 0));
+    assert_eq!((&second.mark, &second.stand_in), (&None, &None), "those were the first part's");
+    outbox::claim(&world.store, &second, "a").await.unwrap();
+    // Whoever still believes that the first part is next changes nothing.
+    outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
+    outbox::sent(&world.store, &first, "receipt 1").await.unwrap();
+    outbox::set_aside(&world.store, &first, "pending", 0, "not sent").await.unwrap();
+    let open_row = &open(&world, "a").await[0];
+    assert_eq!((open_row.state.as_str(), open_row.part), ("unknown", 1), "the second is under way");
+    assert_eq!(outbox::standing(&world.store, &id).await.unwrap().unwrap().2, "receipt 1");
+    outbox::sent(&world.store, &second, "receipt 2").await.unwrap();
+    assert_eq!(stored(&world, &id).await.0, "sent");
+    let standing = outbox::standing(&world.store, &id).await.unwrap().unwrap();
+    assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
 }
 
 async fn a_process_that_slept_does_not_undo_what_others_did(world: World) {
