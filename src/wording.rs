@@ -222,6 +222,19 @@ pub fn paired(name: Option<&str>) -> String {
 /// Answer to `/pair` of somebody who may not let others in.
 pub const NOT_AN_OWNER: &str = "Only my owners can let others in.";
 
+/// Answer to `/link`.
+pub fn link(code: &str) -> String {
+    format!("Send me this from your other account within ten minutes; then both are you:\n\n/link {code}")
+}
+
+/// Answer to `/link CODE` that joined two accounts.
+pub const LINKED: &str =
+    "Done: this account and your other one are the same person to me now. Tasks and memories are shared.";
+/// Answer to `/link CODE` with a code that is none.
+pub const NO_SUCH_LINK: &str = "There is no such code of another account of yours, or its ten minutes are over. `/link` there makes a new one.";
+/// Answer to `/link` where others read.
+pub const LINK_IN_PRIVATE: &str = "Others read here; send me `/link` in a direct message.";
+
 /// How a turn stands, for those who wait for it.
 pub fn working(progress: &Progress) -> String {
     let mut text = "Working on it …".to_owned();
@@ -262,6 +275,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/stop`: stop what I am doing\n\
     - `/status`: what is running and waiting\n\
     - `/trace`: what happened in the last turn\n\
+    - `/link`: join your accounts on several platforms\n\
     - `/help`: this text";
 
 /// Answer to a slash command that does not exist.

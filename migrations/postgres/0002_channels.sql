@@ -30,3 +30,10 @@ CREATE UNIQUE INDEX pairings_stranger ON pairings (channel, user_id) WHERE user_
 
 -- 1 for a stranger's message, which waits until its writer is let in.
 ALTER TABLE inbox ADD COLUMN held BIGINT NOT NULL DEFAULT 0;
+
+-- Codes by which a person joins another account of theirs.
+CREATE TABLE links (
+    code TEXT PRIMARY KEY,
+    person_id TEXT NOT NULL REFERENCES people (id),
+    expires_at BIGINT NOT NULL
+);

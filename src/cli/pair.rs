@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::{CliError, PairArgs, PairCommand, out};
 use crate::clock::{self, SystemClock};
 use crate::config::Config;
-use crate::gateway::access::new_code;
 use crate::service;
-use crate::store::access::{self, Pairing};
+use crate::store::access::{self, Pairing, new_code};
 use crate::store::{Batch, Store, StoreError};
 
 /// How long an invitation is good, in milliseconds: a week.

@@ -107,5 +107,5 @@ fn no_channel(config: &Config) -> ConfigError {
 fn stopped(config: &Config, health: &Health) -> ConfigError {
     let why: Vec<String> =
         health.troubles().into_iter().map(|(channel, why)| format!("channels.{channel}: {why}")).collect();
-    ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), &why.join("\n"))
+    ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), why.join("\n"))
 }

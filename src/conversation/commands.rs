@@ -5,7 +5,7 @@ use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
 use crate::store::outbox::Message;
-use crate::store::{Batch, StoreError, access, executions, people, prompts, turns};
+use crate::store::{Batch, StoreError, access, executions, links, people, prompts, turns};
 use crate::trace;
 use crate::wording;
 
@@ -35,6 +35,7 @@ impl Conversations {
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,
             "/pair" => self.pair(row).await?,
+            "/link" => self.link(row).await?,
             other => wording::unknown_command(other),
         };
         self.reply(row, None, text, batch).await
@@ -93,6 +94,20 @@ impl Conversations {
         let code = row.text.split_whitespace().nth(1).unwrap_or_default().to_ascii_uppercase();
         let paired = access::approve(&self.store, &code).await?;
         Ok(wording::paired(paired.as_ref().and_then(|paired| paired.name.as_deref())))
+    }
+
+    /// Makes a code for the person's other account, or joins this account to the one whose code it is.
+    async fn link(&self, row: &InboxRow) -> Result<String, StoreError> {
+        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
+            return Ok(wording::LINK_IN_PRIVATE.to_owned());
+        }
+        if let Some(code) = access::code_in(&row.text) {
+            let joined = links::join(&self.store, &code, &row.person_id).await?;
+            return Ok(if joined { wording::LINKED } else { wording::NO_SUCH_LINK }.to_owned());
+        }
+        let code = access::new_code(self.store.clock().random());
+        links::offer(&self.store, &code, &row.person_id).await?;
+        Ok(wording::link(&code))
     }
 
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {

@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use adjutant_chat::{Address, Inbound, Pressed, Said};
 
-use super::access::{Access, code_in, new_code};
+use super::access::Access;
 use super::lanes::Lanes;
 use crate::conversation::{Conversations, commands, prompts};
-use crate::store::access::{self, Pairing};
+use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
 use crate::store::{Batch, Store, StoreError, outbox};
@@ -28,8 +28,8 @@ pub struct Intake {
     pub access: Arc<Access>,
     /// Where admitted messages go.
     pub lanes: Arc<Lanes>,
-    /// People and places seen of late; both change only in ways that are asked for again.
-    pub known: moka::future::Cache<(String, String, String), (Person, Conversation)>,
+    /// Places seen of late, by who spoke there; they change only in ways that are asked for again.
+    pub known: moka::future::Cache<(String, String, String), Conversation>,
 }
 
 /// Codes that strangers may hold at once, over all channels.
@@ -158,15 +158,16 @@ impl Intake {
         name: &str,
         direct: bool,
     ) -> Result<(Person, Conversation), StoreError> {
-        let key = (address.channel.clone(), address.place.clone(), format!("{user} {direct}"));
-        if let Some(known) = self.known.get(&key).await {
-            return Ok(known);
-        }
         let store = &self.conversations.store;
+        // Never from memory: an account may have been joined to another person's.
         let person = people::person(store, &address.channel, user, name).await?;
+        let key = (address.channel.clone(), address.place.clone(), format!("{user} {direct}"));
+        if let Some(conversation) = self.known.get(&key).await {
+            return Ok((person, conversation));
+        }
         let conversation =
             people::conversation(store, &address.channel, &address.place, &person.id, direct).await?;
-        self.known.insert(key, (person.clone(), conversation.clone())).await;
+        self.known.insert(key, conversation.clone()).await;
         Ok((person, conversation))
     }
 

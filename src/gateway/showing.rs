@@ -110,9 +110,8 @@ impl Screen {
     /// Follows a turn until it works no more; returns the receipt of its message.
     async fn follow(mut self, mut news: watch::Receiver<Progress>) -> Option<String> {
         loop {
-            match tokio::time::timeout(LOOK, news.changed()).await {
-                Ok(Err(_)) => return self.receipt,
-                Ok(Ok(())) | Err(_) => {}
+            if let Ok(Err(_)) = tokio::time::timeout(LOOK, news.changed()).await {
+                return self.receipt;
             }
             let progress = news.borrow_and_update().clone();
             if progress.step.is_none() {

@@ -189,3 +189,43 @@ pub async fn expire(store: &Store) -> Result<(), StoreError> {
     );
     store.write(batch).await.map(|_| ())
 }
+
+/// A fresh code: `XXXX-XXXX` of letters and digits that nobody mistakes for one another.
+pub fn new_code(mut random: u128) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+    let mut code = String::with_capacity(9);
+    for place in 0..8 {
+        if place == 4 {
+            code.push('-');
+        }
+        code.push(char::from(LETTERS[(random % 32) as usize]));
+        random /= 32;
+    }
+    code
+}
+
+/// The code in a text: its last word, as people write it.
+pub fn code_in(text: &str) -> Option<String> {
+    let word = text.split_whitespace().next_back()?.to_ascii_uppercase();
+    let is_letter = |c: char| (c.is_ascii_uppercase() && !"OI".contains(c)) || ('2'..='9').contains(&c);
+    let (front, back) = word.split_once('-')?;
+    let fits = |part: &str| part.len() == 4 && part.chars().all(is_letter);
+    (fits(front) && fits(back)).then(|| word.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_it_was_written() {
+        for random in [0, 7, u128::MAX, 0x1234_5678_9abc_def0] {
+            let code = new_code(random);
+            assert_eq!(code_in(&code).as_deref(), Some(code.as_str()));
+            assert_eq!(code_in(&format!("/start {}", code.to_lowercase())), Some(code));
+        }
+        for none in ["", "hello", "ABCD-EFG", "ABCD-EFG0", "ABCI-EFGH", "ABCD-EFGH now", "ÄBCD-EFGH"] {
+            assert_eq!(code_in(none), None, "{none}");
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod connections;
 pub mod executions;
 pub mod inbox;
 pub mod leases;
+pub mod links;
 pub mod memories;
 pub mod outbox;
 pub mod people;

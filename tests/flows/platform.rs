@@ -332,7 +332,7 @@ async fn a_code_is_good_for_an_hour() {
 async fn an_invitation_lets_one_in() {
     let town = town(echo(), |_| {}).await;
     let store = town.service.store();
-    let code = adjutant::gateway::access::new_code(77);
+    let code = access::new_code(77);
     let mut batch = adjutant::store::Batch::new();
     let expires_at = store.now() + 60_000;
     let invitation =
@@ -346,6 +346,36 @@ async fn an_invitation_lets_one_in() {
     town.writes("eve", &code);
     town.sees("I don't know you yet").await;
     town.passes(Duration::from_hours(2)).await;
+    town.ends_well().await;
+}
+
+#[tokio::test]
+async fn two_accounts_become_one_person() {
+    let script = Scripted::new().orchestrator(|request| match has_results(request) {
+        true => text(crate::house::results(request).join("\n")),
+        false => direct("a", "tasks.search", json!({"state": "open"})),
+    });
+    let both = |config: &mut Config| config.assistant.owner.push("phone:ada2".into());
+    let town = town(script, both).await;
+    let store = town.service.store();
+    town.writes("ada2", "anything?");
+    town.sees("No open tasks").await;
+    let person = adjutant::store::people::person(store, "phone", "ada2", "").await.unwrap();
+    town.writes_in("room", "ada", "/link");
+    town.sees("Others read here").await;
+    town.writes("ada", "/link AAAA-AAAA");
+    town.sees("There is no such code").await;
+    town.writes("ada", "/link");
+    let offered = town.sees("Send me this").await;
+    town.writes("ada", &code(&offered));
+    town.has_happened("answer", 5).await;
+    town.writes("ada2", &code(&offered));
+    town.sees("the same person to me now").await;
+    let joined = adjutant::store::people::person(store, "phone", "ada2", "").await.unwrap();
+    let first = adjutant::store::people::person(store, "phone", "ada", "").await.unwrap();
+    assert_eq!((joined.id == first.id, joined.id == person.id), (true, false));
+    town.writes("ada2", "and now?");
+    town.has_happened("answer", 7).await;
     town.ends_well().await;
 }
 

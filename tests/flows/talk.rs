@@ -112,6 +112,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/stop`: stop what I am doing
     - `/status`: what is running and waiting
     - `/trace`: what happened in the last turn
+    - `/link`: join your accounts on several platforms
     - `/help`: this text
     > /status
     All done: nothing is running or waiting.

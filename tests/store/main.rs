@@ -16,6 +16,7 @@ mod check;
 mod executions;
 mod inbox;
 mod leases;
+mod links;
 mod memories;
 mod opening;
 mod outbox;

@@ -12,7 +12,7 @@ on_both!(
     the_most_urgent_come_first,
 );
 
-async fn task(world: &World, id: &str, due_at: Option<i64>) -> TaskRow {
+pub(crate) async fn task(world: &World, id: &str, due_at: Option<i64>) -> TaskRow {
     TaskRow {
         id: id.into(),
         person_id: world.person("ada").await.id,

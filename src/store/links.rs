@@ -1,0 +1,53 @@
+//! One person's accounts on several platforms, joined by a code that goes from one to the other.
+
+use super::{Batch, Store, StoreError};
+
+/// How long a code is good, in milliseconds.
+pub const LINK_MS: i64 = 10 * 60 * 1000;
+
+/// Makes a code of a person; an older one of theirs is good no more.
+///
+/// # Errors
+/// When the store fails.
+pub async fn offer(store: &Store, code: &str, person: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    let now = store.now();
+    batch.run("DELETE FROM links WHERE person_id = $1 OR expires_at <= $2", [person.into(), now.into()]);
+    batch.run(
+        "INSERT INTO links (code, person_id, expires_at) VALUES ($1, $2, $3)",
+        [code.into(), person.into(), (now + LINK_MS).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Joins the accounts of whoever brings a code to the person who made it: tasks, memories and open questions
+/// too. What was said before stays with whom it was said by. False when there is no such code of somebody
+/// else.
+///
+/// # Errors
+/// When the store fails.
+pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, StoreError> {
+    let owner: Option<(String,)> = store
+        .first(
+            "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3",
+            &[code.into(), store.now().into(), joining.into()],
+        )
+        .await?;
+    let Some((person,)) = owner else { return Ok(false) };
+    let mut batch = Batch::new();
+    batch.must("the code was used meanwhile", "DELETE FROM links WHERE code = $1", [code.into()]);
+    for sql in [
+        "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
+        "UPDATE tasks SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memories SET person_id = $1 WHERE person_id = $2",
+        "UPDATE prompts SET person_id = $1 WHERE person_id = $2",
+        "UPDATE conversations SET person_id = $1 WHERE person_id = $2",
+    ] {
+        batch.run(sql, [(&person).into(), joining.into()]);
+    }
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
