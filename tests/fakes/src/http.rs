@@ -46,8 +46,18 @@ pub(crate) fn respond(
     headers: &[(String, String)],
     body: &str,
 ) -> io::Result<()> {
+    respond_bytes(stream, status, headers, body.as_bytes())
+}
+
+/// Writes a whole response that need not be text.
+pub(crate) fn respond_bytes(
+    stream: &mut TcpStream,
+    status: u16,
+    headers: &[(String, String)],
+    body: &[u8],
+) -> io::Result<()> {
     head(stream, status, headers, &format!("content-length: {}", body.len()))?;
-    stream.write_all(body.as_bytes())
+    stream.write_all(body)
 }
 
 /// Begins a response in chunks.

@@ -4,3 +4,4 @@ mod http;
 pub mod model;
 pub mod postgres;
 mod strict;
+pub mod telegram;

@@ -1,0 +1,302 @@
+//! Thin: what is to be said, as calls of the Bot API, and what became of them.
+
+use adjutant_chat::{Address, Delivery, Found, Outbound, Retract};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+use teloxide::payloads::{
+    DeleteMessage, EditMessageReplyMarkup, EditMessageText, EditMessageTextSetters, SendChatAction,
+    SendChatActionSetters, SendMessage, SendMessageSetters,
+};
+use teloxide::requests::Payload;
+use teloxide::types::{
+    ChatAction, ChatId, InlineKeyboardMarkup, LinkPreviewOptions, MessageId, ParseMode, ReplyParameters,
+    ThreadId,
+};
+
+use crate::Telegram;
+use crate::api::Failure;
+use crate::place::{Place, message_of};
+use crate::render::{self, Part};
+
+/// The most messages that are probed for one that may have been sent.
+const PROBES: usize = 50;
+
+/// Words of a 400 that mean that the place is gone or closed to us.
+const GONE: [&str; 12] = [
+    "chat not found",
+    "user not found",
+    "PEER_ID_INVALID",
+    "bot was kicked",
+    "bot was blocked",
+    "user is deactivated",
+    "group is deactivated",
+    "not enough rights",
+    "have no rights",
+    "CHAT_WRITE_FORBIDDEN",
+    "message thread not found",
+    "TOPIC_",
+];
+
+/// Words of a 400 to an edit that mean that there is no such message of ours.
+const NO_SUCH_MESSAGE: [&str; 3] =
+    ["message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"];
+
+#[derive(Deserialize)]
+struct SentMessage {
+    message_id: i32,
+}
+
+/// One message to be.
+struct Draft {
+    place: Place,
+    part: Part,
+    keyboard: Option<InlineKeyboardMarkup>,
+    reply_to: Option<i32>,
+}
+
+impl From<Failure> for Delivery {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Unreachable(_) | Failure::Moved(_) => Self::Retry(None),
+            Failure::Flood(pause) => Self::Retry(Some(pause)),
+            Failure::Unclear(_) => Self::Unknown,
+            // The receiving side tells of the token; the answer keeps until it is mended.
+            _ if failure.is_wrong_token() => Self::Retry(None),
+            Failure::Refused { code: 403, text } => Self::Gone(text),
+            _ if failure.says(&GONE) => Self::Gone(failure.to_string()),
+            Failure::Refused { text, .. } => Self::Refused(text),
+        }
+    }
+}
+
+impl Telegram {
+    pub(crate) async fn deliver_part(&self, outbound: &Outbound) -> Delivery {
+        let Some(draft) = draft(outbound) else {
+            return Delivery::Refused("there is no such part, or no such place".to_owned());
+        };
+        let sent = match self.edit_stand_in(outbound, &draft).await {
+            Ok(None) => self.send(&draft).await,
+            Ok(Some(message)) => Ok(message),
+            Err(failure) => Err(failure),
+        };
+        match sent {
+            Ok(message) => self.receipt(&draft, message, outbound),
+            Err(failure) => failure.into(),
+        }
+    }
+
+    fn receipt(&self, draft: &Draft, message: i32, outbound: &Outbound) -> Delivery {
+        self.ids().sent(self.chat(draft.place), message, &outbound.id, outbound.part);
+        Delivery::Sent(message.to_string())
+    }
+
+    /// Makes the shown message the part; nothing if there is none, or it has been taken away.
+    async fn edit_stand_in(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, Failure> {
+        let stand_in = outbound.stand_in.as_ref().filter(|_| outbound.part == 0);
+        let Some(message) = stand_in.and_then(|receipt| receipt.parse().ok()) else { return Ok(None) };
+        Ok(self.edit(draft, message).await?.then_some(message))
+    }
+
+    pub(crate) async fn look_for(&self, outbound: &Outbound) -> Found {
+        let Some(draft) = draft(outbound) else { return Found::Absent };
+        if let Some(message) = self.ids().message_of(&outbound.id, outbound.part) {
+            return Found::Sent(message.to_string());
+        }
+        match self.probe(outbound, &draft).await {
+            Ok(Some(message)) => {
+                self.receipt(&draft, message, outbound);
+                Found::Sent(message.to_string())
+            }
+            // What is refused or gone: delivering again says so.
+            Ok(None) | Err(Failure::Refused { .. }) => Found::Absent,
+            Err(_) => Found::Later,
+        }
+    }
+
+    async fn probe(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, Failure> {
+        // To edit is to deliver, however often.
+        if let Some(message) = self.edit_stand_in(outbound, draft).await? {
+            return Ok(Some(message));
+        }
+        let Some(mark) = outbound.mark.as_ref().and_then(|mark| mark.parse().ok()) else { return Ok(None) };
+        let answered = outbound.answers.iter().filter_map(|event| message_of(event, draft.place.chat));
+        let after = answered.fold(mark, i32::max);
+        let chat = self.chat(draft.place);
+        let candidates = self.ids().unknown_after(chat, after, PROBES);
+        for message in candidates {
+            if self.edit(draft, message).await? {
+                return Ok(Some(message));
+            }
+            // What is no message of ours among the ids given out never will be.
+            if self.ids().highest(chat).is_some_and(|highest| message < highest) {
+                self.ids().saw(chat, message);
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) async fn mark_of(&self, address: &Address) -> Option<String> {
+        let place: Place = address.place.parse().ok()?;
+        if let Some(highest) = self.ids().highest(self.chat(place)) {
+            return Some(highest.to_string());
+        }
+        let silent = |chat, text: &str, _| {
+            let message = SendMessage::new(ChatId(chat), text).disable_notification(true);
+            in_thread(message, place)
+        };
+        let part = Part { html: "…".to_owned(), plain: "…".to_owned() };
+        let sent: SentMessage = self.formatted(place, &part, silent).await.ok()?;
+        self.ids().saw(self.chat(place), sent.message_id);
+        let delete = |chat| DeleteMessage::new(ChatId(chat), MessageId(sent.message_id));
+        // One that stays is an odd sight, and no more.
+        let _ = self.in_chat::<IgnoredAny, _>(place, delete).await;
+        Some(sent.message_id.to_string())
+    }
+
+    pub(crate) async fn show_text(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        let (Ok(place), Some(part)) = (address.place.parse(), render::parts(text).into_iter().next()) else {
+            return Delivery::Refused("there is no such place".to_owned());
+        };
+        let draft = Draft { place, part, keyboard: None, reply_to: None };
+        let Some(receipt) = receipt else {
+            return match self.send(&draft).await {
+                Ok(message) => {
+                    self.ids().saw(self.chat(place), message);
+                    Delivery::Sent(message.to_string())
+                }
+                Err(failure) => failure.into(),
+            };
+        };
+        let Ok(message) = receipt.parse() else {
+            return Delivery::Refused("there is no such message".to_owned());
+        };
+        match self.edit(&draft, message).await {
+            Ok(true) => Delivery::Sent(receipt.to_owned()),
+            Ok(false) => Delivery::Refused("what was shown is gone".to_owned()),
+            Err(failure) => failure.into(),
+        }
+    }
+
+    pub(crate) async fn take_away(&self, address: &Address, receipt: &str, what: Retract) {
+        let (Ok(place), Ok(message)) = (address.place.parse(), receipt.parse()) else { return };
+        let message = MessageId(message);
+        // Best effort: it may be gone already.
+        let _ = match what {
+            Retract::Message => {
+                self.in_chat::<IgnoredAny, _>(place, |chat| DeleteMessage::new(ChatId(chat), message)).await
+            }
+            Retract::Choices => {
+                self.in_chat(place, |chat| EditMessageReplyMarkup::new(ChatId(chat), message)).await
+            }
+        };
+    }
+
+    pub(crate) async fn say_typing(&self, address: &Address) {
+        let Ok(place) = address.place.parse::<Place>() else { return };
+        let typing = |chat| {
+            let typing = SendChatAction::new(ChatId(chat), ChatAction::Typing);
+            match place.thread {
+                Some(thread) => typing.message_thread_id(ThreadId(MessageId(thread))),
+                None => typing,
+            }
+        };
+        // Best effort: the answer will tell.
+        let _ = self.in_chat::<IgnoredAny, _>(place, typing).await;
+    }
+
+    async fn send(&self, draft: &Draft) -> Result<i32, Failure> {
+        let make = |chat, text: &str, mode: Option<ParseMode>| {
+            let mut message = in_thread(SendMessage::new(ChatId(chat), text), draft.place)
+                .link_preview_options(no_preview());
+            message.parse_mode = mode;
+            message.reply_markup = draft.keyboard.clone().map(Into::into);
+            message.reply_parameters = draft
+                .reply_to
+                .map(|message| ReplyParameters::new(MessageId(message)).allow_sending_without_reply());
+            message
+        };
+        let sent: SentMessage = self.formatted(draft.place, &draft.part, make).await?;
+        Ok(sent.message_id)
+    }
+
+    /// Makes a message the draft; false if it is none of ours, or none at all.
+    async fn edit(&self, draft: &Draft, message: i32) -> Result<bool, Failure> {
+        let make = |chat, text: &str, mode: Option<ParseMode>| {
+            let mut edit = EditMessageText::new(ChatId(chat), MessageId(message), text)
+                .link_preview_options(no_preview());
+            edit.parse_mode = mode;
+            edit.reply_markup = draft.keyboard.clone();
+            edit
+        };
+        match self.formatted::<IgnoredAny, _>(draft.place, &draft.part, make).await {
+            Ok(_) => Ok(true),
+            Err(failure) if failure.says(&["message is not modified"]) => Ok(true),
+            Err(failure) if failure.says(&NO_SUCH_MESSAGE) => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Makes a call with the text as HTML, and if Telegram refuses that, with the plain text.
+    async fn formatted<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
+        &self,
+        place: Place,
+        part: &Part,
+        make: impl Fn(i64, &str, Option<ParseMode>) -> P + Send + Sync,
+    ) -> Result<T, Failure> {
+        match self.in_chat(place, |chat| make(chat, &part.html, Some(ParseMode::Html))).await {
+            Err(failure) if failure.says(&["can't parse entities"]) => {
+                self.in_chat(place, |chat| make(chat, &part.plain, None)).await
+            }
+            result => result,
+        }
+    }
+
+    /// Makes a call in a chat, where it has moved to if it has.
+    async fn in_chat<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
+        &self,
+        place: Place,
+        make: impl Fn(i64) -> P + Send + Sync,
+    ) -> Result<T, Failure> {
+        match self.api.call(&make(self.chat(place))).await {
+            Err(Failure::Moved(chat)) => {
+                self.moved().insert(place.chat, chat);
+                self.api.call(&make(chat)).await
+            }
+            result => result,
+        }
+    }
+
+    /// The chat's id as it is now.
+    fn chat(&self, place: Place) -> i64 {
+        self.moved().get(&place.chat).copied().unwrap_or(place.chat)
+    }
+}
+
+fn draft(outbound: &Outbound) -> Option<Draft> {
+    let place: Place = outbound.address.place.parse().ok()?;
+    let mut parts = render::parts(&outbound.text);
+    let is_last = outbound.part + 1 == parts.len();
+    let part = (outbound.part < parts.len()).then(|| parts.swap_remove(outbound.part))?;
+    let keyboard = if is_last { render::keyboard(&outbound.choices) } else { None };
+    // Groups have negative ids; there others may have spoken meanwhile.
+    let answered = outbound.answers.first().filter(|_| place.chat < 0 && outbound.part == 0);
+    let reply_to = answered.and_then(|event| message_of(event, place.chat));
+    Some(Draft { place, part, keyboard, reply_to })
+}
+
+fn in_thread(message: SendMessage, place: Place) -> SendMessage {
+    match place.thread {
+        Some(thread) => message.message_thread_id(ThreadId(MessageId(thread))),
+        None => message,
+    }
+}
+
+fn no_preview() -> LinkPreviewOptions {
+    LinkPreviewOptions {
+        is_disabled: true,
+        url: None,
+        prefer_small_media: false,
+        prefer_large_media: false,
+        show_above_text: false,
+    }
+}

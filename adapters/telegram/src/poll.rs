@@ -1,0 +1,200 @@
+//! Receiving by long polls of our own: an update is confirmed by asking for the next ones, and that only
+//! after it is journalled.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use adjutant_chat::{Condition, Inbound, Intake, NotJournalled};
+use futures::future::join_all;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use teloxide::payloads::{
+    AnswerCallbackQuery, DeleteWebhook, GetMe, GetUpdates, GetUpdatesSetters, SetMyCommands,
+};
+use teloxide::types::{AllowedUpdate, BotCommand, CallbackQueryId};
+
+use crate::Telegram;
+use crate::api::Failure;
+use crate::receive::{Arrived, COMMANDS, LONGEST_FILE, Myself, arrived, message_id};
+
+/// How long Telegram holds a poll open when there is nothing, in seconds.
+const POLL_S: u32 = 25;
+
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl Telegram {
+    pub(crate) async fn poll(&self, intake: &dyn Intake) -> String {
+        let mut pauses = Pauses::from(self.pause);
+        let me: Myself = loop {
+            match self.api.call(&GetMe::new()).await {
+                Ok(me) => break me,
+                Err(failure) if failure.is_wrong_token() => return self.wrong_token(),
+                Err(failure) => pauses.after(failure, intake).await,
+            }
+        };
+        let register = async {
+            self.register_commands().await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            reason = self.poll_as(&me, intake, pauses) => reason,
+            never = register => never,
+        }
+    }
+
+    async fn poll_as(&self, me: &Myself, intake: &dyn Intake, mut pauses: Pauses) -> String {
+        let mut offset = None;
+        loop {
+            let mut poll = GetUpdates::new().timeout(POLL_S).allowed_updates([
+                AllowedUpdate::Message,
+                AllowedUpdate::EditedMessage,
+                AllowedUpdate::CallbackQuery,
+            ]);
+            poll.offset = offset;
+            match self.api.call::<Vec<Value>>(&poll).await {
+                Ok(updates) => {
+                    intake.condition(Condition::Receiving);
+                    match self.take_all(updates, me, intake).await {
+                        Ok(next) => {
+                            offset = next.or(offset);
+                            pauses.start_again();
+                        }
+                        Err(stopped_at) => {
+                            offset = stopped_at.or(offset);
+                            pauses.wait("what arrived could not be stored".to_owned(), None, intake).await;
+                        }
+                    }
+                }
+                Err(failure) if failure.is_wrong_token() => return self.wrong_token(),
+                Err(failure) if failure.says(&["webhook is active"]) => {
+                    self.delete_webhook(&mut pauses, intake).await
+                }
+                Err(failure) => pauses.after(failure, intake).await,
+            }
+        }
+    }
+
+    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, as an
+    /// error if something could not be journalled.
+    async fn take_all(
+        &self,
+        updates: Vec<Value>,
+        me: &Myself,
+        intake: &dyn Intake,
+    ) -> Result<Option<i32>, Option<i32>> {
+        let mut chats: BTreeMap<Option<i64>, Vec<(i32, Value)>> = BTreeMap::new();
+        let mut next = None;
+        let is_empty = updates.is_empty();
+        for update in updates {
+            // One without an id can't be confirmed, nor be taken twice.
+            let id = update.get("update_id").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
+            let Some(id) = id else { continue };
+            next = next.max(Some(id.saturating_add(1)));
+            chats.entry(message_id(&update).map(|(chat, _)| chat)).or_default().push((id, update));
+        }
+        let takings = chats.into_values().map(async |updates| {
+            for (id, update) in updates {
+                if self.take(&update, me, intake).await.is_err() {
+                    return Some(id);
+                }
+            }
+            None
+        });
+        let stopped_at = join_all(takings).await.into_iter().flatten().min();
+        match stopped_at {
+            Some(_) => Err(stopped_at),
+            // Only updates without ids: they would come again at once.
+            None if next.is_none() && !is_empty => Err(None),
+            None => Ok(next),
+        }
+    }
+
+    async fn take(&self, update: &Value, me: &Myself, intake: &dyn Intake) -> Result<(), NotJournalled> {
+        if let Some((chat, message)) = message_id(update) {
+            self.ids().saw(chat, message);
+        }
+        match arrived(update, me, &self.channel) {
+            Arrived::Said { mut said, file } => {
+                if let (Some(file), Some(attachment)) = (file, said.attachments.first_mut()) {
+                    let content = self.api.file(&file, LONGEST_FILE).await;
+                    attachment.text = content.and_then(|content| String::from_utf8(content).ok());
+                }
+                intake.take(Inbound::Said(said)).await
+            }
+            Arrived::Edited(edited) => intake.edited(edited).await,
+            Arrived::Pressed { pressed, query } => {
+                intake.take(Inbound::Pressed(pressed)).await?;
+                self.answer_press(query);
+                Ok(())
+            }
+            Arrived::Nothing => {
+                intake.condition(Condition::Ignored);
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets the button come to rest; best effort, and nobody waits for it.
+    fn answer_press(&self, query: CallbackQueryId) {
+        let api = self.api.clone();
+        tokio::spawn(async move { api.call::<IgnoredAny>(&AnswerCallbackQuery::new(query)).await.ok() });
+    }
+
+    /// Best effort: commands work without being offered.
+    async fn register_commands(&self) {
+        let commands = COMMANDS.map(|(name, what)| BotCommand::new(name, what));
+        let _ = self.api.call::<IgnoredAny>(&SetMyCommands::new(commands)).await;
+    }
+
+    async fn delete_webhook(&self, pauses: &mut Pauses, intake: &dyn Intake) {
+        if let Err(failure) = self.api.call::<IgnoredAny>(&DeleteWebhook::new()).await {
+            pauses.after(failure, intake).await;
+        }
+    }
+
+    fn wrong_token(&self) -> String {
+        format!(
+            "Telegram does not know this token: set [channels.{}] token to the one that @BotFather gives \
+             (https://t.me/BotFather, /mybots, API Token)",
+            self.channel
+        )
+    }
+}
+
+/// Pauses between failed tries: they double, up to a minute, and are never quite the same.
+struct Pauses {
+    first: Duration,
+    next: Duration,
+}
+
+impl Pauses {
+    fn from(first: Duration) -> Self {
+        Self { first, next: first }
+    }
+
+    fn start_again(&mut self) {
+        self.next = self.first;
+    }
+
+    async fn after(&mut self, failure: Failure, intake: &dyn Intake) {
+        let reason = if failure.says(&["terminated by other getUpdates"]) {
+            "another program receives with this bot's token: stop it, or give each a bot of its own"
+                .to_owned()
+        } else {
+            failure.to_string()
+        };
+        let at_least = if let Failure::Flood(pause) = failure { Some(pause) } else { None };
+        self.wait(reason, at_least, intake).await;
+    }
+
+    async fn wait(&mut self, reason: String, at_least: Option<Duration>, intake: &dyn Intake) {
+        intake.condition(Condition::Trouble(reason));
+        // Half of it is chance, so that many don't come back as one.
+        let chance = (RandomState::new().hash_one(()) % 1_000) as u32;
+        let pause = self.next / 2 + self.next / 2 * chance / 1_000;
+        self.next = (self.next * 2).min(LONGEST_PAUSE);
+        tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;
+    }
+}

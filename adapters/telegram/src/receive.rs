@@ -1,0 +1,296 @@
+//! Pure: an update of Telegram's as what it means to us.
+
+use adjutant_chat::{Address, Attachment, Edited, EventId, Pressed, Said, SenderId, harmless};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use teloxide::types::{
+    CallbackQuery, CallbackQueryId, FileId, Message, MessageEntity, MessageEntityKind, User,
+};
+
+use crate::place::{Place, event_of};
+
+/// The commands that are registered, and for us in a group also without our name.
+pub(crate) const COMMANDS: [(&str, &str); 6] = [
+    ("new", "Start a new conversation"),
+    ("stop", "Stop what is running"),
+    ("status", "How things stand"),
+    ("trace", "What the last answer was made of"),
+    ("help", "What I can do"),
+    ("link", "Join your accounts on several platforms"),
+];
+
+/// The longest text file that is read, in bytes.
+pub(crate) const LONGEST_FILE: usize = 64 * 1024;
+
+/// Who we are.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Myself {
+    pub(crate) id: u64,
+    pub(crate) username: String,
+}
+
+/// What arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    /// Somebody wrote to us; the file is the text of its first attachment.
+    Said { said: Said, file: Option<FileId> },
+    /// Somebody changed a message.
+    Edited(Edited),
+    /// Somebody pressed a button; the query is to be answered.
+    Pressed { pressed: Pressed, query: CallbackQueryId },
+    /// Not for us, or not understood.
+    Nothing,
+}
+
+/// What an update means. It is read leniently: what we don't need can't keep us from reading the rest.
+pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Arrived {
+    let found = if let Some(message) = update.get("message") {
+        said(message, me, channel)
+    } else if let Some(message) = update.get("edited_message") {
+        edited(message, me, channel)
+    } else {
+        update.get("callback_query").and_then(|query| pressed(query, channel))
+    };
+    found.unwrap_or(Arrived::Nothing)
+}
+
+/// The chat and the id of the message that an update tells of.
+pub(crate) fn message_id(update: &Value) -> Option<(i64, i32)> {
+    let message = ["message", "edited_message"].iter().find_map(|kind| update.get(kind));
+    let message = message.or_else(|| update.get("callback_query")?.get("message"))?;
+    let id = i32::try_from(message.get("message_id")?.as_i64()?).ok()?;
+    Some((message.get("chat")?.get("id")?.as_i64()?, id))
+}
+
+/// The library's message of only those fields that we read: one new kind of entity, or an odd field, and the
+/// library refuses the whole message.
+fn message(value: &Value) -> Option<Message> {
+    const NEEDED: [&str; 18] = [
+        "message_id",
+        "message_thread_id",
+        "is_topic_message",
+        "date",
+        "chat",
+        "from",
+        "sender_chat",
+        "text",
+        "entities",
+        "caption",
+        "caption_entities",
+        "document",
+        "photo",
+        "voice",
+        "audio",
+        "video",
+        "video_note",
+        "animation",
+    ];
+    let mut slim = slimmed(value, &NEEDED)?;
+    if let Some(reply) = value.get("reply_to_message").and_then(|reply| slimmed(reply, &NEEDED[..7])) {
+        slim.insert("reply_to_message".to_owned(), Value::Object(reply));
+    }
+    for key in ["entities", "caption_entities"] {
+        if let Some(Value::Array(entities)) = slim.get_mut(key) {
+            entities.retain(|entity| {
+                matches!(entity["type"].as_str(), Some("mention" | "text_mention" | "bot_command"))
+            });
+        }
+    }
+    serde_json::from_value(Value::Object(slim)).ok()
+}
+
+fn slimmed(value: &Value, needed: &[&str]) -> Option<Map<String, Value>> {
+    let needed = value.as_object()?.iter().filter(|(key, _)| needed.contains(&key.as_str()));
+    Some(needed.map(|(key, value)| (key.clone(), value.clone())).collect())
+}
+
+fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
+    let message = message(value)?;
+    // Who writes in the name of a chat can't be told from others who do, so they have no rights here.
+    let person = message.from.as_ref().filter(|from| !from.is_bot && message.sender_chat.is_none())?;
+    let (attachments, file) = attachments(&message);
+    let text = Text::of(&message, me);
+    let reply_to = reply_to_us(&message, me);
+    let direct = message.chat.is_private();
+    let for_us = direct || text.is_for_us || (reply_to.is_some() && !text.is_for_another);
+    if !for_us || (text.text.is_empty() && attachments.is_empty()) {
+        return None;
+    }
+    let said = Said {
+        event: EventId(event_of(message.chat.id.0, message.id.0)),
+        address: address(&message, channel),
+        sender: SenderId(person.id.to_string()),
+        sender_name: name(person),
+        direct,
+        text: text.text,
+        reply_to,
+        attachments,
+    };
+    Some(Arrived::Said { said, file })
+}
+
+fn edited(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
+    let message = message(value)?;
+    let text = Text::of(&message, me).text;
+    let event = EventId(event_of(message.chat.id.0, message.id.0));
+    (!text.is_empty()).then(|| Arrived::Edited(Edited { event, channel: channel.to_owned(), text }))
+}
+
+fn pressed(value: &Value, channel: &str) -> Option<Arrived> {
+    let on = slimmed(
+        value.get("message")?,
+        &["message_id", "message_thread_id", "is_topic_message", "date", "chat"],
+    );
+    let mut query = value.as_object()?.clone();
+    query.insert("message".to_owned(), Value::Object(on?));
+    let query: CallbackQuery = serde_json::from_value(Value::Object(query)).ok()?;
+    // One that the bot can't reach any more is no place to answer in.
+    let message = query.regular_message()?;
+    let pressed = Pressed {
+        event: EventId(format!("press:{}", query.id)),
+        address: address(message, channel),
+        sender: SenderId(query.from.id.to_string()),
+        sender_name: name(&query.from),
+        direct: message.chat.is_private(),
+        button: query.data.clone()?,
+    };
+    Some(Arrived::Pressed { pressed, query: query.id.clone() })
+}
+
+fn address(message: &Message, channel: &str) -> Address {
+    let thread = message.thread_id.filter(|_| message.is_topic_message).map(|thread| thread.0.0);
+    let place = Place { chat: message.chat.id.0, thread };
+    Address { channel: channel.to_owned(), place: place.to_string() }
+}
+
+fn name(person: &User) -> String {
+    let full = person.full_name();
+    let name = if full.trim().is_empty() { person.mention().unwrap_or_default() } else { full };
+    harmless(&name).replace('\n', " ")
+}
+
+fn reply_to_us(message: &Message, me: &Myself) -> Option<String> {
+    let reply = message.reply_to_message()?;
+    // Within a topic everything "replies" to the message that opened it, which may be ours.
+    let opened_topic = message.thread_id.is_some_and(|thread| thread.0 == reply.id);
+    let ours = reply.from.as_ref().is_some_and(|from| from.id.0 == me.id);
+    (ours && !opened_topic).then(|| reply.id.to_string())
+}
+
+/// What somebody wrote, without our name.
+struct Text {
+    text: String,
+    /// It names us, or is one of our commands.
+    is_for_us: bool,
+    /// It is a command for another bot.
+    is_for_another: bool,
+}
+
+impl Text {
+    fn of(message: &Message, me: &Myself) -> Self {
+        let text = message.text().or(message.caption()).unwrap_or_default();
+        let entities = message.entities().or(message.caption_entities()).unwrap_or_default();
+        let (mut cut, mut is_for_us, mut is_for_another) = (Vec::new(), false, false);
+        for entity in entities {
+            let Some((start, marked)) = slice(text, entity) else { continue };
+            let is_me = |name: &str| name.eq_ignore_ascii_case(&me.username);
+            match &entity.kind {
+                MessageEntityKind::Mention if marked.strip_prefix('@').is_some_and(is_me) => {
+                    cut.push((start, start + marked.len()));
+                }
+                MessageEntityKind::TextMention { user } if user.id.0 == me.id => {
+                    cut.push((start, start + marked.len()));
+                }
+                MessageEntityKind::BotCommand => match marked.split_once('@') {
+                    Some((command, bot)) if is_me(bot) => {
+                        cut.push((start + command.len(), start + marked.len()));
+                    }
+                    Some(_) => is_for_another |= start == 0,
+                    None => {
+                        let is_ours = COMMANDS.iter().any(|(name, _)| marked.strip_prefix('/') == Some(name));
+                        is_for_us |= start == 0 && is_ours;
+                    }
+                },
+                _ => {}
+            }
+        }
+        is_for_us |= !cut.is_empty();
+        let rest = without(text, &cut);
+        // Who says only our name still says something.
+        let text = if rest.is_empty() { text.trim().to_owned() } else { rest };
+        Self { text, is_for_us: is_for_us && !is_for_another, is_for_another }
+    }
+}
+
+/// The marked piece of a text and where it begins; entities count in UTF-16 units and may be wrong.
+fn slice<'a>(text: &'a str, entity: &MessageEntity) -> Option<(usize, &'a str)> {
+    let byte_at = |units: usize| {
+        let mut passed = 0;
+        let ends = text.char_indices().chain([(text.len(), '\0')]);
+        ends.into_iter().find_map(|(at, char)| {
+            let found = passed == units;
+            passed += char.len_utf16();
+            found.then_some(at)
+        })
+    };
+    let (start, end) = (byte_at(entity.offset)?, byte_at(entity.offset.checked_add(entity.length)?)?);
+    Some((start, text.get(start..end)?))
+}
+
+/// The text without these pieces, and without the comma or colon that followed our name at its start.
+fn without(text: &str, cut: &[(usize, usize)]) -> String {
+    let mut rest = String::new();
+    let mut at = 0;
+    for &(start, end) in cut {
+        rest.push_str(text.get(at..start).unwrap_or_default());
+        at = end;
+        if rest.is_empty() {
+            at += text[at..].len() - text[at..].trim_start_matches([',', ':']).len();
+        }
+        if rest.ends_with(' ') && text[at..].starts_with(' ') {
+            at += 1;
+        }
+    }
+    rest.push_str(text.get(at..).unwrap_or_default());
+    rest.trim().to_owned()
+}
+
+/// What hangs on a message by name, and the file to read if it is a short text.
+fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
+    let mut file = None;
+    let name = if let Some(document) = message.document() {
+        let name = document.file_name.clone().unwrap_or_else(|| "document".to_owned());
+        let kind = document.mime_type.as_ref().map(|kind| kind.essence_str());
+        if is_text(&name, kind) && document.file.size as usize <= LONGEST_FILE {
+            file = Some(document.file.id.clone());
+        }
+        name
+    } else if message.photo().is_some() {
+        "photo.jpg".to_owned()
+    } else if message.voice().is_some() {
+        "voice.ogg".to_owned()
+    } else if let Some(audio) = message.audio() {
+        audio.file_name.clone().unwrap_or_else(|| "audio.mp3".to_owned())
+    } else if let Some(video) = message.video() {
+        video.file_name.clone().unwrap_or_else(|| "video.mp4".to_owned())
+    } else if message.video_note().is_some() {
+        "video.mp4".to_owned()
+    } else if let Some(animation) = message.animation() {
+        animation.file_name.clone().unwrap_or_else(|| "animation.mp4".to_owned())
+    } else {
+        return (Vec::new(), None);
+    };
+    let name = harmless(&name).replace('\n', " ");
+    (vec![Attachment { name, text: None }], file)
+}
+
+fn is_text(name: &str, kind: Option<&str>) -> bool {
+    const ENDINGS: &str = " txt md csv tsv json yaml yml toml xml html css log ini cfg conf ics vcf eml sql sh \
+                           py rs js ts go c h java rb tex srt diff patch ";
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
+    let by_ending = !ending.is_empty() && ENDINGS.contains(&format!(" {ending} "));
+    by_ending || kind.is_some_and(|kind| kind.starts_with("text/") || kind == "application/json")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! The adapter against the fake platform.
+
+use std::sync::{Arc, Mutex};
+
+use adjutant_chat::conformance::{Platform, Seen, check_all};
+use adjutant_chat::{Choice, Condition, Edited, Inbound, NotJournalled};
+use adjutant_fakes::telegram::{FakeTelegram, Fault};
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::*;
+
+/// Longer than anything takes that does not hang.
+const BOUND: Duration = Duration::from_secs(20);
+
+fn port(telegram: &FakeTelegram) -> Arc<Telegram> {
+    with_token(telegram, telegram.token())
+}
+
+fn with_token(telegram: &FakeTelegram, token: &str) -> Arc<Telegram> {
+    let settings =
+        Settings { channel: "telegram".to_owned(), token: token.to_owned(), api_url: telegram.api_url() };
+    let mut port = connect(settings).unwrap();
+    port.pause = Duration::from_millis(2);
+    Arc::new(port)
+}
+
+fn address(place: impl ToString) -> Address {
+    Address { channel: "telegram".to_owned(), place: place.to_string() }
+}
+
+fn outbound(place: impl ToString, text: &str) -> Outbound {
+    Outbound {
+        id: "0TestTestTestTestTest0".to_owned(),
+        address: address(place),
+        turn: None,
+        answers: Vec::new(),
+        text: text.to_owned(),
+        choices: Vec::new(),
+        part: 0,
+        mark: None,
+        stand_in: None,
+    }
+}
+
+fn texts(telegram: &FakeTelegram, chat: i64) -> Vec<String> {
+    telegram.seen(chat).into_iter().map(|seen| seen.text).collect()
+}
+
+/// Waits for a condition, within bounds.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    assert!(timeout(BOUND, waiting).await.is_ok(), "never: {what}");
+}
+
+/// An intake that keeps what it takes, and refuses as often as it is told to.
+#[derive(Default)]
+struct Journal {
+    rows: Mutex<Vec<Inbound>>,
+    edits: Mutex<Vec<Edited>>,
+    conditions: Mutex<Vec<Condition>>,
+    refusals: Mutex<usize>,
+}
+
+impl Journal {
+    fn refuses(&self) -> bool {
+        let mut refusals = self.refusals.lock().unwrap();
+        *refusals = refusals.saturating_sub(1);
+        *refusals > 0
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let text = |inbound: &Inbound| match inbound {
+            Inbound::Said(said) => said.text.clone(),
+            Inbound::Pressed(pressed) => format!("[{}]", pressed.button),
+        };
+        self.rows.lock().unwrap().iter().map(text).collect()
+    }
+
+    fn count(&self, wanted: impl Fn(&Condition) -> bool) -> usize {
+        self.conditions.lock().unwrap().iter().filter(|condition| wanted(condition)).count()
+    }
+
+    fn trouble(&self) -> String {
+        let conditions = self.conditions.lock().unwrap();
+        let trouble = conditions.iter().find_map(|condition| match condition {
+            Condition::Trouble(reason) => Some(reason.clone()),
+            _ => None,
+        });
+        trouble.unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl Intake for Journal {
+    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled> {
+        if self.refuses() {
+            return Err(NotJournalled);
+        }
+        self.rows.lock().unwrap().push(inbound);
+        Ok(())
+    }
+
+    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+        self.edits.lock().unwrap().push(edited);
+        Ok(())
+    }
+
+    async fn places(&self) -> Vec<(Address, String)> {
+        Vec::new()
+    }
+
+    fn condition(&self, condition: Condition) {
+        self.conditions.lock().unwrap().push(condition);
+    }
+}
+
+/// A port that receives into a journal for as long as this is kept.
+struct Receiving {
+    port: Arc<Telegram>,
+    journal: Arc<Journal>,
+    task: tokio::task::JoinHandle<String>,
+}
+
+impl Drop for Receiving {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn receiving(telegram: &FakeTelegram) -> Receiving {
+    receiving_into(telegram, Journal::default())
+}
+
+fn receiving_into(telegram: &FakeTelegram, journal: Journal) -> Receiving {
+    let (port, journal) = (port(telegram), Arc::new(journal));
+    let (receiver, intake) = (port.clone(), journal.clone());
+    let task = tokio::spawn(async move { receiver.receive(&*intake).await });
+    Receiving { port, journal, task }
+}
+
+/// A private chat, for the suite.
+struct PrivateChat {
+    telegram: FakeTelegram,
+    ada: i64,
+}
+
+#[async_trait]
+impl Platform for PrivateChat {
+    fn connect(&self) -> Arc<dyn ChatPort> {
+        port(&self.telegram)
+    }
+
+    fn address(&self) -> Address {
+        address(self.ada)
+    }
+
+    async fn seen(&self) -> Vec<Seen> {
+        let choice = |(label, id): (String, String)| Choice { id, label };
+        let seen = self.telegram.seen(self.ada).into_iter().map(|seen| Seen {
+            text: seen.text,
+            choices: seen.buttons.into_iter().flatten().map(choice).collect(),
+        });
+        seen.collect()
+    }
+}
+
+#[tokio::test]
+async fn it_keeps_the_promises_of_every_adapter() {
+    check_all(|| {
+        let telegram = FakeTelegram::start();
+        let ada = telegram.person("Ada");
+        PrivateChat { telegram, ada }
+    })
+    .await;
+}
+
+mod delivering;
+mod receiving;

@@ -1,0 +1,186 @@
+//! What arrives, and what is confirmed, when Telegram or the store misbehaves.
+
+use super::*;
+
+#[tokio::test]
+async fn what_is_journalled_is_confirmed_and_nothing_else() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.say(ada, ada, "one");
+    // The store refuses a few times.
+    let first = receiving_into(&telegram, Journal { refusals: Mutex::new(4), ..Journal::default() });
+    until("it is journalled", || first.journal.texts() == ["one"]).await;
+    until("it is confirmed", || telegram.unconfirmed() == 0).await;
+    assert!(first.journal.trouble().contains("could not be stored"));
+    telegram.say(ada, ada, "two");
+    until("the next one is journalled", || first.journal.texts() == ["one", "two"]).await;
+    until("the next one is confirmed", || telegram.unconfirmed() == 0).await;
+    drop(first);
+    let second = receiving(&telegram);
+    telegram.say(ada, ada, "three");
+    until("the next process hears", || second.journal.texts() == ["three"]).await;
+}
+
+#[tokio::test]
+async fn what_is_not_journalled_stays_with_telegram() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.say(ada, ada, "one");
+    telegram.say(ada, ada, "two");
+    let first = receiving_into(&telegram, Journal { refusals: Mutex::new(usize::MAX), ..Journal::default() });
+    until("it has tried again", || first.journal.count(|one| matches!(one, Condition::Trouble(_))) > 3).await;
+    assert_eq!((telegram.unconfirmed(), first.journal.texts().len()), (2, 0));
+}
+
+#[tokio::test]
+async fn odd_updates_hold_nobody_up() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.update(json!({"brand_new_kind": {"of": "update"}}));
+    telegram.update(json!({"message": {"message_id": "seven"}}));
+    telegram.update(json!({"message": {"message_id": 7, "chat": 5, "entities": 3}}));
+    telegram.update(json!("not even an object"));
+    telegram.update(json!({"callback_query": {"id": "1"}}));
+    telegram.send(ada, ada, json!({"sticker": {"file_id": "s"}}));
+    telegram.send(ada, ada, json!({"new_chat_members": [{"id": 9, "is_bot": false, "first_name": "Bob"}]}));
+    telegram.say(ada, ada, "still there?");
+    let first = receiving(&telegram);
+    until("what is behind them is heard", || first.journal.texts() == ["still there?"]).await;
+    until("all are confirmed", || telegram.unconfirmed() == 0).await;
+    assert_eq!(first.journal.count(|one| *one == Condition::Ignored), 6);
+}
+
+#[tokio::test]
+async fn presses_are_answered_and_edits_told() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada Lovelace");
+    let first = receiving(&telegram);
+    let mut asked = outbound(ada, "Continue?");
+    asked.choices = vec![Choice { id: "p:yes".to_owned(), label: "Yes".to_owned() }];
+    let Delivery::Sent(receipt) = first.port.deliver(&asked).await else { panic!("not sent") };
+    let press = telegram.press(ada, ada, receipt.parse().unwrap(), "Yes").unwrap();
+    until("the press is answered", || telegram.is_answered(&press)).await;
+    let Inbound::Pressed(pressed) = first.journal.rows.lock().unwrap()[0].clone() else { panic!("no press") };
+    assert_eq!((pressed.event.0, pressed.button), (format!("press:{press}"), "p:yes".to_owned()));
+    assert_eq!((pressed.sender_name, pressed.direct), ("Ada Lovelace".to_owned(), true));
+    let said = telegram.reply(ada, ada, receipt.parse().unwrap(), "Yes, do");
+    telegram.edit(ada, said, "No, don't");
+    until("the edit is told", || first.journal.edits.lock().unwrap().len() == 1).await;
+    let edit = first.journal.edits.lock().unwrap()[0].clone();
+    assert_eq!((edit.event.0, edit.text), (format!("{ada}:{said}"), "No, don't".to_owned()));
+    let Inbound::Said(said) = first.journal.rows.lock().unwrap()[1].clone() else { panic!("not said") };
+    assert_eq!(said.reply_to, Some(receipt));
+}
+
+#[tokio::test]
+async fn short_text_files_are_read_and_others_named() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.attach(ada, ada, ("notes.md", "application/octet-stream"), "Grüße".as_bytes(), "read this");
+    telegram.attach(ada, ada, ("long.txt", "text/plain"), &[b'x'; 70_000], "");
+    telegram.attach(ada, ada, ("odd.txt", "text/plain"), b"\xff\xfe", "");
+    telegram.attach(ada, ada, ("cat.pdf", "application/pdf"), b"%PDF", "");
+    let first = receiving(&telegram);
+    until("all are heard", || first.journal.texts().len() == 4).await;
+    let files = first.journal.rows.lock().unwrap().clone().into_iter().map(|inbound| match inbound {
+        Inbound::Said(said) => (said.attachments[0].name.clone(), said.attachments[0].text.clone()),
+        Inbound::Pressed(_) => panic!("a press"),
+    });
+    let expected = [("notes.md", Some("Grüße")), ("long.txt", None), ("odd.txt", None), ("cat.pdf", None)];
+    assert!(files.eq(expected.map(|(name, text)| (name.to_owned(), text.map(String::from)))));
+    assert_eq!(first.journal.texts()[0], "read this");
+    telegram.misbehave("getFile", &Fault::Refusal(400, "Bad Request: file is temporarily unavailable"), 1);
+    telegram.attach(ada, ada, ("more.txt", "text/plain"), b"more", "");
+    until("a failed download is only named", || first.journal.texts().len() == 5).await;
+}
+
+#[tokio::test]
+async fn trouble_is_told_without_the_token_and_passes() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let faults = [
+        ("getMe", Fault::Cut),
+        ("getMe", Fault::Page(502)),
+        ("getUpdates", Fault::Cut),
+        ("getUpdates", Fault::Refusal(500, "Internal Server Error")),
+        (
+            "getUpdates",
+            Fault::Refusal(
+                409,
+                "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+            ),
+        ),
+    ];
+    for (method, fault) in &faults {
+        telegram.misbehave(method, fault, 1);
+    }
+    telegram.say(ada, ada, "Hello");
+    let first = receiving(&telegram);
+    until("it has recovered", || first.journal.texts() == ["Hello"]).await;
+    assert_eq!(first.journal.count(|one| matches!(one, Condition::Trouble(_))), faults.len());
+    let all = format!("{:?}", first.journal.conditions.lock().unwrap());
+    assert!(all.contains("another program receives with this bot's token"), "{all}");
+    assert!(!all.contains(telegram.token()), "{all}");
+    until("its commands are registered", || telegram.commands().len() == 6).await;
+}
+
+#[tokio::test]
+async fn a_webhook_is_taken_away() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.set_webhook();
+    telegram.say(ada, ada, "Hello");
+    let first = receiving(&telegram);
+    until("it is heard", || first.journal.texts() == ["Hello"]).await;
+}
+
+#[tokio::test]
+async fn two_that_receive_with_one_token_are_told() {
+    let telegram = FakeTelegram::start();
+    let (first, second) = (receiving(&telegram), receiving(&telegram));
+    until("one is told", || {
+        [&first, &second].iter().any(|one| one.journal.trouble().contains("another program"))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_token_needs_a_person() {
+    let telegram = FakeTelegram::start();
+    for token in ["1:wrong", "4242424242:AAWrongWrongWrongWrongWrongWrongWrong42"] {
+        let journal = Journal::default();
+        let port = with_token(&telegram, token);
+        let reason = timeout(BOUND, port.receive(&journal)).await.unwrap();
+        assert!(reason.contains("[channels.telegram] token") && !reason.contains(token), "{reason}");
+        assert_eq!(journal.conditions.lock().unwrap().len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn an_unreachable_platform_is_told_without_the_token() {
+    let telegram = FakeTelegram::start();
+    let port = port(&telegram);
+    let token = telegram.token();
+    drop(telegram);
+    let journal = Arc::new(Journal::default());
+    let intake = journal.clone();
+    let task = tokio::spawn(async move { port.receive(&*intake).await });
+    until("it is told", || journal.count(|one| matches!(one, Condition::Trouble(_))) > 2).await;
+    task.abort();
+    let reason = journal.trouble();
+    assert!(reason.contains("Telegram") && !reason.contains(token), "{reason}");
+}
+
+#[test]
+fn settings_that_cant_be_right_are_refused() {
+    let connect = |token: &str, api_url: &str| {
+        connect(Settings { channel: "tg".into(), token: token.into(), api_url: api_url.into() }).err()
+    };
+    assert_eq!(connect("1:a", "https://api.telegram.org"), None);
+    for token in ["", "1:a\n", "1/../2", "1:ä"] {
+        assert_eq!(connect(token, "https://api.telegram.org"), Some(ConnectError::Token("tg".into())));
+    }
+    for url in ["", "api.telegram.org", "file:///etc", "http://"] {
+        assert_eq!(connect("1:a", url), Some(ConnectError::ApiUrl("tg".into())), "{url}");
+    }
+}

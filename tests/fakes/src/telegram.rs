@@ -1,0 +1,311 @@
+//! Telegram on 127.0.0.1: a Bot API for one bot, and behind it people, private chats and groups.
+//! It is as strict as the real one, and misbehaves on demand.
+//!
+//! ```
+//! use adjutant_fakes::telegram::FakeTelegram;
+//!
+//! let telegram = FakeTelegram::start();
+//! let ada = telegram.person("Ada");
+//! // A private chat has its person's id.
+//! telegram.say(ada, ada, "Hello!");
+//! assert_eq!(telegram.unconfirmed(), 1);
+//! assert!(telegram.seen(ada).is_empty(), "the bot has not answered");
+//! ```
+
+mod markup;
+mod methods;
+mod server;
+mod world;
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use world::{BOT, Chat, Kind, Message, World};
+
+/// The bot's name, without the `@`.
+pub const BOT_NAME: &str = "Adjutant_Bot";
+
+const TOKEN: &str = "4242424242:AAFakeFakeFakeFakeFakeFakeFakeFake42";
+
+/// Where something is said: a chat, or a topic of a forum.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    chat: i64,
+    thread: Option<i64>,
+}
+
+impl From<i64> for Spot {
+    fn from(chat: i64) -> Self {
+        Self { chat, thread: None }
+    }
+}
+
+impl From<(i64, i64)> for Spot {
+    fn from((chat, thread): (i64, i64)) -> Self {
+        Self { chat, thread: Some(thread) }
+    }
+}
+
+/// A message of the bot's as its reader sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its id.
+    pub id: i64,
+    /// The topic it is in.
+    pub thread: Option<i64>,
+    /// The text, without markup.
+    pub text: String,
+    /// The kinds of its entities, in order.
+    pub entities: Vec<String>,
+    /// The buttons, row by row: what they read, what they send.
+    pub buttons: Vec<Vec<(String, String)>>,
+    /// The message it replies to.
+    pub reply_to: Option<i64>,
+}
+
+/// What may go wrong with a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// 429, with so many seconds to wait.
+    Flood(u64),
+    /// A refusal with this status and these words; nothing is done.
+    Refusal(u16, &'static str),
+    /// This status with a page instead of JSON; nothing is done.
+    Page(u16),
+    /// It is done, and the connection is cut before the answer.
+    Cut,
+    /// It is done, and answered with 502.
+    DoneBut502,
+    /// Nothing is done, and no answer ever comes.
+    Hang,
+}
+
+struct Shared {
+    world: Mutex<World>,
+    /// Wakes polls.
+    news: Condvar,
+    stopped: AtomicBool,
+}
+
+impl Shared {
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The fake platform; it stops when it is dropped.
+pub struct FakeTelegram {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl FakeTelegram {
+    /// Starts it on a free port, with nobody in it.
+    #[expect(clippy::expect_used, reason = "a fake without loopback is a test that can't run")]
+    pub fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has no free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let shared = Arc::new(Shared {
+            world: Mutex::new(World::default()),
+            news: Condvar::new(),
+            stopped: AtomicBool::new(false),
+        });
+        let server = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if server.stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let server = Arc::clone(&server);
+                // A connection that breaks is the client's to notice.
+                thread::spawn(move || server::serve(stream, &server).ok());
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// What to write as `api_url`.
+    pub fn api_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The bot's token.
+    pub fn token(&self) -> &'static str {
+        TOKEN
+    }
+
+    /// A new person; the private chat with the bot has the same id.
+    pub fn person(&self, name: &str) -> i64 {
+        let mut world = self.shared.world();
+        let id = 1_000 + world.people.len() as i64;
+        world.people.insert(id, name.to_owned());
+        world.chats.insert(id, Chat::new(Kind::Private, name));
+        id
+    }
+
+    /// A new basic group.
+    pub fn group(&self, title: &str) -> i64 {
+        self.shared.world().add_group(-5_000, Kind::Group, title)
+    }
+
+    /// A new supergroup.
+    pub fn supergroup(&self, title: &str) -> i64 {
+        self.shared.world().add_group(-1_002_000_000_000, Kind::Supergroup, title)
+    }
+
+    /// A new topic of a supergroup, opened by the bot itself; it makes the group a forum.
+    pub fn topic(&self, chat: i64) -> i64 {
+        let mut world = self.shared.world();
+        let thread = world.add(chat, Message { opens_topic: true, ..Message::by(BOT, "") });
+        world.chats.entry(chat).and_modify(|chat| chat.topics.push(thread));
+        thread
+    }
+
+    /// Somebody says something; its id.
+    pub fn say(&self, person: i64, spot: impl Into<Spot>, text: &str) -> i64 {
+        self.post(spot.into(), Message::by(person, text))
+    }
+
+    /// Somebody replies to a message.
+    pub fn reply(&self, person: i64, spot: impl Into<Spot>, to: i64, text: &str) -> i64 {
+        self.post(spot.into(), Message { reply_to: Some(to), ..Message::by(person, text) })
+    }
+
+    /// Somebody sends a file with a caption.
+    pub fn attach(
+        &self,
+        person: i64,
+        spot: impl Into<Spot>,
+        (name, kind): (&str, &str),
+        content: &[u8],
+        caption: &str,
+    ) -> i64 {
+        let size = content.len();
+        let file = self.shared.world().keep_file(content);
+        let document = json!({"document": {"file_id": file, "file_unique_id": file, "file_size": size,
+            "file_name": name, "mime_type": kind}});
+        self.post(spot.into(), Message { media: Some(document), ..Message::by(person, caption) })
+    }
+
+    /// Somebody sends something without text, given as the fields of the message: `{"sticker": {..}}`.
+    pub fn send(&self, person: i64, spot: impl Into<Spot>, media: Value) -> i64 {
+        self.post(spot.into(), Message { media: Some(media), ..Message::by(person, "") })
+    }
+
+    fn post(&self, spot: Spot, message: Message) -> i64 {
+        let mut world = self.shared.world();
+        let id = world.add(spot.chat, Message { thread: spot.thread, ..message });
+        let shown = world.show(spot.chat, id);
+        world.update(json!({"message": shown}));
+        self.shared.news.notify_all();
+        id
+    }
+
+    /// Somebody changes what they said.
+    pub fn edit(&self, chat: i64, message: i64, text: &str) {
+        let mut world = self.shared.world();
+        if let Some(message) = world.message(chat, message) {
+            text.clone_into(&mut message.text);
+        }
+        let shown = world.show(chat, message);
+        world.update(json!({"edited_message": shown}));
+        self.shared.news.notify_all();
+    }
+
+    /// Somebody presses the button of that label; the id of the press, nothing if there is no such button.
+    pub fn press(&self, person: i64, chat: i64, message: i64, label: &str) -> Option<String> {
+        let mut world = self.shared.world();
+        let buttons = world.message(chat, message)?.keyboard.concat();
+        let (_, data) = buttons.into_iter().find(|(text, _)| text == label)?;
+        let query = world.fresh_id();
+        let on = world.show(chat, message);
+        let from = world.user(person);
+        world.update(json!({"callback_query":
+            {"id": query, "from": from, "message": on, "chat_instance": "1", "data": data}}));
+        self.shared.news.notify_all();
+        Some(query)
+    }
+
+    /// An update of any shape, to which an id is given if it has none.
+    pub fn update(&self, update: Value) {
+        self.shared.world().update(update);
+        self.shared.news.notify_all();
+    }
+
+    /// What the bot has said in a chat and not taken away.
+    pub fn seen(&self, chat: i64) -> Vec<Seen> {
+        let world = self.shared.world();
+        let messages = world.chats.get(&chat).into_iter().flat_map(|chat| &chat.messages);
+        let ours = messages.filter(|(_, message)| message.from == BOT && !message.opens_topic);
+        let kind = |entity: &Value| entity["type"].as_str().unwrap_or_default().to_owned();
+        let seen = ours.map(|(id, message)| Seen {
+            id: *id,
+            thread: message.thread,
+            text: message.text.clone(),
+            entities: message.entities.iter().map(kind).collect(),
+            buttons: message.keyboard.clone(),
+            reply_to: message.reply_to,
+        });
+        seen.collect()
+    }
+
+    /// How often a method was called, in whatever case, faults included.
+    pub fn calls(&self, method: &str) -> usize {
+        self.shared.world().calls.get(&method.to_lowercase()).copied().unwrap_or(0)
+    }
+
+    /// How many updates wait to be confirmed.
+    pub fn unconfirmed(&self) -> usize {
+        self.shared.world().updates.len()
+    }
+
+    /// Whether a press was answered.
+    pub fn is_answered(&self, query: &str) -> bool {
+        self.shared.world().answered.contains(query)
+    }
+
+    /// The commands that the bot has registered.
+    pub fn commands(&self) -> Vec<String> {
+        self.shared.world().commands.clone()
+    }
+
+    /// The next `times` calls of a method go wrong.
+    pub fn misbehave(&self, method: &str, fault: &Fault, times: usize) {
+        let mut world = self.shared.world();
+        let faults = world.faults.entry(method.to_lowercase()).or_default();
+        faults.extend(std::iter::repeat_n(fault.clone(), times));
+    }
+
+    /// From now on a chat is closed to the bot: Telegram's 403 with these words.
+    pub fn close(&self, chat: i64, words: &str) {
+        self.shared.world().chats.entry(chat).and_modify(|chat| chat.closed = Some(words.to_owned()));
+    }
+
+    /// A basic group becomes a supergroup; its new id.
+    pub fn migrate(&self, chat: i64) -> i64 {
+        let new = self.supergroup("moved");
+        self.shared.world().chats.entry(chat).and_modify(|chat| chat.moved_to = Some(new));
+        new
+    }
+
+    /// Somebody has set a webhook.
+    pub fn set_webhook(&self) {
+        self.shared.world().webhook = true;
+    }
+}
+
+impl Drop for FakeTelegram {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        self.shared.news.notify_all();
+        // Wakes the listener, which looks at the flag.
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+#[cfg(test)]
+mod tests;

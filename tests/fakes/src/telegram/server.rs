@@ -1,0 +1,114 @@
+//! The Bot API over HTTP.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use super::{Fault, Shared, TOKEN, methods};
+use crate::http::{self, HttpRequest};
+
+/// A call's parameters by name.
+pub(super) type Parameters = BTreeMap<String, Value>;
+
+/// A result, or a failure: status, words, further parameters.
+pub(super) type Outcome<T = Value> = Result<T, (u16, String, Value)>;
+
+pub(super) fn refused<T>(words: &str) -> Outcome<T> {
+    Err((400, format!("Bad Request: {words}"), Value::Null))
+}
+
+pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let Some(request) = http::read(&stream)? else { return Ok(()) };
+    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    if let Some(path) = path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
+        return match shared.world().files.get(path) {
+            Some(content) => http::respond_bytes(&mut stream, 200, &[], content),
+            None => http::respond(&mut stream, 404, &[], "no such file"),
+        };
+    }
+    let (token, method) = path.strip_prefix("/bot").and_then(|path| path.split_once('/')).unwrap_or_default();
+    let is_formed =
+        token.split_once(':').is_some_and(|(id, key)| id.parse::<u64>().is_ok() && key.len() >= 35);
+    if token != TOKEN {
+        let (status, words) = if is_formed { (401, "Unauthorized") } else { (404, "Not Found") };
+        return answer(&mut stream, Err((status, words.to_owned(), Value::Null)));
+    }
+    let method = method.to_lowercase();
+    let fault = {
+        let mut world = shared.world();
+        *world.calls.entry(method.clone()).or_default() += 1;
+        world.faults.get_mut(&method).and_then(|faults| faults.pop_front())
+    };
+    match fault {
+        Some(Fault::Flood(seconds)) => {
+            let words = format!("Too Many Requests: retry after {seconds}");
+            return answer(&mut stream, Err((429, words, json!({"retry_after": seconds}))));
+        }
+        Some(Fault::Refusal(status, words)) => {
+            return answer(&mut stream, Err((status, words.to_owned(), Value::Null)));
+        }
+        Some(Fault::Page(status)) => return http::respond(&mut stream, status, &[], "<h1>Sorry</h1>"),
+        Some(Fault::Hang) => return io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop),
+        Some(Fault::Cut | Fault::DoneBut502) | None => {}
+    }
+    let outcome = methods::call(shared, &method, &parameters(query, &request));
+    match fault {
+        Some(Fault::Cut) => Ok(()),
+        Some(_) => answer(&mut stream, Err((502, "Bad Gateway".to_owned(), Value::Null))),
+        None => answer(&mut stream, outcome),
+    }
+}
+
+fn answer(stream: &mut TcpStream, outcome: Outcome) -> io::Result<()> {
+    let (status, body) = match outcome {
+        Ok(result) => (200, json!({"ok": true, "result": result})),
+        Err((status, words, Value::Null)) => {
+            (status, json!({"ok": false, "error_code": status, "description": words}))
+        }
+        Err((status, words, parameters)) => (
+            status,
+            json!({"ok": false, "error_code": status, "description": words, "parameters": parameters}),
+        ),
+    };
+    let json = [("content-type".to_owned(), "application/json".to_owned())];
+    http::respond(stream, status, &json, &body.to_string())
+}
+
+/// The parameters of the address, and of a body of JSON or of a form.
+fn parameters(query: &str, request: &HttpRequest) -> Parameters {
+    let kind = request.headers.get("content-type").map(String::as_str).unwrap_or_default();
+    let body = String::from_utf8_lossy(&request.body);
+    let mut all: Parameters = form(query).collect();
+    if kind.starts_with("application/json") {
+        all.extend(serde_json::from_str::<Parameters>(&body).unwrap_or_default());
+    } else {
+        all.extend(form(&body));
+    }
+    all
+}
+
+/// In a form whatever is not a text is JSON.
+fn form(text: &str) -> impl Iterator<Item = (String, Value)> {
+    let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| {
+        let value = decoded(value);
+        let is_text = matches!(name, "text" | "parse_mode" | "callback_query_id" | "file_id");
+        let json = (!is_text).then(|| serde_json::from_str(&value).ok()).flatten();
+        (name.to_owned(), json.unwrap_or(Value::String(value)))
+    })
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, others)) = rest.split_first() {
+        let hex = others.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let code = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(code.unwrap_or(if *first == b'+' { b' ' } else { *first }));
+        rest = if code.is_some() { &others[2..] } else { others };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
