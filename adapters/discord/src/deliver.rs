@@ -1,0 +1,215 @@
+//! Thin: sends, changes and finds messages.
+
+use adjutant_chat::{Address, Delivery, Found, Outbound, Retract};
+use serde_json::{Value, json};
+use serenity::http::{LightMethod, Route};
+use serenity::model::id::{ChannelId, MessageId};
+
+use crate::rest::{self, CallError};
+use crate::{Discord, id_of, render};
+
+/// No link gets a preview: what a text links to was not asked for, and previews are fetched by Discord,
+/// so a text could carry something out with the address.
+/// Source: <https://discord.com/developers/docs/resources/message#message-object-message-flags>
+const SUPPRESS_EMBEDS: u64 = 1 << 2;
+
+/// Messages that Discord gives at once.
+const PAGE: usize = 100;
+
+/// So many pages are read for one reconciliation.
+const PAGES: usize = 10;
+
+pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery {
+    let parts = render::parts(&outbound.text);
+    let Some(content) = parts.get(outbound.part) else {
+        return Delivery::Refused(format!("the text has only {} parts", parts.len()));
+    };
+    let is_last = outbound.part + 1 == parts.len();
+    let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
+    let mut body = body(content, buttons);
+    let place = match place(&outbound.address) {
+        Ok(place) => place,
+        Err(gone) => return gone,
+    };
+    if let Some(shown) = outbound.stand_in.as_deref().filter(|_| outbound.part == 0) {
+        match change(discord, place, shown, &body).await {
+            // Somebody deleted it; then the answer is a message of its own.
+            Err(CallError::NoMessage) => {}
+            done => return delivery(done),
+        }
+    }
+    body["nonce"] = json!(nonce(outbound));
+    body["enforce_nonce"] = json!(true);
+    let answered = outbound.answers.last().and_then(|answered| answered.parse::<u64>().ok());
+    if let (0, Some(answered), Some(false)) = (outbound.part, answered, discord.known.get(place).direct) {
+        body["message_reference"] = json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
+    }
+    delivery(send(discord, place, &body).await)
+}
+
+pub(crate) async fn show(discord: &Discord, address: &Address, shown: Option<&str>, text: &str) -> Delivery {
+    let place = match place(address) {
+        Ok(place) => place,
+        Err(gone) => return gone,
+    };
+    let content = render::parts(text).into_iter().next().unwrap_or_default();
+    let body = body(&content, json!([]));
+    if let Some(shown) = shown {
+        match change(discord, place, shown, &body).await {
+            Err(CallError::NoMessage) => {}
+            done => return delivery(done),
+        }
+    }
+    delivery(send(discord, place, &body).await)
+}
+
+pub(crate) async fn retract(discord: &Discord, address: &Address, receipt: &str, what: Retract) {
+    let (Ok(channel_id), Some(message_id)) = (place(address), message(receipt)) else { return };
+    let route = Route::ChannelMessage { channel_id, message_id };
+    let bare = json!({"components": []});
+    let done = match what {
+        Retract::Message => rest::call(&discord.http, LightMethod::Delete, route, None).await,
+        Retract::Choices => rest::call(&discord.http, LightMethod::Patch, route, Some(&bare)).await,
+    };
+    if let Err(error) = done {
+        tracing::debug!(channel = discord.channel, %error, "not taken away");
+    }
+}
+
+pub(crate) async fn typing(discord: &Discord, address: &Address) {
+    let Ok(channel_id) = place(address) else { return };
+    let route = Route::ChannelTyping { channel_id };
+    if let Err(error) = rest::call(&discord.http, LightMethod::Post, route, None).await {
+        tracing::debug!(channel = discord.channel, %error, "typing was not shown");
+    }
+}
+
+/// The newest message known to be in the place: what is sent next has a greater id.
+pub(crate) async fn mark(discord: &Discord, address: &Address) -> Option<String> {
+    let place = place(address).ok()?;
+    let known = discord.known.get(place).newest;
+    if known > 0 {
+        return Some(known.to_string());
+    }
+    // The first message to this place: only Discord knows.
+    let page = page(discord, place, vec![("limit", "1".to_owned())]).await.ok()?;
+    let newest = page.last().and_then(id_of).unwrap_or_default();
+    discord.known.is_there(place, newest);
+    Some(newest.to_string())
+}
+
+/// Looks through what was written after the mark. A nonce comes back for a few minutes only, so a message
+/// of ours with the same text is the one as well: one sending is in flight in a place at a time.
+pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
+    let Ok(place) = place(&outbound.address) else { return Found::Absent };
+    let parts = render::parts(&outbound.text);
+    let Some(content) = parts.get(outbound.part) else { return Found::Absent };
+    let Ok(me) = discord.me().await else { return Found::Later };
+    let (me, nonce) = (me.to_string(), nonce(outbound));
+    let is_it = |message: &&Value| {
+        message["author"]["id"] == *me && (message["nonce"] == *nonce || message["content"] == *content)
+    };
+    // What it answers is older than itself, too.
+    let answered = outbound.answers.iter().filter_map(|answered| answered.parse().ok());
+    let mut after = outbound.mark.iter().filter_map(|mark| mark.parse::<u64>().ok()).chain(answered).max();
+    for _ in 0..PAGES {
+        let page = match after {
+            Some(after) => since(discord, place, after).await,
+            None => page(discord, place, vec![("limit", "50".to_owned())]).await,
+        };
+        let page = match page {
+            Ok(page) => page,
+            // Sending it again will tell.
+            Err(CallError::Closed(_)) => return Found::Absent,
+            Err(_) => return Found::Later,
+        };
+        if let Some(id) = page.iter().find(is_it).and_then(id_of) {
+            return Found::Sent(id.to_string());
+        }
+        if after.is_none() || page.len() < PAGE {
+            break;
+        }
+        after = page.last().and_then(id_of);
+    }
+    Found::Absent
+}
+
+/// The messages after one, oldest first, at most [`PAGE`].
+pub(crate) async fn since(discord: &Discord, place: ChannelId, after: u64) -> Result<Vec<Value>, CallError> {
+    page(discord, place, vec![("limit", PAGE.to_string()), ("after", after.to_string())]).await
+}
+
+/// Whether a page was full, so that there may be more.
+pub(crate) fn is_full(page: &[Value]) -> bool {
+    page.len() >= PAGE
+}
+
+/// Messages of a place, oldest first.
+async fn page(
+    discord: &Discord,
+    channel_id: ChannelId,
+    params: Vec<(&'static str, String)>,
+) -> Result<Vec<Value>, CallError> {
+    match rest::read(&discord.http, Route::ChannelMessages { channel_id }, params).await? {
+        Value::Array(mut page) => {
+            page.sort_by_key(id_of);
+            Ok(page)
+        }
+        _ => Err(CallError::Unclear),
+    }
+}
+
+fn body(content: &str, buttons: Value) -> Value {
+    json!({
+        "content": content,
+        "components": buttons,
+        "flags": SUPPRESS_EMBEDS,
+        "allowed_mentions": {"parse": [], "replied_user": false},
+    })
+}
+
+/// Which sending of ours a message comes from; Discord takes 25 characters.
+fn nonce(outbound: &Outbound) -> String {
+    format!("{}{:03}", outbound.id, outbound.part)
+}
+
+async fn send(discord: &Discord, channel_id: ChannelId, body: &Value) -> Result<Value, CallError> {
+    let route = Route::ChannelMessages { channel_id };
+    let sent = rest::call(&discord.http, LightMethod::Post, route, Some(body)).await?;
+    if let Some(id) = id_of(&sent) {
+        discord.known.is_there(channel_id, id);
+    }
+    Ok(sent)
+}
+
+async fn change(
+    discord: &Discord,
+    channel_id: ChannelId,
+    receipt: &str,
+    body: &Value,
+) -> Result<Value, CallError> {
+    let Some(message_id) = message(receipt) else { return Err(CallError::NoMessage) };
+    let route = Route::ChannelMessage { channel_id, message_id };
+    rest::call(&discord.http, LightMethod::Patch, route, Some(body)).await
+}
+
+fn delivery(done: Result<Value, CallError>) -> Delivery {
+    match done {
+        Ok(message) => id_of(&message).map_or(Delivery::Unknown, |id| Delivery::Sent(id.to_string())),
+        // A token can be mended while the message waits.
+        Err(CallError::Token | CallError::TooMany | CallError::Unreachable) => Delivery::Retry(None),
+        Err(CallError::Closed(why)) => Delivery::Gone(why),
+        Err(CallError::Refused(why)) => Delivery::Refused(why),
+        Err(error @ CallError::NoMessage) => Delivery::Refused(error.to_string()),
+        Err(CallError::Unclear) => Delivery::Unknown,
+    }
+}
+
+fn place(address: &Address) -> Result<ChannelId, Delivery> {
+    let id = address.place.parse().ok().filter(|id| *id > 0);
+    id.map(ChannelId::new).ok_or_else(|| Delivery::Gone(format!("“{}” is no Discord channel", address.place)))
+}
+
+fn message(receipt: &str) -> Option<MessageId> {
+    receipt.parse().ok().filter(|id| *id > 0).map(MessageId::new)
+}

@@ -1,0 +1,349 @@
+//! Receives: stays connected, catches up, journals, and only then acknowledges.
+//!
+//! Wanted: messages are handed over in order, those of a downtime before those after it, and none is
+//! skipped while the store or Discord has trouble: it is tried again until it is journalled. Presses and
+//! commands don't wait behind them, because Discord gives three seconds to acknowledge one. One that could
+//! not be journalled is not acknowledged; the person sees that it failed and presses again.
+
+use std::time::Duration;
+
+use adjutant_chat::{Address, Condition, Connection, Inbound, Intake};
+use async_trait::async_trait;
+use futures::StreamExt;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use serenity::http::{LightMethod, Route};
+use serenity::model::id::{ApplicationId, ChannelId};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, sleep};
+
+use crate::gateway::{self, Data, End, Session, Signal};
+use crate::receive::{self, Change, Heard, Interacted, Interaction, Post, Reader, Ticket};
+use crate::rest::{self, CallError};
+use crate::{Discord, attachments, deliver};
+
+/// The slash commands, each with what Discord shows of it and the name of its argument.
+const COMMANDS: [(&str, &str, Option<&str>); 6] = [
+    ("new", "Start a new conversation", None),
+    ("stop", "Stop what is being done", None),
+    ("status", "Show what is being done", None),
+    ("trace", "Show how the last answer came about", None),
+    ("help", "Show what I can do", None),
+    ("link", "Join your accounts on several platforms", Some("code")),
+];
+
+/// A connection that lasted so long did not fail at its beginning.
+const STEADY: Duration = Duration::from_secs(60);
+
+/// The longest wait between two tries. Discord allows 1,000 sessions a day, so one in 90 s may fail for ever.
+const LONGEST_WAIT: Duration = Duration::from_secs(90);
+
+/// After so many failures in a row the session is not resumed, but begun anew.
+const TRIES_TO_RESUME: u32 = 3;
+
+/// Pages that are read in one place to catch up: 5,000 messages.
+const PAGES: usize = 50;
+
+/// Places or presses that are looked after at the same time.
+const AT_ONCE: usize = 8;
+
+/// What waits to be journalled, in order.
+enum Waiting {
+    /// A new session: catch up.
+    Ready,
+    /// A message event: its name and its frame.
+    Told(String, String),
+}
+
+#[async_trait]
+impl Connection for Discord {
+    async fn receive(&self, intake: &dyn Intake) -> String {
+        // What waits outlives a connection: a resumed session does not tell it again.
+        let (posts, waiting_posts) = unbounded_channel();
+        let (presses, waiting_presses) = unbounded_channel();
+        tokio::select! {
+            sentence = self.stay_connected(intake, &posts, &presses) => sentence,
+            () = self.journal_posts(waiting_posts, intake) => String::new(),
+            () = self.journal_presses(waiting_presses, intake) => String::new(),
+        }
+    }
+}
+
+impl Discord {
+    /// Returns the sentence with which it gives up.
+    async fn stay_connected(
+        &self,
+        intake: &dyn Intake,
+        posts: &UnboundedSender<Waiting>,
+        presses: &UnboundedSender<String>,
+    ) -> String {
+        let mut session: Option<Session> = None;
+        let mut failures = 0;
+        loop {
+            let begun = Instant::now();
+            let reason = match self.connect_once(intake, &mut session, posts, presses).await {
+                End::Final(code) => return self.mend(code),
+                End::Cut(reason) | End::Over(reason) => reason,
+            };
+            tracing::info!(channel = self.channel, reason, "disconnected");
+            intake.condition(Condition::Trouble(reason));
+            failures = if begun.elapsed() < STEADY { failures + 1 } else { 0 };
+            if failures >= TRIES_TO_RESUME {
+                session = None;
+            }
+            if failures > 0 {
+                sleep(wait_after(failures)).await;
+            }
+        }
+    }
+
+    async fn connect_once(
+        &self,
+        intake: &dyn Intake,
+        session: &mut Option<Session>,
+        posts: &UnboundedSender<Waiting>,
+        presses: &UnboundedSender<String>,
+    ) -> End {
+        if let Err(error) = self.me().await {
+            return end_of(error);
+        }
+        let url = match rest::call(&self.http, LightMethod::Get, Route::Gateway, None).await {
+            Ok(gateway) => gateway["url"].as_str().unwrap_or_default().to_owned(),
+            Err(error) => return end_of(error),
+        };
+        let tell = |signal| {
+            // The receivers live as long as this.
+            let _ = match signal {
+                Signal::Ready(application) => {
+                    if let Some(id) = application {
+                        self.http.set_application_id(ApplicationId::new(id));
+                    }
+                    posts.send(Waiting::Ready).is_ok()
+                }
+                Signal::Told(name, frame) => match name.as_str() {
+                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" => posts.send(Waiting::Told(name, frame)).is_ok(),
+                    "INTERACTION_CREATE" => presses.send(frame).is_ok(),
+                    _ => {
+                        intake.condition(Condition::Ignored);
+                        true
+                    }
+                },
+                Signal::Resumed | Signal::Alive => true,
+            };
+            intake.condition(Condition::Receiving);
+        };
+        let token = self.http.token().trim_start_matches("Bot ");
+        gateway::run(&url, token, session, tell).await
+    }
+
+    /// What a person must do about a close code after which there is no going on.
+    fn mend(&self, code: u16) -> String {
+        let channel = &self.channel;
+        match code {
+            4004 => format!(
+                "Discord refuses the token. Set channels.{channel}.token to the one that the Developer \
+                 Portal gives (your application, Bot, Reset Token)."
+            ),
+            4013 | 4014 => format!(
+                "Discord does not let the bot of channels.{channel} read messages. Switch on “Message \
+                 Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents)."
+            ),
+            _ => format!("Discord's gateway refuses channels.{channel} for good (code {code})."),
+        }
+    }
+
+    /// Never returns.
+    async fn journal_posts(&self, mut waiting: UnboundedReceiver<Waiting>, intake: &dyn Intake) {
+        while let Some(next) = waiting.recv().await {
+            match next {
+                Waiting::Ready => {
+                    self.register_commands().await;
+                    self.catch_up(intake).await;
+                }
+                Waiting::Told(name, frame) => self.event(&name, &frame, intake).await,
+            }
+        }
+    }
+
+    async fn event(&self, name: &str, frame: &str, intake: &dyn Intake) {
+        let Ok(me) = self.me().await else { return };
+        let reader = Reader { channel: &self.channel, me };
+        let heard = if name == "MESSAGE_CREATE" {
+            let Some(post) = read::<Post>(frame) else { return intake.condition(Condition::Ignored) };
+            let (place, id, direct) = (post.channel_id, post.id.get(), post.guild_id.is_none());
+            self.known.is_direct(place, direct);
+            self.hand_over(receive::post(post, reader, direct), intake).await;
+            return self.known.is_heard(place, id);
+        } else {
+            read::<Change>(frame).map_or(Heard::Ignored, |change| receive::changed(change, reader))
+        };
+        self.hand_over(heard, intake).await;
+    }
+
+    /// Journals it, however long that takes.
+    async fn hand_over(&self, heard: Heard, intake: &dyn Intake) {
+        let (inbound, edited) = match heard {
+            Heard::Said(mut said, files) => {
+                said.attachments = attachments::read_all(self, files).await;
+                (Some(Inbound::Said(said)), None)
+            }
+            Heard::Edited(edited) => (None, Some(edited)),
+            Heard::Own => return,
+            Heard::Ignored => return intake.condition(Condition::Ignored),
+        };
+        for tries in 1.. {
+            let done = match (&inbound, &edited) {
+                (Some(inbound), _) => intake.take(inbound.clone()).await,
+                (None, Some(edited)) => intake.edited(edited.clone()).await,
+                (None, None) => return,
+            };
+            if done.is_ok() {
+                return;
+            }
+            intake.condition(Condition::Trouble("a message could not be journalled".into()));
+            sleep(wait_after(tries)).await;
+        }
+    }
+
+    async fn journal_presses(&self, mut waiting: UnboundedReceiver<String>, intake: &dyn Intake) {
+        let all = futures::stream::poll_fn(|context| waiting.poll_recv(context));
+        all.for_each_concurrent(AT_ONCE, |frame| async move { self.press(&frame, intake).await }).await;
+    }
+
+    async fn press(&self, frame: &str, intake: &dyn Intake) {
+        let Ok(me) = self.me().await else { return };
+        let reader = Reader { channel: &self.channel, me };
+        let interacted = read::<Interaction>(frame).and_then(|one| receive::interaction(one, reader));
+        let (inbound, ticket, answer) = match interacted {
+            // Only the person sees it, as a sign that the command was taken; the answer is a message.
+            Some(Interacted::Command(said, ticket)) => {
+                let sign = format!("`{}` ✓", said.text.split(' ').next().unwrap_or_default());
+                (Inbound::Said(said), ticket, json!({"type": 4, "data": {"content": sign, "flags": 1 << 6}}))
+            }
+            // Deferred: the message with the button is changed when the engine says so.
+            Some(Interacted::Pressed(pressed, ticket)) => {
+                (Inbound::Pressed(pressed), ticket, json!({"type": 6}))
+            }
+            None => return intake.condition(Condition::Ignored),
+        };
+        if intake.take(inbound).await.is_ok() {
+            self.acknowledge(&ticket, &answer).await;
+        }
+    }
+
+    async fn acknowledge(&self, ticket: &Ticket, answer: &Value) {
+        let route = Route::InteractionResponse { interaction_id: ticket.id, token: &ticket.token };
+        if let Err(error) = rest::call(&self.http, LightMethod::Post, route, Some(answer)).await {
+            tracing::warn!(channel = self.channel, %error, "an interaction was not acknowledged");
+        }
+    }
+
+    /// Once in a process; what can't be registered now is tried with the next session.
+    async fn register_commands(&self) {
+        let Some(application_id) = self.http.application_id() else { return };
+        let command = |(name, description, argument): &(&str, &str, Option<&str>)| {
+            let option =
+                |name: &&str| json!({"type": 3, "name": name, "description": name, "required": false});
+            let options: Vec<Value> = argument.iter().map(option).collect();
+            json!({"type": 1, "name": name, "description": description, "options": options})
+        };
+        let all: Value = COMMANDS.iter().map(command).collect();
+        let register = || async {
+            let route = Route::Commands { application_id };
+            rest::call(&self.http, LightMethod::Put, route, Some(&all)).await.map(drop)
+        };
+        if let Err(error) = self.commands_are_set.get_or_try_init(register).await {
+            tracing::warn!(channel = self.channel, %error, "slash commands were not registered");
+        }
+    }
+
+    async fn catch_up(&self, intake: &dyn Intake) {
+        let places = intake.places().await;
+        let all = futures::stream::iter(places);
+        all.for_each_concurrent(AT_ONCE, |(address, last)| async move {
+            self.catch_up_in(&address, &last, intake).await;
+        })
+        .await;
+    }
+
+    /// Hands over what was said in a place after the last message that was journalled or handed over.
+    async fn catch_up_in(&self, address: &Address, last: &str, intake: &dyn Intake) {
+        let Some(place) = address.place.parse().ok().filter(|id| *id > 0).map(ChannelId::new) else { return };
+        let mut after = last.parse::<u64>().unwrap_or_default().max(self.known.get(place).heard);
+        if after == 0 {
+            return;
+        }
+        for _ in 0..PAGES {
+            let page = self.persist(intake, || deliver::since(self, place, after)).await;
+            let Some(page) = page else { return };
+            for message in &page {
+                self.missed(place, message, intake).await;
+                after = crate::id_of(message).unwrap_or(after);
+                self.known.is_heard(place, after);
+            }
+            if !deliver::is_full(&page) {
+                return;
+            }
+        }
+        tracing::warn!(channel = self.channel, place = %place, "too much was missed to read it all");
+    }
+
+    async fn missed(&self, place: ChannelId, message: &Value, intake: &dyn Intake) {
+        let (Ok(me), Ok(post)) = (self.me().await, Post::deserialize(message)) else {
+            return intake.condition(Condition::Ignored);
+        };
+        let Some(direct) = self.is_direct(place, intake).await else { return };
+        let reader = Reader { channel: &self.channel, me };
+        self.hand_over(receive::post(post, reader, direct), intake).await;
+    }
+
+    /// Whether a place is a direct conversation, which a message that is read later does not tell.
+    async fn is_direct(&self, channel_id: ChannelId, intake: &dyn Intake) -> Option<bool> {
+        if let Some(direct) = self.known.get(channel_id).direct {
+            return Some(direct);
+        }
+        let route = Route::Channel { channel_id };
+        let channel = self.persist(intake, || rest::call(&self.http, LightMethod::Get, route, None)).await?;
+        let direct = channel["type"] == DIRECT;
+        self.known.is_direct(channel_id, direct);
+        Some(direct)
+    }
+
+    /// Asks until there is an answer; nothing if the place is closed to us.
+    async fn persist<T, F: Future<Output = Result<T, CallError>>>(
+        &self,
+        intake: &dyn Intake,
+        ask: impl Fn() -> F,
+    ) -> Option<T> {
+        for tries in 1.. {
+            match ask().await {
+                Ok(answer) => return Some(answer),
+                Err(CallError::Closed(_) | CallError::Refused(_) | CallError::NoMessage) => return None,
+                Err(error) => intake.condition(Condition::Trouble(format!("catching up: {error}"))),
+            }
+            sleep(wait_after(tries)).await;
+        }
+        None
+    }
+}
+
+/// The type of a direct conversation.
+/// Source: <https://discord.com/developers/docs/resources/channel#channel-object-channel-types>
+const DIRECT: u64 = 1;
+
+fn read<T: DeserializeOwned>(frame: &str) -> Option<T> {
+    serde_json::from_str::<Data<T>>(frame).ok().map(|frame| frame.d)
+}
+
+fn end_of(error: CallError) -> End {
+    match error {
+        CallError::Token => End::Final(4004),
+        error => End::Cut(error.to_string()),
+    }
+}
+
+/// 1, 2, 4 s and so on.
+fn wait_after(failures: u32) -> Duration {
+    Duration::from_secs(1 << failures.saturating_sub(1).min(7)).min(LONGEST_WAIT)
+}

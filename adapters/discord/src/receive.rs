@@ -1,0 +1,260 @@
+//! Pure: what Discord sends, and what it means to us.
+//!
+//! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
+
+use adjutant_chat::{Address, Edited, EventId, Pressed, Said, SenderId};
+use serde::Deserialize;
+use serenity::model::id::{ChannelId, InteractionId, MessageId, UserId};
+
+/// What something that arrived is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Heard {
+    /// A message to us, its files not yet read.
+    Said(Said, Vec<File>),
+    /// A message has a new text.
+    Edited(Edited),
+    /// What we wrote ourselves comes back.
+    Own,
+    /// Not for us, or not understood.
+    Ignored,
+}
+
+/// An interaction of ours, and what is needed to acknowledge it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Interacted {
+    /// A slash command.
+    Command(Said, Ticket),
+    /// A button.
+    Pressed(Pressed, Ticket),
+}
+
+/// Permits to answer one interaction.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Ticket {
+    pub(crate) id: InteractionId,
+    pub(crate) token: String,
+}
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Ticket({})", self.id)
+    }
+}
+
+/// Who reads: the configured channel and our own account.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    pub(crate) channel: &'a str,
+    pub(crate) me: UserId,
+}
+
+/// A message as Discord tells of it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Post {
+    pub(crate) id: MessageId,
+    pub(crate) channel_id: ChannelId,
+    /// Told of new messages only, not of those that are read later.
+    pub(crate) guild_id: Option<String>,
+    author: Account,
+    member: Option<Member>,
+    #[serde(default)]
+    content: String,
+    #[serde(default, rename = "type")]
+    kind: u64,
+    #[serde(default)]
+    mentions: Vec<Account>,
+    #[serde(default)]
+    attachments: Vec<File>,
+    referenced_message: Option<Quoted>,
+    webhook_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Account {
+    id: UserId,
+    #[serde(default)]
+    username: String,
+    global_name: Option<String>,
+    #[serde(default)]
+    bot: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Member {
+    nick: Option<String>,
+    user: Option<Account>,
+}
+
+/// A file that hangs on a message.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct File {
+    pub(crate) filename: String,
+    pub(crate) url: String,
+    /// In bytes.
+    pub(crate) size: u64,
+    pub(crate) content_type: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Quoted {
+    id: MessageId,
+    author: Account,
+}
+
+/// Kinds of messages that people write: an ordinary one and a reply. The others are the platform's own
+/// (joins, pins, boosts).
+/// Source: <https://discord.com/developers/docs/resources/message#message-object-message-types>
+const WRITTEN: [u64; 2] = [0, 19];
+
+/// What a message is to us. In company only a mention of us or a reply to us speaks to us.
+pub(crate) fn post(post: Post, reader: Reader<'_>, direct: bool) -> Heard {
+    if post.author.id == reader.me {
+        return Heard::Own;
+    }
+    let by_machine = post.author.bot || post.webhook_id.is_some();
+    if by_machine || !WRITTEN.contains(&post.kind) {
+        return Heard::Ignored;
+    }
+    let answered = post.referenced_message.as_ref().filter(|quoted| quoted.author.id == reader.me);
+    if !direct && answered.is_none() && !mentions(&post.content, reader.me) {
+        return Heard::Ignored;
+    }
+    let text = cleaned(&post.content, &post.mentions, reader.me);
+    // A sticker, a poll: nothing that could be read.
+    if text.is_empty() && post.attachments.is_empty() {
+        return Heard::Ignored;
+    }
+    let said = Said {
+        event: EventId(post.id.to_string()),
+        address: reader.address(post.channel_id),
+        sender: SenderId(post.author.id.to_string()),
+        sender_name: name(&post.author, post.member.as_ref()),
+        direct,
+        text,
+        reply_to: answered.map(|quoted| quoted.id.to_string()),
+        attachments: Vec::new(),
+    };
+    Heard::Said(said, post.attachments)
+}
+
+/// What the change of a message is to us. One without a text has only got its previews.
+pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Heard {
+    let Some(author) = change.author else { return Heard::Ignored };
+    match change.content {
+        _ if author.id == reader.me => Heard::Own,
+        Some(content) if !author.bot => Heard::Edited(Edited {
+            event: EventId(change.id.to_string()),
+            channel: reader.channel.to_owned(),
+            text: cleaned(&content, &change.mentions, reader.me),
+        }),
+        _ => Heard::Ignored,
+    }
+}
+
+/// A changed message, as far as Discord tells.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Change {
+    id: MessageId,
+    author: Option<Account>,
+    content: Option<String>,
+    #[serde(default)]
+    mentions: Vec<Account>,
+}
+
+/// A slash command or a press.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Interaction {
+    id: InteractionId,
+    token: String,
+    #[serde(rename = "type")]
+    kind: u64,
+    channel_id: Option<ChannelId>,
+    pub(crate) guild_id: Option<String>,
+    member: Option<Member>,
+    user: Option<Account>,
+    #[serde(default)]
+    data: Data,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Data {
+    name: Option<String>,
+    #[serde(default)]
+    options: Vec<Choice>,
+    custom_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice {
+    value: Option<serde_json::Value>,
+}
+
+/// Kinds of interactions.
+/// Source: <https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-type>
+const COMMAND: u64 = 2;
+const COMPONENT: u64 = 3;
+
+/// What an interaction is to us; nothing if it is not understood.
+pub(crate) fn interaction(interaction: Interaction, reader: Reader<'_>) -> Option<Interacted> {
+    let Interaction { id, token, kind, channel_id, guild_id, member, user, data } = interaction;
+    let (nick, in_guild) = member.map(|member| (member.nick, member.user)).unwrap_or_default();
+    let account = in_guild.or(user)?;
+    let sender_name = nick.unwrap_or_else(|| name(&account, None));
+    let (address, sender) = (reader.address(channel_id?), SenderId(account.id.to_string()));
+    let (direct, ticket) = (guild_id.is_none(), Ticket { id, token });
+    match kind {
+        COMMAND => {
+            let words = data.options.iter().filter_map(|option| option.value.as_ref()?.as_str());
+            let name = format!("/{}", data.name?);
+            let text = std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ");
+            let event = EventId(id.to_string());
+            let (reply_to, attachments) = (None, Vec::new());
+            let said = Said { event, address, sender, sender_name, direct, text, reply_to, attachments };
+            Some(Interacted::Command(said, ticket))
+        }
+        COMPONENT => {
+            let (event, button) = (EventId(format!("press:{id}")), data.custom_id?);
+            let pressed = Pressed { event, address, sender, sender_name, direct, button };
+            Some(Interacted::Pressed(pressed, ticket))
+        }
+        _ => None,
+    }
+}
+
+impl Reader<'_> {
+    fn address(self, place: ChannelId) -> Address {
+        Address { channel: self.channel.to_owned(), place: place.to_string() }
+    }
+}
+
+fn name(account: &Account, member: Option<&Member>) -> String {
+    let nick = member.and_then(|member| member.nick.clone());
+    nick.or_else(|| account.global_name.clone()).unwrap_or_else(|| account.username.clone())
+}
+
+/// Both forms in which a text may mention an account.
+fn marks(id: UserId) -> [String; 2] {
+    [format!("<@{id}>"), format!("<@!{id}>")]
+}
+
+fn mentions(content: &str, id: UserId) -> bool {
+    marks(id).iter().any(|mark| content.contains(mark))
+}
+
+/// The text without the mention of us, and with others by their names.
+fn cleaned(content: &str, mentioned: &[Account], me: UserId) -> String {
+    let mut text = content.to_owned();
+    for mark in marks(me) {
+        // With the space behind it, or a double one would be left.
+        text = text.replace(&format!("{mark} "), "").replace(&mark, "");
+    }
+    for account in mentioned.iter().filter(|account| account.id != me) {
+        for mark in marks(account.id) {
+            text = text.replace(&mark, &format!("@{}", name(account, None)));
+        }
+    }
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

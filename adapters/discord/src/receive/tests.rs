@@ -1,0 +1,140 @@
+use super::*;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const READER: Reader<'static> = Reader { channel: "discord", me: UserId::new(9) };
+
+fn heard(fields: Value, direct: bool) -> Heard {
+    let mut message = json!({"id": "5", "channel_id": "7", "author": {"id": "1", "username": "ada"}, "content": "hi", "type": 0});
+    for (key, value) in fields.as_object().unwrap() {
+        message[key] = value.clone();
+    }
+    post(serde_json::from_value(message).unwrap(), READER, direct)
+}
+
+fn text(heard: Heard) -> Option<String> {
+    match heard {
+        Heard::Said(said, _) => Some(said.text),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_mention_of_us_is_cut_out_and_others_get_their_names() {
+    let bob = json!([{"id": "2", "username": "bob", "global_name": "Bob"}]);
+    for (content, expected) in [
+        ("<@9> what is due?", "what is due?"),
+        ("what is due, <@!9>?", "what is due, ?"),
+        ("<@9>   ask <@2> or <@!2>", "ask @Bob or @Bob"),
+        ("<@9> <@99> <@&9> stay", "<@99> <@&9> stay"),
+    ] {
+        assert_eq!(
+            text(heard(json!({"content": content, "mentions": bob}), false)).as_deref(),
+            Some(expected)
+        );
+    }
+}
+
+#[test]
+fn who_speaks_to_us() {
+    let ours = json!({"id": "4", "author": {"id": "9"}});
+    let theirs = json!({"id": "4", "author": {"id": "2"}});
+    for (fields, direct, is_heard) in [
+        (json!({}), true, true),
+        (json!({}), false, false),
+        (json!({"referenced_message": ours}), false, true),
+        (json!({"referenced_message": theirs}), false, false),
+        (json!({"referenced_message": null}), false, false),
+        (json!({"content": "<@99>"}), false, false),
+        (json!({"author": {"id": "1", "bot": true}}), true, false),
+        (json!({"webhook_id": "3"}), true, false),
+        (json!({"type": 7}), true, false),
+        (json!({"type": 19}), true, true),
+        (json!({"content": " "}), true, false),
+        (json!({"content": "<@9>"}), false, false),
+        (json!({"content": "", "attachments": [{"filename": "a", "url": "b", "size": 1}]}), true, true),
+    ] {
+        assert_eq!(text(heard(fields.clone(), direct)).is_some(), is_heard, "{fields} {direct}");
+    }
+    assert_eq!(heard(json!({"author": {"id": "9", "bot": true}}), true), Heard::Own);
+}
+
+#[test]
+fn people_are_called_as_they_call_themselves() {
+    for (fields, expected) in [
+        (json!({}), "ada"),
+        (json!({"author": {"id": "1", "username": "ada", "global_name": "Ada L."}}), "Ada L."),
+        (json!({"member": {"nick": "Countess"}}), "Countess"),
+    ] {
+        let Heard::Said(said, _) = heard(fields, true) else { panic!() };
+        assert_eq!(said.sender_name, expected);
+    }
+}
+
+#[test]
+fn a_ticket_is_no_secret_told() {
+    let ticket = Ticket { id: InteractionId::new(1), token: "s3cret".into() };
+    assert_eq!(format!("{ticket:?}"), "Ticket(1)");
+}
+
+#[test]
+fn a_preview_is_no_change() {
+    let preview = json!({"id": "5", "channel_id": "7", "embeds": []});
+    assert_eq!(changed(serde_json::from_value(preview).unwrap(), READER), Heard::Ignored);
+}
+
+/// Any JSON, with the names that are read.
+fn anything() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        "[0-9]{0,20}".prop_map(Value::from),
+        "(<@9>)?.{0,9}".prop_map(Value::from),
+    ];
+    let keys = vec![
+        "id",
+        "channel_id",
+        "guild_id",
+        "author",
+        "member",
+        "content",
+        "type",
+        "mentions",
+        "attachments",
+        "user",
+        "referenced_message",
+        "webhook_id",
+        "data",
+        "options",
+        "name",
+        "custom_id",
+        "value",
+        "token",
+        "username",
+    ];
+    leaf.prop_recursive(3, 40, 12, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map(prop::sample::select(keys.clone()), inner, 0..12)
+                .prop_map(|map| map.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_event_does_harm(event in anything()) {
+        let _ = serde_json::from_value(event.clone()).map(|one| post(one, READER, false));
+        let _ = serde_json::from_value(event.clone()).map(|one| changed(one, READER));
+        let _ = serde_json::from_value(event).map(|one| interaction(one, READER));
+    }
+
+    #[test]
+    fn any_content_is_taken(content in ".*") {
+        let expected = content.replace("<@9>", "").trim().to_owned();
+        prop_assume!(!expected.is_empty() && !content.contains("<@"));
+        prop_assert_eq!(text(heard(json!({"content": content}), true)), Some(expected));
+    }
+}

@@ -1,0 +1,158 @@
+//! The adapter against a Discord on loopback.
+
+mod deliver;
+mod receive;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use adjutant_chat::conformance::{Platform, Seen, check_all};
+use adjutant_chat::{
+    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, Outbound,
+};
+use adjutant_fakes::discord::{FakeDiscord, TOKEN};
+use async_trait::async_trait;
+
+use crate::{ConnectError, Discord, Settings, connect};
+
+fn settings(fake: &FakeDiscord) -> Settings {
+    Settings { channel: "discord".into(), token: TOKEN.into(), api_url: fake.api_url() }
+}
+
+fn connected(fake: &FakeDiscord) -> Discord {
+    connect(settings(fake)).unwrap()
+}
+
+fn address(place: &str) -> Address {
+    Address { channel: "discord".into(), place: place.into() }
+}
+
+fn outbound(place: &str, text: &str) -> Outbound {
+    Outbound {
+        id: "0123456789abcdefghijAB".into(),
+        address: address(place),
+        turn: None,
+        answers: Vec::new(),
+        text: text.into(),
+        choices: Vec::new(),
+        part: 0,
+        mark: None,
+        stand_in: None,
+    }
+}
+
+/// A journal in memory; what comes again is a no-op, as it is in the engine's.
+#[derive(Default)]
+struct Journal {
+    /// Those that came again included.
+    offered: Mutex<usize>,
+    taken: Mutex<Vec<Inbound>>,
+    edited: Mutex<Vec<Edited>>,
+    places: Mutex<Vec<(Address, String)>>,
+    conditions: Mutex<Vec<Condition>>,
+    /// So many times it can't journal.
+    fails: Mutex<usize>,
+}
+
+impl Journal {
+    fn texts(&self) -> Vec<String> {
+        let taken = self.taken.lock().unwrap();
+        let text = |inbound: &Inbound| match inbound {
+            Inbound::Said(said) => said.text.clone(),
+            Inbound::Pressed(pressed) => format!("pressed {}", pressed.button),
+        };
+        taken.iter().map(text).collect()
+    }
+
+    fn try_it(&self) -> Result<(), NotJournalled> {
+        let mut fails = self.fails.lock().unwrap();
+        if *fails == 0 {
+            return Ok(());
+        }
+        *fails -= 1;
+        Err(NotJournalled)
+    }
+}
+
+#[async_trait]
+impl Intake for Journal {
+    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled> {
+        self.try_it()?;
+        let event = |inbound: &Inbound| match inbound {
+            Inbound::Said(said) => said.event.clone(),
+            Inbound::Pressed(pressed) => pressed.event.clone(),
+        };
+        *self.offered.lock().unwrap() += 1;
+        let mut taken = self.taken.lock().unwrap();
+        if !taken.iter().any(|one| event(one) == event(&inbound)) {
+            taken.push(inbound);
+        }
+        Ok(())
+    }
+
+    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+        self.try_it()?;
+        self.edited.lock().unwrap().push(edited);
+        Ok(())
+    }
+
+    async fn places(&self) -> Vec<(Address, String)> {
+        self.places.lock().unwrap().clone()
+    }
+
+    fn condition(&self, condition: Condition) {
+        self.conditions.lock().unwrap().push(condition);
+    }
+}
+
+/// Waits until it is so, at most as long as a heartbeat's failure and a reconnection may take.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..2_000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it never came true: {what}");
+}
+
+struct Place {
+    fake: FakeDiscord,
+    place: String,
+}
+
+#[async_trait]
+impl Platform for Place {
+    fn connect(&self) -> Arc<dyn ChatPort> {
+        Arc::new(connected(&self.fake))
+    }
+
+    fn address(&self) -> Address {
+        address(&self.place)
+    }
+
+    async fn seen(&self) -> Vec<Seen> {
+        let choice = |(id, label): (String, String)| Choice { id, label };
+        let seen = self.fake.seen(&self.place).into_iter();
+        seen.map(|one| Seen { text: one.text, choices: one.buttons.into_iter().map(choice).collect() })
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn it_is_a_chat_platform() {
+    check_all(|| {
+        let fake = FakeDiscord::start();
+        let place = fake.channel("general");
+        Place { fake, place }
+    })
+    .await;
+}
+
+#[test]
+fn a_root_that_is_no_address_is_told() {
+    for api_url in ["", "discord.com", "ftp://discord.com", "http://"] {
+        let settings = Settings { channel: "work".into(), token: TOKEN.into(), api_url: api_url.into() };
+        assert_eq!(connect(settings).err(), Some(ConnectError::ApiUrl("work".into())), "{api_url}");
+    }
+}

@@ -1,0 +1,229 @@
+//! `serve`: the gateway with a platform on loopback.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use adjutant_fakes::telegram::{FakeTelegram, Fault};
+
+use crate::kill::{LIMITS, fate};
+use crate::process::Home;
+
+/// Longer than anything here takes, on a machine with much else to do.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A running gateway, and what it logged.
+struct Gateway {
+    child: Child,
+    lines: Receiver<String>,
+    log: Vec<String>,
+}
+
+fn home(telegram: &FakeTelegram, allow: &str, more: &str) -> Home {
+    Home::with_config(&format!(
+        "{more}\n[assistant]\nowner = [\"telegram:1000\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
+         [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = {allow}\n",
+        telegram.token(),
+        telegram.api_url()
+    ))
+}
+
+impl Gateway {
+    fn start(home: &Home) -> Self {
+        let mut command = home.command(&["serve"]);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = child.stderr.take().unwrap();
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Self { child, lines, log: Vec::new() }
+    }
+
+    /// The answer of its HTTP endpoint: status and text.
+    #[track_caller]
+    fn get(&mut self, path: &str) -> (String, String) {
+        let address = self.address();
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.split_whitespace().nth(1).unwrap().to_owned(), body.to_owned())
+    }
+
+    /// Where it answers, as it logged when it began.
+    #[track_caller]
+    fn address(&mut self) -> String {
+        let begun = Instant::now();
+        loop {
+            let said = self.log.iter().find_map(|line| line.split_once("http://")?.1.split('/').next());
+            if let Some(address) = said {
+                return address.to_owned();
+            }
+            assert!(begun.elapsed() < DEADLINE, "it never said where it answers: {:#?}", self.log);
+            self.log.extend(self.lines.recv_timeout(Duration::from_millis(100)));
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").arg(format!("-{name}")).arg(pid).status().unwrap().success());
+    }
+
+    /// Tells it to stop as a service manager does; its exit status and all it logged.
+    fn stop(mut self) -> (Option<i32>, String) {
+        self.signal("TERM");
+        self.wait()
+    }
+
+    fn wait(&mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap().code();
+        self.log.extend(self.lines.iter());
+        (status, self.log.join("\n"))
+    }
+
+    fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// All that the assistant said in a chat.
+fn texts(telegram: &FakeTelegram, chat: i64) -> Vec<String> {
+    telegram.seen(chat).into_iter().map(|seen| seen.text).collect()
+}
+
+/// Waits for a text with these words.
+#[track_caller]
+fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        if let Some(text) = texts(telegram, chat).into_iter().find(|text| text.contains(words)) {
+            return text;
+        }
+        assert!(begun.elapsed() < DEADLINE, "never saw {words}: {:#?}", texts(telegram, chat));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn messages_are_answered_and_it_tells_that_it_is_ready() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let home = home(&telegram, "[]", "");
+    telegram.say(ada, ada, "add a task to be there before it starts");
+    let mut gateway = Gateway::start(&home);
+    assert_eq!(sees(&telegram, ada, "Added"), "Added “be there before it starts”");
+    assert_eq!(gateway.get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
+    assert_eq!(gateway.get("/readyz"), ("200".to_owned(), "ready\n".to_owned()));
+    assert_eq!(gateway.get("/nowhere").0, "404");
+    telegram.say(ada, ada, "what is overdue?");
+    sees(&telegram, ada, "No overdue tasks");
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(!log.contains(telegram.token()), "the token is in the log:\n{log}");
+    home.assert_tidy("serve");
+}
+
+#[test]
+fn a_stranger_is_let_in_from_the_command_line() {
+    let telegram = FakeTelegram::start();
+    let (_owner, bob) = (telegram.person("Ada"), telegram.person("Bob"));
+    let home = home(&telegram, "[]", "");
+    let gateway = Gateway::start(&home);
+    telegram.say(bob, bob, "add a task to come in");
+    let asked = sees(&telegram, bob, "I don't know you yet");
+    let code = asked.lines().last().unwrap();
+    let list = home.run(&["pair", "list"]);
+    assert!(list.stdout.contains(&format!("{code}  telegram:{bob} (Bob) asks to be let in")), "{list:?}");
+    assert_eq!(home.run(&["pair", "approve", "AAAA-AAAA"]).status, Some(1));
+    let approved = home.run(&["pair", "approve", code]);
+    assert_eq!((approved.status, approved.stderr.as_str()), (Some(0), ""));
+    assert_eq!(sees(&telegram, bob, "Added"), "Added “come in”");
+    let revoked = home.run(&["pair", "revoke", &format!("telegram:{bob}")]);
+    assert_eq!(revoked.status, Some(0), "{revoked:?}");
+    telegram.say(bob, bob, "add a task to stay");
+    while texts(&telegram, bob).len() < 3 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(home.tasks(), ["come in"]);
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn a_wrong_token_ends_with_78_and_says_the_mend() {
+    let telegram = FakeTelegram::start();
+    let home = home(&telegram, "[]", "");
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let wrong = "1111111111:AAWrongWrongWrongWrongWrongWrongWro";
+    home.write("config.toml", &config.replace(telegram.token(), wrong));
+    let mut gateway = Gateway::start(&home);
+    let (status, log) = gateway.wait();
+    assert_eq!(status, Some(78), "{log}");
+    assert!(log.contains("channels.telegram") && log.contains("token") && !log.contains(wrong), "{log}");
+}
+
+#[test]
+fn without_a_channel_there_is_nothing_to_serve() {
+    let ended = Home::new().run(&["serve"]);
+    assert_eq!(ended.status, Some(78), "{ended:?}");
+    assert!(ended.stderr.contains("there is no channel to serve"), "{ended:?}");
+}
+
+#[test]
+fn killed_again_and_again_it_answers_each_message_once() {
+    let (kills, mut chance) = fate();
+    let telegram = FakeTelegram::start();
+    let people: Vec<i64> = ["Ada", "Bob", "Eve", "Dan"].map(|name| telegram.person(name)).into();
+    let home = home(&telegram, "[\"*\"]", LIMITS);
+    let mut number = 0;
+    for _ in 0..kills {
+        let gateway = Gateway::start(&home);
+        let death = Instant::now() + Duration::from_millis(20 + chance.below(500));
+        while Instant::now() < death {
+            number += 1;
+            let person = people[usize::try_from(chance.below(4)).unwrap()];
+            telegram.say(person, person, &format!("add a task to do thing {number}"));
+            match chance.below(8) {
+                // The commonest doubling: it arrived, and its answer did not.
+                0 => telegram.misbehave("sendmessage", &Fault::Cut, 1),
+                1 => telegram.misbehave("getupdates", &Fault::Cut, 1),
+                2 => telegram.misbehave("sendmessage", &Fault::DoneBut502, 1),
+                _ => {}
+            }
+            std::thread::sleep(Duration::from_millis(chance.below(40)));
+        }
+        gateway.kill();
+    }
+    let last = Gateway::start(&home);
+    let begun = Instant::now();
+    let count = |all: &str, number: u32| all.matches(&format!("“do thing {number}”")).count();
+    let said = || people.iter().flat_map(|person| texts(&telegram, *person)).collect::<Vec<_>>().join("\n");
+    while (1..=number).any(|number| count(&said(), number) == 0) && begun.elapsed() < DEADLINE {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (status, log) = last.stop();
+    assert_eq!(status, Some(0), "{log}");
+    println!("{number} messages");
+    let all = said();
+    let lost: Vec<u32> = (1..=number).filter(|number| count(&all, *number) == 0).collect();
+    let twice: Vec<u32> = (1..=number).filter(|number| count(&all, *number) > 1).collect();
+    assert_eq!((lost, twice), (vec![], vec![]), "not answered, and answered twice:\n{log}");
+    let mut wanted: Vec<String> = (1..=number).map(|number| format!("do thing {number}")).collect();
+    wanted.sort();
+    assert_eq!(home.tasks(), wanted, "done not at all, or twice");
+    home.assert_tidy("after all those kills");
+}

@@ -1,0 +1,243 @@
+//! REST: a request a connection.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+use serde_json::{Value, json};
+
+use super::world::{APPLICATION, BOT, World};
+use super::{Call, Shared, TOKEN};
+use crate::http::{self, HttpRequest};
+
+/// How a call goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is answered with this status, and nothing is done.
+    Status(u16),
+    /// The connection is cut, and nothing is done.
+    Cut,
+    /// It is done, but the connection is cut before the answer.
+    DoneThenCut,
+    /// It is done, but answered with this status.
+    DoneThenStatus(u16),
+    /// It is neither done nor answered.
+    Hang,
+}
+
+/// A status and a body; null is none.
+type Answer = (u16, Value);
+
+pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    let Some(request) = http::read(&stream)? else { return Ok(()) };
+    let body = serde_json::from_slice(&request.body).unwrap_or_default();
+    let path = request.path.trim_start_matches("/api/v10").to_owned();
+    let call = Call { method: request.method.clone(), path: path.clone(), body };
+    let fault = {
+        let mut world = shared.world();
+        world.calls.push(call.clone());
+        let trouble = world.troubles.iter_mut().find(|trouble| {
+            trouble.count > 0 && trouble.method == call.method && call.path.contains(&trouble.path)
+        });
+        trouble.map(|trouble| {
+            trouble.count -= 1;
+            trouble.fault
+        })
+    };
+    let done = matches!(fault, None | Some(Fault::DoneThenCut | Fault::DoneThenStatus(_)));
+    let (status, body) = if done { answer(&request, &call, shared) } else { (500, Value::Null) };
+    match fault {
+        None => respond(&mut stream, status, &body),
+        Some(Fault::Status(429)) => {
+            let body = json!({"message": "You are being rate limited.", "retry_after": 0.3, "global": false});
+            respond(&mut stream, 429, &body)
+        }
+        Some(Fault::Status(status) | Fault::DoneThenStatus(status)) => {
+            respond(&mut stream, status, &json!({"message": "Something went wrong", "code": 0}))
+        }
+        Some(Fault::Cut | Fault::DoneThenCut) => Ok(()),
+        Some(Fault::Hang) => io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop),
+    }
+}
+
+fn respond(stream: &mut TcpStream, status: u16, body: &Value) -> io::Result<()> {
+    let body = match body {
+        Value::Null => String::new(),
+        Value::String(file) => file.clone(),
+        body => body.to_string(),
+    };
+    http::respond(stream, status, &[("content-type".into(), "application/json".into())], &body)
+}
+
+fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
+    let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    let mut world = shared.world();
+    match (call.method.as_str(), parts.as_slice()) {
+        ("GET", ["gateway"]) => return (200, json!({"url": format!("ws://{}", shared.gateway)})),
+        ("GET", ["files", name]) => {
+            return world.files.get(*name).map_or((404, Value::Null), |file| (200, json!(file)));
+        }
+        ("POST", ["interactions", id, token, "callback"]) => {
+            return callback(&mut world, id, token, &call.body);
+        }
+        _ => {}
+    }
+    if request.headers.get("authorization").map(String::as_str) != Some(&format!("Bot {TOKEN}")) {
+        return (401, json!({"message": "401: Unauthorized", "code": 0}));
+    }
+    if let ["channels", place, ..] = parts.as_slice() {
+        if let Some((status, code)) = world.closed.get(*place) {
+            return (*status, json!({"message": "Missing Access", "code": code}));
+        }
+        if !world.places.contains_key(*place) {
+            return (404, json!({"message": "Unknown Channel", "code": 10003}));
+        }
+    }
+    match (call.method.as_str(), parts.as_slice()) {
+        ("GET", ["users", "@me"]) => {
+            (200, json!({"id": BOT.to_string(), "username": "adjutant", "bot": true}))
+        }
+        ("GET", ["channels", place]) => {
+            let kind = world.places.get(*place).map_or(0, |place| place.kind as u64);
+            (200, json!({"id": place, "type": kind}))
+        }
+        ("GET", ["channels", place, "messages"]) => (200, messages(&world, place, query)),
+        ("POST", ["channels", place, "messages"]) => send(&mut world, place, &call.body),
+        ("POST", ["channels", _, "typing"]) => (204, Value::Null),
+        ("PATCH", ["channels", place, "messages", id]) => change(&mut world, place, id, &call.body),
+        ("DELETE", ["channels", place, "messages", id]) => delete(&mut world, place, id),
+        ("PUT", ["applications", id, "commands"]) if **id == APPLICATION.to_string() => {
+            let names = call.body.as_array().into_iter().flatten();
+            world.commands = names.filter_map(|one| one["name"].as_str().map(String::from)).collect();
+            (200, call.body.clone())
+        }
+        _ => (404, json!({"message": "404: Not Found", "code": 0})),
+    }
+}
+
+/// At most `limit`, newest first: the oldest after `after`, or the newest of all.
+fn messages(world: &World, place: &str, query: &str) -> Value {
+    let parameter =
+        |name: &str| query.split('&').filter_map(|one| one.split_once('=')).find(|one| one.0 == name);
+    let limit = parameter("limit").and_then(|one| one.1.parse().ok()).unwrap_or(50).clamp(1, 100);
+    let all = world.places.get(place).map(|place| place.messages.as_slice()).unwrap_or_default();
+    let id =
+        |message: &Value| message["id"].as_str().and_then(|id| id.parse::<u64>().ok()).unwrap_or_default();
+    let mut page: Vec<Value> = match parameter("after").and_then(|one| one.1.parse::<u64>().ok()) {
+        Some(after) => all.iter().filter(|message| id(message) > after).take(limit).cloned().collect(),
+        None => all[all.len().saturating_sub(limit)..].to_vec(),
+    };
+    page.reverse();
+    Value::Array(page)
+}
+
+fn send(world: &mut World, place: &str, body: &Value) -> Answer {
+    if let Some(fault) = fault_of(body) {
+        return invalid(world, &fault);
+    }
+    let key = body["nonce"].to_string();
+    if body["enforce_nonce"] == true
+        && let Some(same) = world.nonces.get(&key).filter(|same| same["channel_id"] == place)
+    {
+        return (200, same.clone());
+    }
+    let reference = &body["message_reference"];
+    let answered = reference["message_id"].as_str().unwrap_or_default();
+    let mut fields = body.clone();
+    if reference.is_object() && world.find(place, answered).is_none() {
+        if reference["fail_if_not_exists"] != false {
+            return invalid(world, "message_reference: Unknown message");
+        }
+        fields["message_reference"] = Value::Null;
+    }
+    let id = world.post(place, BOT, &fields);
+    let mut message = world.find(place, &id).cloned().unwrap_or_default();
+    message["nonce"] = body["nonce"].clone();
+    (200, message)
+}
+
+fn change(world: &mut World, place: &str, id: &str, body: &Value) -> Answer {
+    let Some(message) = world.find(place, id).cloned() else {
+        return (404, json!({"message": "Unknown Message", "code": 10008}));
+    };
+    if message["author"]["id"] != *BOT.to_string() {
+        return (403, json!({"message": "Cannot edit a message authored by another user", "code": 50005}));
+    }
+    let mut whole = message;
+    for (key, value) in body.as_object().into_iter().flatten() {
+        whole[key] = value.clone();
+    }
+    if let Some(fault) = fault_of(&whole) {
+        return invalid(world, &fault);
+    }
+    world.edit(id, body).map_or((404, Value::Null), |message| (200, message))
+}
+
+fn delete(world: &mut World, place: &str, id: &str) -> Answer {
+    if world.find(place, id).is_none() {
+        return (404, json!({"message": "Unknown Message", "code": 10008}));
+    }
+    if let Some(place) = world.places.get_mut(place) {
+        place.messages.retain(|message| message["id"] != id);
+    }
+    (204, Value::Null)
+}
+
+fn callback(world: &mut World, id: &str, token: &str, body: &Value) -> Answer {
+    let unknown = (404, json!({"message": "Unknown interaction", "code": 10062}));
+    let Some(asked) = world.interactions.get_mut(id).filter(|asked| asked.token == token) else {
+        return unknown;
+    };
+    if asked.answered.is_some() {
+        return (400, json!({"message": "Interaction has already been acknowledged.", "code": 40060}));
+    }
+    let took = asked.at.elapsed();
+    if took.as_secs() >= 3 {
+        world.faults.push(format!("interaction {id} was answered after {} s", took.as_secs()));
+        return unknown;
+    }
+    asked.answered = Some((body.clone(), took));
+    (204, Value::Null)
+}
+
+fn invalid(world: &mut World, fault: &str) -> Answer {
+    world.faults.push(fault.to_owned());
+    (
+        400,
+        json!({"message": "Invalid Form Body", "code": 50035, "errors": {"body": {"_errors": [{"code": "INVALID", "message": fault}]}}}),
+    )
+}
+
+/// The first fault of a message, by Discord's limits.
+fn fault_of(message: &Value) -> Option<String> {
+    let content = message["content"].as_str().unwrap_or_default();
+    let rows = message["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let length = content.chars().count();
+    if length > 2_000 {
+        return Some(format!("content: {length} characters"));
+    }
+    if content.trim().is_empty() && rows.is_empty() {
+        return Some("Cannot send an empty message".into());
+    }
+    if message["nonce"].as_str().is_some_and(|nonce| nonce.chars().count() > 25) {
+        return Some("nonce: longer than 25".into());
+    }
+    if rows.len() > 5 || rows.iter().any(|row| row["type"] != 1) {
+        return Some("components: at most 5 rows".into());
+    }
+    let mut ids = Vec::new();
+    for row in rows {
+        let buttons = row["components"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if buttons.is_empty() || buttons.len() > 5 {
+            return Some(format!("components: {} buttons in a row", buttons.len()));
+        }
+        for button in buttons {
+            let length = |key: &str| button[key].as_str().unwrap_or_default().chars().count();
+            if !(1..=100).contains(&length("custom_id")) || !(1..=80).contains(&length("label")) {
+                return Some(format!("components: a button {button}"));
+            }
+            ids.push(button["custom_id"].to_string());
+        }
+    }
+    (!World::has_unique(&ids)).then(|| "components: a custom_id twice".into())
+}
