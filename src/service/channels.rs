@@ -6,7 +6,7 @@ use std::sync::Arc;
 use adjutant_chat::{ChatPort, Connection};
 
 use super::StartError;
-use crate::config::{ChannelConfig, Config};
+use crate::config::{ChannelConfig, Config, Kind};
 use crate::gateway::outbox::Wants;
 
 /// What a process does with one of its channels.
@@ -28,6 +28,11 @@ impl Channel {
     pub fn open(port: Arc<dyn ChatPort>) -> Self {
         Self { port, connection: None, place: None, wants: None, allow: vec!["*".to_owned()] }
     }
+
+    fn connected<P: ChatPort + Connection + 'static>(platform: Arc<P>, config: &ChannelConfig) -> Self {
+        let allow = config.allow.clone();
+        Self { port: platform.clone(), connection: Some(platform), place: None, wants: None, allow }
+    }
 }
 
 /// Sets up the channels that the configuration names; they connect when the service starts.
@@ -39,8 +44,23 @@ pub fn connect(config: &Config) -> Result<Vec<Channel>, StartError> {
     enabled.map(|(name, channel)| connect_one(name, channel)).collect()
 }
 
-fn connect_one(name: &str, channel: &ChannelConfig) -> Result<Channel, StartError> {
-    Err(StartError::Channel { name: name.into(), why: channel.api_url.clone() })
+fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError> {
+    let (channel, token, api_url) =
+        (name.to_owned(), config.token.expose().to_owned(), config.api_url.clone());
+    let refused = |why: String| StartError::Channel { name: name.to_owned(), why };
+    match config.kind {
+        Kind::Telegram => {
+            let settings = adjutant_telegram::Settings { channel, token, api_url };
+            let telegram =
+                adjutant_telegram::connect(settings).map_err(|error| refused(error.to_string()))?;
+            Ok(Channel::connected(Arc::new(telegram), config))
+        }
+        Kind::Discord => {
+            let settings = adjutant_discord::Settings { channel, token, api_url };
+            let discord = adjutant_discord::connect(settings).map_err(|error| refused(error.to_string()))?;
+            Ok(Channel::connected(Arc::new(discord), config))
+        }
+    }
 }
 
 /// What the channels bring, each part where it is needed.

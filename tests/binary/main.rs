@@ -9,3 +9,4 @@ mod kill;
 mod once;
 mod process;
 mod restart;
+mod serve;

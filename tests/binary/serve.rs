@@ -192,18 +192,18 @@ fn killed_again_and_again_it_answers_each_message_once() {
     let mut number = 0;
     for _ in 0..kills {
         let gateway = Gateway::start(&home);
-        let death = Instant::now() + Duration::from_millis(20 + chance.below(500));
+        match chance.below(6) {
+            // The commonest doubling: it arrived, and its answer did not.
+            0 => telegram.misbehave("sendmessage", &Fault::Cut, 1),
+            1 => telegram.misbehave("sendmessage", &Fault::DoneBut502, 1),
+            2 => telegram.misbehave("getupdates", &Fault::Cut, 1),
+            _ => {}
+        }
+        let death = Instant::now() + Duration::from_millis(20 + chance.below(800));
         while Instant::now() < death {
             number += 1;
             let person = people[usize::try_from(chance.below(4)).unwrap()];
             telegram.say(person, person, &format!("add a task to do thing {number}"));
-            match chance.below(8) {
-                // The commonest doubling: it arrived, and its answer did not.
-                0 => telegram.misbehave("sendmessage", &Fault::Cut, 1),
-                1 => telegram.misbehave("getupdates", &Fault::Cut, 1),
-                2 => telegram.misbehave("sendmessage", &Fault::DoneBut502, 1),
-                _ => {}
-            }
             std::thread::sleep(Duration::from_millis(chance.below(40)));
         }
         gateway.kill();
