@@ -42,7 +42,8 @@ pub(crate) enum Signal {
 /// A session that can be resumed.
 pub(crate) struct Session {
     id: String,
-    url: String,
+    /// Where it is to be resumed.
+    pub(crate) url: String,
     sequence: Option<u64>,
 }
 
@@ -86,14 +87,13 @@ struct Ready {
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Connects and stays until the connection ends. Resumes `session` if there is one, and leaves there what
-/// can be resumed next time.
+/// can be resumed next time, at its own address.
 pub(crate) async fn run(
     url: &str,
     token: &str,
     session: &mut Option<Session>,
     tell: impl Fn(Signal) + Send,
 ) -> End {
-    let url = session.as_ref().map_or(url, |session| session.url.as_str());
     let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
     let socket = match timeout(PATIENCE, connect_async(url)).await {
         Ok(Ok((socket, _))) => socket,

@@ -92,7 +92,8 @@ impl Discord {
             if failures >= TRIES_TO_RESUME {
                 session = None;
             }
-            if failures > 0 {
+            // A session that has held for long is resumed at once; before a new one Discord wants a second.
+            if failures > 0 || session.is_none() {
                 sleep(wait_after(failures)).await;
             }
         }
@@ -108,9 +109,12 @@ impl Discord {
         if let Err(error) = self.me().await {
             return end_of(error);
         }
-        let url = match rest::call(&self.http, LightMethod::Get, Route::Gateway, None).await {
-            Ok(gateway) => gateway["url"].as_str().unwrap_or_default().to_owned(),
-            Err(error) => return end_of(error),
+        let url = match session {
+            Some(session) => session.url.clone(),
+            None => match rest::call(&self.http, LightMethod::Get, Route::Gateway, None).await {
+                Ok(gateway) => gateway["url"].as_str().unwrap_or_default().to_owned(),
+                Err(error) => return end_of(error),
+            },
         };
         let tell = |signal| {
             // The receivers live as long as this.
@@ -246,7 +250,11 @@ impl Discord {
             let option =
                 |name: &&str| json!({"type": 3, "name": name, "description": name, "required": false});
             let options: Vec<Value> = argument.iter().map(option).collect();
-            json!({"type": 1, "name": name, "description": description, "options": options})
+            // In the guild and with the bot alone, not in private places that others share.
+            json!({
+                "type": 1, "name": name, "description": description, "options": options,
+                "integration_types": [0], "contexts": [0, 1],
+            })
         };
         let all: Value = COMMANDS.iter().map(command).collect();
         let register = || async {
@@ -270,7 +278,9 @@ impl Discord {
     /// Hands over what was said in a place after the last message that was journalled or handed over.
     async fn catch_up_in(&self, address: &Address, last: &str, intake: &dyn Intake) {
         let Some(place) = address.place.parse().ok().filter(|id| *id > 0).map(ChannelId::new) else { return };
-        let mut after = last.parse::<u64>().unwrap_or_default().max(self.known.get(place).heard);
+        // A press's name ends with an id, too.
+        let last = last.rsplit(':').next().and_then(|id| id.parse::<u64>().ok()).unwrap_or_default();
+        let mut after = last.max(self.known.get(place).heard);
         if after == 0 {
             return;
         }

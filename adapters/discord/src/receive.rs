@@ -169,7 +169,7 @@ pub(crate) struct Interaction {
     #[serde(rename = "type")]
     kind: u64,
     channel_id: Option<ChannelId>,
-    pub(crate) guild_id: Option<String>,
+    guild_id: Option<String>,
     member: Option<Member>,
     user: Option<Account>,
     #[serde(default)]

@@ -8,7 +8,7 @@ use serenity::http::{ErrorResponse, Http, HttpError, LightMethod, Request, Route
 use thiserror::Error as ThisError;
 
 /// Longer than any answer takes, shorter than a person waits.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 30 });
 
 /// Discord's code for a message that is not there (any more).
 const UNKNOWN_MESSAGE: isize = 10008;

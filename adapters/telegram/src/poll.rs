@@ -45,20 +45,24 @@ impl Telegram {
     }
 
     async fn poll_as(&self, me: &Myself, intake: &dyn Intake, mut pauses: Pauses) -> String {
-        let mut offset = None;
+        let (mut offset, mut wait) = (None, 0);
         loop {
-            let mut poll = GetUpdates::new().timeout(POLL_S).allowed_updates([
+            let mut poll = GetUpdates::new().timeout(wait).allowed_updates([
                 AllowedUpdate::Message,
                 AllowedUpdate::EditedMessage,
                 AllowedUpdate::CallbackQuery,
             ]);
             poll.offset = offset;
+            // At first, and after a failure, a sign of life is wanted at once.
+            wait = 0;
             match self.api.call::<Vec<Value>>(&poll).await {
                 Ok(updates) => {
                     intake.condition(Condition::Receiving);
                     match self.take_all(updates, me, intake).await {
                         Ok(next) => {
-                            offset = next.or(offset);
+                            // After nothing, none: an idle week later the ids begin at random.
+                            offset = next;
+                            wait = POLL_S;
                             pauses.start_again();
                         }
                         Err(stopped_at) => {
@@ -68,16 +72,19 @@ impl Telegram {
                     }
                 }
                 Err(failure) if failure.is_wrong_token() => return self.wrong_token(),
-                Err(failure) if failure.says(&["webhook is active"]) => {
-                    self.delete_webhook(&mut pauses, intake).await
+                Err(failure) => {
+                    if failure.says(&["webhook is active"]) {
+                        // Best effort: the next poll tells.
+                        let _ = self.api.call::<IgnoredAny>(&DeleteWebhook::new()).await;
+                    }
+                    pauses.after(failure, intake).await;
                 }
-                Err(failure) => pauses.after(failure, intake).await,
             }
         }
     }
 
-    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, as an
-    /// error if something could not be journalled.
+    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, if there is
+    /// one; as an error if something could not be journalled.
     async fn take_all(
         &self,
         updates: Vec<Value>,
@@ -146,12 +153,6 @@ impl Telegram {
     async fn register_commands(&self) {
         let commands = COMMANDS.map(|(name, what)| BotCommand::new(name, what));
         let _ = self.api.call::<IgnoredAny>(&SetMyCommands::new(commands)).await;
-    }
-
-    async fn delete_webhook(&self, pauses: &mut Pauses, intake: &dyn Intake) {
-        if let Err(failure) = self.api.call::<IgnoredAny>(&DeleteWebhook::new()).await {
-            pauses.after(failure, intake).await;
-        }
     }
 
     fn wrong_token(&self) -> String {

@@ -251,6 +251,11 @@ impl FakeDiscord {
         self.world().lines().for_each(|line| line.close(code));
     }
 
+    /// The gateway's connections break.
+    pub fn cut_gateway(&self) {
+        self.world().lines().for_each(|line| line.cut());
+    }
+
     /// The gateway takes no connections, and drops and forgets the ones it has; what is said now is missed.
     pub fn take_gateway_down(&self) {
         let mut world = self.world();

@@ -30,6 +30,7 @@ async fn what_may_have_been_sent_is_found() {
         (Fault::DoneThenStatus(502), true),
         (Fault::Cut, false),
         (Fault::Status(500), false),
+        (Fault::Hang, false),
     ] {
         let (fake, discord, place) = start();
         fake.say("ada", &place, "Hello?");

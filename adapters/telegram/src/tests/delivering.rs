@@ -37,8 +37,12 @@ async fn what_did_not_arrive_is_absent() {
     assert_eq!(port.deliver(&row).await, Delivery::Unknown);
     assert_eq!(port.reconcile(&row).await, Found::Absent);
     assert_eq!(telegram.calls("editMessageText"), 50, "the probes are bounded");
-    telegram.misbehave("editMessageText", &Fault::Flood(3), 1);
-    assert_eq!(port.reconcile(&row).await, Found::Later);
+    for fault in [Fault::Flood(3), Fault::Cut, Fault::Refusal(401, "Unauthorized")] {
+        telegram.misbehave("editMessageText", &fault, 1);
+        assert_eq!(port.reconcile(&row).await, Found::Later, "{fault:?}");
+    }
+    telegram.close(ada, "bot was blocked by the user");
+    assert_eq!(port.reconcile(&row).await, Found::Absent, "nothing is there for anybody");
 }
 
 #[tokio::test]

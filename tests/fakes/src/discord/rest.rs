@@ -1,5 +1,6 @@
 //! REST: a request a connection.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::net::TcpStream;
 
@@ -225,7 +226,7 @@ fn fault_of(message: &Value) -> Option<String> {
     if rows.len() > 5 || rows.iter().any(|row| row["type"] != 1) {
         return Some("components: at most 5 rows".into());
     }
-    let mut ids = Vec::new();
+    let mut ids = BTreeSet::new();
     for row in rows {
         let buttons = row["components"].as_array().map(Vec::as_slice).unwrap_or_default();
         if buttons.is_empty() || buttons.len() > 5 {
@@ -236,8 +237,10 @@ fn fault_of(message: &Value) -> Option<String> {
             if !(1..=100).contains(&length("custom_id")) || !(1..=80).contains(&length("label")) {
                 return Some(format!("components: a button {button}"));
             }
-            ids.push(button["custom_id"].to_string());
+            if !ids.insert(button["custom_id"].to_string()) {
+                return Some("components: a custom_id twice".into());
+            }
         }
     }
-    (!World::has_unique(&ids)).then(|| "components: a custom_id twice".into())
+    None
 }

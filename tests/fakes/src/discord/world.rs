@@ -1,6 +1,6 @@
 //! The people, the places, what was said, and who is told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -285,11 +285,6 @@ impl World {
         session.tell("RESUMED", &json!({}));
         self.resumed += 1;
         true
-    }
-
-    /// Whose ids have been given out: people and places, for checks.
-    pub(super) fn has_unique(ids: &[String]) -> bool {
-        ids.iter().collect::<BTreeSet<_>>().len() == ids.len()
     }
 }
 

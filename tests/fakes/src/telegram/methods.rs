@@ -96,6 +96,9 @@ fn get_updates(shared: &Shared, parameters: &Parameters) -> Outcome {
         }
         // An offset confirms all before it.
         world.updates.retain(|(id, _)| *id >= offset);
+        if world.ended_poll >= poll {
+            return Ok(json!([]));
+        }
         let waits = deadline.saturating_duration_since(Instant::now());
         if !world.updates.is_empty() || waits.is_zero() {
             let most = usize::try_from(limit.clamp(1, 100)).unwrap_or(1);
