@@ -5,6 +5,7 @@ use std::time::Duration;
 use adjutant_chat::Attachment;
 use futures::future::join_all;
 use reqwest::Url;
+use reqwest::redirect::Policy;
 
 use crate::Discord;
 use crate::receive::File;
@@ -13,7 +14,7 @@ use crate::receive::File;
 const LONGEST: u64 = 64 * 1024;
 
 /// The files of a message are read at the same time, and the message waits no longer for them.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where Discord keeps files.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
@@ -29,7 +30,7 @@ async fn read(discord: &Discord, file: File) -> Attachment {
     let url = Url::parse(&file.url).ok().filter(|url| is_trusted(url, &discord.api_url));
     let text = match url {
         Some(url) if is_text(&file) && file.size <= LONGEST => {
-            tokio::time::timeout(TIMEOUT, fetch(&discord.files, url)).await.ok().flatten()
+            tokio::time::timeout(TIMEOUT, fetch(discord, url)).await.ok().flatten()
         }
         _ => None,
     };
@@ -51,7 +52,10 @@ fn is_trusted(url: &Url, api_url: &Url) -> bool {
     discords || url.origin() == api_url.origin()
 }
 
-async fn fetch(client: &reqwest::Client, url: Url) -> Option<String> {
+async fn fetch(discord: &Discord, url: Url) -> Option<String> {
+    // No redirects, which could lead anywhere; and it carries no token.
+    let build = || async { reqwest::Client::builder().redirect(Policy::none()).build() };
+    let client = discord.files.get_or_try_init(build).await.ok()?;
     let mut response = client.get(url).send().await.ok()?.error_for_status().ok()?;
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.ok()? {

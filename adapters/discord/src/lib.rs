@@ -2,7 +2,7 @@
 //!
 //! [`connect`] gives a [`Discord`], which is both sides of the door: the port that sends and the
 //! connection that receives. REST, its routes, its rate limits and its errors are serenity's. The gateway's
-//! socket is our own ([`gateway`]), because the library hands events over out of order, drops in silence
+//! socket is our own (`gateway.rs`), because the library hands events over out of order, drops in silence
 //! what it can't read, and tells neither of heartbeats nor of a connection that has gone deaf.
 
 mod receive;
@@ -15,8 +15,6 @@ mod rest;
 mod attachments;
 mod gateway;
 mod listen;
-
-use std::sync::Arc;
 
 use adjutant_chat::{Address, ChatPort, Delivery, Found, Limits, Outbound, Retract};
 use async_trait::async_trait;
@@ -49,17 +47,14 @@ pub enum ConnectError {
     /// The root is no http or https address.
     #[error("channels.{0}.api_url is no address; write \"https://discord.com\"")]
     ApiUrl(String),
-    /// No client for files could be made.
-    #[error("no HTTP client could be made")]
-    Client,
 }
 
 /// One Discord bot.
 pub struct Discord {
     channel: String,
-    http: Arc<Http>,
-    /// Reads files; it follows no redirects and carries no token.
-    files: reqwest::Client,
+    http: Http,
+    /// Reads files; made when the first one comes, because that takes longer than all the rest.
+    files: OnceCell<reqwest::Client>,
     api_url: Url,
     me: OnceCell<UserId>,
     known: Known,
@@ -76,14 +71,12 @@ pub fn connect(settings: Settings) -> Result<Discord, ConnectError> {
     let Some(api_url) = url else { return Err(ConnectError::ApiUrl(channel)) };
     // The clients want to be told which of TLS's providers to take; an error says that they were before.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let files = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
-    let files = files.map_err(|_| ConnectError::Client)?;
     let root = api_url.as_str().trim_end_matches('/').to_owned();
     let http = HttpBuilder::new(token);
     // The library goes past a proxy while it keeps to the rate limits.
     let http = if root == DISCORD { http } else { http.proxy(root).ratelimiter_disabled(true) };
-    let http = Arc::new(http.build());
-    let (me, known, commands_are_set) = Default::default();
+    let http = http.build();
+    let (files, me, known, commands_are_set) = Default::default();
     Ok(Discord { channel, http, files, api_url, me, known, commands_are_set })
 }
 

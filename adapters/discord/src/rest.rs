@@ -13,6 +13,9 @@ const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 30 });
 /// Discord's code for a message that is not there (any more).
 const UNKNOWN_MESSAGE: isize = 10008;
 
+/// The library's code for an answer that is not Discord's JSON: something in between has answered.
+const NOT_DISCORDS: isize = -1;
+
 /// Why a call failed. Texts are Discord's own words, never an address, which may hold a token.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 pub(crate) enum CallError {
@@ -90,6 +93,7 @@ fn of_response(response: &ErrorResponse) -> CallError {
     match response.status_code.as_u16() {
         401 => CallError::Token,
         429 => CallError::TooMany,
+        400..=499 if response.error.code == NOT_DISCORDS => CallError::Unreachable,
         404 if response.error.code == UNKNOWN_MESSAGE => CallError::NoMessage,
         403 | 404 => CallError::Closed(words()),
         400..=499 => CallError::Refused(words()),

@@ -12,9 +12,12 @@ fn start() -> (FakeDiscord, Discord, String) {
 #[tokio::test]
 async fn what_is_surely_not_sent_is_tried_again() {
     let (fake, discord, place) = start();
-    fake.misbehave("POST", "/messages", 1, Fault::Status(429));
     let text = outbound(&place, "Hello.");
-    assert_eq!(discord.deliver(&text).await, Delivery::Retry(None));
+    // A firewall's 403 does not mean that the place is gone.
+    for fault in [Fault::Status(429), Fault::Page(403), Fault::Page(429)] {
+        fake.misbehave("POST", "/messages", 1, fault);
+        assert_eq!(discord.deliver(&text).await, Delivery::Retry(None), "{fault:?}");
+    }
     assert!(matches!(discord.deliver(&text).await, Delivery::Sent(_)));
     let nowhere = Settings { api_url: "http://127.0.0.1:1".into(), ..settings(&fake) };
     assert_eq!(connect(nowhere).unwrap().deliver(&text).await, Delivery::Retry(None));

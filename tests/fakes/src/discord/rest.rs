@@ -15,6 +15,8 @@ use crate::http::{self, HttpRequest};
 pub enum Fault {
     /// It is answered with this status, and nothing is done.
     Status(u16),
+    /// Something in between answers with this status and a page, and nothing is done.
+    Page(u16),
     /// The connection is cut, and nothing is done.
     Cut,
     /// It is done, but the connection is cut before the answer.
@@ -55,6 +57,7 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         Some(Fault::Status(status) | Fault::DoneThenStatus(status)) => {
             respond(&mut stream, status, &json!({"message": "Something went wrong", "code": 0}))
         }
+        Some(Fault::Page(status)) => respond(&mut stream, status, &json!("<html>Access denied</html>")),
         Some(Fault::Cut | Fault::DoneThenCut) => Ok(()),
         Some(Fault::Hang) => io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop),
     }
