@@ -134,14 +134,19 @@ impl Delivering {
             self.bury(&row, "it could not be sent for a day").await?;
             return Ok(Step::Done);
         }
-        match self.send(row, port).await? {
+        match self.send(conversation, row, port).await? {
             Step::Done if last => Ok(Step::Nothing),
             step => Ok(step),
         }
     }
 
     /// Sends a row's next part, or finds out that it was sent.
-    async fn send(&self, mut row: OutboxRow, port: &Arc<dyn ChatPort>) -> Result<Step, StoreError> {
+    async fn send(
+        &self,
+        conversation: &str,
+        mut row: OutboxRow,
+        port: &Arc<dyn ChatPort>,
+    ) -> Result<Step, StoreError> {
         let address = row.outbound().address;
         if let Some(turn) = &row.turn_id {
             let shown = self.showing.end(turn).await;
@@ -157,8 +162,10 @@ impl Delivering {
         } else {
             row.stand_in = row.shown.clone().filter(|_| self.may_stand_in(&row));
         }
-        if row.stand_in.is_none() && row.mark.is_none() {
-            row.mark = port.mark(&address).await;
+        if row.stand_in.is_none() && row.mark.is_none() && port.limits().edits {
+            let mut newest = outbox::newest(&self.store, conversation, &row.channel).await?;
+            newest.extend(row.shown.clone());
+            row.mark = port.mark(&address, &newest).await;
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");

@@ -213,6 +213,29 @@ pub async fn set_aside(
     store.write(batch).await.map(|_| ())
 }
 
+/// What a platform last gave names to, as far as we know: the receipt of what was said last in a conversation,
+/// and what arrived last on its channel, newest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn newest(store: &Store, conversation: &str, channel: &str) -> Result<Vec<String>, StoreError> {
+    let said: Option<(String,)> = store
+        .first(
+            "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL ORDER BY seq DESC LIMIT 1",
+            &[conversation.into()],
+        )
+        .await?;
+    let arrived: Vec<(String,)> = store
+        .all(
+            "SELECT i.event FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
+             ORDER BY i.id DESC LIMIT 20",
+            &[channel.into()],
+        )
+        .await?;
+    let arrived = arrived.into_iter().filter_map(|(event,)| Some(event.split_once(' ')?.1.to_owned()));
+    Ok(said.into_iter().map(|(receipt,)| receipt).chain(arrived).collect())
+}
+
 /// Where a message of ours stands: channel, place and receipt; none when it was not sent.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod commands;
+mod gauntlet;
 mod json;
 mod kill;
 mod once;

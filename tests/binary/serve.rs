@@ -6,24 +6,23 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use adjutant_fakes::telegram::{FakeTelegram, Fault};
+use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::kill::{LIMITS, fate};
 use crate::process::Home;
 
 /// Longer than anything here takes, on a machine with much else to do.
-const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running gateway, and what it logged.
-struct Gateway {
+pub(crate) struct Gateway {
     child: Child,
     lines: Receiver<String>,
     log: Vec<String>,
 }
 
-fn home(telegram: &FakeTelegram, allow: &str, more: &str) -> Home {
+fn home(telegram: &FakeTelegram, allow: &str) -> Home {
     Home::with_config(&format!(
-        "{more}\n[assistant]\nowner = [\"telegram:1000\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
+        "[assistant]\nowner = [\"telegram:1000\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
          [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = {allow}\n",
         telegram.token(),
         telegram.api_url()
@@ -31,7 +30,7 @@ fn home(telegram: &FakeTelegram, allow: &str, more: &str) -> Home {
 }
 
 impl Gateway {
-    fn start(home: &Home) -> Self {
+    pub(crate) fn start(home: &Home) -> Self {
         let mut command = home.command(&["serve"]);
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -77,7 +76,7 @@ impl Gateway {
     }
 
     /// Tells it to stop as a service manager does; its exit status and all it logged.
-    fn stop(mut self) -> (Option<i32>, String) {
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         self.signal("TERM");
         self.wait()
     }
@@ -88,7 +87,7 @@ impl Gateway {
         (status, self.log.join("\n"))
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -123,7 +122,7 @@ fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
 fn messages_are_answered_and_it_tells_that_it_is_ready() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");
-    let home = home(&telegram, "[]", "");
+    let home = home(&telegram, "[]");
     telegram.say(ada, ada, "add a task to be there before it starts");
     let mut gateway = Gateway::start(&home);
     assert_eq!(sees(&telegram, ada, "Added"), "Added “be there before it starts”");
@@ -142,7 +141,7 @@ fn messages_are_answered_and_it_tells_that_it_is_ready() {
 fn a_stranger_is_let_in_from_the_command_line() {
     let telegram = FakeTelegram::start();
     let (_owner, bob) = (telegram.person("Ada"), telegram.person("Bob"));
-    let home = home(&telegram, "[]", "");
+    let home = home(&telegram, "[]");
     let gateway = Gateway::start(&home);
     telegram.say(bob, bob, "add a task to come in");
     let asked = sees(&telegram, bob, "I don't know you yet");
@@ -166,7 +165,7 @@ fn a_stranger_is_let_in_from_the_command_line() {
 #[test]
 fn a_wrong_token_ends_with_78_and_says_the_mend() {
     let telegram = FakeTelegram::start();
-    let home = home(&telegram, "[]", "");
+    let home = home(&telegram, "[]");
     let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
     let wrong = "1111111111:AAWrongWrongWrongWrongWrongWrongWro";
     home.write("config.toml", &config.replace(telegram.token(), wrong));
@@ -181,49 +180,4 @@ fn without_a_channel_there_is_nothing_to_serve() {
     let ended = Home::new().run(&["serve"]);
     assert_eq!(ended.status, Some(78), "{ended:?}");
     assert!(ended.stderr.contains("there is no channel to serve"), "{ended:?}");
-}
-
-#[test]
-fn killed_again_and_again_it_answers_each_message_once() {
-    let (kills, mut chance) = fate();
-    let telegram = FakeTelegram::start();
-    let people: Vec<i64> = ["Ada", "Bob", "Eve", "Dan"].map(|name| telegram.person(name)).into();
-    let home = home(&telegram, "[\"*\"]", LIMITS);
-    let mut number = 0;
-    for _ in 0..kills {
-        let gateway = Gateway::start(&home);
-        match chance.below(6) {
-            // The commonest doubling: it arrived, and its answer did not.
-            0 => telegram.misbehave("sendmessage", &Fault::Cut, 1),
-            1 => telegram.misbehave("sendmessage", &Fault::DoneBut502, 1),
-            2 => telegram.misbehave("getupdates", &Fault::Cut, 1),
-            _ => {}
-        }
-        let death = Instant::now() + Duration::from_millis(20 + chance.below(800));
-        while Instant::now() < death {
-            number += 1;
-            let person = people[usize::try_from(chance.below(4)).unwrap()];
-            telegram.say(person, person, &format!("add a task to do thing {number}"));
-            std::thread::sleep(Duration::from_millis(chance.below(40)));
-        }
-        gateway.kill();
-    }
-    let last = Gateway::start(&home);
-    let begun = Instant::now();
-    let count = |all: &str, number: u32| all.matches(&format!("“do thing {number}”")).count();
-    let said = || people.iter().flat_map(|person| texts(&telegram, *person)).collect::<Vec<_>>().join("\n");
-    while (1..=number).any(|number| count(&said(), number) == 0) && begun.elapsed() < DEADLINE {
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let (status, log) = last.stop();
-    assert_eq!(status, Some(0), "{log}");
-    println!("{number} messages");
-    let all = said();
-    let lost: Vec<u32> = (1..=number).filter(|number| count(&all, *number) == 0).collect();
-    let twice: Vec<u32> = (1..=number).filter(|number| count(&all, *number) > 1).collect();
-    assert_eq!((lost, twice), (vec![], vec![]), "not answered, and answered twice:\n{log}");
-    let mut wanted: Vec<String> = (1..=number).map(|number| format!("do thing {number}")).collect();
-    wanted.sort();
-    assert_eq!(home.tasks(), wanted, "done not at all, or twice");
-    home.assert_tidy("after all those kills");
 }

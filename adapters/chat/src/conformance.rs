@@ -18,6 +18,10 @@ pub trait Platform: Send + Sync {
     fn address(&self) -> Address;
     /// What somebody who looks at that place now sees of ours, message by message.
     async fn seen(&self) -> Vec<Seen>;
+    /// The platform's names of messages that arrived from that place.
+    fn arrived(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// One message as its reader sees it.
@@ -47,12 +51,12 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
 }
 
 /// Sends all parts, as the engine does: each with the place's mark from before it.
-async fn deliver(port: &dyn ChatPort, outbound: &Outbound) -> Delivery {
+async fn deliver<P: Platform>(platform: &P, port: &dyn ChatPort, outbound: &Outbound) -> Delivery {
     let mut outbound = outbound.clone();
     let mut last = Delivery::Unknown;
     for part in 0..port.parts(&outbound) {
         outbound.part = part;
-        outbound.mark = port.mark(&outbound.address).await;
+        outbound.mark = port.mark(&outbound.address, &platform.arrived()).await;
         last = port.deliver(&outbound).await;
         if !matches!(last, Delivery::Sent(_)) {
             return last;
@@ -73,7 +77,7 @@ pub async fn delivers_exactly_once<P: Platform>(platform: &P) {
         "the address is on another channel than the port's"
     );
     for (number, text) in ["The **first** message.", "The second."].iter().enumerate() {
-        let sent = deliver(&*port, &outbound(platform, number, text)).await;
+        let sent = deliver(platform, &*port, &outbound(platform, number, text)).await;
         assert!(matches!(&sent, Delivery::Sent(receipt) if !receipt.is_empty()), "no receipt: {sent:?}");
     }
     let all = text_of(&platform.seen().await);
@@ -95,7 +99,7 @@ pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
         choice(&"k".repeat(64), "Summarise <b>*now*</b>"),
         choice("stop", "Stop"),
     ];
-    let sent = deliver(&*platform.connect(), &asked).await;
+    let sent = deliver(platform, &*platform.connect(), &asked).await;
     assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
     let seen = platform.seen().await;
     let choices: Vec<Choice> = seen.iter().flat_map(|message| message.choices.clone()).collect();
@@ -109,7 +113,7 @@ pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
 /// When the promise is broken.
 pub async fn reconciles_what_was_sent<P: Platform>(platform: &P) {
     let port = platform.connect();
-    let mark = port.mark(&platform.address()).await;
+    let mark = port.mark(&platform.address(), &platform.arrived()).await;
     let marked = |number, text| Outbound { mark: mark.clone(), ..outbound(platform, number, text) };
     let (sent, unsent) = (marked(1, "I was sent."), marked(2, "I was not sent."));
     assert_eq!(port.reconcile(&sent).await, Found::Absent, "found before it was sent");
@@ -143,7 +147,7 @@ pub async fn delivers_long_text_whole<P: Platform>(platform: &P) {
     }
     let mut long = outbound(platform, 1, &text);
     long.choices = vec![choice("go", "Go on")];
-    let sent = deliver(&*port, &long).await;
+    let sent = deliver(platform, &*port, &long).await;
     assert!(matches!(sent, Delivery::Sent(_)), "not sent: {sent:?}");
     let seen = platform.seen().await;
     let all = text_of(&seen);
@@ -179,7 +183,7 @@ pub const HOSTILE: [&str; 9] = [
 /// # Panics
 /// When the promise is broken.
 pub async fn disarms_hostile_text<P: Platform>(platform: &P, text: &str) {
-    let sent = deliver(&*platform.connect(), &outbound(platform, 1, text)).await;
+    let sent = deliver(platform, &*platform.connect(), &outbound(platform, 1, text)).await;
     assert!(matches!(sent, Delivery::Sent(_)), "{text:?} was not sent: {sent:?}");
     let all = text_of(&platform.seen().await);
     assert_eq!(all.matches("plain words").count(), 1, "{text:?} can't be read: {all:?}");
@@ -215,7 +219,7 @@ pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
     port.progress(&progress(Some("thinking"), vec![agent("a", "running"), agent("b", "pending")])).await;
     port.progress(&progress(Some("thinking"), vec![agent("a", "completed"), agent("c", "no such status")]))
         .await;
-    let sent = deliver(&*port, &outbound(platform, 1, "The answer.")).await;
+    let sent = deliver(platform, &*port, &outbound(platform, 1, "The answer.")).await;
     assert!(matches!(sent, Delivery::Sent(_)), "not sent after progress: {sent:?}");
     port.progress(&progress(Some("thinking"), vec![agent("a", "running")])).await;
     port.progress(&progress(None, Vec::new())).await;
@@ -265,7 +269,7 @@ pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
     }
     let mut asked = outbound(platform, 1, "Continue?");
     asked.choices = vec![choice("stop", "Stop")];
-    let receipt = receipt_of(&deliver(&*port, &asked).await);
+    let receipt = receipt_of(&deliver(platform, &*port, &asked).await);
     let shown = receipt_of(&port.show(&platform.address(), None, "At work.").await);
     for _ in 0..2 {
         port.retract(&platform.address(), &receipt, Retract::Choices).await;

@@ -19,9 +19,10 @@ pub trait ChatPort: Send + Sync {
         1
     }
     /// What a later [`Self::reconcile`] has to know of the place as it is before a sending. It is stored
-    /// before the sending begins.
-    async fn mark(&self, address: &Address) -> Option<String> {
-        let _ = address;
+    /// before the sending begins. `newest` is what was known before this process began: the receipts of what we
+    /// said last in the place, and the platform's names of the last messages that arrived on the channel.
+    async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
+        let _ = (address, newest);
         None
     }
     /// Sends one part of a message: [`Outbound::part`]. With [`Outbound::stand_in`] that message becomes

@@ -142,22 +142,21 @@ impl Telegram {
         Ok(None)
     }
 
-    pub(crate) async fn mark_of(&self, address: &Address) -> Option<String> {
+    pub(crate) fn mark_of(&self, address: &Address, newest: &[String]) -> Option<String> {
         let place: Place = address.place.parse().ok()?;
-        if let Some(highest) = self.ids().highest(self.chat(place)) {
-            return Some(highest.to_string());
+        let here = self.chat(place);
+        let mut ids = self.ids();
+        for name in newest {
+            // A receipt is a message of this chat; what arrived says of which it is.
+            let (chat, message) = match name.split_once(':') {
+                Some((chat, message)) => (chat.parse().ok(), message),
+                None => (Some(here), name.as_str()),
+            };
+            if let (Some(chat), Ok(message)) = (chat, message.parse()) {
+                ids.reached(chat, message);
+            }
         }
-        let silent = |chat, text: &str, _| {
-            let message = SendMessage::new(ChatId(chat), text).disable_notification(true);
-            in_thread(message, place)
-        };
-        let part = Part { html: "…".to_owned(), plain: "…".to_owned() };
-        let sent: SentMessage = self.formatted(place, &part, silent).await.ok()?;
-        self.ids().saw(self.chat(place), sent.message_id);
-        let delete = |chat| DeleteMessage::new(ChatId(chat), MessageId(sent.message_id));
-        // One that stays is an odd sight, and no more.
-        let _ = self.in_chat::<IgnoredAny, _>(place, delete).await;
-        Some(sent.message_id.to_string())
+        ids.highest(here).map(|highest| highest.to_string())
     }
 
     pub(crate) async fn show_text(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {

@@ -38,10 +38,15 @@ impl Ids {
         self.know(chat, message, Some((row.to_owned(), part)));
     }
 
+    /// Ids have come at least so far.
+    pub(crate) fn reached(&mut self, chat: i64, message: i32) {
+        let highest = self.highest.entry(realm(chat)).or_insert(message);
+        *highest = message.max(*highest);
+    }
+
     fn know(&mut self, chat: i64, message: i32, row: Option<(String, usize)>) {
         let realm = realm(chat);
-        let highest = self.highest.entry(realm).or_insert(message);
-        *highest = message.max(*highest);
+        self.reached(chat, message);
         if self.known.len() == REMEMBERED {
             self.known.pop_front();
         }

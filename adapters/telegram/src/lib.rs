@@ -55,10 +55,10 @@ pub enum ConnectError {
 /// The Bot API can't be asked what was sent, and takes no key against doubles. So
 /// [`ChatPort::mark`] names the highest message id so far, and [`ChatPort::reconcile`] tries to edit what
 /// came after it into the very same message: "message is not modified" names the one that was sent. Ids are
-/// known from what arrives and what is sent; a process that has seen none yet sends a silent "…" and takes it
-/// away at once, because without a mark the edit could hit an older message of ours. Without a mark nothing
-/// is looked for, and the message is sent again: rather twice than never. More than 50 messages of unknown
-/// origin since the mark are not looked through.
+/// known from what arrives and what is sent, and from before the process began by what the engine has kept. It
+/// must not be too low either: then the edit could hit an older message of ours. Without a mark nothing is
+/// looked for, and the message is sent again: rather twice than never. More than 50 messages of unknown origin
+/// since the mark are not looked through.
 ///
 /// The mark is only as good as what this process sees: the one that delivers has to be the one that receives.
 pub struct Telegram {
@@ -109,8 +109,8 @@ impl ChatPort for Telegram {
         render::parts(&outbound.text).len()
     }
 
-    async fn mark(&self, address: &Address) -> Option<String> {
-        self.mark_of(address).await
+    async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
+        self.mark_of(address, newest)
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

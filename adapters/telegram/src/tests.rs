@@ -151,6 +151,7 @@ fn receive_by(port: Arc<Telegram>, journal: Journal) -> Receiving {
 struct PrivateChat {
     telegram: FakeTelegram,
     ada: i64,
+    said: i64,
 }
 
 #[async_trait]
@@ -161,6 +162,10 @@ impl Platform for PrivateChat {
 
     fn address(&self) -> Address {
         address(self.ada)
+    }
+
+    fn arrived(&self) -> Vec<String> {
+        vec![format!("{}:{}", self.ada, self.said)]
     }
 
     async fn seen(&self) -> Vec<Seen> {
@@ -178,7 +183,8 @@ async fn it_keeps_the_promises_of_every_adapter() {
     check_all(|| {
         let telegram = FakeTelegram::start();
         let ada = telegram.person("Ada");
-        PrivateChat { telegram, ada }
+        let said = telegram.say(ada, ada, "Hello");
+        PrivateChat { telegram, ada, said }
     })
     .await;
 }

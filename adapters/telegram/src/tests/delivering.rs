@@ -4,7 +4,7 @@ use super::*;
 
 /// Where a row stands before it is sent.
 async fn marked(port: &Telegram, place: i64, text: &str) -> Outbound {
-    Outbound { mark: port.mark(&address(place)).await, ..outbound(place, text) }
+    Outbound { mark: port.mark(&address(place), &[]).await, ..outbound(place, text) }
 }
 
 #[tokio::test]
@@ -61,19 +61,28 @@ async fn looking_for_a_message_changes_none_that_is_known() {
 }
 
 #[tokio::test]
-async fn a_mark_costs_nothing_once_something_was_seen() {
+async fn a_mark_is_the_highest_id_that_anybody_knows() {
     let telegram = FakeTelegram::start();
-    let (ada, bob) = (telegram.person("Ada"), telegram.person("Bob"));
+    let (ada, bob, supergroup) =
+        (telegram.person("Ada"), telegram.person("Bob"), telegram.supergroup("group"));
     let first = receiving(&telegram);
+    let mark = async |place, newest: &[&str]| {
+        let newest: Vec<String> = newest.iter().map(|name| (*name).to_owned()).collect();
+        first.port.mark(&address(place), &newest).await
+    };
+    assert_eq!(mark(ada, &[]).await, None);
     let heard = telegram.say(ada, ada, "Hello");
     until("it is heard", || first.journal.texts().len() == 1).await;
-    assert_eq!(first.port.mark(&address(ada)).await, Some(heard.to_string()));
     // Private chats count together.
-    assert_eq!(first.port.mark(&address(bob)).await, Some(heard.to_string()));
+    assert_eq!(
+        [mark(ada, &[]).await, mark(bob, &[]).await],
+        [Some(heard.to_string()), Some(heard.to_string())]
+    );
+    let far = [format!("{bob}:77"), format!("{supergroup}:99"), "12".into(), "press:5".into(), "x".into()];
+    assert_eq!(mark(ada, &far.each_ref().map(String::as_str)).await.as_deref(), Some("77"));
+    assert_eq!(mark(ada, &["78"]).await.as_deref(), Some("78"), "a receipt of an earlier process");
+    assert_eq!(mark(supergroup, &[]).await.as_deref(), Some("99"), "a supergroup counts alone");
     assert_eq!(telegram.calls("sendMessage"), 0);
-    let supergroup = telegram.supergroup("group");
-    assert_eq!(first.port.mark(&address(supergroup)).await, Some("1".to_owned()));
-    assert_eq!(texts(&telegram, supergroup), [""; 0], "the silent message is gone");
 }
 
 #[tokio::test]
@@ -143,7 +152,7 @@ async fn without_a_connection_nothing_was_sent() {
         while port.deliver(&outbound(1, "x")).await != Delivery::Retry(None) {}
     };
     assert!(timeout(BOUND, refused).await.is_ok(), "never told that it was not sent");
-    assert_eq!(port.mark(&address(1)).await, None);
+    assert_eq!(port.mark(&address(1), &[]).await, None);
     assert_eq!(port.reconcile(&outbound(1, "x")).await, Found::Absent, "nothing to look for without a mark");
 }
 
