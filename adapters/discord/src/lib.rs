@@ -12,9 +12,11 @@ mod deliver;
 mod known;
 mod rest;
 
-mod attachments;
 mod gateway;
 mod listen;
+
+mod attachments;
+mod catch_up;
 
 use adjutant_chat::{Address, ChatPort, Delivery, Found, Limits, Outbound, Retract};
 use async_trait::async_trait;

@@ -1,13 +1,14 @@
 //! Receives: stays connected, catches up, journals, and only then acknowledges.
 //!
-//! Wanted: messages are handed over in order, those of a downtime before those after it, and none is
+//! Wanted: a place's messages are handed over in order, those of a downtime before those after it, and none is
 //! skipped while the store or Discord has trouble: it is tried again until it is journalled. Presses and
 //! commands don't wait behind them, because Discord gives three seconds to acknowledge one. One that could
 //! not be journalled is not acknowledged; the person sees that it failed and presses again.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{Address, Condition, Connection, Inbound, Intake};
+use adjutant_chat::{Condition, Connection, Inbound, Intake};
 use async_trait::async_trait;
 use futures::StreamExt;
 use serde::Deserialize;
@@ -21,7 +22,7 @@ use tokio::time::{Instant, sleep};
 use crate::gateway::{self, Data, End, Session, Signal};
 use crate::receive::{self, Change, Heard, Interacted, Interaction, Post, Reader, Ticket};
 use crate::rest::{self, CallError};
-use crate::{Discord, attachments, deliver};
+use crate::{Discord, attachments};
 
 /// The slash commands, each with what Discord shows of it and the name of its argument.
 const COMMANDS: [(&str, &str, Option<&str>); 6] = [
@@ -42,11 +43,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(90);
 /// After so many failures in a row the session is not resumed, but begun anew.
 const TRIES_TO_RESUME: u32 = 3;
 
-/// Pages that are read in one place to catch up: 5,000 messages.
-const PAGES: usize = 50;
-
 /// Places or presses that are looked after at the same time.
-const AT_ONCE: usize = 8;
+pub(crate) const AT_ONCE: usize = 16;
+
+/// So many messages that came at once are sorted by their places, which then don't wait for one another.
+const BATCH: usize = 256;
 
 /// What waits to be journalled, in order.
 enum Waiting {
@@ -56,14 +57,30 @@ enum Waiting {
     Told(String, String),
 }
 
+/// Message events by their places, in order.
+type Places = HashMap<Option<ChannelId>, Vec<(String, String)>>;
+
+/// What all message events tell.
+#[derive(Deserialize)]
+struct Placed {
+    channel_id: ChannelId,
+}
+
+/// Where what arrives waits. It outlives a connection: a resumed session does not tell it again.
+struct Waitlist {
+    posts: UnboundedSender<Waiting>,
+    /// Frames of interactions.
+    presses: UnboundedSender<String>,
+}
+
 #[async_trait]
 impl Connection for Discord {
     async fn receive(&self, intake: &dyn Intake) -> String {
-        // What waits outlives a connection: a resumed session does not tell it again.
         let (posts, waiting_posts) = unbounded_channel();
         let (presses, waiting_presses) = unbounded_channel();
+        let waitlist = Waitlist { posts, presses };
         tokio::select! {
-            sentence = self.stay_connected(intake, &posts, &presses) => sentence,
+            sentence = self.stay_connected(intake, &waitlist) => sentence,
             () = self.journal_posts(waiting_posts, intake) => String::new(),
             () = self.journal_presses(waiting_presses, intake) => String::new(),
         }
@@ -72,17 +89,12 @@ impl Connection for Discord {
 
 impl Discord {
     /// Returns the sentence with which it gives up.
-    async fn stay_connected(
-        &self,
-        intake: &dyn Intake,
-        posts: &UnboundedSender<Waiting>,
-        presses: &UnboundedSender<String>,
-    ) -> String {
+    async fn stay_connected(&self, intake: &dyn Intake, waitlist: &Waitlist) -> String {
         let mut session: Option<Session> = None;
         let mut failures = 0;
         loop {
             let begun = Instant::now();
-            let reason = match self.connect_once(intake, &mut session, posts, presses).await {
+            let reason = match self.connect_once(intake, &mut session, waitlist).await {
                 End::Final(code) => return self.mend(code),
                 End::Cut(reason) | End::Over(reason) => reason,
             };
@@ -103,8 +115,7 @@ impl Discord {
         &self,
         intake: &dyn Intake,
         session: &mut Option<Session>,
-        posts: &UnboundedSender<Waiting>,
-        presses: &UnboundedSender<String>,
+        waitlist: &Waitlist,
     ) -> End {
         if let Err(error) = self.me().await {
             return end_of(error);
@@ -117,25 +128,26 @@ impl Discord {
             },
         };
         let tell = |signal| {
-            // The receivers live as long as this.
-            let _ = match signal {
+            intake.condition(Condition::Receiving);
+            // A send fails only after the receivers are gone, and they live as long as this.
+            match signal {
                 Signal::Ready(application) => {
                     if let Some(id) = application {
                         self.http.set_application_id(ApplicationId::new(id));
                     }
-                    posts.send(Waiting::Ready).is_ok()
+                    let _ = waitlist.posts.send(Waiting::Ready);
                 }
                 Signal::Told(name, frame) => match name.as_str() {
-                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" => posts.send(Waiting::Told(name, frame)).is_ok(),
-                    "INTERACTION_CREATE" => presses.send(frame).is_ok(),
-                    _ => {
-                        intake.condition(Condition::Ignored);
-                        true
+                    "MESSAGE_CREATE" | "MESSAGE_UPDATE" => {
+                        let _ = waitlist.posts.send(Waiting::Told(name, frame));
                     }
+                    "INTERACTION_CREATE" => {
+                        let _ = waitlist.presses.send(frame);
+                    }
+                    _ => intake.condition(Condition::Ignored),
                 },
-                Signal::Resumed | Signal::Alive => true,
-            };
-            intake.condition(Condition::Receiving);
+                Signal::Resumed | Signal::Alive => {}
+            }
         };
         let token = self.http.token().trim_start_matches("Bot ");
         gateway::run(&url, token, session, tell).await
@@ -159,15 +171,33 @@ impl Discord {
 
     /// Never returns.
     async fn journal_posts(&self, mut waiting: UnboundedReceiver<Waiting>, intake: &dyn Intake) {
-        while let Some(next) = waiting.recv().await {
-            match next {
-                Waiting::Ready => {
-                    self.register_commands().await;
-                    self.catch_up(intake).await;
+        let mut batch = Vec::new();
+        while waiting.recv_many(&mut batch, BATCH).await > 0 {
+            let mut places: Places = HashMap::new();
+            for next in batch.drain(..) {
+                match next {
+                    Waiting::Ready => {
+                        self.journal_places(std::mem::take(&mut places), intake).await;
+                        tokio::join!(self.catch_up(intake), self.register_commands());
+                    }
+                    Waiting::Told(name, frame) => {
+                        let place = read::<Placed>(&frame).map(|placed| placed.channel_id);
+                        places.entry(place).or_default().push((name, frame));
+                    }
                 }
-                Waiting::Told(name, frame) => self.event(&name, &frame, intake).await,
             }
+            self.journal_places(places, intake).await;
         }
+    }
+
+    async fn journal_places(&self, places: Places, intake: &dyn Intake) {
+        let all = futures::stream::iter(places.into_values());
+        all.for_each_concurrent(AT_ONCE, |events| async move {
+            for (name, frame) in events {
+                self.event(&name, &frame, intake).await;
+            }
+        })
+        .await;
     }
 
     async fn event(&self, name: &str, frame: &str, intake: &dyn Intake) {
@@ -186,7 +216,7 @@ impl Discord {
     }
 
     /// Journals it, however long that takes.
-    async fn hand_over(&self, heard: Heard, intake: &dyn Intake) {
+    pub(crate) async fn hand_over(&self, heard: Heard, intake: &dyn Intake) {
         let (inbound, edited) = match heard {
             Heard::Said(mut said, files) => {
                 said.attachments = attachments::read_all(self, files).await;
@@ -265,82 +295,7 @@ impl Discord {
             tracing::warn!(channel = self.channel, %error, "slash commands were not registered");
         }
     }
-
-    async fn catch_up(&self, intake: &dyn Intake) {
-        let places = intake.places().await;
-        let all = futures::stream::iter(places);
-        all.for_each_concurrent(AT_ONCE, |(address, last)| async move {
-            self.catch_up_in(&address, &last, intake).await;
-        })
-        .await;
-    }
-
-    /// Hands over what was said in a place after the last message that was journalled or handed over.
-    async fn catch_up_in(&self, address: &Address, last: &str, intake: &dyn Intake) {
-        let Some(place) = address.place.parse().ok().filter(|id| *id > 0).map(ChannelId::new) else { return };
-        // A press's name ends with an id, too.
-        let last = last.rsplit(':').next().and_then(|id| id.parse::<u64>().ok()).unwrap_or_default();
-        let mut after = last.max(self.known.get(place).heard);
-        if after == 0 {
-            return;
-        }
-        for _ in 0..PAGES {
-            let page = self.persist(intake, || deliver::since(self, place, after)).await;
-            let Some(page) = page else { return };
-            for message in &page {
-                self.missed(place, message, intake).await;
-                after = crate::id_of(message).unwrap_or(after);
-                self.known.is_heard(place, after);
-            }
-            if !deliver::is_full(&page) {
-                return;
-            }
-        }
-        tracing::warn!(channel = self.channel, place = %place, "too much was missed to read it all");
-    }
-
-    async fn missed(&self, place: ChannelId, message: &Value, intake: &dyn Intake) {
-        let (Ok(me), Ok(post)) = (self.me().await, Post::deserialize(message)) else {
-            return intake.condition(Condition::Ignored);
-        };
-        let Some(direct) = self.is_direct(place, intake).await else { return };
-        let reader = Reader { channel: &self.channel, me };
-        self.hand_over(receive::post(post, reader, direct), intake).await;
-    }
-
-    /// Whether a place is a direct conversation, which a message that is read later does not tell.
-    async fn is_direct(&self, channel_id: ChannelId, intake: &dyn Intake) -> Option<bool> {
-        if let Some(direct) = self.known.get(channel_id).direct {
-            return Some(direct);
-        }
-        let route = Route::Channel { channel_id };
-        let channel = self.persist(intake, || rest::call(&self.http, LightMethod::Get, route, None)).await?;
-        let direct = channel["type"] == DIRECT;
-        self.known.is_direct(channel_id, direct);
-        Some(direct)
-    }
-
-    /// Asks until there is an answer; nothing if the place is closed to us.
-    async fn persist<T, F: Future<Output = Result<T, CallError>>>(
-        &self,
-        intake: &dyn Intake,
-        ask: impl Fn() -> F,
-    ) -> Option<T> {
-        for tries in 1.. {
-            match ask().await {
-                Ok(answer) => return Some(answer),
-                Err(CallError::Closed(_) | CallError::Refused(_) | CallError::NoMessage) => return None,
-                Err(error) => intake.condition(Condition::Trouble(format!("catching up: {error}"))),
-            }
-            sleep(wait_after(tries)).await;
-        }
-        None
-    }
 }
-
-/// The type of a direct conversation.
-/// Source: <https://discord.com/developers/docs/resources/channel#channel-object-channel-types>
-const DIRECT: u64 = 1;
 
 fn read<T: DeserializeOwned>(frame: &str) -> Option<T> {
     serde_json::from_str::<Data<T>>(frame).ok().map(|frame| frame.d)
@@ -354,6 +309,6 @@ fn end_of(error: CallError) -> End {
 }
 
 /// 1, 2, 4 s and so on.
-fn wait_after(failures: u32) -> Duration {
+pub(crate) fn wait_after(failures: u32) -> Duration {
     Duration::from_secs(1 << failures.saturating_sub(1).min(7)).min(LONGEST_WAIT)
 }
