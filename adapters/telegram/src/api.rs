@@ -80,11 +80,12 @@ struct FilePath {
 #[derive(Clone)]
 pub(crate) struct Api {
     bot: Bot,
+    pub(crate) patience: Duration,
 }
 
 impl Api {
     pub(crate) fn new(bot: Bot) -> Self {
-        Self { bot }
+        Self { bot, patience: PATIENCE }
     }
 
     /// Makes one call. `T` is what is read of the result, often less than the library would.
@@ -92,7 +93,7 @@ impl Api {
         &self,
         payload: &(impl Payload + Serialize + Sync),
     ) -> Result<T, Failure> {
-        let patience = PATIENCE + payload.timeout_hint().unwrap_or_default();
+        let patience = self.patience + payload.timeout_hint().unwrap_or_default();
         let request = self.bot.client().post(self.url("", name_of(payload))).json(payload).timeout(patience);
         let response = request.send().await.map_err(|error| {
             let unreachable = error.is_connect();
@@ -131,7 +132,7 @@ impl Api {
     pub(crate) async fn file(&self, id: &FileId, most: usize) -> Option<Vec<u8>> {
         let path: FilePath = self.call(&GetFile::new(id.clone())).await.ok()?;
         let url = self.url("file/", &path.file_path);
-        let mut response = self.bot.client().get(url).timeout(PATIENCE).send().await.ok()?;
+        let mut response = self.bot.client().get(url).timeout(self.patience).send().await.ok()?;
         if !response.status().is_success() {
             return None;
         }

@@ -107,9 +107,12 @@ impl Telegram {
                 self.receipt(&draft, message, outbound);
                 Found::Sent(message.to_string())
             }
-            // What is refused or gone: delivering again says so.
-            Ok(None) | Err(Failure::Refused { .. }) => Found::Absent,
-            Err(_) => Found::Later,
+            Ok(None) => Found::Absent,
+            Err(failure) => match failure.into() {
+                // To deliver again says so.
+                Delivery::Refused(_) | Delivery::Gone(_) => Found::Absent,
+                _ => Found::Later,
+            },
         }
     }
 
@@ -124,8 +127,12 @@ impl Telegram {
         let chat = self.chat(draft.place);
         let candidates = self.ids().unknown_after(chat, after, PROBES);
         for message in candidates {
-            if self.edit(draft, message).await? {
-                return Ok(Some(message));
+            match self.edit(draft, message).await {
+                Ok(true) => return Ok(Some(message)),
+                Ok(false) => {}
+                // Some other reason why it is not this one.
+                Err(failure @ Failure::Refused { code: 400, .. }) if !failure.says(&GONE) => {}
+                Err(failure) => return Err(failure),
             }
             // What is no message of ours among the ids given out never will be.
             if self.ids().highest(chat).is_some_and(|highest| message < highest) {

@@ -85,7 +85,8 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
     let Some(url) = api_url.parse().ok().filter(|_| is_http) else {
         return Err(ConnectError::ApiUrl(channel));
     };
-    let client = teloxide::net::default_reqwest_settings().build();
+    // A connection that was silent for long may be dead without a word, and what is written to it in doubt.
+    let client = teloxide::net::default_reqwest_settings().pool_idle_timeout(Duration::from_secs(30)).build();
     let client =
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
     let api = Api::new(Bot::with_client(token, client).set_api_url(url));

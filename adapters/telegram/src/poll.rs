@@ -45,20 +45,24 @@ impl Telegram {
     }
 
     async fn poll_as(&self, me: &Myself, intake: &dyn Intake, mut pauses: Pauses) -> String {
-        let mut offset = None;
+        let (mut offset, mut wait) = (None, 0);
         loop {
-            let mut poll = GetUpdates::new().timeout(POLL_S).allowed_updates([
+            let mut poll = GetUpdates::new().timeout(wait).allowed_updates([
                 AllowedUpdate::Message,
                 AllowedUpdate::EditedMessage,
                 AllowedUpdate::CallbackQuery,
             ]);
             poll.offset = offset;
+            // At first, and after a failure, a sign of life is wanted at once.
+            wait = 0;
             match self.api.call::<Vec<Value>>(&poll).await {
                 Ok(updates) => {
                     intake.condition(Condition::Receiving);
                     match self.take_all(updates, me, intake).await {
                         Ok(next) => {
-                            offset = next.or(offset);
+                            // After nothing, none: an idle week later the ids begin at random.
+                            offset = next;
+                            wait = POLL_S;
                             pauses.start_again();
                         }
                         Err(stopped_at) => {
@@ -68,16 +72,19 @@ impl Telegram {
                     }
                 }
                 Err(failure) if failure.is_wrong_token() => return self.wrong_token(),
-                Err(failure) if failure.says(&["webhook is active"]) => {
-                    self.delete_webhook(&mut pauses, intake).await
+                Err(failure) => {
+                    if failure.says(&["webhook is active"]) {
+                        // Best effort: the next poll tells.
+                        let _ = self.api.call::<IgnoredAny>(&DeleteWebhook::new()).await;
+                    }
+                    pauses.after(failure, intake).await;
                 }
-                Err(failure) => pauses.after(failure, intake).await,
             }
         }
     }
 
-    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, as an
-    /// error if something could not be journalled.
+    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, if there is
+    /// one; as an error if something could not be journalled.
     async fn take_all(
         &self,
         updates: Vec<Value>,
@@ -148,12 +155,6 @@ impl Telegram {
         let _ = self.api.call::<IgnoredAny>(&SetMyCommands::new(commands)).await;
     }
 
-    async fn delete_webhook(&self, pauses: &mut Pauses, intake: &dyn Intake) {
-        if let Err(failure) = self.api.call::<IgnoredAny>(&DeleteWebhook::new()).await {
-            pauses.after(failure, intake).await;
-        }
-    }
-
     fn wrong_token(&self) -> String {
         format!(
             "Telegram does not know this token: set [channels.{}] token to the one that @BotFather gives \
@@ -191,10 +192,32 @@ impl Pauses {
 
     async fn wait(&mut self, reason: String, at_least: Option<Duration>, intake: &dyn Intake) {
         intake.condition(Condition::Trouble(reason));
-        // Half of it is chance, so that many don't come back as one.
+        let pause = self.draw();
+        tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;
+    }
+
+    /// The next pause; half of it is chance, so that many who failed together don't come back together.
+    fn draw(&mut self) -> Duration {
         let chance = (RandomState::new().hash_one(()) % 1_000) as u32;
         let pause = self.next / 2 + self.next / 2 * chance / 1_000;
         self.next = (self.next * 2).min(LONGEST_PAUSE);
-        tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_minute_and_start_again() {
+        let mut pauses = Pauses::from(Duration::from_secs(1));
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let pause = pauses.draw().as_secs_f64();
+            let most = f64::from(seconds);
+            assert!((most / 2.0..=most).contains(&pause), "{pause} of {most}");
+        }
+        pauses.start_again();
+        assert!(pauses.draw() <= Duration::from_secs(1));
     }
 }

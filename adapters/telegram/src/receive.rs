@@ -1,12 +1,13 @@
 //! Pure: an update of Telegram's as what it means to us.
 
+mod message;
+
 use adjutant_chat::{Address, Attachment, Edited, EventId, Pressed, Said, SenderId, harmless};
 use serde::Deserialize;
-use serde_json::{Map, Value};
-use teloxide::types::{
-    CallbackQuery, CallbackQueryId, FileId, Message, MessageEntity, MessageEntityKind, User,
-};
+use serde_json::Value;
+use teloxide::types::{CallbackQueryId, FileId};
 
+use self::message::{Entity, Message, Press, Sender};
 use crate::place::{Place, event_of};
 
 /// The commands that are registered, and for us in a group also without our name.
@@ -42,7 +43,7 @@ pub(crate) enum Arrived {
     Nothing,
 }
 
-/// What an update means. It is read leniently: what we don't need can't keep us from reading the rest.
+/// What an update means.
 pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Arrived {
     let found = if let Some(message) = update.get("message") {
         said(message, me, channel)
@@ -62,50 +63,8 @@ pub(crate) fn message_id(update: &Value) -> Option<(i64, i32)> {
     Some((message.get("chat")?.get("id")?.as_i64()?, id))
 }
 
-/// The library's message of only those fields that we read: one new kind of entity, or an odd field, and the
-/// library refuses the whole message.
-fn message(value: &Value) -> Option<Message> {
-    const NEEDED: [&str; 18] = [
-        "message_id",
-        "message_thread_id",
-        "is_topic_message",
-        "date",
-        "chat",
-        "from",
-        "sender_chat",
-        "text",
-        "entities",
-        "caption",
-        "caption_entities",
-        "document",
-        "photo",
-        "voice",
-        "audio",
-        "video",
-        "video_note",
-        "animation",
-    ];
-    let mut slim = slimmed(value, &NEEDED)?;
-    if let Some(reply) = value.get("reply_to_message").and_then(|reply| slimmed(reply, &NEEDED[..7])) {
-        slim.insert("reply_to_message".to_owned(), Value::Object(reply));
-    }
-    for key in ["entities", "caption_entities"] {
-        if let Some(Value::Array(entities)) = slim.get_mut(key) {
-            entities.retain(|entity| {
-                matches!(entity["type"].as_str(), Some("mention" | "text_mention" | "bot_command"))
-            });
-        }
-    }
-    serde_json::from_value(Value::Object(slim)).ok()
-}
-
-fn slimmed(value: &Value, needed: &[&str]) -> Option<Map<String, Value>> {
-    let needed = value.as_object()?.iter().filter(|(key, _)| needed.contains(&key.as_str()));
-    Some(needed.map(|(key, value)| (key.clone(), value.clone())).collect())
-}
-
 fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
-    let message = message(value)?;
+    let message = Message::deserialize(value).ok()?;
     // Who writes in the name of a chat can't be told from others who do, so they have no rights here.
     let person = message.from.as_ref().filter(|from| !from.is_bot && message.sender_chat.is_none())?;
     let (attachments, file) = attachments(&message);
@@ -117,7 +76,7 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
         return None;
     }
     let said = Said {
-        event: EventId(event_of(message.chat.id.0, message.id.0)),
+        event: EventId(event_of(message.chat.id, message.message_id)),
         address: address(&message, channel),
         sender: SenderId(person.id.to_string()),
         sender_name: name(person),
@@ -130,51 +89,42 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
 }
 
 fn edited(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
-    let message = message(value)?;
+    let message = Message::deserialize(value).ok()?;
     let text = Text::of(&message, me).text;
-    let event = EventId(event_of(message.chat.id.0, message.id.0));
+    let event = EventId(event_of(message.chat.id, message.message_id));
     (!text.is_empty()).then(|| Arrived::Edited(Edited { event, channel: channel.to_owned(), text }))
 }
 
 fn pressed(value: &Value, channel: &str) -> Option<Arrived> {
-    let on = slimmed(
-        value.get("message")?,
-        &["message_id", "message_thread_id", "is_topic_message", "date", "chat"],
-    );
-    let mut query = value.as_object()?.clone();
-    query.insert("message".to_owned(), Value::Object(on?));
-    let query: CallbackQuery = serde_json::from_value(Value::Object(query)).ok()?;
-    // One that the bot can't reach any more is no place to answer in.
-    let message = query.regular_message()?;
+    let press = Press::deserialize(value).ok()?;
+    // A message that the bot can't reach any more is no place to answer in.
+    let message = press.message.filter(|message| message.date != 0)?;
     let pressed = Pressed {
-        event: EventId(format!("press:{}", query.id)),
-        address: address(message, channel),
-        sender: SenderId(query.from.id.to_string()),
-        sender_name: name(&query.from),
+        event: EventId(format!("press:{}", press.id)),
+        address: address(&message, channel),
+        sender: SenderId(press.from.id.to_string()),
+        sender_name: name(&press.from),
         direct: message.chat.is_private(),
-        button: query.data.clone()?,
+        button: press.data?,
     };
-    Some(Arrived::Pressed { pressed, query: query.id.clone() })
+    Some(Arrived::Pressed { pressed, query: CallbackQueryId(press.id) })
 }
 
 fn address(message: &Message, channel: &str) -> Address {
-    let thread = message.thread_id.filter(|_| message.is_topic_message).map(|thread| thread.0.0);
-    let place = Place { chat: message.chat.id.0, thread };
+    let place = Place { chat: message.chat.id, thread: message.topic() };
     Address { channel: channel.to_owned(), place: place.to_string() }
 }
 
-fn name(person: &User) -> String {
-    let full = person.full_name();
-    let name = if full.trim().is_empty() { person.mention().unwrap_or_default() } else { full };
-    harmless(&name).replace('\n', " ")
+fn name(person: &Sender) -> String {
+    harmless(&person.name()).replace('\n', " ")
 }
 
 fn reply_to_us(message: &Message, me: &Myself) -> Option<String> {
-    let reply = message.reply_to_message()?;
+    let reply = message.reply_to_message.as_ref()?;
     // Within a topic everything "replies" to the message that opened it, which may be ours.
-    let opened_topic = message.thread_id.is_some_and(|thread| thread.0 == reply.id);
-    let ours = reply.from.as_ref().is_some_and(|from| from.id.0 == me.id);
-    (ours && !opened_topic).then(|| reply.id.to_string())
+    let opened_topic = message.message_thread_id == Some(reply.message_id);
+    let ours = reply.from.as_ref().is_some_and(|from| from.id == me.id);
+    (ours && !opened_topic).then(|| reply.message_id.to_string())
 }
 
 /// What somebody wrote, without our name.
@@ -188,20 +138,19 @@ struct Text {
 
 impl Text {
     fn of(message: &Message, me: &Myself) -> Self {
-        let text = message.text().or(message.caption()).unwrap_or_default();
-        let entities = message.entities().or(message.caption_entities()).unwrap_or_default();
+        let (text, entities) = message.text();
         let (mut cut, mut is_for_us, mut is_for_another) = (Vec::new(), false, false);
         for entity in entities {
             let Some((start, marked)) = slice(text, entity) else { continue };
             let is_me = |name: &str| name.eq_ignore_ascii_case(&me.username);
-            match &entity.kind {
-                MessageEntityKind::Mention if marked.strip_prefix('@').is_some_and(is_me) => {
+            match entity.kind.as_str() {
+                "mention" if marked.strip_prefix('@').is_some_and(is_me) => {
                     cut.push((start, start + marked.len()));
                 }
-                MessageEntityKind::TextMention { user } if user.id.0 == me.id => {
+                "text_mention" if entity.user.as_ref().is_some_and(|user| user.id == me.id) => {
                     cut.push((start, start + marked.len()));
                 }
-                MessageEntityKind::BotCommand => match marked.split_once('@') {
+                "bot_command" => match marked.split_once('@') {
                     Some((command, bot)) if is_me(bot) => {
                         cut.push((start + command.len(), start + marked.len()));
                     }
@@ -222,8 +171,8 @@ impl Text {
     }
 }
 
-/// The marked piece of a text and where it begins; entities count in UTF-16 units and may be wrong.
-fn slice<'a>(text: &'a str, entity: &MessageEntity) -> Option<(usize, &'a str)> {
+/// The marked piece of a text and where it begins. Telegram may be wrong.
+fn slice<'a>(text: &'a str, entity: &Entity) -> Option<(usize, &'a str)> {
     let byte_at = |units: usize| {
         let mut passed = 0;
         let ends = text.char_indices().chain([(text.len(), '\0')]);
@@ -257,31 +206,28 @@ fn without(text: &str, cut: &[(usize, usize)]) -> String {
 
 /// What hangs on a message by name, and the file to read if it is a short text.
 fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
-    let mut file = None;
-    let name = if let Some(document) = message.document() {
-        let name = document.file_name.clone().unwrap_or_else(|| "document".to_owned());
-        let kind = document.mime_type.as_ref().map(|kind| kind.essence_str());
-        if is_text(&name, kind) && document.file.size as usize <= LONGEST_FILE {
-            file = Some(document.file.id.clone());
-        }
-        name
-    } else if message.photo().is_some() {
-        "photo.jpg".to_owned()
-    } else if message.voice().is_some() {
-        "voice.ogg".to_owned()
-    } else if let Some(audio) = message.audio() {
-        audio.file_name.clone().unwrap_or_else(|| "audio.mp3".to_owned())
-    } else if let Some(video) = message.video() {
-        video.file_name.clone().unwrap_or_else(|| "video.mp4".to_owned())
-    } else if message.video_note().is_some() {
-        "video.mp4".to_owned()
-    } else if let Some(animation) = message.animation() {
-        animation.file_name.clone().unwrap_or_else(|| "animation.mp4".to_owned())
-    } else {
-        return (Vec::new(), None);
+    let files = [
+        (&message.animation, "animation.mp4"),
+        (&message.document, "document"),
+        (&message.audio, "audio.mp3"),
+        (&message.video, "video.mp4"),
+    ];
+    let others =
+        [(&message.photo, "photo.jpg"), (&message.voice, "voice.ogg"), (&message.video_note, "video.mp4")];
+    let file = files.iter().find_map(|(file, name)| Some((file.as_ref()?, *name)));
+    let name = match file {
+        Some((file, name)) => file.file_name.clone().unwrap_or_else(|| name.to_owned()),
+        None => match others.iter().find(|(there, _)| there.is_some()) {
+            Some((_, name)) => (*name).to_owned(),
+            None => return (Vec::new(), None),
+        },
     };
-    let name = harmless(&name).replace('\n', " ");
-    (vec![Attachment { name, text: None }], file)
+    let short = |size: u64| usize::try_from(size).is_ok_and(|size| size <= LONGEST_FILE);
+    let read = message.document.as_ref().filter(|_| message.animation.is_none());
+    let read =
+        read.filter(|file| is_text(&name, file.mime_type.as_deref()) && file.file_size.is_none_or(short));
+    let read = read.map(|file| FileId(file.file_id.clone()));
+    (vec![Attachment { name: harmless(&name).replace('\n', " "), text: None }], read)
 }
 
 fn is_text(name: &str, kind: Option<&str>) -> bool {

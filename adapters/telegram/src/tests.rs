@@ -137,7 +137,11 @@ fn receiving(telegram: &FakeTelegram) -> Receiving {
 }
 
 fn receiving_into(telegram: &FakeTelegram, journal: Journal) -> Receiving {
-    let (port, journal) = (port(telegram), Arc::new(journal));
+    receive_by(port(telegram), journal)
+}
+
+fn receive_by(port: Arc<Telegram>, journal: Journal) -> Receiving {
+    let journal = Arc::new(journal);
     let (receiver, intake) = (port.clone(), journal.clone());
     let task = tokio::spawn(async move { receiver.receive(&*intake).await });
     Receiving { port, journal, task }

@@ -292,6 +292,12 @@ impl FakeTelegram {
         new
     }
 
+    /// A week without updates: open polls end with nothing, and the ids of updates begin anew, lower.
+    pub fn pass_a_week(&self) {
+        self.shared.world().pass_a_week();
+        self.shared.news.notify_all();
+    }
+
     /// Somebody has set a webhook.
     pub fn set_webhook(&self) {
         self.shared.world().webhook = true;

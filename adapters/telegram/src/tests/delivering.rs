@@ -37,8 +37,12 @@ async fn what_did_not_arrive_is_absent() {
     assert_eq!(port.deliver(&row).await, Delivery::Unknown);
     assert_eq!(port.reconcile(&row).await, Found::Absent);
     assert_eq!(telegram.calls("editMessageText"), 50, "the probes are bounded");
-    telegram.misbehave("editMessageText", &Fault::Flood(3), 1);
-    assert_eq!(port.reconcile(&row).await, Found::Later);
+    for fault in [Fault::Flood(3), Fault::Cut, Fault::Refusal(401, "Unauthorized")] {
+        telegram.misbehave("editMessageText", &fault, 1);
+        assert_eq!(port.reconcile(&row).await, Found::Later, "{fault:?}");
+    }
+    telegram.close(ada, "bot was blocked by the user");
+    assert_eq!(port.reconcile(&row).await, Found::Absent, "nothing is there for anybody");
 }
 
 #[tokio::test]
@@ -54,6 +58,19 @@ async fn looking_for_a_message_changes_none_that_is_known() {
     assert!(matches!(port.show(&address(ada), None, "At work").await, Delivery::Sent(_)));
     assert_eq!(port.reconcile(&row).await, Found::Absent);
     assert_eq!(texts(&telegram, ada), ["Kept", "Kept as well", "At work"]);
+}
+
+#[tokio::test]
+async fn nothing_older_than_the_question_is_looked_at() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    // This process knows nothing of what another one said since.
+    let mut row = marked(&port(&telegram), ada, "Lost").await;
+    assert!(matches!(port(&telegram).deliver(&outbound(ada, "An older answer")).await, Delivery::Sent(_)));
+    let question = telegram.say(ada, ada, "And now?");
+    row.answers = vec![format!("{ada}:{question}")];
+    assert_eq!(port(&telegram).reconcile(&row).await, Found::Absent);
+    assert_eq!(texts(&telegram, ada), ["An older answer"]);
 }
 
 #[tokio::test]

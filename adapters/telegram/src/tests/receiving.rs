@@ -98,7 +98,9 @@ async fn short_text_files_are_read_and_others_named() {
 async fn trouble_is_told_without_the_token_and_passes() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");
+    let echo: &str = format!("Internal Server Error: /bot{}/getUpdates", telegram.token()).leak();
     let faults = [
+        ("getUpdates", Fault::Refusal(500, echo)),
         ("getMe", Fault::Cut),
         ("getMe", Fault::Page(502)),
         ("getUpdates", Fault::Cut),
@@ -183,4 +185,30 @@ fn settings_that_cant_be_right_are_refused() {
     for url in ["", "api.telegram.org", "file:///etc", "http://"] {
         assert_eq!(connect("1:a", url), Some(ConnectError::ApiUrl("tg".into())), "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_poll_that_hangs_is_given_up() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.misbehave("getUpdates", &Fault::Hang, 1);
+    telegram.say(ada, ada, "Hello");
+    let mut impatient = Arc::into_inner(port(&telegram)).unwrap();
+    impatient.api.patience = Duration::from_millis(300);
+    let first = receive_by(Arc::new(impatient), Journal::default());
+    until("it is heard", || first.journal.texts() == ["Hello"]).await;
+    assert!(first.journal.trouble().contains("did not come"), "{}", first.journal.trouble());
+}
+
+#[tokio::test]
+async fn a_week_without_updates_makes_nobody_deaf() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.say(ada, ada, "one");
+    telegram.say(ada, ada, "two");
+    let first = receiving(&telegram);
+    until("all is confirmed", || telegram.unconfirmed() == 0).await;
+    telegram.pass_a_week();
+    telegram.say(ada, ada, "three");
+    until("it is heard", || first.journal.texts() == ["one", "two", "three"]).await;
 }

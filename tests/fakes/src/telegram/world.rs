@@ -87,6 +87,8 @@ pub(super) struct World {
     last_update: i64,
     /// The poll that is open; an older one is ended by it.
     pub(super) poll: u64,
+    /// The last poll that ends with nothing, whatever there is.
+    pub(super) ended_poll: u64,
     pub(super) webhook: bool,
     pub(super) files: BTreeMap<String, Vec<u8>>,
     pub(super) faults: BTreeMap<String, VecDeque<Fault>>,
@@ -114,6 +116,11 @@ impl World {
         let id = format!("file{}", self.files.len());
         self.files.insert(format!("documents/{id}"), content.to_vec());
         id
+    }
+
+    pub(super) fn pass_a_week(&mut self) {
+        self.ended_poll = self.poll;
+        self.last_update = 0;
     }
 
     /// Gives an update its id and keeps it until it is confirmed.

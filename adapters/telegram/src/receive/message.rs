@@ -1,0 +1,118 @@
+//! What we read of an update. The library's own types refuse a whole message for an unknown kind of entity,
+//! a file type that is none, or a voice without its type; a message must not be lost for what nobody needs.
+//! Of an update of another shape nothing is read.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+#[derive(Deserialize)]
+pub(super) struct Message {
+    pub(super) message_id: i32,
+    /// 0 for one that the bot can't reach any more.
+    pub(super) date: i64,
+    pub(super) chat: Chat,
+    pub(super) message_thread_id: Option<i32>,
+    #[serde(default)]
+    is_topic_message: bool,
+    pub(super) from: Option<Sender>,
+    pub(super) sender_chat: Option<IgnoredAny>,
+    pub(super) reply_to_message: Option<Reply>,
+    text: Option<String>,
+    #[serde(default)]
+    entities: Vec<Entity>,
+    caption: Option<String>,
+    #[serde(default)]
+    caption_entities: Vec<Entity>,
+    pub(super) document: Option<File>,
+    pub(super) photo: Option<IgnoredAny>,
+    pub(super) voice: Option<IgnoredAny>,
+    pub(super) video_note: Option<IgnoredAny>,
+    pub(super) audio: Option<File>,
+    pub(super) video: Option<File>,
+    /// Comes with a document that is the same file.
+    pub(super) animation: Option<File>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Chat {
+    pub(super) id: i64,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// Of a message that is replied to.
+#[derive(Deserialize)]
+pub(super) struct Reply {
+    pub(super) message_id: i32,
+    pub(super) from: Option<Sender>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Sender {
+    pub(super) id: u64,
+    #[serde(default)]
+    pub(super) is_bot: bool,
+    #[serde(default)]
+    first_name: String,
+    last_name: Option<String>,
+    username: Option<String>,
+}
+
+/// A marked piece of a text; it counts in UTF-16 units.
+#[derive(Deserialize)]
+pub(super) struct Entity {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) offset: usize,
+    pub(super) length: usize,
+    /// Who is named, if it is somebody without a name of an account.
+    pub(super) user: Option<Sender>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct File {
+    pub(super) file_id: String,
+    pub(super) file_size: Option<u64>,
+    pub(super) file_name: Option<String>,
+    pub(super) mime_type: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Press {
+    pub(super) id: String,
+    pub(super) from: Sender,
+    pub(super) message: Option<Message>,
+    pub(super) data: Option<String>,
+}
+
+impl Message {
+    /// The text, or the words below a file.
+    pub(super) fn text(&self) -> (&str, &[Entity]) {
+        match (&self.text, &self.caption) {
+            (Some(text), _) => (text, &self.entities),
+            (None, Some(caption)) => (caption, &self.caption_entities),
+            (None, None) => ("", &[]),
+        }
+    }
+
+    /// The topic of a forum it is in; chains of replies elsewhere are threads too, but no places.
+    pub(super) fn topic(&self) -> Option<i32> {
+        self.message_thread_id.filter(|_| self.is_topic_message)
+    }
+}
+
+impl Chat {
+    pub(super) fn is_private(&self) -> bool {
+        self.kind == "private"
+    }
+}
+
+impl Sender {
+    pub(super) fn name(&self) -> String {
+        let full = format!("{} {}", self.first_name, self.last_name.as_deref().unwrap_or_default());
+        match (full.trim(), &self.username) {
+            ("", Some(username)) => format!("@{username}"),
+            (full, _) => full.to_owned(),
+        }
+    }
+}
