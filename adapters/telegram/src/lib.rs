@@ -20,9 +20,13 @@ use adjutant_chat::{
 };
 use async_trait::async_trait;
 use teloxide::Bot;
+use tokio::sync::watch;
 
 use crate::api::Api;
 use crate::ids::Ids;
+
+/// So long a sending waits for the first polls.
+const CATCHES_UP: Duration = Duration::from_secs(5);
 
 /// What a Telegram channel needs.
 pub struct Settings {
@@ -67,6 +71,8 @@ pub struct Telegram {
     ids: Mutex<Ids>,
     /// Groups that have become supergroups, with their new ids.
     moved: Mutex<HashMap<i64, i64>>,
+    /// Whether all that waited when this process began has been polled.
+    caught_up: watch::Sender<bool>,
     /// The first pause after a failed poll; it doubles up to a minute.
     pause: Duration,
 }
@@ -91,7 +97,7 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
     let api = Api::new(Bot::with_client(token, client).set_api_url(url));
     let pause = Duration::from_secs(1);
-    Ok(Telegram { channel, api, ids: Mutex::default(), moved: Mutex::default(), pause })
+    Ok(Telegram { channel, api, ids: Mutex::default(), moved: Mutex::default(), caught_up: watch::Sender::new(false), pause })
 }
 
 #[async_trait]
@@ -110,6 +116,9 @@ impl ChatPort for Telegram {
     }
 
     async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
+        // Ids that wait to be polled count as well; where nobody polls, nothing is waited for long.
+        let mut caught_up = self.caught_up.subscribe();
+        let _ = tokio::time::timeout(CATCHES_UP, caught_up.wait_for(|caught_up| *caught_up)).await;
         self.mark_of(address, newest)
     }
 

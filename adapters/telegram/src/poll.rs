@@ -21,6 +21,9 @@ use crate::receive::{Arrived, COMMANDS, LONGEST_FILE, Myself, arrived, message_i
 /// How long Telegram holds a poll open when there is nothing, in seconds.
 const POLL_S: u32 = 25;
 
+/// How many updates a poll brings at most. <https://core.telegram.org/bots/api#getupdates>
+const MOST_UPDATES: usize = 100;
+
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -58,11 +61,15 @@ impl Telegram {
             match self.api.call::<Vec<Value>>(&poll).await {
                 Ok(updates) => {
                     intake.condition(Condition::Receiving);
+                    let is_all = updates.len() < MOST_UPDATES;
                     match self.take_all(updates, me, intake).await {
                         Ok(next) => {
                             // After nothing, none: an idle week later the ids begin at random.
                             offset = next;
-                            wait = POLL_S;
+                            if is_all {
+                                wait = POLL_S;
+                                self.caught_up.send_replace(true);
+                            }
                             pauses.start_again();
                         }
                         Err(stopped_at) => {
@@ -192,10 +199,32 @@ impl Pauses {
 
     async fn wait(&mut self, reason: String, at_least: Option<Duration>, intake: &dyn Intake) {
         intake.condition(Condition::Trouble(reason));
-        // Half of it is chance, so that many don't come back as one.
+        let pause = self.draw();
+        tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;
+    }
+
+    /// The next pause; half of it is chance, so that many who failed together don't come back together.
+    fn draw(&mut self) -> Duration {
         let chance = (RandomState::new().hash_one(()) % 1_000) as u32;
         let pause = self.next / 2 + self.next / 2 * chance / 1_000;
         self.next = (self.next * 2).min(LONGEST_PAUSE);
-        tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_minute_and_start_again() {
+        let mut pauses = Pauses::from(Duration::from_secs(1));
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            let pause = pauses.draw().as_secs_f64();
+            let most = f64::from(seconds);
+            assert!((most / 2.0..=most).contains(&pause), "{pause} of {most}");
+        }
+        pauses.start_again();
+        assert!(pauses.draw() <= Duration::from_secs(1));
     }
 }

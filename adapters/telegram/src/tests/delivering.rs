@@ -4,7 +4,7 @@ use super::*;
 
 /// Where a row stands before it is sent.
 async fn marked(port: &Telegram, place: i64, text: &str) -> Outbound {
-    Outbound { mark: port.mark(&address(place), &[]).await, ..outbound(place, text) }
+    Outbound { mark: port.mark(&address(place), &["0".to_owned()]).await, ..outbound(place, text) }
 }
 
 #[tokio::test]
@@ -58,6 +58,19 @@ async fn looking_for_a_message_changes_none_that_is_known() {
     assert!(matches!(port.show(&address(ada), None, "At work").await, Delivery::Sent(_)));
     assert_eq!(port.reconcile(&row).await, Found::Absent);
     assert_eq!(texts(&telegram, ada), ["Kept", "Kept as well", "At work"]);
+}
+
+#[tokio::test]
+async fn nothing_older_than_the_question_is_looked_at() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    // This process knows nothing of what another one said since.
+    let mut row = marked(&port(&telegram), ada, "Lost").await;
+    assert!(matches!(port(&telegram).deliver(&outbound(ada, "An older answer")).await, Delivery::Sent(_)));
+    let question = telegram.say(ada, ada, "And now?");
+    row.answers = vec![format!("{ada}:{question}")];
+    assert_eq!(port(&telegram).reconcile(&row).await, Found::Absent);
+    assert_eq!(texts(&telegram, ada), ["An older answer"]);
 }
 
 #[tokio::test]

@@ -94,6 +94,9 @@ fn get_updates(shared: &Shared, parameters: &Parameters) -> Outcome {
                 "terminated by other getUpdates request; make sure that only one bot instance is running",
             );
         }
+        if world.ended_poll >= poll {
+            return Ok(json!([]));
+        }
         // An offset confirms all before it.
         world.updates.retain(|(id, _)| *id >= offset);
         if world.ended_poll >= poll {
