@@ -41,9 +41,7 @@ pub enum ConnectError {
     #[error("[channels.{0}] api_url is not an http or https address")]
     ApiUrl(String),
     /// The token is empty, or holds what no token holds.
-    #[error(
-        "[channels.{0}] token is not a Telegram token: it looks like 123456789:AAF... and comes from @BotFather"
-    )]
+    #[error("[channels.{0}] token is none: one looks like 123456789:AAF... and comes from @BotFather")]
     Token(String),
     /// No client could be made, for this reason.
     #[error("no HTTP client for [channels.{0}]: {1}")]

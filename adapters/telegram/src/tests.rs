@@ -147,25 +147,26 @@ fn receive_by(port: Arc<Telegram>, journal: Journal) -> Receiving {
     Receiving { port, journal, task }
 }
 
-/// A private chat, for the suite.
-struct PrivateChat {
+/// One place, for the suite.
+struct OnePlace {
     telegram: FakeTelegram,
-    ada: i64,
+    chat: i64,
+    place: String,
 }
 
 #[async_trait]
-impl Platform for PrivateChat {
+impl Platform for OnePlace {
     fn connect(&self) -> Arc<dyn ChatPort> {
         port(&self.telegram)
     }
 
     fn address(&self) -> Address {
-        address(self.ada)
+        address(&self.place)
     }
 
     async fn seen(&self) -> Vec<Seen> {
         let choice = |(label, id): (String, String)| Choice { id, label };
-        let seen = self.telegram.seen(self.ada).into_iter().map(|seen| Seen {
+        let seen = self.telegram.seen(self.chat).into_iter().map(|seen| Seen {
             text: seen.text,
             choices: seen.buttons.into_iter().flatten().map(choice).collect(),
         });
@@ -174,11 +175,22 @@ impl Platform for PrivateChat {
 }
 
 #[tokio::test]
-async fn it_keeps_the_promises_of_every_adapter() {
+async fn in_a_private_chat_it_keeps_the_promises_of_every_adapter() {
     check_all(|| {
         let telegram = FakeTelegram::start();
-        let ada = telegram.person("Ada");
-        PrivateChat { telegram, ada }
+        let chat = telegram.person("Ada");
+        OnePlace { telegram, chat, place: chat.to_string() }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn in_a_topic_it_keeps_the_promises_of_every_adapter() {
+    check_all(|| {
+        let telegram = FakeTelegram::start();
+        let chat = telegram.supergroup("forum");
+        let place = format!("{chat}/{}", telegram.topic(chat));
+        OnePlace { telegram, chat, place }
     })
     .await;
 }
