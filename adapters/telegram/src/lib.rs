@@ -45,9 +45,7 @@ pub enum ConnectError {
     #[error("[channels.{0}] api_url is not an http or https address")]
     ApiUrl(String),
     /// The token is empty, or holds what no token holds.
-    #[error(
-        "[channels.{0}] token is not a Telegram token: it looks like 123456789:AAF... and comes from @BotFather"
-    )]
+    #[error("[channels.{0}] token is none: one looks like 123456789:AAF... and comes from @BotFather")]
     Token(String),
     /// No client could be made, for this reason.
     #[error("no HTTP client for [channels.{0}]: {1}")]
@@ -97,7 +95,14 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
     let api = Api::new(Bot::with_client(token, client).set_api_url(url));
     let pause = Duration::from_secs(1);
-    Ok(Telegram { channel, api, ids: Mutex::default(), moved: Mutex::default(), caught_up: watch::Sender::new(false), pause })
+    Ok(Telegram {
+        channel,
+        api,
+        ids: Mutex::default(),
+        moved: Mutex::default(),
+        caught_up: watch::Sender::new(false),
+        pause,
+    })
 }
 
 #[async_trait]

@@ -90,8 +90,8 @@ impl Telegram {
         }
     }
 
-    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, if there is
-    /// one; as an error if something could not be journalled.
+    /// Journals what a poll brought, the chats side by side, each in order. The offset to go on from, if
+    /// there is one; as an error if something could not be journalled.
     async fn take_all(
         &self,
         updates: Vec<Value>,

@@ -231,8 +231,8 @@ fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
 }
 
 fn is_text(name: &str, kind: Option<&str>) -> bool {
-    const ENDINGS: &str = " txt md csv tsv json yaml yml toml xml html css log ini cfg conf ics vcf eml sql sh \
-                           py rs js ts go c h java rb tex srt diff patch ";
+    const ENDINGS: &str = " txt md csv tsv json yaml yml toml xml html css log ini cfg conf ics vcf eml sql \
+                           sh py rs js ts go c h java rb tex srt diff patch ";
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
     let by_ending = !ending.is_empty() && ENDINGS.contains(&format!(" {ending} "));
     by_ending || kind.is_some_and(|kind| kind.starts_with("text/") || kind == "application/json")

@@ -149,30 +149,31 @@ fn receive_by(port: Arc<Telegram>, journal: Journal) -> Receiving {
     Receiving { port, journal, task }
 }
 
-/// A private chat, for the suite.
-struct PrivateChat {
+/// One place, for the suite.
+struct OnePlace {
     telegram: FakeTelegram,
-    ada: i64,
+    chat: i64,
+    place: String,
     said: i64,
 }
 
 #[async_trait]
-impl Platform for PrivateChat {
+impl Platform for OnePlace {
     fn connect(&self) -> Arc<dyn ChatPort> {
         port(&self.telegram)
     }
 
     fn address(&self) -> Address {
-        address(self.ada)
+        address(&self.place)
     }
 
     fn arrived(&self) -> Vec<String> {
-        vec![format!("{}:{}", self.ada, self.said)]
+        vec![format!("{}:{}", self.chat, self.said)]
     }
 
     async fn seen(&self) -> Vec<Seen> {
         let choice = |(label, id): (String, String)| Choice { id, label };
-        let seen = self.telegram.seen(self.ada).into_iter().map(|seen| Seen {
+        let seen = self.telegram.seen(self.chat).into_iter().map(|seen| Seen {
             text: seen.text,
             choices: seen.buttons.into_iter().flatten().map(choice).collect(),
         });
@@ -181,12 +182,24 @@ impl Platform for PrivateChat {
 }
 
 #[tokio::test]
-async fn it_keeps_the_promises_of_every_adapter() {
+async fn in_a_private_chat_it_keeps_the_promises_of_every_adapter() {
     check_all(|| {
         let telegram = FakeTelegram::start();
-        let ada = telegram.person("Ada");
-        let said = telegram.say(ada, ada, "Hello");
-        PrivateChat { telegram, ada, said }
+        let chat = telegram.person("Ada");
+        let said = telegram.say(chat, chat, "Hello");
+        OnePlace { telegram, chat, place: chat.to_string(), said }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn in_a_topic_it_keeps_the_promises_of_every_adapter() {
+    check_all(|| {
+        let telegram = FakeTelegram::start();
+        let chat = telegram.supergroup("forum");
+        let topic = telegram.topic(chat);
+        let said = telegram.say(telegram.person("Ada"), (chat, topic), "Hello");
+        OnePlace { telegram, chat, place: format!("{chat}/{topic}"), said }
     })
     .await;
 }
