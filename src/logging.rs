@@ -11,7 +11,8 @@ use crate::config::{ConfigError, Env};
 /// # Errors
 /// [`ConfigError`] when `$ADJUTANT_LOG` is no filter.
 pub fn init(env: &Env, default: &str) -> Result<(), ConfigError> {
-    let filter = env.text("ADJUTANT_LOG").unwrap_or(default);
+    // This library's own lines hold what people wrote.
+    let filter = format!("{},serenity=off", env.text("ADJUTANT_LOG").unwrap_or(default));
     let filter = EnvFilter::builder().parse(filter).map_err(|error| {
         let problem = format!("{error}; write a level such as \"info\", or \"warn,adjutant=debug\"");
         ConfigError::one(Some("$ADJUTANT_LOG"), problem)

@@ -1,6 +1,6 @@
 -- A text may take several messages of its platform; each has its own receipt, the outbox keeps the last.
 ALTER TABLE outbox ADD COLUMN part BIGINT NOT NULL DEFAULT 0;
--- What the platform's adapter noted of the place before this part was sent for the first time.
+-- What the platform's adapter noted of the place before this part was sent last.
 ALTER TABLE outbox ADD COLUMN mark TEXT;
 -- The receipt of a shown message that becomes the first part.
 ALTER TABLE outbox ADD COLUMN stand_in TEXT;

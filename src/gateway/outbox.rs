@@ -162,7 +162,8 @@ impl Delivering {
         } else {
             row.stand_in = row.shown.clone().filter(|_| self.may_stand_in(&row));
         }
-        if row.stand_in.is_none() && row.mark.is_none() && port.limits().edits {
+        // A new one for each try: what was looked for and is not there is behind us.
+        if row.stand_in.is_none() && port.limits().edits {
             let mut newest = outbox::newest(&self.store, conversation, &row.channel).await?;
             newest.extend(row.shown.clone());
             row.mark = port.mark(&address, &newest).await;

@@ -32,7 +32,7 @@ pub struct OutboxRow {
     pub created_at: i64,
     /// Which part is next.
     pub part: i64,
-    /// What was noted of the place before this part was sent for the first time.
+    /// What was noted of the place before this part was sent last.
     pub mark: Option<String>,
     /// The receipt of a shown message that becomes the first part.
     pub stand_in: Option<String>,

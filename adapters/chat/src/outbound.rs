@@ -22,7 +22,7 @@ pub struct Outbound {
     /// Which of its [`crate::ChatPort::parts`] is to be sent, from 0.
     #[serde(default)]
     pub part: usize,
-    /// What [`crate::ChatPort::mark`] said before this part was sent for the first time.
+    /// What [`crate::ChatPort::mark`] said before this part was sent last.
     #[serde(default)]
     pub mark: Option<String>,
     /// The receipt of a shown message that becomes part 0.

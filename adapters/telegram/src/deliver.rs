@@ -134,10 +134,6 @@ impl Telegram {
                 Err(failure @ Failure::Refused { code: 400, .. }) if !failure.says(&GONE) => {}
                 Err(failure) => return Err(failure),
             }
-            // What is no message of ours among the ids given out never will be.
-            if self.ids().highest(chat).is_some_and(|highest| message < highest) {
-                self.ids().saw(chat, message);
-            }
         }
         Ok(None)
     }

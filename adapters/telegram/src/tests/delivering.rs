@@ -14,6 +14,7 @@ async fn what_was_cut_off_is_found_and_not_sent_twice() {
     for fault in [Fault::Cut, Fault::DoneBut502] {
         let first = port(&telegram);
         let mut row = marked(&first, ada, "The *one* answer").await;
+        row.mark = Some(telegram.say(ada, ada, "?").to_string());
         row.choices = vec![Choice { id: "go".to_owned(), label: "Go".to_owned() }];
         telegram.misbehave("sendMessage", &fault, 1);
         let before = telegram.seen(ada).len();
