@@ -10,6 +10,9 @@ use crate::kill::{Chance, LIMITS, fate};
 use crate::process::Home;
 use crate::serve::{DEADLINE, Gateway};
 
+/// How often it is killed, unless `ADJUTANT_KILLS` says otherwise.
+const KILLS: u32 = 12;
+
 /// How many people write at once.
 const PEOPLE: u64 = 4;
 
@@ -139,7 +142,7 @@ fn write(platform: &impl Platform, number: &mut u32, chance: &mut Chance) {
 }
 
 fn run(platform: &impl Platform) {
-    let (kills, mut chance) = fate();
+    let (kills, mut chance) = fate(KILLS);
     let home = Home::with_config(&format!("{LIMITS}[http]\nlisten = \"\"\n{}", platform.config()));
     // Everybody is known before the first death: of a conversation that it never heard of, a bot that was
     // down is not told on every platform.

@@ -26,8 +26,8 @@ impl Chance {
 }
 
 /// How often it is killed, and by what chance; both are said, so that a run can be had again.
-pub(crate) fn fate() -> (u32, Chance) {
-    let kills = std::env::var("ADJUTANT_KILLS").ok().map_or(KILLS, |text| text.parse().unwrap());
+pub(crate) fn fate(kills: u32) -> (u32, Chance) {
+    let kills = std::env::var("ADJUTANT_KILLS").ok().map_or(kills, |text| text.parse().unwrap());
     let seed = std::env::var("ADJUTANT_SEED").ok().map_or(20_261_121, |text| text.parse().unwrap());
     println!("ADJUTANT_KILLS={kills} ADJUTANT_SEED={seed}");
     (kills, Chance(seed))
@@ -68,7 +68,7 @@ impl Ledger {
 
 #[test]
 fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once() {
-    let (kills, mut chance) = fate();
+    let (kills, mut chance) = fate(KILLS);
     let (home, mut ledger) = (Home::with_config(LIMITS), Ledger::default());
     let mut number = 0;
     for _ in 0..kills {
