@@ -16,7 +16,7 @@ use super::{ChatArgs, CliError};
 use crate::clock::{self, SharedClock, SystemClock};
 use crate::config::Config;
 use crate::service::{self, Channel, Service};
-use crate::store::{StoreError, turns};
+use crate::store::turns;
 
 /// The console's name among the channels.
 const CHANNEL: &str = "console";
@@ -69,7 +69,7 @@ async fn once(
     | Inbound::Pressed(adjutant_chat::Pressed { event, .. })) = &inbound;
     let event = event.clone();
     let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
-    session.service.accept(inbound, async || {}).await.map_err(failed)?;
+    session.service.accept(inbound, async || {}).await?;
     session.while_read(session.work_off()).await?;
     let code = session.outcome(&event).await?;
     session.leave(PATIENCE).await?;
@@ -85,13 +85,13 @@ async fn json(
     let session = Session::start(config, clock, place, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
     let work = async {
-        session.service.left_is_said(CHANNEL).await.map_err(failed)?;
+        session.service.left_is_said(CHANNEL).await?;
         while let Some(event) = events.recv().await {
             match event {
                 Event::Line(inbound) => {
                     let accepted = async || drop(session.port.accepted(&inbound).await);
                     session.service.receipts_stored(&inbound).await;
-                    session.service.accept(inbound.clone(), accepted).await.map_err(failed)?;
+                    session.service.accept(inbound.clone(), accepted).await?;
                 }
                 Event::Bad { line, message } => drop(session.port.bad_line(line, &message).await),
                 Event::Interrupt => {}
@@ -141,7 +141,7 @@ impl Session {
         };
         let skills = service::load_skills(config)?;
         let models = service::build_models(config, &skills, &clock)?;
-        let store = service::open_store(config, clock).await.map_err(failed)?;
+        let store = service::open_store(config, clock).await?;
         let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
         let port = ConsolePort::open(settings, Box::new(out)).map_err(|error| {
             let folder = config.data_dir.display();
@@ -183,7 +183,7 @@ impl Session {
                 Event::Interrupt if interrupted => break,
                 Event::Interrupt => {
                     interrupted = true;
-                    let stopped = self.service.stop_turns(CHANNEL, &self.place).await.map_err(failed)?;
+                    let stopped = self.service.stop_turns(CHANNEL, &self.place).await?;
                     if !stopped {
                         self.port.bad_line(0, "Ctrl-C once more, or /quit, leaves.").await;
                     }
@@ -215,7 +215,8 @@ impl Session {
 
     async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
         self.service.receipts_stored(&inbound).await;
-        self.service.accept(inbound, async || {}).await.map(|_| ()).map_err(failed)
+        self.service.accept(inbound, async || {}).await?;
+        Ok(())
     }
 
     /// Waits for the turns under way; Ctrl-C stops them, a second one leaves.
@@ -229,7 +230,7 @@ impl Session {
                         return Err(CliError::plain("stopped; what was under way goes on with the next `adjutant chat`"));
                     }
                     interrupted = true;
-                    self.service.stop_turns(CHANNEL, &self.place).await.map_err(failed)?;
+                    self.service.stop_turns(CHANNEL, &self.place).await?;
                 }
             }
         }
@@ -238,7 +239,7 @@ impl Session {
     /// The exit status of the turn that a message led to.
     async fn outcome(&self, event: &EventId) -> Result<ExitCode, CliError> {
         let store = self.service.store();
-        let turn = turns::of_event(store, &format!("{CHANNEL} {}", event.0)).await.map_err(failed)?;
+        let turn = turns::of_event(store, &format!("{CHANNEL} {}", event.0)).await?;
         let bad = turn.is_some_and(|turn| matches!(turn.status.as_str(), "failed" | "dead"));
         Ok(if bad { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
@@ -257,15 +258,7 @@ impl Session {
     }
 
     async fn leave(self, patience: Duration) -> Result<(), CliError> {
-        self.service.shut_down(patience).await.map_err(failed)
-    }
-}
-
-fn failed(error: StoreError) -> CliError {
-    match error {
-        // These two are sentences with their mend.
-        error @ (StoreError::Open { .. } | StoreError::Newer { .. }) => CliError::plain(error.to_string()),
-        error => CliError::failed("the store failed", error),
+        Ok(self.service.shut_down(patience).await?)
     }
 }
 

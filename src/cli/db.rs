@@ -18,11 +18,10 @@ const NAMED: usize = 10;
 
 /// Runs `adjutant db`.
 pub(super) async fn run(config: Config, args: DbArgs) -> Result<ExitCode, CliError> {
-    let failed = |error: StoreError| CliError::plain(error.to_string());
-    let store = open_store(&config, Arc::new(SystemClock)).await.map_err(failed)?;
+    let store = open_store(&config, Arc::new(SystemClock)).await?;
     let done = command(&store, &args.command).await;
     store.close().await;
-    let (text, well) = done.map_err(failed)?;
+    let (text, well) = done?;
     super::out(&text)?;
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -45,7 +45,8 @@ impl From<StartError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        Self::failed("the store could not be used", error)
+        // Its sentences stand by themselves, with their mend.
+        Self::plain(error.to_string())
     }
 }
 

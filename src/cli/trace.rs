@@ -9,7 +9,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::service::open_store;
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Store, StoreError, people};
+use crate::store::{Store, people};
 use crate::trace::{self, Style, one_line};
 
 /// How many turns are named when a beginning fits several.
@@ -17,7 +17,7 @@ const NAMED: i64 = 5;
 
 /// Runs `adjutant trace`.
 pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, CliError> {
-    let store = open_store(&config, Arc::new(SystemClock)).await.map_err(failed)?;
+    let store = open_store(&config, Arc::new(SystemClock)).await?;
     let shown = show(&store, &args, style(), &mut io::stdout()).await;
     store.close().await;
     shown.map(|()| ExitCode::SUCCESS)
@@ -34,7 +34,7 @@ pub(crate) async fn show(
     out: &mut (dyn Write + Send),
 ) -> Result<(), CliError> {
     for (number, turn) in wanted(store, args).await?.iter().enumerate() {
-        let trace = trace::load(store, turn, args.calls).await.map_err(failed)?;
+        let trace = trace::load(store, turn, args.calls).await?;
         let text = if args.json {
             let json = serde_json::to_string(&trace);
             json.map_err(|error| CliError::failed("the trace can't be written as JSON", error))? + "\n"
@@ -54,12 +54,12 @@ async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliErro
         return of_conversation(store, name).await;
     }
     if args.turn == "last" {
-        let last = turns::last(store).await.map_err(failed)?;
+        let last = turns::last(store).await?;
         return last
             .map(|turn| vec![turn])
             .ok_or_else(|| CliError::plain("there is no turn yet; `adjutant chat` begins one"));
     }
-    let mut found = turns::beginning_with(store, &args.turn, NAMED + 1).await.map_err(failed)?;
+    let mut found = turns::beginning_with(store, &args.turn, NAMED + 1).await?;
     match found.len() {
         0 => Err(CliError::plain(format!(
             "there is no turn {}; `adjutant trace last` shows the last one, `adjutant trace --conversation NAME` all of a conversation",
@@ -83,7 +83,7 @@ fn said(turn: &TurnRow) -> String {
 }
 
 async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliError> {
-    let found = people::conversations_named(store, name).await.map_err(failed)?;
+    let found = people::conversations_named(store, name).await?;
     let conversation = match found.as_slice() {
         [one] => one,
         [] => return Err(CliError::plain(format!("there is no conversation '{}'", one_line(name)))),
@@ -97,7 +97,7 @@ async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliE
             )));
         }
     };
-    let turns = turns::of_conversation(store, &conversation.id).await.map_err(failed)?;
+    let turns = turns::of_conversation(store, &conversation.id).await?;
     if turns.is_empty() {
         return Err(CliError::plain(format!(
             "there is no turn yet in the conversation '{}'",
@@ -105,10 +105,6 @@ async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliE
         )));
     }
     Ok(turns)
-}
-
-fn failed(error: StoreError) -> CliError {
-    CliError::plain(error.to_string())
 }
 
 /// As wide as the terminal, and coloured there unless `NO_COLOR` says otherwise; plain for a pipe.
