@@ -1,25 +1,29 @@
-//! What `serve` answers about itself over HTTP: `/healthz` while the process makes progress, `/readyz` when
-//! it does its work, with the reasons when it does not.
+//! What `serve` answers over HTTP: `/healthz` while the process makes progress, `/readyz` when it does its work,
+//! with the reasons when it does not, and `/hooks/CHANNEL` for platforms that send what happens to us.
 
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use adjutant_chat::{HookAnswer, HookRequest};
 use axum::Router;
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::routing::get;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
 /// Tells why the service is not ready; nothing when it is.
 pub type Troubles = Arc<dyn Fn() -> BoxFuture<'static, Vec<String>> + Send + Sync>;
 
+/// Hands what a platform sent to the channel of that name.
+pub type Hooks = Arc<dyn Fn(String, HookRequest) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
+
 /// The server, bound to its address.
 pub struct Http {
     listener: TcpListener,
-    troubles: Troubles,
 }
 
 impl Http {
@@ -27,8 +31,8 @@ impl Http {
     ///
     /// # Errors
     /// When it can't be had.
-    pub async fn bind(address: SocketAddr, troubles: Troubles) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, troubles })
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await? })
     }
 
     /// The address, with the port that the system chose if it was asked to.
@@ -40,11 +44,27 @@ impl Http {
     }
 
     /// Answers until the future is dropped.
-    pub fn serve(self) -> impl Future<Output = io::Result<()>> + Send {
-        let routes = Router::new().route("/healthz", get(async || "ok\n")).route("/readyz", get(ready));
-        let routes = routes.with_state(self.troubles);
+    pub fn serve(self, troubles: Troubles, hooks: Hooks) -> impl Future<Output = io::Result<()>> + Send {
+        let ready = Router::new().route("/readyz", get(ready)).with_state(troubles);
+        let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
+        let routes = Router::new().route("/healthz", get(async || "ok\n")).merge(ready).merge(hooks);
         async move { axum::serve(self.listener, routes).await }
     }
+}
+
+/// The body is bounded by axum, at 2 MB.
+async fn hook(
+    State(hooks): State<Hooks>,
+    Path(channel): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, String) {
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+    };
+    let request = HookRequest { headers: headers.iter().filter_map(text).collect(), body: body.to_vec() };
+    let answer = hooks(channel, request).await;
+    (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
 }
 
 async fn ready(State(troubles): State<Troubles>) -> (StatusCode, String) {

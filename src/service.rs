@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjutant_chat::{ChatPort, Inbound, Progress};
+use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
 use channels::Seats;
 pub use channels::{Channel, connect};
 pub use models::{Models, build_models};
@@ -24,7 +24,7 @@ use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
 use crate::gateway::door::{Door, Health};
 use crate::gateway::governor::Governor;
-use crate::gateway::intake::Intake;
+use crate::gateway::intake::{Intake, KnownPlaces};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::showing::Showing;
@@ -79,6 +79,8 @@ pub struct Service {
     upkeep: Arc<Upkeep>,
     /// How the channels' receiving goes.
     pub health: Arc<Health>,
+    /// Where what the channels bring comes in.
+    pub doors: Vec<Arc<Door>>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -121,16 +123,8 @@ impl Service {
         let mut seats = Seats::of(channels);
         let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let conversations = Arc::new(Conversations {
-            store: store.clone(),
-            instance: instance.clone(),
-            orchestrator: Arc::new(orchestrator(config, &skills, models)),
-            limits: config.limits.clone(),
-            zone: config.assistant.timezone,
-            owners: owners(config),
-            hooks: Arc::new(hooks),
-            running: Running::default(),
-        });
+        let orchestrator = orchestrator(config, &skills, models);
+        let conversations = conversations(config, &store, &instance, orchestrator, hooks);
         let stop = CancellationToken::new();
         let access = Arc::new(Access { allow: seats.allow, owners: owners(config) });
         let lanes = Arc::new(Lanes {
@@ -139,12 +133,11 @@ impl Service {
             wakers: SharedWakers::default(),
             draining: stop.child_token(),
         });
-        let known = moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5));
         let intake = Arc::new(Intake {
             conversations: conversations.clone(),
             access,
             lanes: lanes.clone(),
-            known: known.build(),
+            known: known_places(),
         });
         let upkeep = Arc::new(Upkeep {
             conversations: conversations.clone(),
@@ -155,18 +148,30 @@ impl Service {
         upkeep.take_up().await?;
         let health = Arc::new(Health::of(seats.connections.iter().map(|(name, _)| name.clone())));
         let mut tasks = JoinSet::new();
-        for (channel, connection) in seats.connections {
-            let door = Door { intake: intake.clone(), channel, health: health.clone() };
+        let doors = doors(seats.connections, &intake, &health);
+        for door in doors.clone() {
             let stop = stop.clone();
             tasks.spawn(async move {
-                let _ = stop.run_until_cancelled(door.listen(&*connection)).await;
+                let _ = stop.run_until_cancelled(door.listen()).await;
             });
         }
         tasks.spawn(show(delivering.ports.clone(), progress, stop.clone()));
         tasks.spawn(upkeep.clone().work(stop.clone()));
         tasks.spawn(upkeep.clone().listen(stop.clone()));
         tasks.spawn(skills.watch(stop.clone()));
-        Ok(Self { store, instance, intake, lanes, delivering, conversations, upkeep, health, stop, tasks })
+        Ok(Self {
+            store,
+            instance,
+            intake,
+            lanes,
+            delivering,
+            conversations,
+            upkeep,
+            health,
+            doors,
+            stop,
+            tasks,
+        })
     }
 
     /// Does at once what is else done every second: frees what dead processes held, and ends questions
@@ -256,6 +261,40 @@ impl Service {
         self.store.close().await;
         Ok(())
     }
+}
+
+fn conversations(
+    config: &Config,
+    store: &Store,
+    instance: &Arc<Instance>,
+    orchestrator: Orchestrator,
+    hooks: Hooks,
+) -> Arc<Conversations> {
+    Arc::new(Conversations {
+        store: store.clone(),
+        instance: instance.clone(),
+        orchestrator: Arc::new(orchestrator),
+        limits: config.limits.clone(),
+        zone: config.assistant.timezone,
+        owners: owners(config),
+        hooks: Arc::new(hooks),
+        running: Running::default(),
+    })
+}
+
+fn known_places() -> KnownPlaces {
+    moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
+}
+
+fn doors(
+    connections: Vec<(String, Arc<dyn Connection>)>,
+    intake: &Arc<Intake>,
+    health: &Arc<Health>,
+) -> Vec<Arc<Door>> {
+    let door = |(channel, connection)| {
+        Arc::new(Door { intake: intake.clone(), channel, connection, health: health.clone() })
+    };
+    connections.into_iter().map(door).collect()
 }
 
 fn owners(config: &Config) -> Vec<String> {

@@ -37,7 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("clock", &[]),
     ("lifecycle", &[]),
-    ("http", &[]),
+    ("http", &["adjutant_chat"]),
 ];
 
 // The sources.

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::HookAnswer;
 use futures::FutureExt;
 
 use super::CliError;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, ConfigError};
-use crate::gateway::door::Health;
-use crate::http::{Http, Troubles};
+use crate::gateway::door::{Door, Health};
+use crate::http::{Hooks, Http, Troubles};
 use crate::lifecycle::Stops;
 use crate::service::{self, Service};
 use crate::store::Store;
@@ -28,33 +29,36 @@ pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
     let clock: SharedClock = Arc::new(SystemClock);
     let skills = service::load_skills(&config)?;
     let models = service::build_models(&config, &skills, &clock)?;
+    let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
     let service = Service::start(&config, store, skills, models, channels).await?;
-    let http = http(&config, &service).await?;
     let health = service.health.clone();
-    tokio::select! {
-        () = stops.next() => tracing::info!("told to stop: no new turns, running ones get {} s", PATIENCE.as_secs()),
-        () = all_stopped(&health) => {
-            leave(service, &mut stops).await?;
-            return Err(stopped(&config, &health).into());
+    let troubles = troubles(service.store().clone(), health.clone());
+    let http = async {
+        match http {
+            Some(http) => http.serve(troubles, hooks(service.doors.clone())).await,
+            None => std::future::pending().await,
         }
+    };
+    let ended = tokio::select! {
+        () = stops.next() => {
+            tracing::info!("told to stop: no new turns, running ones get {} s", PATIENCE.as_secs());
+            Ok(ExitCode::SUCCESS)
+        }
+        () = all_stopped(&health) => Err(stopped(&config, &health).into()),
         failed = http => {
             let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
-            return Err(CliError::failed("the HTTP endpoint failed", why));
+            Err(CliError::failed("the HTTP endpoint failed", why))
         }
-    }
+    };
     leave(service, &mut stops).await?;
-    Ok(ExitCode::SUCCESS)
+    ended
 }
 
-/// Starts the HTTP endpoint; without one it is a future that never ends.
-async fn http(
-    config: &Config,
-    service: &Service,
-) -> Result<impl Future<Output = std::io::Result<()>> + use<>, CliError> {
-    let Some(address) = config.listen else { return Ok(std::future::pending().left_future()) };
-    let bound = Http::bind(address, troubles(service.store().clone(), service.health.clone())).await;
-    let http = bound.map_err(|error| {
+/// Takes the address of the HTTP endpoint, if there is to be one, before anything is received.
+async fn bind(config: &Config) -> Result<Option<Http>, CliError> {
+    let Some(address) = config.listen else { return Ok(None) };
+    let http = Http::bind(address).await.map_err(|error| {
         CliError::failed(
             format!("{address} can't be listened on; change [http] listen, or set it to \"\""),
             error,
@@ -63,7 +67,20 @@ async fn http(
     if let Ok(address) = http.address() {
         tracing::info!("ready? http://{address}/readyz tells");
     }
-    Ok(http.serve().right_future())
+    Ok(Some(http))
+}
+
+fn hooks(doors: Vec<Arc<Door>>) -> Hooks {
+    Arc::new(move |channel, request| {
+        let door = doors.iter().find(|door| door.channel == channel).cloned();
+        async move {
+            match door {
+                Some(door) => door.posted(request).await,
+                None => HookAnswer::not_found(),
+            }
+        }
+        .boxed()
+    })
 }
 
 fn troubles(store: Store, health: Arc<Health>) -> Troubles {

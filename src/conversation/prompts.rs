@@ -82,6 +82,25 @@ impl Conversations {
         Ok(Some((prompt, answer)))
     }
 
+    /// Whether the button of a question may be pressed from an account; also when there is no such
+    /// question, because then a press is told so.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
+        let prompt = match button(id) {
+            Some((prompt, _)) => prompts::by_id(&self.store, prompt).await?,
+            None => None,
+        };
+        let Some(prompt) = prompt else { return Ok(true) };
+        let account = format!("{channel}:{user}");
+        Ok(self.owners.contains(&account)
+            || match people::person_of(&self.store, channel, user).await? {
+                Some(person) => self.may_answer_for(&person.id, &prompt).await?,
+                None => false,
+            })
+    }
+
     async fn may_answer_for(&self, person: &str, prompt: &PromptRow) -> Result<bool, StoreError> {
         if prompt.person_id == person {
             return Ok(true);

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use adjutant_chat::{Address, Condition, Connection, Edited, Inbound, NotJournalled};
+use adjutant_chat::{
+    Address, Condition, Connection, Edited, HookAnswer, HookRequest, Inbound, NotJournalled, Taken,
+};
 
 use super::intake::Intake;
-use crate::store::inbox;
+use crate::store::{StoreError, inbox};
+use crate::wording;
 
 /// A channel that gave no sign of life for so long is not receiving. Longer than any platform's own
 /// interval: Telegram's polls last half a minute, Discord's heartbeats three quarters of one.
@@ -52,12 +55,6 @@ impl Health {
         channels.iter().filter_map(trouble).collect()
     }
 
-    /// How much of what arrived was not understood or not for us, by channel.
-    pub fn ignored(&self) -> Vec<(String, u64)> {
-        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        channels.iter().map(|(name, channel)| (name.clone(), channel.ignored)).collect()
-    }
-
     /// Whether every channel has stopped for good.
     pub fn all_stopped(&self) -> bool {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +77,14 @@ impl Health {
                 }
                 health.trouble = Some(why);
             }
-            Condition::Ignored => health.ignored += 1,
+            Condition::Ignored => {
+                health.ignored += 1;
+                tracing::debug!(
+                    channel,
+                    ignored = health.ignored,
+                    "something that is not understood or not for us"
+                );
+            }
         }
     }
 
@@ -98,6 +102,8 @@ pub struct Door {
     pub intake: Arc<Intake>,
     /// The channel.
     pub channel: String,
+    /// What is listened to.
+    pub connection: Arc<dyn Connection>,
     /// How it goes.
     pub health: Arc<Health>,
 }
@@ -105,31 +111,41 @@ pub struct Door {
 impl Door {
     /// Receives until the future is dropped, or a person has to mend something: then only this channel
     /// stops.
-    pub async fn listen(&self, connection: &dyn Connection) {
-        let why = connection.receive(self).await;
+    pub async fn listen(&self) {
+        let why = self.connection.receive(self).await;
         tracing::error!(channel = self.channel, why, "this channel stops; the others go on");
         self.health.stop(&self.channel, why);
+    }
+
+    /// Answers what the platform sent to our HTTP endpoint.
+    pub async fn posted(&self, request: HookRequest) -> HookAnswer {
+        self.connection.posted(self, request).await
+    }
+
+    async fn try_take(&self, inbound: Inbound) -> Result<Taken, StoreError> {
+        if let Inbound::Pressed(pressed) = &inbound
+            && !self.intake.may_press(pressed).await?
+        {
+            return Ok(Taken::Notice(wording::NOT_YOURS.to_owned()));
+        }
+        if let Some(journalled) = self.intake.journal(inbound).await? {
+            self.intake.hand_on(journalled);
+        }
+        Ok(Taken::Kept)
     }
 }
 
 #[async_trait::async_trait]
 impl adjutant_chat::Intake for Door {
-    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled> {
-        match self.intake.journal(inbound).await {
-            Ok(Some(journalled)) => {
-                self.intake.hand_on(journalled);
-                Ok(())
-            }
-            Ok(None) => Ok(()),
-            Err(error) => {
-                tracing::error!(channel = self.channel, %error, "a message could not be journalled; it comes again");
-                Err(NotJournalled)
-            }
-        }
+    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
+        self.try_take(inbound).await.map_err(|error| {
+            tracing::error!(channel = self.channel, %error, "a message could not be journalled; it comes again");
+            NotJournalled
+        })
     }
 
     async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
-        let event = format!("{} {}", edited.channel, edited.event.0);
+        let event = format!("{} {}", self.channel, edited.event.0);
         match inbox::edit(&self.intake.conversations.store, &event, &edited.text).await {
             Ok(_) => Ok(()),
             Err(error) => {

@@ -29,8 +29,11 @@ pub struct Intake {
     /// Where admitted messages go.
     pub lanes: Arc<Lanes>,
     /// Places seen of late, by who spoke there; they change only in ways that are asked for again.
-    pub known: moka::future::Cache<(String, String, String), Conversation>,
+    pub known: KnownPlaces,
 }
+
+/// Conversations by channel, place, and who spoke there.
+pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversation>;
 
 /// Codes that strangers may hold at once, over all channels.
 const MOST_CODES: usize = 50;
@@ -137,6 +140,17 @@ impl Intake {
             Err(error) => return Err(error),
         }
         Ok(None)
+    }
+
+    /// Whether a press is for us: it is not when somebody else was asked, or when a stranger presses. It keeps
+    /// nothing, so that a room full of curious people fills no journal.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn may_press(&self, pressed: &Pressed) -> Result<bool, StoreError> {
+        let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
+        let may_speak = self.access.may_speak(&self.conversations.store, channel, user).await?;
+        Ok(may_speak && self.conversations.may_press(channel, user, &pressed.button).await?)
     }
 
     async fn pressed(&self, pressed: Pressed) -> Result<Option<Journalled>, StoreError> {

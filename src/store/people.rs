@@ -38,14 +38,22 @@ pub struct Conversation {
     pub window_from: i64,
 }
 
+/// The person behind an account, if it was ever seen.
+///
+/// # Errors
+/// When the store fails.
+pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Option<Person>, StoreError> {
+    const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \
+                        WHERE a.channel = $1 AND a.user_id = $2";
+    store.first(FIND, &[channel.into(), user.into()]).await
+}
+
 /// The person behind an account; a new one is made for an account never seen.
 ///
 /// # Errors
 /// When the store fails.
 pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Result<Person, StoreError> {
-    const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \
-                        WHERE a.channel = $1 AND a.user_id = $2";
-    if let Some(person) = store.first(FIND, &[channel.into(), user.into()]).await? {
+    if let Some(person) = person_of(store, channel, user).await? {
         return Ok(person);
     }
     let id = store.new_id();
@@ -63,7 +71,7 @@ pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Res
         Ok(_) | Err(StoreError::Stale(_)) => {}
         Err(error) => return Err(error),
     }
-    let found = store.first(FIND, &[channel.into(), user.into()]).await?;
+    let found = person_of(store, channel, user).await?;
     found.ok_or_else(|| StoreError::Corrupt(format!("the account {channel}:{user} has no person")))
 }
 

@@ -11,7 +11,7 @@ use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
     Address, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Found, Inbound, Intake,
-    Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Unit,
+    Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
 };
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
@@ -122,11 +122,13 @@ impl Connection for Phone {
     async fn receive(&self, intake: &dyn Intake) -> String {
         intake.condition(Condition::Receiving);
         while let Some(arrival) = self.arriving.lock().await.recv().await {
-            let taken = match arrival {
-                Arrival::Inbound(inbound) => intake.take(inbound).await,
-                Arrival::Edited(edited) => intake.edited(edited).await,
-            };
-            taken.unwrap();
+            match arrival {
+                Arrival::Inbound(inbound) => match intake.take(inbound).await.unwrap() {
+                    Taken::Kept => {}
+                    Taken::Notice(notice) => drop(self.put("notice", notice, Vec::new())),
+                },
+                Arrival::Edited(edited) => intake.edited(edited).await.unwrap(),
+            }
             self.note("taken");
         }
         "the line was cut; lay a new one".to_owned()
@@ -142,7 +144,7 @@ struct Town {
     _folder: tempfile::TempDir,
 }
 
-/// A town in which only Ada may speak; she is the owner.
+/// A town in which only Ada, who is the owner, and Carol may speak.
 async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::in_dir(folder.path().to_owned());
@@ -156,7 +158,8 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let (bubbles, log) = (watch::Sender::default(), Mutex::default());
     let phone = Arc::new(Phone { bubbles, log, arriving: tokio::sync::Mutex::new(arriving) });
     let connection: Arc<dyn Connection> = phone.clone();
-    let channel = Channel { connection: Some(connection), allow: Vec::new(), ..Channel::open(phone.clone()) };
+    let channel =
+        Channel { connection: Some(connection), allow: vec!["carol".into()], ..Channel::open(phone.clone()) };
     let model = Arc::new(script);
     let models = Models { orchestrator: model.clone(), agent: model };
     let service = Service::start(&config, store, skills, models, vec![channel]).await.unwrap();
@@ -195,12 +198,16 @@ impl Town {
     }
 
     fn presses(&self, who: &str, choice: &Choice) {
+        self.presses_in(who, who, choice);
+    }
+
+    fn presses_in(&self, place: &str, who: &str, choice: &Choice) {
         let pressed = Pressed {
             event: EventId(self.event()),
-            address: Address { channel: "phone".into(), place: who.into() },
+            address: Address { channel: "phone".into(), place: place.into() },
             sender: SenderId(who.into()),
             sender_name: who.into(),
-            direct: true,
+            direct: place == who,
             button: choice.id.clone(),
         };
         self.arrivals.send(Arrival::Inbound(Inbound::Pressed(pressed))).unwrap();
@@ -438,6 +445,34 @@ async fn after_long_work_the_answer_is_a_message_of_its_own() {
 }
 
 #[tokio::test]
+async fn whoever_was_not_asked_is_told_alone() {
+    let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "pay"}))));
+    let ask = |config: &mut Config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    };
+    let town = town(script, ask).await;
+    town.writes_in("room", "ada", "pay it");
+    let asked = town.sees("I need your yes").await;
+    town.presses_in("room", "carol", &asked.choices[0]);
+    town.presses_in("room", "a stranger", &asked.choices[0]);
+    town.has_happened("taken", 4).await;
+    let told = |town: &Town| {
+        let bubbles = town.phone.bubbles.borrow();
+        bubbles.iter().filter(|bubble| bubble.place == "notice").count()
+    };
+    assert_eq!(told(&town), 2);
+    assert_eq!(
+        town.service.store().count("SELECT count(*) FROM inbox", &[]).await.unwrap(),
+        1,
+        "nothing kept"
+    );
+    town.presses_in("room", "ada", &asked.choices[0]);
+    town.sees("Added “pay”").await;
+    assert_eq!(told(&town), 2);
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_settled_question_loses_its_buttons() {
     let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "pay"}))));
     let ask = |config: &mut Config| {
@@ -468,8 +503,8 @@ async fn a_message_that_waits_can_be_changed() {
     town.has_happened("typing", 1).await;
     let event = town.writes("ada", "secnod");
     for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
-        let (event, channel) = (EventId(event.to_owned()), "phone".to_owned());
-        town.arrivals.send(Arrival::Edited(Edited { event, channel, text: new.into() })).unwrap();
+        let event = EventId(event.to_owned());
+        town.arrivals.send(Arrival::Edited(Edited { event, text: new.into() })).unwrap();
     }
     town.has_happened("taken", 7).await;
     gate.open();

@@ -46,8 +46,6 @@ pub struct Attachment {
 pub struct Edited {
     /// The platform's name of the message.
     pub event: EventId,
-    /// On which channel.
-    pub channel: String,
     /// The new text.
     pub text: String,
 }

@@ -1,6 +1,7 @@
 //! The words that every chat platform shares with the engine. No network, no clock, no database.
 
 mod address;
+mod hook;
 mod inbound;
 mod outbound;
 mod richtext;
@@ -12,9 +13,10 @@ mod split;
 pub mod conformance;
 
 pub use address::{Address, EventId, SenderId};
+pub use hook::{HookAnswer, HookRequest};
 pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, Outbound, Progress};
-pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract};
+pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
 pub use richtext::{Block, Cell, Inline, RichText, harmless, inline_text};
 pub use split::split;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Address, Edited, Inbound, Limits, Outbound, Progress};
+use crate::{Address, Edited, HookAnswer, HookRequest, Inbound, Limits, Outbound, Progress};
 
 /// One connected channel, as the engine speaks to it.
 #[async_trait]
@@ -91,6 +91,12 @@ pub trait Connection: Send + Sync {
     /// Receives until the future is dropped: connects, catches up, reconnects with backoff. It returns only
     /// when going on makes no sense without a person's mend, and says which.
     async fn receive(&self, intake: &dyn Intake) -> String;
+    /// Answers what the platform sends to our own HTTP endpoint, on platforms that do. It runs beside
+    /// [`Self::receive`].
+    async fn posted(&self, intake: &dyn Intake, request: HookRequest) -> HookAnswer {
+        let _ = (intake, request);
+        HookAnswer::not_found()
+    }
 }
 
 /// Where an adapter hands over what arrives.
@@ -100,7 +106,7 @@ pub trait Intake: Send + Sync {
     ///
     /// # Errors
     /// [`NotJournalled`]: then it must come again.
-    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled>;
+    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled>;
     /// Takes a new text for a message that may have been journalled; it counts if its turn has not begun.
     ///
     /// # Errors
@@ -111,6 +117,16 @@ pub trait Intake: Send + Sync {
     async fn places(&self) -> Vec<(Address, String)>;
     /// Tells how the receiving goes.
     fn condition(&self, condition: Condition);
+}
+
+/// What became of something that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// It is journalled, if it has to be.
+    Kept,
+    /// It was a press by somebody who may not answer, and is not journalled: this sentence is for them
+    /// alone, shown at once and as well as the platform can.
+    Notice(String),
 }
 
 /// The store could not take it.

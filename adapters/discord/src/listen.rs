@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Connection, Inbound, Intake};
+use adjutant_chat::{Condition, Connection, Inbound, Intake, NotJournalled, Taken};
 use async_trait::async_trait;
 use futures::StreamExt;
 use serde::Deserialize;
@@ -228,7 +228,7 @@ impl Discord {
         };
         for tries in 1.. {
             let done = match (&inbound, &edited) {
-                (Some(inbound), _) => intake.take(inbound.clone()).await,
+                (Some(inbound), _) => intake.take(inbound.clone()).await.map(drop),
                 (None, Some(edited)) => intake.edited(edited.clone()).await,
                 (None, None) => return,
             };
@@ -253,7 +253,7 @@ impl Discord {
             // Only the person sees it, as a sign that the command was taken; the answer is a message.
             Some(Interacted::Command(said, ticket)) => {
                 let sign = format!("`{}` ✓", said.text.split(' ').next().unwrap_or_default());
-                (Inbound::Said(said), ticket, json!({"type": 4, "data": {"content": sign, "flags": 1 << 6}}))
+                (Inbound::Said(said), ticket, for_them_alone(&sign))
             }
             // Deferred: the message with the button is changed when the engine says so.
             Some(Interacted::Pressed(pressed, ticket)) => {
@@ -261,8 +261,10 @@ impl Discord {
             }
             None => return intake.condition(Condition::Ignored),
         };
-        if intake.take(inbound).await.is_ok() {
-            self.acknowledge(&ticket, &answer).await;
+        match intake.take(inbound).await {
+            Ok(Taken::Kept) => self.acknowledge(&ticket, &answer).await,
+            Ok(Taken::Notice(notice)) => self.acknowledge(&ticket, &for_them_alone(&notice)).await,
+            Err(NotJournalled) => {}
         }
     }
 
@@ -295,6 +297,11 @@ impl Discord {
             tracing::warn!(channel = self.channel, %error, "slash commands were not registered");
         }
     }
+}
+
+/// A message that only the person sees who pressed or commanded.
+fn for_them_alone(text: &str) -> Value {
+    json!({"type": 4, "data": {"content": text, "flags": 1 << 6, "allowed_mentions": {"parse": []}}})
 }
 
 fn read<T: DeserializeOwned>(frame: &str) -> Option<T> {

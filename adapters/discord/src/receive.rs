@@ -144,7 +144,6 @@ pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Heard {
         _ if author.id == reader.me => Heard::Own,
         Some(content) if !author.bot => Heard::Edited(Edited {
             event: EventId(change.id.to_string()),
-            channel: reader.channel.to_owned(),
             text: cleaned(&content, &change.mentions, reader.me),
         }),
         _ => Heard::Ignored,

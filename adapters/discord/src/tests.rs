@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, Outbound,
+    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, Outbound, Taken,
 };
 use adjutant_fakes::discord::{FakeDiscord, TOKEN};
 use async_trait::async_trait;
@@ -52,6 +52,8 @@ struct Journal {
     conditions: Mutex<Vec<Condition>>,
     /// So many times it can't journal.
     fails: Mutex<usize>,
+    /// What presses are told, if they are not for us.
+    notice: Mutex<Option<String>>,
 }
 
 impl Journal {
@@ -76,7 +78,7 @@ impl Journal {
 
 #[async_trait]
 impl Intake for Journal {
-    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled> {
+    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
         self.try_it()?;
         let event = |inbound: &Inbound| match inbound {
             Inbound::Said(said) => said.event.clone(),
@@ -84,10 +86,12 @@ impl Intake for Journal {
         };
         *self.offered.lock().unwrap() += 1;
         let mut taken = self.taken.lock().unwrap();
+        let is_press = matches!(inbound, Inbound::Pressed(_));
         if !taken.iter().any(|one| event(one) == event(&inbound)) {
             taken.push(inbound);
         }
-        Ok(())
+        let notice = self.notice.lock().unwrap().clone().filter(|_| is_press);
+        Ok(notice.map_or(Taken::Kept, Taken::Notice))
     }
 
     async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Inbound, Intake, NotJournalled};
+use adjutant_chat::{Condition, Inbound, Intake, NotJournalled, Taken};
 use futures::future::join_all;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -135,12 +135,12 @@ impl Telegram {
                     let content = self.api.file(&file, LONGEST_FILE).await;
                     attachment.text = content.and_then(|content| String::from_utf8(content).ok());
                 }
-                intake.take(Inbound::Said(said)).await
+                intake.take(Inbound::Said(said)).await.map(drop)
             }
             Arrived::Edited(edited) => intake.edited(edited).await,
             Arrived::Pressed { pressed, query } => {
-                intake.take(Inbound::Pressed(pressed)).await?;
-                self.answer_press(query);
+                let taken = intake.take(Inbound::Pressed(pressed)).await?;
+                self.answer_press(query, taken);
                 Ok(())
             }
             Arrived::Nothing => {
@@ -150,10 +150,15 @@ impl Telegram {
         }
     }
 
-    /// Lets the button come to rest; best effort, and nobody waits for it.
-    fn answer_press(&self, query: CallbackQueryId) {
+    /// Lets the button come to rest, with a notice that only its presser sees; best effort, and nobody waits
+    /// for it.
+    fn answer_press(&self, query: CallbackQueryId, taken: Taken) {
         let api = self.api.clone();
-        tokio::spawn(async move { api.call::<IgnoredAny>(&AnswerCallbackQuery::new(query)).await.ok() });
+        let mut answer = AnswerCallbackQuery::new(query);
+        if let Taken::Notice(notice) = taken {
+            (answer.text, answer.show_alert) = (Some(notice), Some(true));
+        }
+        tokio::spawn(async move { api.call::<IgnoredAny>(&answer).await.ok() });
     }
 
     /// Best effort: commands work without being offered.

@@ -48,7 +48,7 @@ pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Arrived {
     let found = if let Some(message) = update.get("message") {
         said(message, me, channel)
     } else if let Some(message) = update.get("edited_message") {
-        edited(message, me, channel)
+        edited(message, me)
     } else {
         update.get("callback_query").and_then(|query| pressed(query, channel))
     };
@@ -88,11 +88,11 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
     Some(Arrived::Said { said, file })
 }
 
-fn edited(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
+fn edited(value: &Value, me: &Myself) -> Option<Arrived> {
     let message = Message::deserialize(value).ok()?;
     let text = Text::of(&message, me).text;
     let event = EventId(event_of(message.chat.id, message.message_id));
-    (!text.is_empty()).then(|| Arrived::Edited(Edited { event, channel: channel.to_owned(), text }))
+    (!text.is_empty()).then_some(Arrived::Edited(Edited { event, text }))
 }
 
 fn pressed(value: &Value, channel: &str) -> Option<Arrived> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
-use adjutant_chat::{Choice, Condition, Edited, Inbound, NotJournalled};
+use adjutant_chat::{Choice, Condition, Edited, Inbound, NotJournalled, Taken};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
 use serde_json::json;
 use tokio::time::timeout;
@@ -66,6 +66,8 @@ struct Journal {
     edits: Mutex<Vec<Edited>>,
     conditions: Mutex<Vec<Condition>>,
     refusals: Mutex<usize>,
+    /// What presses are told, if they are not for us.
+    notice: Mutex<Option<String>>,
 }
 
 impl Journal {
@@ -99,12 +101,14 @@ impl Journal {
 
 #[async_trait]
 impl Intake for Journal {
-    async fn take(&self, inbound: Inbound) -> Result<(), NotJournalled> {
+    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
         if self.refuses() {
             return Err(NotJournalled);
         }
+        let is_press = matches!(inbound, Inbound::Pressed(_));
         self.rows.lock().unwrap().push(inbound);
-        Ok(())
+        let notice = self.notice.lock().unwrap().clone().filter(|_| is_press);
+        Ok(notice.map_or(Taken::Kept, Taken::Notice))
     }
 
     async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {

@@ -265,7 +265,12 @@ impl FakeTelegram {
 
     /// Whether a press was answered.
     pub fn is_answered(&self, query: &str) -> bool {
-        self.shared.world().answered.contains(query)
+        self.shared.world().answered.contains_key(query)
+    }
+
+    /// What was shown to a presser alone; empty for nothing.
+    pub fn alert(&self, query: &str) -> String {
+        self.shared.world().answered.get(query).cloned().unwrap_or_default()
     }
 
     /// The commands that the bot has registered.

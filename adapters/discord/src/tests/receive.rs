@@ -93,7 +93,7 @@ async fn an_edit_is_handed_over() {
         let id = fake.say("ada", &place, "buy mlik");
         fake.edit(&id, "buy milk");
         until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
-        let edited = Edited { event: EventId(id), channel: "discord".into(), text: "buy milk".into() };
+        let edited = Edited { event: EventId(id), text: "buy milk".into() };
         assert_eq!(*journal.edited.lock().unwrap(), [edited]);
     })
     .await;
@@ -138,6 +138,12 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
         let answer = fake.answered(&link).unwrap().0;
         assert_eq!((&answer["type"], &answer["data"]["flags"]), (&4.into(), &64.into()));
         assert_eq!(fake.answered(&pressed).unwrap().0["type"], 6);
+        *journal.notice.lock().unwrap() = Some("Not for you.".to_owned());
+        let pressed = fake.press("eve", &ours, "0f3Zx:stop");
+        until("acknowledged", || fake.answered(&pressed).is_some()).await;
+        let answer = fake.answered(&pressed).unwrap().0;
+        assert_eq!((&answer["type"], &answer["data"]["flags"]), (&4.into(), &64.into()));
+        assert_eq!(answer["data"]["content"], "Not for you.");
     })
     .await;
 }

@@ -63,12 +63,17 @@ async fn presses_are_answered_and_edits_told() {
     let Inbound::Pressed(pressed) = first.journal.rows.lock().unwrap()[0].clone() else { panic!("no press") };
     assert_eq!((pressed.event.0, pressed.button), (format!("press:{press}"), "p:yes".to_owned()));
     assert_eq!((pressed.sender_name, pressed.direct), ("Ada Lovelace".to_owned(), true));
+    assert_eq!(telegram.alert(&press), "");
+    *first.journal.notice.lock().unwrap() = Some("Not for you.".to_owned());
+    let press = telegram.press(ada, ada, receipt.parse().unwrap(), "Yes").unwrap();
+    until("the press is answered", || telegram.is_answered(&press)).await;
+    assert_eq!(telegram.alert(&press), "Not for you.");
     let said = telegram.reply(ada, ada, receipt.parse().unwrap(), "Yes, do");
     telegram.edit(ada, said, "No, don't");
     until("the edit is told", || first.journal.edits.lock().unwrap().len() == 1).await;
     let edit = first.journal.edits.lock().unwrap()[0].clone();
     assert_eq!((edit.event.0, edit.text), (format!("{ada}:{said}"), "No, don't".to_owned()));
-    let Inbound::Said(said) = first.journal.rows.lock().unwrap()[1].clone() else { panic!("not said") };
+    let Inbound::Said(said) = first.journal.rows.lock().unwrap()[2].clone() else { panic!("not said") };
     assert_eq!(said.reply_to, Some(receipt));
 }
 

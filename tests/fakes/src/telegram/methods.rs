@@ -51,7 +51,14 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
             if !world.asked.contains(query) {
                 return refused("query is too old and response timeout expired or query ID is invalid");
             }
-            world.answered.insert(query.to_owned());
+            let alert = match parameters.get("show_alert") == Some(&Value::Bool(true)) {
+                true => text(parameters, "text").to_owned(),
+                false => String::new(),
+            };
+            if alert.chars().count() > 200 {
+                return refused("MESSAGE_TOO_LONG");
+            }
+            world.answered.insert(query.to_owned(), alert);
             Ok(true.into())
         }
         "getfile" => {

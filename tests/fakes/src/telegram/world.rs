@@ -93,7 +93,8 @@ pub(super) struct World {
     pub(super) files: BTreeMap<String, Vec<u8>>,
     pub(super) faults: BTreeMap<String, VecDeque<Fault>>,
     pub(super) calls: BTreeMap<String, usize>,
-    pub(super) answered: BTreeSet<String>,
+    /// The presses that were answered, with what was shown to their presser.
+    pub(super) answered: BTreeMap<String, String>,
     pub(super) asked: BTreeSet<String>,
     pub(super) commands: Vec<String>,
 }
