@@ -139,16 +139,17 @@ impl Service {
             lanes: lanes.clone(),
             known: known_places(),
         });
+        let health = Arc::new(Health::of(seats.connections.iter().map(|(name, _)| name.clone())));
         let upkeep = Arc::new(Upkeep {
             conversations: conversations.clone(),
             lanes: lanes.clone(),
             delivering: delivering.clone(),
             channels: seats.places,
+            health: health.clone(),
         });
         upkeep.take_up().await?;
-        let health = Arc::new(Health::of(seats.connections.iter().map(|(name, _)| name.clone())));
         let mut tasks = JoinSet::new();
-        let doors = doors(seats.connections, &intake, &health);
+        let doors = doors(seats.connections, &intake, &upkeep);
         for door in doors.clone() {
             let stop = stop.clone();
             tasks.spawn(async move {
@@ -289,10 +290,16 @@ fn known_places() -> KnownPlaces {
 fn doors(
     connections: Vec<(String, Arc<dyn Connection>)>,
     intake: &Arc<Intake>,
-    health: &Arc<Health>,
+    upkeep: &Arc<Upkeep>,
 ) -> Vec<Arc<Door>> {
     let door = |(channel, connection)| {
-        Arc::new(Door { intake: intake.clone(), channel, connection, health: health.clone() })
+        Arc::new(Door {
+            intake: intake.clone(),
+            channel,
+            connection,
+            health: upkeep.health.clone(),
+            upkeep: upkeep.clone(),
+        })
     };
     connections.into_iter().map(door).collect()
 }

@@ -20,7 +20,7 @@ use crate::store::leases::{Lease, lane};
 use crate::store::people::{Conversation, Person};
 use crate::store::prompts;
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, Value, calls, outbox, people};
+use crate::store::{Batch, StoreError, calls, outbox, people};
 use crate::wording::{self, Standing};
 
 /// A turn that this process holds.
@@ -77,9 +77,9 @@ impl Conversations {
         self.instance.take(&name, &mut batch);
         turns::start(&mut batch, &turn, &rows);
         executions::insert(&mut batch, &root, &turn.conversation_id);
-        let epoch = epoch(&self.store.write(batch).await?);
+        let returned = self.store.write(batch).await?;
         fail_point("turn-started");
-        let lease = self.instance.taken(name, epoch);
+        let lease = self.instance.taken(name, &returned);
         Ok(Some(Held { turn, lease, root: root.id.clone(), rows: vec![root] }))
     }
 
@@ -98,8 +98,8 @@ impl Conversations {
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);
         turns::resume(&mut batch, &turn, self.store.now());
-        let epoch = epoch(&self.store.write(batch).await?);
-        let lease = self.instance.taken(name, epoch);
+        let returned = self.store.write(batch).await?;
+        let lease = self.instance.taken(name, &returned);
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let Some(root) = rows.iter().find(|row| row.kind == "orchestrator").map(|row| row.id.clone()) else {
             return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
@@ -372,10 +372,6 @@ pub fn back_off(failures: i64) -> i64 {
         2 => 10_000,
         _ => 60_000,
     }
-}
-
-fn epoch(values: &[Value]) -> i64 {
-    values.first().and_then(Value::as_int).unwrap_or_default()
 }
 
 fn root_row(turn: &TurnRow, id: String) -> ExecutionRow {

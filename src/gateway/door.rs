@@ -1,4 +1,11 @@
 //! The door of one channel: what its adapter hands over goes to intake, and how its receiving goes is noted.
+//!
+//! Properties:
+//!
+//! - A channel is received by one instance at a time, whoever holds its lease; the same one takes up what dead
+//!   instances left there, so that what an adapter knows of a place by listening is known where it sends. The others
+//!   stand by.
+//! - Two that receive for a moment, because one was held to be dead, journal the same messages once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,12 +16,16 @@ use adjutant_chat::{
 };
 
 use super::intake::Intake;
+use super::upkeep::Upkeep;
+use crate::store::leases::{self, Lease};
 use crate::store::{StoreError, inbox};
 use crate::wording;
 
 /// A channel that gave no sign of life for so long is not receiving. Longer than any platform's own
 /// interval: Telegram's polls last half a minute, Discord's heartbeats three quarters of one.
 const SILENCE: Duration = Duration::from_secs(100);
+/// How often an instance looks whether a channel is still, or may become, its own.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How the channels' receiving goes.
 #[derive(Debug)]
@@ -24,6 +35,8 @@ pub struct Health {
 
 #[derive(Debug, Clone, Default)]
 struct ChannelHealth {
+    /// Whether this instance is the one that receives it.
+    held: bool,
     received_at: Option<Instant>,
     trouble: Option<String>,
     /// It is over, until a person mends it.
@@ -44,6 +57,7 @@ impl Health {
         let trouble = |(name, channel): (&String, &ChannelHealth)| {
             let why = match (&channel.trouble, channel.received_at) {
                 (Some(trouble), _) => trouble.clone(),
+                _ if !channel.held => return None,
                 (None, None) => "it is not connected yet".to_owned(),
                 (None, Some(at)) if at.elapsed() > SILENCE => {
                     format!("no sign of life for {} s", at.elapsed().as_secs())
@@ -55,16 +69,25 @@ impl Health {
         channels.iter().filter_map(trouble).collect()
     }
 
+    /// Whether a channel is this instance's to look after; one that nobody connects to is.
+    pub fn is_held(&self, channel: &str) -> bool {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.get(channel).is_none_or(|channel| channel.held)
+    }
+
     /// Whether every channel has stopped for good.
     pub fn all_stopped(&self) -> bool {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         !channels.is_empty() && channels.values().all(|channel| channel.stopped)
     }
 
-    fn note(&self, channel: &str, condition: Condition) {
+    fn change(&self, channel: &str, change: impl FnOnce(&mut ChannelHealth)) {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        let health = channels.entry(channel.to_owned()).or_default();
-        match condition {
+        change(channels.entry(channel.to_owned()).or_default());
+    }
+
+    fn note(&self, channel: &str, condition: Condition) {
+        self.change(channel, |health| match condition {
             Condition::Receiving => {
                 if health.trouble.take().is_some() || health.received_at.is_none() {
                     tracing::info!(channel, "receiving");
@@ -85,14 +108,7 @@ impl Health {
                     "something that is not understood or not for us"
                 );
             }
-        }
-    }
-
-    fn stop(&self, channel: &str, why: String) {
-        let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        let health = channels.entry(channel.to_owned()).or_default();
-        health.stopped = true;
-        health.trouble = Some(why);
+        });
     }
 }
 
@@ -106,15 +122,70 @@ pub struct Door {
     pub connection: Arc<dyn Connection>,
     /// How it goes.
     pub health: Arc<Health>,
+    /// Who takes up what dead instances left.
+    pub upkeep: Arc<Upkeep>,
 }
 
 impl Door {
-    /// Receives until the future is dropped, or a person has to mend something: then only this channel
-    /// stops.
+    /// Receives whenever no other instance does, until the future is dropped, or a person has to mend
+    /// something: then only this channel stops.
     pub async fn listen(&self) {
-        let why = self.connection.receive(self).await;
+        let why = loop {
+            let lease = self.hold().await;
+            self.health.change(&self.channel, |health| health.held = true);
+            if let Err(error) = self.upkeep.take_up().await {
+                tracing::error!(channel = self.channel, %error, "what was left could not be taken up; it is tried again");
+            }
+            tokio::select! {
+                why = self.connection.receive(self) => break why,
+                () = self.lost(&lease) => {}
+            }
+            tracing::warn!(channel = self.channel, "another instance receives this channel by now");
+            self.health.change(&self.channel, |health| *health = ChannelHealth::default());
+        };
         tracing::error!(channel = self.channel, why, "this channel stops; the others go on");
-        self.health.stop(&self.channel, why);
+        self.health.change(&self.channel, |health| {
+            health.stopped = true;
+            health.trouble = Some(why);
+        });
+    }
+
+    /// Waits until the channel is this instance's.
+    async fn hold(&self) -> Lease {
+        let conversations = &self.intake.conversations;
+        let mut told = false;
+        loop {
+            match conversations.instance.hold(&conversations.store, leases::channel(&self.channel)).await {
+                Ok(Some(lease)) => return lease,
+                Ok(None) if told => {}
+                Ok(None) => {
+                    tracing::info!(
+                        channel = self.channel,
+                        "another instance receives this channel; standing by"
+                    );
+                    told = true;
+                }
+                Err(error) => {
+                    tracing::error!(channel = self.channel, %error, "the channel could not be taken")
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until the channel is another instance's.
+    async fn lost(&self, lease: &Lease) {
+        let store = &self.intake.conversations.store;
+        loop {
+            tokio::time::sleep(LOOK).await;
+            match lease.is_held(store).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    tracing::error!(channel = self.channel, %error, "the lease could not be looked at")
+                }
+            }
+        }
     }
 
     /// Answers what the platform sent to our HTTP endpoint.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::door::Health;
 use super::intake::left_over;
 use super::lanes::Lanes;
 use super::outbox::Delivering;
@@ -27,19 +28,25 @@ pub struct Upkeep {
     pub delivering: Arc<Delivering>,
     /// The channels, each with its one place; none is all of the channel.
     pub channels: Vec<(String, Option<String>)>,
+    /// Which of them are ours.
+    pub health: Arc<Health>,
 }
 
 impl Upkeep {
-    /// Wakes what an earlier process left.
+    /// Wakes what an earlier process left on the channels that are ours now.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn take_up(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
-        for (channel, place) in &self.channels {
+        for (channel, place) in self.ours() {
             self.wake(&left_over(store, instance, channel, place.as_deref()).await?);
         }
         Ok(())
+    }
+
+    fn ours(&self) -> impl Iterator<Item = &(String, Option<String>)> {
+        self.channels.iter().filter(|(channel, _)| self.health.is_held(channel))
     }
 
     /// Frees what dead processes held, and ends questions whose time is up.
@@ -48,7 +55,7 @@ impl Upkeep {
     /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
-        for (channel, _) in &self.channels {
+        for (channel, _) in self.ours() {
             self.wake(&self.conversations.expire_prompts(channel).await?);
         }
         access::expire(&self.conversations.store).await?;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
 
-use super::{Backend, Batch, Store, StoreError};
+use super::{Backend, Batch, Store, StoreError, Value};
 
 /// How long a silent instance on a server keeps what it holds.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
@@ -84,6 +84,11 @@ pub struct Lease {
     pub epoch: i64,
     /// How surely its holder is held to be alive.
     pub pulse: Pulse,
+}
+
+/// The receiving of a channel, as a lease names it.
+pub fn channel(name: &str) -> String {
+    format!("channel:{name}")
 }
 
 /// The lane of a conversation, as a lease names it.
@@ -219,10 +224,10 @@ impl Instance {
         Ok(())
     }
 
-    /// Adds the taking of a lane to a batch. It must return the epoch: see [`Self::taken`].
+    /// Adds the taking of a lease to a batch, as its first statement: see [`Self::taken`].
     pub fn take(&self, name: &str, batch: &mut Batch) {
         batch.must_return(
-            "another process works on this conversation",
+            "another process holds this",
             "INSERT INTO leases (name, instance, epoch) VALUES ($1, $2, 1) \
              ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, epoch = leases.epoch + 1 \
              WHERE leases.instance IS NULL OR leases.instance = excluded.instance RETURNING epoch",
@@ -230,8 +235,23 @@ impl Instance {
         );
     }
 
-    /// The lease that a batch with [`Self::take`] got.
-    pub fn taken(&self, name: String, epoch: i64) -> Lease {
+    /// Takes a lease, if nobody else has it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn hold(&self, store: &Store, name: String) -> Result<Option<Lease>, StoreError> {
+        let mut batch = Batch::new();
+        self.take(&name, &mut batch);
+        match store.write(batch).await {
+            Ok(returned) => Ok(Some(self.taken(name, &returned))),
+            Err(StoreError::Stale(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The lease that a batch which began with [`Self::take`] got, by what it returned.
+    pub fn taken(&self, name: String, returned: &[Value]) -> Lease {
+        let epoch = returned.first().and_then(Value::as_int).unwrap_or_default();
         Lease { name, instance: self.id.clone(), epoch, pulse: self.pulse.clone() }
     }
 }
@@ -246,6 +266,16 @@ impl Lease {
             [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
         );
         batch
+    }
+
+    /// Whether nobody else has taken it meanwhile.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_held(&self, store: &Store) -> Result<bool, StoreError> {
+        const HELD: &str = "SELECT count(*) FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3";
+        let held = [(&self.name).into(), (&self.instance).into(), self.epoch.into()];
+        Ok(store.count(HELD, &held).await? > 0)
     }
 
     /// A batch that gives the lease back, and whose other statements happen only if it was held.

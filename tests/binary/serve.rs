@@ -59,13 +59,17 @@ impl Gateway {
     /// Where it answers, as it logged when it began.
     #[track_caller]
     fn address(&mut self) -> String {
+        self.logs("http://");
+        let said = self.log.iter().find_map(|line| line.split_once("http://")?.1.split('/').next());
+        said.unwrap_or_default().to_owned()
+    }
+
+    /// Waits until it logs these words.
+    #[track_caller]
+    fn logs(&mut self, words: &str) {
         let begun = Instant::now();
-        loop {
-            let said = self.log.iter().find_map(|line| line.split_once("http://")?.1.split('/').next());
-            if let Some(address) = said {
-                return address.to_owned();
-            }
-            assert!(begun.elapsed() < DEADLINE, "it never said where it answers: {:#?}", self.log);
+        while !self.log.iter().any(|line| line.contains(words)) {
+            assert!(begun.elapsed() < DEADLINE, "it never logged {words}: {:#?}", self.log);
             self.log.extend(self.lines.recv_timeout(Duration::from_millis(100)));
         }
     }
@@ -173,6 +177,33 @@ fn a_wrong_token_ends_with_78_and_says_the_mend() {
     let (status, log) = gateway.wait();
     assert_eq!(status, Some(78), "{log}");
     assert!(log.contains("channels.telegram") && log.contains("token") && !log.contains(wrong), "{log}");
+}
+
+#[test]
+fn when_an_instance_dies_another_one_goes_on() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let (first, second) = (home(&telegram, "[]"), home(&telegram, "[]"));
+    let store = format!("[store]\nurl = \"sqlite://{}\"\n", first.path().join("shared.db").display());
+    for home in [&first, &second] {
+        let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+        home.write("config.toml", &format!("{store}{config}"));
+    }
+    let one = Gateway::start(&first);
+    telegram.say(ada, ada, "add a task to be first");
+    sees(&telegram, ada, "Added “be first”");
+    let mut other = Gateway::start(&second);
+    other.logs("standing by");
+    assert_eq!(other.get("/readyz"), ("200".to_owned(), "ready\n".to_owned()));
+    let polls = telegram.calls("getme");
+    telegram.say(ada, ada, "add a task to be second");
+    sees(&telegram, ada, "Added “be second”");
+    assert_eq!(telegram.calls("getme"), polls, "one alone receives");
+    one.kill();
+    telegram.say(ada, ada, "add a task to be third");
+    sees(&telegram, ada, "Added “be third”");
+    assert_eq!(texts(&telegram, ada).len(), 3);
+    assert_eq!(other.stop().0, Some(0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use adjutant::store::turns::{self, TurnRow};
-use adjutant::store::{Batch, StoreError, calls, executions, inbox, leases};
+use adjutant::store::{Batch, StoreError, Value, calls, executions, inbox, leases};
 
 use crate::calls::call;
 use crate::world::{World, execution, stale};
@@ -120,10 +120,7 @@ async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
     let (ours, theirs) = (world.instance().await, world.instance().await);
     let turn = TurnRow { failures: 2, ..world.turn("t1", &ours.id, &[]).await };
     let name = leases::lane(&turn.conversation_id);
-    let mut batch = Batch::new();
-    ours.take(&name, &mut batch);
-    let epoch = world.store.write(batch).await.unwrap()[0].as_int().unwrap();
-    let lease = ours.taken(name, epoch);
+    let lease = ours.hold(&world.store, name).await.unwrap().expect("nobody has it");
     let retry_at = world.store.now() + 10_000;
     turns::put_back(&world.store, &lease, &turn, retry_at).await.unwrap();
 
@@ -177,7 +174,7 @@ async fn the_oldest_turn_goes_on_first(world: World) {
 async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
     let ours = world.instance().await;
     let turn = world.turn("t1", &ours.id, &[]).await;
-    let lost = ours.taken(leases::lane(&turn.conversation_id), 7);
+    let lost = ours.taken(leases::lane(&turn.conversation_id), &[Value::Int(7)]);
     let outcome = turns::put_back(&world.store, &lost, &turn, 1).await;
     assert_eq!(stale(outcome), "the lease of this conversation is lost");
     assert_eq!(by_id(&world, "t1").await, turn);
