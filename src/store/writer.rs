@@ -10,6 +10,7 @@
 //! them but their arrival; whoever needs an order awaits the first before writing the second.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::{AnyConnection, Connection, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -23,7 +24,7 @@ use super::{Backend, StoreError};
 const GROUP: usize = 256;
 
 /// How often a batch that crosses others is tried.
-const TRIES: u32 = 10;
+const TRIES: u64 = 30;
 
 type Reply = oneshot::Sender<Result<Vec<Value>, StoreError>>;
 type Waiting = (Batch, Reply);
@@ -101,7 +102,11 @@ async fn commit_alone(
     let mut tries = 1;
     loop {
         match commit(connections, backend.begin(), std::slice::from_ref(batch)).await {
-            Err(error) if tries < TRIES && backend.has_crossed(&error) => tries += 1,
+            Err(error) if tries < TRIES && backend.has_crossed(&error) => {
+                // The one that went through is out of the way then; those that begin anew don't meet in step.
+                tokio::time::sleep(Duration::from_millis(tries)).await;
+                tries += 1;
+            }
             outcome => return outcome.map(|mut values| values.pop().unwrap_or_default()),
         }
     }
