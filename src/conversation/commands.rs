@@ -50,15 +50,21 @@ impl Conversations {
         let mut stopped = running.len();
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
             // One that was just about to wait for a person may have missed the stop.
-            let Some(turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
-            if turn.ended_at.is_some() {
-                continue;
+            let Some(mut turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
+            if turn.status == "running" {
+                if self.running.get(&turn.id).is_some() {
+                    continue;
+                }
+                if turns::tell_to_stop(&self.store, &turn.id).await? {
+                    stopped += 1;
+                    continue;
+                }
+                // It ended or fell asleep in this moment.
+                let Some(now) = turns::by_id(&self.store, &turn.id).await? else { continue };
+                turn = now;
             }
-            if turn.status != "running" {
+            if turn.ended_at.is_none() {
                 stopped += usize::from(self.end_waiting(&turn).await?);
-            } else if self.running.get(&turn.id).is_none() {
-                turns::tell_to_stop(&self.store, &turn.id).await?;
-                stopped += 1;
             }
         }
         Ok(if stopped == 0 { wording::NOTHING_TO_STOP } else { wording::STOPPING }.to_owned())

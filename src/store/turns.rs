@@ -142,14 +142,22 @@ pub async fn set_shown(store: &Store, turn: &str, receipt: Option<&str>) -> Resu
     store.write(batch).await.map(|_| ())
 }
 
-/// Tells a turn to stop, in whichever process it runs.
+/// Tells a running turn to stop, in whichever process it runs. Returns false when it does not run by now.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<(), StoreError> {
+pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
-    batch.run("UPDATE turns SET ending = 'stop' WHERE id = $1 AND ended_at IS NULL", [turn.into()]);
-    store.write(batch).await.map(|_| ())
+    batch.must(
+        "the turn does not run",
+        "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
+        [turn.into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// The running turns of an instance that other processes told something: to stop (1), or that one of their
