@@ -147,7 +147,7 @@ impl Delivering {
         mut row: OutboxRow,
         port: &Arc<dyn ChatPort>,
     ) -> Result<Step, StoreError> {
-        let address = row.outbound().address;
+        let address = row.address();
         if let Some(turn) = &row.turn_id {
             let shown = self.showing.end(turn).await;
             row.shown = shown.or(row.shown);
@@ -252,7 +252,7 @@ impl Delivering {
         error: &str,
     ) -> Result<Step, StoreError> {
         if let Some(after) = after {
-            self.governor.hold(&row.outbound().address, after).await;
+            self.governor.hold(&row.address(), after).await;
         }
         let pause = after.unwrap_or_else(|| {
             let doubled = 500_u64.saturating_mul(1 << row.attempts.clamp(0, 9));

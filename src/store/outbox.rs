@@ -86,11 +86,16 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 }
 
 impl OutboxRow {
+    /// Where it goes.
+    pub fn address(&self) -> Address {
+        Address { channel: self.channel.clone(), place: self.place.clone() }
+    }
+
     /// The row as the platform's adapter takes it.
     pub fn outbound(&self) -> Outbound {
         Outbound {
             id: self.id.clone(),
-            address: Address { channel: self.channel.clone(), place: self.place.clone() },
+            address: self.address(),
             turn: self.turn_id.clone(),
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),

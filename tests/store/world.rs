@@ -170,27 +170,7 @@ impl World {
 
 /// An execution at work.
 pub(crate) fn execution(turn: &str, id: &str, kind: &str) -> ExecutionRow {
-    ExecutionRow {
-        id: id.into(),
-        turn_id: turn.into(),
-        parent_id: None,
-        kind: kind.into(),
-        status: "running".into(),
-        call_n: None,
-        call_idx: None,
-        agent_id: None,
-        task: None,
-        skill: None,
-        parameters: None,
-        direct: 0,
-        result: None,
-        data: None,
-        error: None,
-        bailout: None,
-        untrusted: 0,
-        started_at: Some(1),
-        ended_at: None,
-    }
+    ExecutionRow { status: "running".into(), started_at: Some(1), ..ExecutionRow::new(id.into(), turn, kind) }
 }
 
 /// The reason for which a write found the store changed.
