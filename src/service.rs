@@ -27,6 +27,7 @@ use crate::gateway::governor::Governor;
 use crate::gateway::intake::{Intake, KnownPlaces};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Delivering;
+use crate::gateway::pace::Pace;
 use crate::gateway::showing::Showing;
 use crate::gateway::upkeep::Upkeep;
 use crate::journal::Hooks;
@@ -131,6 +132,7 @@ impl Service {
             conversations: conversations.clone(),
             access: access.clone(),
             wakers: SharedWakers::default(),
+            pace: Pace::new(config.limits.turns_per_minute),
             draining: stop.child_token(),
         });
         let intake = Arc::new(Intake {

@@ -19,6 +19,8 @@ pub struct Limits {
     pub conversation_calls: u32,
     /// The sliding window of [`Self::conversation_calls`].
     pub conversation_window: Duration,
+    /// Turns that one person may set going within a minute; zero means no limit.
+    pub turns_per_minute: u64,
     /// How long a skill may take, unless its definition says otherwise.
     pub skill_timeout: Duration,
     /// How long an agent may take, unless its dispatch says less.
@@ -48,6 +50,7 @@ impl Default for Limits {
             orchestrator_calls_per_turn: 6,
             conversation_calls: 50,
             conversation_window: Duration::from_mins(5),
+            turns_per_minute: 0,
             skill_timeout: Duration::from_secs(30),
             agent_timeout: Duration::from_mins(2),
             turn_timeout: Duration::from_mins(10),
@@ -70,6 +73,7 @@ impl Limits {
         section.set("orchestrator_calls_per_turn", &mut it.orchestrator_calls_per_turn, count);
         section.set("conversation_calls", &mut it.conversation_calls, count);
         section.set("conversation_window", &mut it.conversation_window, span);
+        section.set("turns_per_minute", &mut it.turns_per_minute, whole);
         section.set("skill_timeout", &mut it.skill_timeout, span);
         section.set("agent_timeout", &mut it.agent_timeout, span);
         section.set("turn_timeout", &mut it.turn_timeout, span);

@@ -6,6 +6,7 @@
 //! - Consecutive messages of one person are one turn; somebody else's is the next.
 //! - A turn that our own code fails three times is set aside, and while it waits for its next try the
 //!   lane goes on.
+//! - A person who goes too fast waits, and what they write meanwhile is one turn.
 //! - Another process that works on the conversation is waited for, by looking again.
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use futures::FutureExt;
 
 use super::SharedWakers;
 use super::access::Access;
+use super::pace::Pace;
 use crate::conversation::Conversations;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
@@ -32,6 +34,8 @@ pub struct Lanes {
     pub access: Arc<Access>,
     /// Their workers.
     pub wakers: SharedWakers,
+    /// How fast people may go.
+    pub pace: Pace,
     /// Set when nothing new is to be started.
     pub draining: tokio_util::sync::CancellationToken,
 }
@@ -97,6 +101,12 @@ impl Lanes {
         let said = rows.iter().filter(|row| row.kind == "said").count();
         let next = together(rows.into_iter().filter(|row| row.kind == "said"));
         let last = next.len() == said && retry_at.is_none();
+        if let Some(first) = next.first()
+            && let Err(at) = self.pace.begin(&first.person_id, store.now()).await
+        {
+            self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), conversation);
+            return Ok(false);
+        }
         let admitted = next.into_iter().map(|row| self.access.admit(row)).collect();
         match self.conversations.begin(admitted).await? {
             Some(held) => {

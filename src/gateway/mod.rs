@@ -7,6 +7,7 @@ pub mod governor;
 pub mod intake;
 pub mod lanes;
 pub mod outbox;
+pub mod pace;
 pub mod showing;
 pub mod upkeep;
 

@@ -514,6 +514,25 @@ async fn a_message_that_waits_can_be_changed() {
 }
 
 #[tokio::test]
+async fn whoever_writes_too_fast_waits_and_is_answered_together() {
+    let town = town(echo(), |config| config.limits.turns_per_minute = 2).await;
+    for (n, text) in ["one", "two"].into_iter().enumerate() {
+        town.writes("ada", text);
+        town.sees(&format!("You said: {text}")).await;
+        town.has_happened("taken", 2 * n + 2).await;
+    }
+    town.writes("ada", "three");
+    town.writes_in("room", "carol", "somebody else");
+    town.sees("You said: somebody else").await;
+    town.has_happened("taken", 8).await;
+    assert!(!town.texts().iter().any(|text| text.contains("three")), "{:?}", town.texts());
+    town.clock.advance(Duration::from_mins(1));
+    town.writes("ada", "four");
+    town.sees("You said: three\nfour").await;
+    town.service.shut_down(Duration::from_secs(5)).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_channel_that_stops_says_why_and_the_others_go_on() {
     let mut town = town(echo(), |_| {}).await;
     town.writes("ada", "hello");

@@ -1,0 +1,70 @@
+//! How many turns one person may set going within a minute.
+//!
+//! What comes faster waits in its lane, where it becomes one turn with what else the person wrote: nothing is lost, and a
+//! script that writes without end does not spend without end. It is kept in memory: a restart forgets a minute.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Milliseconds over which turns are counted.
+const WINDOW_MS: i64 = 60_000;
+
+/// The starts of a person's last turns, oldest first, as milliseconds.
+type Begun = Arc<Mutex<VecDeque<i64>>>;
+
+/// The turns that people have set going of late.
+pub struct Pace {
+    most: usize,
+    begun: moka::future::Cache<String, Begun>,
+}
+
+impl Pace {
+    /// At most so many within a minute; zero is no limit.
+    pub fn new(most: u64) -> Self {
+        let begun = moka::future::Cache::builder().max_capacity(10_000).time_to_idle(Duration::from_mins(2));
+        Self { most: usize::try_from(most).unwrap_or(usize::MAX), begun: begun.build() }
+    }
+
+    /// Counts a turn that begins now.
+    ///
+    /// # Errors
+    /// The time at which it may begin, when there were too many.
+    pub async fn begin(&self, person: &str, now: i64) -> Result<(), i64> {
+        if self.most == 0 {
+            return Ok(());
+        }
+        let begun = self.begun.get_with_by_ref(person, async { Begun::default() }).await;
+        let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
+        if begun.len() >= self.most
+            && let Some(oldest) = begun.front()
+        {
+            if oldest + WINDOW_MS > now {
+                return Err(oldest + WINDOW_MS);
+            }
+            begun.pop_front();
+        }
+        begun.push_back(now);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_person_may_begin_so_many_within_any_minute() {
+        let pace = Pace::new(2);
+        assert_eq!(pace.begin("ada", 0).await, Ok(()));
+        assert_eq!(pace.begin("ada", 30_000).await, Ok(()));
+        assert_eq!(pace.begin("ada", 59_999).await, Err(60_000));
+        assert_eq!(pace.begin("bob", 59_999).await, Ok(()), "each for themselves");
+        assert_eq!(pace.begin("ada", 60_000).await, Ok(()));
+        assert_eq!(pace.begin("ada", 60_001).await, Err(90_000), "what waited is not counted");
+        let free = Pace::new(0);
+        for _ in 0..100 {
+            assert_eq!(free.begin("ada", 0).await, Ok(()));
+        }
+    }
+}
