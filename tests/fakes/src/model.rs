@@ -16,7 +16,7 @@
 
 mod shapes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,9 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::{http, strict};
+
+/// So many requests are kept, so that it can be asked for long.
+const KEPT: usize = 1_000;
 
 /// One request as the fake received it.
 #[derive(Debug, Clone)]
@@ -187,7 +190,7 @@ type Script = Box<dyn Fn(&Value) -> Reply + Send + Sync>;
 
 struct Shared {
     script: Script,
-    received: Mutex<Vec<Received>>,
+    received: Mutex<VecDeque<Received>>,
     stopped: AtomicBool,
 }
 
@@ -227,9 +230,9 @@ impl FakeModel {
         format!("http://{}/v1/", self.address)
     }
 
-    /// Every request so far, refused ones too.
+    /// The last thousand requests, refused ones too.
     pub fn received(&self) -> Vec<Received> {
-        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
@@ -254,7 +257,13 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let bearer = headers.get("authorization").map(|value| value.trim_start_matches("Bearer ").to_owned());
     let key = headers.get("x-api-key").cloned().or(bearer).unwrap_or_default();
     let received = Received { path: path.clone(), headers, body: body.clone() };
-    shared.received.lock().unwrap_or_else(PoisonError::into_inner).push(received);
+    {
+        let mut all = shared.received.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == KEPT {
+            all.pop_front();
+        }
+        all.push_back(received);
+    }
 
     let anthropic = path.ends_with("/messages");
     let known = anthropic || path.ends_with("/chat/completions");

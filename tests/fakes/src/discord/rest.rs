@@ -106,7 +106,11 @@ fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
             (200, json!({"id": place, "type": kind}))
         }
         ("GET", ["channels", place, "messages"]) => (200, messages(&world, place, query)),
-        ("POST", ["channels", place, "messages"]) => send(&mut world, place, &call.body),
+        ("POST", ["channels", place, "messages"]) => {
+            let answer = send(&mut world, place, &call.body);
+            shared.news.notify_all();
+            answer
+        }
         ("POST", ["channels", _, "typing"]) => (204, Value::Null),
         ("PATCH", ["channels", place, "messages", id]) => change(&mut world, place, id, &call.body),
         ("DELETE", ["channels", place, "messages", id]) => delete(&mut world, place, id),
@@ -155,6 +159,7 @@ fn send(world: &mut World, place: &str, body: &Value) -> Answer {
         fields["message_reference"] = Value::Null;
     }
     let id = world.post(place, BOT, &fields);
+    world.said += 1;
     let mut message = world.find(place, &id).cloned().unwrap_or_default();
     message["nonce"] = body["nonce"].clone();
     (200, message)

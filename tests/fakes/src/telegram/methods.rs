@@ -30,7 +30,11 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
             world.commands = commands.map(name).collect();
             Ok(true.into())
         }
-        "sendmessage" => send_message(world, parameters),
+        "sendmessage" => {
+            let sent = send_message(world, parameters)?;
+            shared.news.notify_all();
+            Ok(sent)
+        }
         "editmessagetext" => edit_text(world, parameters),
         "editmessagereplymarkup" => {
             let (keyboard, before) = (keyboard(parameters)?, own(world, parameters, "edit")?.clone());
@@ -152,6 +156,7 @@ fn send_message(world: &mut World, parameters: &Parameters) -> Outcome {
     let thread = parameters.get("message_thread_id").and_then(Value::as_i64);
     let message = Message { from: BOT, thread, text, entities, keyboard, reply_to, ..Message::default() };
     let id = world.add(chat, message);
+    world.said += 1;
     Ok(world.show(chat, id))
 }
 
