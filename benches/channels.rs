@@ -42,10 +42,11 @@ struct House {
 /// Starts the gateway on these platforms; the model thinks for so long.
 fn house(platforms: &[Make], thinks: Duration) -> House {
     let platforms: Vec<Box<dyn Platform>> = platforms.iter().map(|make| make(PEOPLE)).collect();
-    // It answers with the numbers of what it was told.
+    // It answers with the numbers of what it was told, a line each.
     let model = FakeModel::start(move |request| {
         std::thread::sleep(thinks);
-        Reply::text(&numbers(&last_message(request)).map(|number| format!("m{number} ")).collect::<String>())
+        let told = last_message(request).replace("\\n", " ");
+        Reply::text(&numbers(&told).map(|number| format!("m{number} ")).collect::<String>())
     });
     let channels: String = platforms.iter().map(|platform| platform.config()).collect();
     let home = Home::with_config(&format!(
