@@ -181,7 +181,9 @@ impl Gauntlet {
 
     /// People write for a while, and things go wrong.
     fn write(&mut self) {
-        let death = Instant::now() + Duration::from_millis(20 + self.chance.below(1_000));
+        // Who stands by needs a second or two to take over; let them come to work before the next death.
+        let longest = if self.gateways.len() > 1 { 3_000 } else { 1_000 };
+        let death = Instant::now() + Duration::from_millis(20 + self.chance.below(longest));
         while Instant::now() < death {
             if self.chance.below(15) == 0 {
                 let trouble = TROUBLES[self.below(TROUBLES.len())];

@@ -25,7 +25,8 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::{http, strict};
+use crate::http::{self, HttpRequest};
+use crate::strict;
 
 /// So many requests are kept, so that it can be asked for long.
 const KEPT: usize = 1_000;
@@ -245,12 +246,20 @@ impl Drop for FakeModel {
 }
 
 fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    let Some(request) = http::read(&stream)? else {
-        return Ok(());
-    };
+    stream.set_nodelay(true)?;
+    while let Some(request) = http::read(&stream)? {
+        if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, request, shared)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the connection goes on.
+fn serve_one(stream: &mut TcpStream, request: HttpRequest, shared: &Shared) -> io::Result<bool> {
     if request.method == "GET" {
         let models = json!({"object": "list", "data": [{"id": "fake", "object": "model"}]}).to_string();
-        return http::respond(&mut stream, 200, &[json_type()], &models);
+        return http::respond(stream, 200, &[json_type()], &models).map(|()| false);
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let (path, headers) = (request.path, request.headers);
@@ -275,12 +284,12 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         None => (shared.script)(&body),
     };
     if reply.waits {
-        return until_the_client_leaves(&mut stream);
+        return until_the_client_leaves(stream);
     }
     if let Some((status, body)) = &reply.failure {
         let mut headers = reply.headers.clone();
         headers.push(json_type());
-        return http::respond(&mut stream, *status, &headers, &body.replace("{key}", &key));
+        return http::respond(stream, *status, &headers, &body.replace("{key}", &key)).map(|()| false);
     }
     let frames = match &reply.frames {
         Some(frames) => {
@@ -289,7 +298,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         None if anthropic => shapes::anthropic(&reply, &body),
         None => shapes::openai(&reply, &body),
     };
-    send(&mut stream, &reply, &frames)
+    send(stream, &reply, &frames)
 }
 
 fn refusal(message: &str) -> Reply {
@@ -301,9 +310,12 @@ fn json_type() -> (String, String) {
     ("content-type".into(), "application/json".into())
 }
 
-fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<()> {
+fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<bool> {
     let mut headers = reply.headers.clone();
     headers.push(("content-type".into(), "text/event-stream".into()));
+    if reply.ending == Ending::Proper {
+        headers.push(http::keep_alive());
+    }
     http::begin_chunks(stream, &headers)?;
     let whole = reply.ending == Ending::Proper;
     let sent = if whole { frames } else { &frames[..frames.len() / 2] };
@@ -311,12 +323,13 @@ fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<
         http::chunk(stream, frame)?;
     }
     match reply.ending {
-        Ending::Proper | Ending::Unfinished => http::chunk(stream, ""),
-        Ending::Cut => Ok(()),
+        Ending::Proper => http::chunk(stream, "").map(|()| true),
+        Ending::Unfinished => http::chunk(stream, "").map(|()| false),
+        Ending::Cut => Ok(false),
         Ending::Hang => until_the_client_leaves(stream),
     }
 }
 
-fn until_the_client_leaves(stream: &mut TcpStream) -> io::Result<()> {
-    io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop)
+fn until_the_client_leaves(stream: &mut TcpStream) -> io::Result<bool> {
+    io::copy(&mut stream.by_ref(), &mut io::sink()).map(|_| false)
 }

@@ -30,11 +30,7 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
             world.commands = commands.map(name).collect();
             Ok(true.into())
         }
-        "sendmessage" => {
-            let sent = send_message(world, parameters)?;
-            shared.news.notify_all();
-            Ok(sent)
-        }
+        "sendmessage" => send_message(world, parameters),
         "editmessagetext" => edit_text(world, parameters),
         "editmessagereplymarkup" => {
             let (keyboard, before) = (keyboard(parameters)?, own(world, parameters, "edit")?.clone());
