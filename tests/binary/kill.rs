@@ -3,34 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use crate::chance::Chance;
+use crate::gauntlet::LIMITS;
 use crate::process::{Home, Value, json};
 
 /// How often it is killed, unless `ADJUTANT_KILLS` says otherwise.
 const KILLS: u32 = 25;
 
-/// So high that no turn is parked, however many messages wait when it starts.
-pub(crate) const LIMITS: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 10000\n\
-                      conversation_calls = 100000\norchestrator_calls_per_turn = 1000\n";
-
-/// Small and the same for the same seed (SplitMix64).
-pub(crate) struct Chance(pub(crate) u64);
-
-impl Chance {
-    pub(crate) fn below(&mut self, most: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % most
-    }
-}
-
-/// How often it is killed, and by what chance; both are said, so that a run can be had again.
-pub(crate) fn fate(kills: u32) -> (u32, Chance) {
+/// How often it is killed, and the seed of its chance; both are said, so that a run can be had again.
+pub(crate) fn fate(kills: u32) -> (u32, u64) {
     let kills = std::env::var("ADJUTANT_KILLS").ok().map_or(kills, |text| text.parse().unwrap());
     let seed = std::env::var("ADJUTANT_SEED").ok().map_or(20_261_121, |text| text.parse().unwrap());
     println!("ADJUTANT_KILLS={kills} ADJUTANT_SEED={seed}");
-    (kills, Chance(seed))
+    (kills, seed)
 }
 
 /// What a program knows of its messages.
@@ -68,7 +53,8 @@ impl Ledger {
 
 #[test]
 fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once() {
-    let (kills, mut chance) = fate(KILLS);
+    let (kills, seed) = fate(KILLS);
+    let mut chance = Chance(seed);
     let (home, mut ledger) = (Home::with_config(LIMITS), Ledger::default());
     let mut number = 0;
     for _ in 0..kills {

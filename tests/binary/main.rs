@@ -3,11 +3,16 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod bad_input;
+mod chance;
 mod commands;
+mod gateway;
 mod gauntlet;
 mod json;
 mod kill;
 mod once;
+#[expect(dead_code, reason = "the benches use more of it")]
+mod platform;
 mod process;
 mod restart;
+mod scorecard;
 mod serve;

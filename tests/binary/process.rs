@@ -96,16 +96,14 @@ impl Home {
         Chat::start(command)
     }
 
+    /// Where its store is, unless its configuration names another.
+    pub(crate) fn store_url(&self) -> String {
+        format!("sqlite://{}", self.data().join("adjutant.db").display())
+    }
+
     /// Asks the store, beside whatever runs.
     pub(crate) fn ask<T>(&self, question: impl AsyncFnOnce(&Store) -> T) -> T {
-        let url = format!("sqlite://{}", self.data().join("adjutant.db").display());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
-            let store = Store::open(&url, Arc::new(SystemClock)).await.unwrap();
-            let answer = question(&store).await;
-            store.close().await;
-            answer
-        })
+        ask(&self.store_url(), question)
     }
 
     pub(crate) fn count(&self, sql: &'static str) -> i64 {
@@ -114,30 +112,52 @@ impl Home {
 
     /// The titles of all tasks, sorted.
     pub(crate) fn tasks(&self) -> Vec<String> {
-        let rows: Vec<(String,)> =
-            self.ask(async |store| store.all("SELECT title FROM tasks ORDER BY title", &[]).await.unwrap());
-        rows.into_iter().map(|row| row.0).collect()
+        self.ask(tasks)
     }
 
     /// Nothing was left undone: after an orderly end there is no open work of any kind.
     #[track_caller]
     pub(crate) fn assert_tidy(&self, what: &str) {
-        self.ask(async |store| {
-            assert_eq!(check::findings(store).await.unwrap(), [], "{what}");
-            for (noun, sql) in [
-                ("inbox row", "SELECT event FROM inbox WHERE state NOT IN ('done')"),
-                ("turn", "SELECT id FROM turns WHERE ended_at IS NULL OR status IN ('dead', 'failed')"),
-                ("execution", "SELECT id FROM executions WHERE ended_at IS NULL"),
-                ("reply", "SELECT id FROM outbox WHERE state <> 'sent'"),
-                ("question", "SELECT id FROM prompts WHERE state = 'pending'"),
-                ("lease", "SELECT name FROM leases WHERE instance IS NOT NULL"),
-                ("instance", "SELECT id FROM instances"),
-            ] {
-                let open: Vec<(String,)> = store.all(sql, &[]).await.unwrap();
-                assert_eq!(open, [], "{what}: an open {noun}");
-            }
-        });
+        assert_eq!(self.ask(undone), [""; 0], "{what}");
     }
+}
+
+/// Asks the store at an address, beside whatever runs.
+pub(crate) fn ask<T>(url: &str, question: impl AsyncFnOnce(&Store) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = Store::open(url, Arc::new(SystemClock)).await.unwrap();
+        let answer = question(&store).await;
+        store.close().await;
+        answer
+    })
+}
+
+/// The titles of all tasks, sorted.
+pub(crate) async fn tasks(store: &Store) -> Vec<String> {
+    let rows: Vec<(String,)> = store.all("SELECT title FROM tasks", &[]).await.unwrap();
+    let mut titles: Vec<String> = rows.into_iter().map(|row| row.0).collect();
+    titles.sort();
+    titles
+}
+
+/// What an orderly end would not have left, and what contradicts itself.
+pub(crate) async fn undone(store: &Store) -> Vec<String> {
+    let findings = check::findings(store).await.unwrap();
+    let mut undone: Vec<String> = findings.iter().map(|finding| format!("{finding:?}")).collect();
+    for (noun, sql) in [
+        ("inbox row", "SELECT event FROM inbox WHERE state NOT IN ('done')"),
+        ("turn", "SELECT id FROM turns WHERE ended_at IS NULL OR status IN ('dead', 'failed')"),
+        ("execution", "SELECT id FROM executions WHERE ended_at IS NULL"),
+        ("reply", "SELECT id FROM outbox WHERE state <> 'sent'"),
+        ("question", "SELECT id FROM prompts WHERE state = 'pending'"),
+        ("lease", "SELECT name FROM leases WHERE instance IS NOT NULL"),
+        ("instance", "SELECT id FROM instances"),
+    ] {
+        let open: Vec<(String,)> = store.all(sql, &[]).await.unwrap();
+        undone.extend(open.into_iter().map(|row| format!("an open {noun}: {}", row.0)));
+    }
+    undone
 }
 
 impl Ended {

@@ -1,24 +1,11 @@
 //! `serve`: the gateway with a platform on loopback.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::telegram::FakeTelegram;
 
+use crate::gateway::{DEADLINE, Gateway};
 use crate::process::Home;
-
-/// Longer than anything here takes, on a machine with much else to do.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
-
-/// A running gateway, and what it logged.
-pub(crate) struct Gateway {
-    child: Child,
-    lines: Receiver<String>,
-    log: Vec<String>,
-}
 
 fn home(telegram: &FakeTelegram, allow: &str) -> Home {
     Home::with_config(&format!(
@@ -27,81 +14,6 @@ fn home(telegram: &FakeTelegram, allow: &str) -> Home {
         telegram.token(),
         telegram.api_url()
     ))
-}
-
-impl Gateway {
-    pub(crate) fn start(home: &Home) -> Self {
-        let mut command = home.command(&["serve"]);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let stderr = child.stderr.take().unwrap();
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                let _ = sender.send(line);
-            }
-        });
-        Self { child, lines, log: Vec::new() }
-    }
-
-    /// The answer of its HTTP endpoint: status and text.
-    #[track_caller]
-    fn get(&mut self, path: &str) -> (String, String) {
-        let address = self.address();
-        let mut stream = TcpStream::connect(address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        (head.split_whitespace().nth(1).unwrap().to_owned(), body.to_owned())
-    }
-
-    /// Where it answers, as it logged when it began.
-    #[track_caller]
-    fn address(&mut self) -> String {
-        self.logs("http://");
-        let said = self.log.iter().find_map(|line| line.split_once("http://")?.1.split('/').next());
-        said.unwrap_or_default().to_owned()
-    }
-
-    /// Waits until it logs these words.
-    #[track_caller]
-    fn logs(&mut self, words: &str) {
-        let begun = Instant::now();
-        while !self.log.iter().any(|line| line.contains(words)) {
-            assert!(begun.elapsed() < DEADLINE, "it never logged {words}: {:#?}", self.log);
-            self.log.extend(self.lines.recv_timeout(Duration::from_millis(100)));
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").arg(format!("-{name}")).arg(pid).status().unwrap().success());
-    }
-
-    /// Tells it to stop as a service manager does; its exit status and all it logged.
-    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
-        self.signal("TERM");
-        self.wait()
-    }
-
-    fn wait(&mut self) -> (Option<i32>, String) {
-        let status = self.child.wait().unwrap().code();
-        self.log.extend(self.lines.iter());
-        (status, self.log.join("\n"))
-    }
-
-    pub(crate) fn kill(mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 /// All that the assistant said in a chat.

@@ -121,9 +121,7 @@ impl ChatPort for Telegram {
     }
 
     async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
-        // Ids that wait to be polled count as well; where nobody polls, nothing is waited for long.
-        let mut caught_up = self.caught_up.subscribe();
-        let _ = tokio::time::timeout(CATCHES_UP, caught_up.wait_for(|caught_up| *caught_up)).await;
+        self.catches_up().await;
         self.mark_of(address, newest)
     }
 
@@ -132,6 +130,8 @@ impl ChatPort for Telegram {
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Found {
+        // What waits to be polled need not be probed.
+        self.catches_up().await;
         self.look_for(outbound).await
     }
 
@@ -156,6 +156,12 @@ impl Connection for Telegram {
 }
 
 impl Telegram {
+    /// Ids that wait to be polled count as well; where nobody polls, nothing is waited for long.
+    async fn catches_up(&self) {
+        let mut caught_up = self.caught_up.subscribe();
+        let _ = tokio::time::timeout(CATCHES_UP, caught_up.wait_for(|caught_up| *caught_up)).await;
+    }
+
     fn ids(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }

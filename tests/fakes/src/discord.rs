@@ -17,7 +17,7 @@ mod world;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -60,6 +60,8 @@ struct Shared {
     world: Mutex<World>,
     rest: SocketAddr,
     gateway: SocketAddr,
+    /// The bot has said something.
+    news: Condvar,
     stopped: AtomicBool,
 }
 
@@ -90,7 +92,7 @@ impl FakeDiscord {
         };
         let ((rest_listener, rest), (gateway_listener, gateway)) = (listen(), listen());
         let (world, stopped) = (Mutex::new(World::new(heartbeat)), AtomicBool::new(false));
-        let shared = Arc::new(Shared { world, rest, gateway, stopped });
+        let shared = Arc::new(Shared { world, rest, gateway, news: Condvar::new(), stopped });
         serve(rest_listener, &shared, rest::serve);
         serve(gateway_listener, &shared, gateway::serve);
         Self { shared }
@@ -162,7 +164,9 @@ impl FakeDiscord {
     pub fn post(&self, person: &str, place: &str, fields: &Value) -> String {
         let mut world = self.world();
         let author = world.person(person);
-        world.post(place, author, fields)
+        let id = world.post(place, author, fields);
+        world.last_said = Some((place.to_owned(), id.clone()));
+        id
     }
 
     /// Somebody changes a message.
@@ -191,6 +195,13 @@ impl FakeDiscord {
     /// The bot's messages in a place.
     pub fn seen(&self, place: &str) -> Vec<Seen> {
         self.world().seen(place)
+    }
+
+    /// Waits until the bot has said so much in all, at most this long; whether it has.
+    pub fn wait_for_said(&self, count: usize, most: Duration) -> bool {
+        let too_few = |world: &mut World| world.said < count;
+        let waited = self.shared.news.wait_timeout_while(self.world(), most, too_few);
+        waited.unwrap_or_else(PoisonError::into_inner).0.said >= count
     }
 
     /// How an interaction was answered, and how long after it; nothing if it was not.
@@ -277,6 +288,11 @@ impl FakeDiscord {
     /// Every event is told twice from now on.
     pub fn tell_twice(&self) {
         self.world().tells_twice = true;
+    }
+
+    /// What somebody said last is told a second time.
+    pub fn tell_again(&self) {
+        self.world().tell_again();
     }
 
     /// The gateway tells any event.

@@ -56,26 +56,34 @@ pub(crate) fn respond_bytes(
     headers: &[(String, String)],
     body: &[u8],
 ) -> io::Result<()> {
-    head(stream, status, headers, &format!("content-length: {}", body.len()))?;
-    stream.write_all(body)
+    let mut response = head(status, headers, &format!("content-length: {}", body.len()));
+    response.extend_from_slice(body);
+    stream.write_all(&response)
 }
 
 /// Begins a response in chunks.
 pub(crate) fn begin_chunks(stream: &mut TcpStream, headers: &[(String, String)]) -> io::Result<()> {
-    head(stream, 200, headers, "transfer-encoding: chunked")
+    stream.write_all(&head(200, headers, "transfer-encoding: chunked"))
 }
 
 /// One chunk; the last one is empty.
 pub(crate) fn chunk(stream: &mut TcpStream, data: &str) -> io::Result<()> {
-    write!(stream, "{:x}\r\n{data}\r\n", data.len())?;
-    stream.flush()
+    stream.write_all(format!("{:x}\r\n{data}\r\n", data.len()).as_bytes())
 }
 
-fn head(stream: &mut TcpStream, status: u16, headers: &[(String, String)], length: &str) -> io::Result<()> {
-    let mut head = format!("HTTP/1.1 {status} Fake\r\nconnection: close\r\n{length}\r\n");
+/// The header of a response after which the connection goes on; without it the response is the last.
+pub(crate) fn keep_alive() -> (String, String) {
+    ("connection".into(), "keep-alive".into())
+}
+
+fn head(status: u16, headers: &[(String, String)], length: &str) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} Fake\r\n{length}\r\n");
+    if !headers.contains(&keep_alive()) {
+        head.push_str("connection: close\r\n");
+    }
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     head.push_str("\r\n");
-    stream.write_all(head.as_bytes())
+    head.into_bytes()
 }

@@ -16,7 +16,7 @@
 
 mod shapes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,11 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::{http, strict};
+use crate::http::{self, HttpRequest};
+use crate::strict;
+
+/// So many requests are kept, so that it can be asked for long.
+const KEPT: usize = 1_000;
 
 /// One request as the fake received it.
 #[derive(Debug, Clone)]
@@ -187,7 +191,7 @@ type Script = Box<dyn Fn(&Value) -> Reply + Send + Sync>;
 
 struct Shared {
     script: Script,
-    received: Mutex<Vec<Received>>,
+    received: Mutex<VecDeque<Received>>,
     stopped: AtomicBool,
 }
 
@@ -227,9 +231,9 @@ impl FakeModel {
         format!("http://{}/v1/", self.address)
     }
 
-    /// Every request so far, refused ones too.
+    /// The last thousand requests, refused ones too.
     pub fn received(&self) -> Vec<Received> {
-        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.received.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
@@ -242,19 +246,33 @@ impl Drop for FakeModel {
 }
 
 fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    let Some(request) = http::read(&stream)? else {
-        return Ok(());
-    };
+    stream.set_nodelay(true)?;
+    while let Some(request) = http::read(&stream)? {
+        if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, request, shared)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the connection goes on.
+fn serve_one(stream: &mut TcpStream, request: HttpRequest, shared: &Shared) -> io::Result<bool> {
     if request.method == "GET" {
         let models = json!({"object": "list", "data": [{"id": "fake", "object": "model"}]}).to_string();
-        return http::respond(&mut stream, 200, &[json_type()], &models);
+        return http::respond(stream, 200, &[json_type()], &models).map(|()| false);
     }
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let (path, headers) = (request.path, request.headers);
     let bearer = headers.get("authorization").map(|value| value.trim_start_matches("Bearer ").to_owned());
     let key = headers.get("x-api-key").cloned().or(bearer).unwrap_or_default();
     let received = Received { path: path.clone(), headers, body: body.clone() };
-    shared.received.lock().unwrap_or_else(PoisonError::into_inner).push(received);
+    {
+        let mut all = shared.received.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() == KEPT {
+            all.pop_front();
+        }
+        all.push_back(received);
+    }
 
     let anthropic = path.ends_with("/messages");
     let known = anthropic || path.ends_with("/chat/completions");
@@ -266,12 +284,12 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         None => (shared.script)(&body),
     };
     if reply.waits {
-        return until_the_client_leaves(&mut stream);
+        return until_the_client_leaves(stream);
     }
     if let Some((status, body)) = &reply.failure {
         let mut headers = reply.headers.clone();
         headers.push(json_type());
-        return http::respond(&mut stream, *status, &headers, &body.replace("{key}", &key));
+        return http::respond(stream, *status, &headers, &body.replace("{key}", &key)).map(|()| false);
     }
     let frames = match &reply.frames {
         Some(frames) => {
@@ -280,7 +298,7 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         None if anthropic => shapes::anthropic(&reply, &body),
         None => shapes::openai(&reply, &body),
     };
-    send(&mut stream, &reply, &frames)
+    send(stream, &reply, &frames)
 }
 
 fn refusal(message: &str) -> Reply {
@@ -292,9 +310,12 @@ fn json_type() -> (String, String) {
     ("content-type".into(), "application/json".into())
 }
 
-fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<()> {
+fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<bool> {
     let mut headers = reply.headers.clone();
     headers.push(("content-type".into(), "text/event-stream".into()));
+    if reply.ending == Ending::Proper {
+        headers.push(http::keep_alive());
+    }
     http::begin_chunks(stream, &headers)?;
     let whole = reply.ending == Ending::Proper;
     let sent = if whole { frames } else { &frames[..frames.len() / 2] };
@@ -302,12 +323,13 @@ fn send(stream: &mut TcpStream, reply: &Reply, frames: &[String]) -> io::Result<
         http::chunk(stream, frame)?;
     }
     match reply.ending {
-        Ending::Proper | Ending::Unfinished => http::chunk(stream, ""),
-        Ending::Cut => Ok(()),
+        Ending::Proper => http::chunk(stream, "").map(|()| true),
+        Ending::Unfinished => http::chunk(stream, "").map(|()| false),
+        Ending::Cut => Ok(false),
         Ending::Hang => until_the_client_leaves(stream),
     }
 }
 
-fn until_the_client_leaves(stream: &mut TcpStream) -> io::Result<()> {
-    io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop)
+fn until_the_client_leaves(stream: &mut TcpStream) -> io::Result<bool> {
+    io::copy(&mut stream.by_ref(), &mut io::sink()).map(|_| false)
 }

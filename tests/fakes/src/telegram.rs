@@ -21,6 +21,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -200,9 +201,19 @@ impl FakeTelegram {
         let mut world = self.shared.world();
         let id = world.add(spot.chat, Message { thread: spot.thread, ..message });
         let shown = world.show(spot.chat, id);
+        world.last_said = Some(shown.clone());
         world.update(json!({"message": shown}));
         self.shared.news.notify_all();
         id
+    }
+
+    /// What somebody said last is told a second time.
+    pub fn tell_again(&self) {
+        let mut world = self.shared.world();
+        if let Some(shown) = world.last_said.clone() {
+            world.update(json!({"message": shown}));
+            self.shared.news.notify_all();
+        }
     }
 
     /// Somebody changes what they said.
@@ -251,6 +262,13 @@ impl FakeTelegram {
             reply_to: message.reply_to,
         });
         seen.collect()
+    }
+
+    /// Waits until the bot has said so much in all, at most this long; whether it has.
+    pub fn wait_for_said(&self, count: usize, most: Duration) -> bool {
+        let too_few = |world: &mut World| world.said < count;
+        let waited = self.shared.news.wait_timeout_while(self.shared.world(), most, too_few);
+        waited.unwrap_or_else(PoisonError::into_inner).0.said >= count
     }
 
     /// How often a method was called, in whatever case, faults included.

@@ -1,8 +1,9 @@
-//! REST: a request a connection.
+//! REST.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
@@ -31,7 +32,16 @@ pub enum Fault {
 type Answer = (u16, Value);
 
 pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    let Some(request) = http::read(&stream)? else { return Ok(()) };
+    while let Some(request) = http::read(&stream)? {
+        if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, &request, shared)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the connection goes on.
+fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> io::Result<bool> {
     let body = serde_json::from_slice(&request.body).unwrap_or_default();
     let path = request.path.trim_start_matches("/api/v10").to_owned();
     let call = Call { method: request.method.clone(), path: path.clone(), body };
@@ -47,29 +57,30 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
         })
     };
     let done = matches!(fault, None | Some(Fault::DoneThenCut | Fault::DoneThenStatus(_)));
-    let (status, body) = if done { answer(&request, &call, shared) } else { (500, Value::Null) };
+    let (status, body) = if done { answer(request, &call, shared) } else { (500, Value::Null) };
     match fault {
-        None => respond(&mut stream, status, &body),
+        None => respond(stream, status, &body),
         Some(Fault::Status(429)) => {
             let body = json!({"message": "You are being rate limited.", "retry_after": 0.3, "global": false});
-            respond(&mut stream, 429, &body)
+            respond(stream, 429, &body)
         }
         Some(Fault::Status(status) | Fault::DoneThenStatus(status)) => {
-            respond(&mut stream, status, &json!({"message": "Something went wrong", "code": 0}))
+            respond(stream, status, &json!({"message": "Something went wrong", "code": 0}))
         }
-        Some(Fault::Page(status)) => respond(&mut stream, status, &json!("<html>Access denied</html>")),
-        Some(Fault::Cut | Fault::DoneThenCut) => Ok(()),
-        Some(Fault::Hang) => io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop),
+        Some(Fault::Page(status)) => respond(stream, status, &json!("<html>Access denied</html>")),
+        Some(Fault::Cut | Fault::DoneThenCut) => Ok(false),
+        Some(Fault::Hang) => io::copy(&mut stream.by_ref(), &mut io::sink()).map(|_| false),
     }
 }
 
-fn respond(stream: &mut TcpStream, status: u16, body: &Value) -> io::Result<()> {
+fn respond(stream: &mut TcpStream, status: u16, body: &Value) -> io::Result<bool> {
     let body = match body {
         Value::Null => String::new(),
         Value::String(file) => file.clone(),
         body => body.to_string(),
     };
-    http::respond(stream, status, &[("content-type".into(), "application/json".into())], &body)
+    let headers = [("content-type".into(), "application/json".into()), http::keep_alive()];
+    http::respond(stream, status, &headers, &body).map(|()| true)
 }
 
 fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
@@ -106,7 +117,11 @@ fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
             (200, json!({"id": place, "type": kind}))
         }
         ("GET", ["channels", place, "messages"]) => (200, messages(&world, place, query)),
-        ("POST", ["channels", place, "messages"]) => send(&mut world, place, &call.body),
+        ("POST", ["channels", place, "messages"]) => {
+            let answer = send(&mut world, place, &call.body);
+            shared.news.notify_all();
+            answer
+        }
         ("POST", ["channels", _, "typing"]) => (204, Value::Null),
         ("PATCH", ["channels", place, "messages", id]) => change(&mut world, place, id, &call.body),
         ("DELETE", ["channels", place, "messages", id]) => delete(&mut world, place, id),
@@ -155,6 +170,7 @@ fn send(world: &mut World, place: &str, body: &Value) -> Answer {
         fields["message_reference"] = Value::Null;
     }
     let id = world.post(place, BOT, &fields);
+    world.said += 1;
     let mut message = world.find(place, &id).cloned().unwrap_or_default();
     message["nonce"] = body["nonce"].clone();
     (200, message)

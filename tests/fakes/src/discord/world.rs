@@ -71,6 +71,10 @@ pub(super) struct World {
     pub(super) is_down: bool,
     pub(super) content_is_forbidden: bool,
     pub(super) tells_twice: bool,
+    /// How much the bot has said.
+    pub(super) said: usize,
+    /// Where and what a person said last.
+    pub(super) last_said: Option<(String, String)>,
 }
 
 impl World {
@@ -94,6 +98,8 @@ impl World {
             is_down: false,
             content_is_forbidden: false,
             tells_twice: false,
+            said: 0,
+            last_said: None,
         }
     }
 
@@ -168,8 +174,16 @@ impl World {
         id
     }
 
+    pub(super) fn tell_again(&mut self) {
+        let Some((place, id)) = self.last_said.clone() else { return };
+        if let Some(message) = self.find(&place, &id).cloned() {
+            self.tell_of("MESSAGE_CREATE", &place, message);
+        }
+    }
+
+    /// Mostly it is a recent one.
     pub(super) fn find(&self, place: &str, message: &str) -> Option<&Value> {
-        self.places.get(place)?.messages.iter().find(|one| one["id"] == message)
+        self.places.get(place)?.messages.iter().rev().find(|one| one["id"] == message)
     }
 
     /// A message gets other fields; the message, if it is there.

@@ -152,6 +152,7 @@ fn send_message(world: &mut World, parameters: &Parameters) -> Outcome {
     let thread = parameters.get("message_thread_id").and_then(Value::as_i64);
     let message = Message { from: BOT, thread, text, entities, keyboard, reply_to, ..Message::default() };
     let id = world.add(chat, message);
+    world.said += 1;
     Ok(world.show(chat, id))
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
@@ -21,20 +22,30 @@ pub(super) fn refused<T>(words: &str) -> Outcome<T> {
 
 pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let Some(request) = http::read(&stream)? else { return Ok(()) };
+    while let Some(request) = http::read(&stream)? {
+        if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, &request, shared)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the connection goes on.
+fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> io::Result<bool> {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     if let Some(path) = path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
-        return match shared.world().files.get(path) {
-            Some(content) => http::respond_bytes(&mut stream, 200, &[], content),
-            None => http::respond(&mut stream, 404, &[], "no such file"),
+        let sent = match shared.world().files.get(path) {
+            Some(content) => http::respond_bytes(stream, 200, &[], content),
+            None => http::respond(stream, 404, &[], "no such file"),
         };
+        return sent.map(|()| false);
     }
     let (token, method) = path.strip_prefix("/bot").and_then(|path| path.split_once('/')).unwrap_or_default();
     let is_formed =
         token.split_once(':').is_some_and(|(id, key)| id.parse::<u64>().is_ok() && key.len() >= 35);
     if token != TOKEN {
         let (status, words) = if is_formed { (401, "Unauthorized") } else { (404, "Not Found") };
-        return answer(&mut stream, Err((status, words.to_owned(), Value::Null)));
+        return answer(stream, Err((status, words.to_owned(), Value::Null)));
     }
     let method = method.to_lowercase();
     let fault = {
@@ -45,24 +56,29 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     match fault {
         Some(Fault::Flood(seconds)) => {
             let words = format!("Too Many Requests: retry after {seconds}");
-            return answer(&mut stream, Err((429, words, json!({"retry_after": seconds}))));
+            return answer(stream, Err((429, words, json!({"retry_after": seconds}))));
         }
         Some(Fault::Refusal(status, words)) => {
-            return answer(&mut stream, Err((status, words.to_owned(), Value::Null)));
+            return answer(stream, Err((status, words.to_owned(), Value::Null)));
         }
-        Some(Fault::Page(status)) => return http::respond(&mut stream, status, &[], "<h1>Sorry</h1>"),
-        Some(Fault::Hang) => return io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop),
+        Some(Fault::Page(status)) => {
+            return http::respond(stream, status, &[], "<h1>Sorry</h1>").map(|()| false);
+        }
+        Some(Fault::Hang) => return io::copy(&mut stream.by_ref(), &mut io::sink()).map(|_| false),
         Some(Fault::Cut | Fault::DoneBut502) | None => {}
     }
-    let outcome = methods::call(shared, &method, &parameters(query, &request));
+    let outcome = methods::call(shared, &method, &parameters(query, request));
+    if method == "sendmessage" {
+        shared.news.notify_all();
+    }
     match fault {
-        Some(Fault::Cut) => Ok(()),
-        Some(_) => answer(&mut stream, Err((502, "Bad Gateway".to_owned(), Value::Null))),
-        None => answer(&mut stream, outcome),
+        Some(Fault::Cut) => Ok(false),
+        Some(_) => answer(stream, Err((502, "Bad Gateway".to_owned(), Value::Null))),
+        None => answer(stream, outcome),
     }
 }
 
-fn answer(stream: &mut TcpStream, outcome: Outcome) -> io::Result<()> {
+fn answer(stream: &mut TcpStream, outcome: Outcome) -> io::Result<bool> {
     let (status, body) = match outcome {
         Ok(result) => (200, json!({"ok": true, "result": result})),
         Err((status, words, Value::Null)) => {
@@ -73,8 +89,8 @@ fn answer(stream: &mut TcpStream, outcome: Outcome) -> io::Result<()> {
             json!({"ok": false, "error_code": status, "description": words, "parameters": parameters}),
         ),
     };
-    let json = [("content-type".to_owned(), "application/json".to_owned())];
-    http::respond(stream, status, &json, &body.to_string())
+    let headers = [("content-type".to_owned(), "application/json".to_owned()), http::keep_alive()];
+    http::respond(stream, status, &headers, &body.to_string()).map(|()| true)
 }
 
 /// The parameters of the address, and of a body of JSON or of a form.

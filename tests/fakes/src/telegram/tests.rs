@@ -18,6 +18,7 @@ fn ask(telegram: &FakeTelegram, path: &str, kind: &str, body: &str) -> Option<Va
     write!(stream, "POST {path} HTTP/1.1\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}")
         .unwrap();
     let mut answer = String::new();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
     stream.read_to_string(&mut answer).unwrap();
     serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
 }

@@ -97,6 +97,10 @@ pub(super) struct World {
     pub(super) answered: BTreeMap<String, String>,
     pub(super) asked: BTreeSet<String>,
     pub(super) commands: Vec<String>,
+    /// How much the bot has said.
+    pub(super) said: usize,
+    /// What a person said last, as it was told.
+    pub(super) last_said: Option<Value>,
 }
 
 impl World {

@@ -1,0 +1,107 @@
+//! The scorecard: `cargo bench --bench scorecard`. The real binary on every faked platform, on both databases,
+//! killed again and again under load; the table goes to `docs/scorecard.md`.
+//!
+//! `--kills N` processes are killed in all, `--seed N` begins the chance, `--machine TEXT` is what the document
+//! says it ran on.
+
+#![cfg(test)] // as the modules that it shares with the tests
+
+use std::path::Path;
+
+use adjutant_fakes::postgres;
+
+#[path = "../tests/binary/chance.rs"]
+mod chance;
+#[expect(dead_code, reason = "the tests use more of it")]
+#[path = "../tests/binary/gateway.rs"]
+mod gateway;
+#[path = "../tests/binary/gauntlet.rs"]
+mod gauntlet;
+#[expect(dead_code, reason = "the other bench uses more of it")]
+#[path = "../tests/binary/platform.rs"]
+mod platform;
+#[expect(dead_code, reason = "the tests use more of it")]
+#[path = "../tests/binary/process.rs"]
+mod process;
+
+use gauntlet::{Run, Score};
+use platform::PLATFORMS;
+
+struct Options {
+    kills: u32,
+    seed: u64,
+    machine: String,
+}
+
+impl Options {
+    fn read() -> Self {
+        let mut options = Self { kills: 240, seed: 20_261_121, machine: "a machine".to_owned() };
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            let mut value = || words.next().unwrap_or_else(|| panic!("{word} wants a value"));
+            match word.as_str() {
+                "--kills" => options.kills = value().parse().unwrap(),
+                "--seed" => options.seed = value().parse().unwrap(),
+                "--machine" => options.machine = value(),
+                // What cargo itself passes.
+                "--bench" => {}
+                _ => panic!("unknown option {word}"),
+            }
+        }
+        options
+    }
+}
+
+fn main() {
+    let options = Options::read();
+    let server = postgres::shared().unwrap();
+    let stores = if server.is_some() { 2 } else { 1 };
+    let runs = PLATFORMS.len() * stores;
+    println!("{}", Score::HEAD);
+    let mut scores = Vec::new();
+    for which in 0..runs {
+        let database = server.filter(|_| which % stores == 1).map(|server| server.database().unwrap());
+        let run = Run {
+            platform: PLATFORMS[which / stores],
+            instances: if database.is_some() { 2 } else { 1 },
+            database,
+            kills: options.kills.div_ceil(u32::try_from(runs).unwrap()),
+            seed: options.seed + which as u64,
+        };
+        let score = gauntlet::run(run);
+        println!("{}", score.row());
+        if !score.is_clean() {
+            eprintln!("{}\n{}", score.faults(), score.log);
+        }
+        scores.push(score);
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scorecard.md");
+    std::fs::write(path, document(&options, &scores)).unwrap();
+    assert!(scores.iter().all(Score::is_clean), "something was lost, or done twice");
+}
+
+fn document(options: &Options, scores: &[Score]) -> String {
+    let rows: Vec<String> = scores.iter().map(Score::row).collect();
+    let kills: u32 = scores.iter().map(|score| score.kills).sum();
+    let messages: usize = scores.iter().map(|score| score.messages).sum();
+    format!(
+        "# Scorecard\n\n\
+         Eight people write, each alone and all in one room, to the real binary on loopback fakes of the platforms, while \
+         it is killed\n\
+         (`kill -9`) and started again at moments that chance chooses: {kills} kills, {messages} messages. The platforms \
+         misbehave meanwhile:\n\
+         sendings that arrive while their answer does not, failures after the deed, too many requests, receiving that \
+         breaks off, messages\n\
+         told twice. On PostgreSQL two instances serve the same accounts, and one of them or both are killed. Every message \
+         asks for a task\n\
+         of its own, so each answer and each effect can be told apart. Wanted are zeros.\n\n\
+         {}\n{}\n\n\
+         The longest wait is from a message to its answer, deaths and pauses that the platform asked for included.\n\
+         Made with `cargo bench --bench scorecard -- --kills {} --seed {}` on {}.\n",
+        Score::HEAD,
+        rows.join("\n"),
+        options.kills,
+        options.seed,
+        options.machine
+    )
+}

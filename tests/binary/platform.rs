@@ -1,0 +1,149 @@
+//! The faked platforms behind one trait: people who write to the assistant, each alone and all in one room,
+//! and read what it says. Another platform is one more `impl`, and its place in [`PLATFORMS`].
+
+use std::time::Duration;
+
+use adjutant_fakes::{discord, telegram};
+
+/// Makes a platform with so many people.
+pub(crate) type Make = fn(usize) -> Box<dyn Platform>;
+
+/// All of them.
+pub(crate) const PLATFORMS: [Make; 2] = [Telegram::make, Discord::make];
+
+/// What goes wrong next.
+#[derive(Clone, Copy)]
+pub(crate) enum Trouble {
+    /// A sending arrives, and its answer does not.
+    Cut,
+    /// A sending arrives, and is answered as if the platform had failed.
+    Fail,
+    /// A sending is refused: too many requests.
+    Flood,
+    /// Receiving breaks off.
+    Deaf,
+    /// Something is told a second time.
+    Again,
+}
+
+pub(crate) const TROUBLES: [Trouble; 5] =
+    [Trouble::Cut, Trouble::Fail, Trouble::Flood, Trouble::Deaf, Trouble::Again];
+
+/// A platform with people.
+pub(crate) trait Platform {
+    fn name(&self) -> &'static str;
+    /// Its table in the configuration.
+    fn config(&self) -> String;
+    /// Somebody writes to the assistant alone.
+    fn say(&self, person: usize, text: &str);
+    /// Somebody writes to it where all read.
+    fn say_in_room(&self, person: usize, text: &str);
+    /// All that the assistant said and did not take away.
+    fn said(&self) -> Vec<String>;
+    /// How often somebody began to listen, by a poll or a session.
+    fn heard(&self) -> usize;
+    /// Waits until the assistant has said so much in all; whether it has.
+    fn wait_for_said(&self, count: usize, most: Duration) -> bool;
+    fn trouble(&self, trouble: Trouble);
+}
+
+struct Telegram {
+    fake: telegram::FakeTelegram,
+    people: Vec<i64>,
+    room: i64,
+}
+
+impl Telegram {
+    fn make(people: usize) -> Box<dyn Platform> {
+        let fake = telegram::FakeTelegram::start();
+        let people = (0..people).map(|person| fake.person(&format!("p{person}"))).collect();
+        let room = fake.supergroup("room");
+        Box::new(Self { fake, people, room })
+    }
+}
+
+impl Platform for Telegram {
+    fn name(&self) -> &'static str {
+        "Telegram"
+    }
+    fn config(&self) -> String {
+        let (token, url) = (self.fake.token(), self.fake.api_url());
+        format!("[channels.telegram]\ntoken = \"{token}\"\napi_url = \"{url}\"\nallow = [\"*\"]\n")
+    }
+    fn say(&self, person: usize, text: &str) {
+        self.fake.say(self.people[person], self.people[person], text);
+    }
+    fn say_in_room(&self, person: usize, text: &str) {
+        self.fake.say(self.people[person], self.room, &format!("@{} {text}", telegram::BOT_NAME));
+    }
+    fn said(&self) -> Vec<String> {
+        let places = self.people.iter().chain([&self.room]);
+        places.flat_map(|place| self.fake.seen(*place)).map(|seen| seen.text).collect()
+    }
+    fn heard(&self) -> usize {
+        self.fake.calls("getupdates")
+    }
+    fn wait_for_said(&self, count: usize, most: Duration) -> bool {
+        self.fake.wait_for_said(count, most)
+    }
+    fn trouble(&self, trouble: Trouble) {
+        match trouble {
+            Trouble::Cut => self.fake.misbehave("sendmessage", &telegram::Fault::Cut, 1),
+            Trouble::Fail => self.fake.misbehave("sendmessage", &telegram::Fault::DoneBut502, 1),
+            Trouble::Flood => self.fake.misbehave("sendmessage", &telegram::Fault::Flood(1), 1),
+            Trouble::Deaf => self.fake.misbehave("getupdates", &telegram::Fault::Cut, 1),
+            Trouble::Again => self.fake.tell_again(),
+        }
+    }
+}
+
+struct Discord {
+    fake: discord::FakeDiscord,
+    places: Vec<String>,
+    room: String,
+}
+
+impl Discord {
+    fn make(people: usize) -> Box<dyn Platform> {
+        let fake = discord::FakeDiscord::start();
+        let places = (0..people).map(|person| fake.dm(&format!("p{person}"))).collect();
+        let room = fake.channel("room");
+        Box::new(Self { fake, places, room })
+    }
+}
+
+impl Platform for Discord {
+    fn name(&self) -> &'static str {
+        "Discord"
+    }
+    fn config(&self) -> String {
+        let (token, url) = (discord::TOKEN, self.fake.api_url());
+        format!("[channels.discord]\ntoken = \"{token}\"\napi_url = \"{url}\"\nallow = [\"*\"]\n")
+    }
+    fn say(&self, person: usize, text: &str) {
+        self.fake.say(&format!("p{person}"), &self.places[person], text);
+    }
+    fn say_in_room(&self, person: usize, text: &str) {
+        self.fake.say(&format!("p{person}"), &self.room, &format!("{} {text}", self.fake.mention()));
+    }
+    fn said(&self) -> Vec<String> {
+        let places = self.places.iter().chain([&self.room]);
+        places.flat_map(|place| self.fake.seen(place)).map(|seen| seen.text).collect()
+    }
+    fn heard(&self) -> usize {
+        self.fake.sessions().0
+    }
+    fn wait_for_said(&self, count: usize, most: Duration) -> bool {
+        self.fake.wait_for_said(count, most)
+    }
+    fn trouble(&self, trouble: Trouble) {
+        let sending = |fault| self.fake.misbehave("POST", "/messages", 1, fault);
+        match trouble {
+            Trouble::Cut => sending(discord::Fault::DoneThenCut),
+            Trouble::Fail => sending(discord::Fault::DoneThenStatus(502)),
+            Trouble::Flood => sending(discord::Fault::Status(429)),
+            Trouble::Deaf => self.fake.ask_to_reconnect(),
+            Trouble::Again => self.fake.tell_again(),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The scorecard's short form; `cargo bench --bench scorecard` is the long one.
+
+use adjutant_fakes::postgres;
+
+use crate::gauntlet::{self, Run, Score};
+use crate::kill::fate;
+use crate::platform::{Make, PLATFORMS};
+
+/// How many processes are killed in each run, unless `ADJUTANT_KILLS` says otherwise.
+const KILLS: u32 = 8;
+
+fn run(platform: Make, database: Option<String>, instances: usize) {
+    let (kills, seed) = fate(KILLS);
+    let score = gauntlet::run(Run { platform, database, instances, kills, seed });
+    println!("{}\n{}", Score::HEAD, score.row());
+    assert!(score.is_clean(), "{}\n{}", score.faults(), score.log);
+}
+
+#[test]
+fn on_each_platform_all_is_answered_once() {
+    for platform in PLATFORMS {
+        run(platform, None, 1);
+    }
+}
+
+#[test]
+fn two_instances_on_one_server_answer_once() {
+    if let Some(server) = postgres::shared().unwrap() {
+        run(PLATFORMS[0], Some(server.database().unwrap()), 2);
+    }
+}
