@@ -1,23 +1,48 @@
 //! Slack as a chat platform. It knows only `adjutant-chat`.
 //!
 //! [`connect`] gives a [`Slack`], which is both sides of the door: the port that sends and the
-//! connection that receives. The Web API's client and the check of signatures are slack-morphism's.
+//! connection that receives. The Web API's client and the check of signatures are slack-morphism's. The socket is
+//! our own (`socket.rs`), because the library reads an envelope into fixed types and acknowledges what does not
+//! fit them, closes a socket before it opens the next, and tells neither of pings nor of a socket's end.
 
 mod place;
+mod receive;
 mod render;
 
 mod api;
 mod deliver;
 mod known;
 
-use adjutant_chat::{Address, ChatPort, Delivery, Found, Limits, Outbound, Retract};
+mod connect;
+mod hook;
+mod listen;
+mod socket;
+
+mod attachments;
+mod catch_up;
+
+use std::sync::{Mutex, PoisonError};
+
+use adjutant_chat::{
+    Address, ChatPort, Connection, Delivery, Found, HookAnswer, HookRequest, Intake, Limits, Outbound,
+    Retract,
+};
 use async_trait::async_trait;
 use hyper_rustls::HttpsConnectorBuilder;
+use reqwest::Url;
+use slack_morphism::SlackSigningSecret;
 use slack_morphism::prelude::SlackClientHyperHttpsConnector;
+use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
 use thiserror::Error;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::{OnceCell, Semaphore};
 
-use api::Api;
+use api::{Api, CallError};
 use known::Known;
+use listen::{Waiting, Waitlist};
+
+/// Places that are caught up at the same time.
+const AT_ONCE: usize = 8;
 
 /// What a Slack channel needs.
 #[derive(Clone)]
@@ -79,8 +104,24 @@ pub enum ConnectError {
 /// One Slack app in one workspace.
 pub struct Slack {
     channel: String,
+    api_url: Url,
     bot: Api,
+    entry: Entry,
+    /// Reads files; made when the first one comes, because that takes longer than all the rest.
+    files: OnceCell<reqwest::Client>,
+    /// Our own account.
+    me: OnceCell<String>,
     known: Known,
+    /// Where messages wait to be journalled, while anybody receives.
+    posts: Mutex<Option<UnboundedSender<Waiting>>>,
+    /// So many places are caught up at the same time.
+    catching_up: Semaphore,
+}
+
+/// How what happens gets to us, made ready.
+enum Entry {
+    Socket(Api),
+    Events(SlackEventSignatureVerifier),
 }
 
 /// Makes a channel. Nothing is sent yet.
@@ -88,7 +129,9 @@ pub struct Slack {
 /// # Errors
 /// [`ConnectError`] when the settings can't be used.
 pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
-    let Settings { channel, bot_token, way: _, api_url } = settings;
+    let Settings { channel, bot_token, way, api_url } = settings;
+    let url = Url::parse(&api_url).ok().filter(|url| url.has_host() && url.scheme().starts_with("http"));
+    let Some(api_url) = url else { return Err(ConnectError::ApiUrl(channel)) };
     if !is_token(&bot_token, "xoxb-") {
         return Err(ConnectError::BotToken(channel));
     }
@@ -97,8 +140,32 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     let https = HttpsConnectorBuilder::new().with_native_roots();
     let https = https.map_err(|error| ConnectError::Client(channel.clone(), error.to_string()))?;
     let connector = SlackClientHyperHttpsConnector::from(https.https_or_http().enable_http1().build());
-    let connector = connector.with_slack_api_url(&format!("{}/api", api_url.trim_end_matches('/')));
-    Ok(Slack { channel, bot: Api::new(connector, &bot_token), known: Known::default() })
+    let connector = connector.with_slack_api_url(&format!("{}/api", api_url.as_str().trim_end_matches('/')));
+    let entry = match way {
+        Way::Socket { app_token } if !is_token(&app_token, "xapp-") => {
+            return Err(ConnectError::AppToken(channel));
+        }
+        Way::Socket { app_token } => Entry::Socket(Api::new(connector.clone(), &app_token)),
+        Way::Events { signing_secret } if signing_secret.is_empty() => {
+            return Err(ConnectError::SigningSecret(channel));
+        }
+        Way::Events { signing_secret } => {
+            Entry::Events(SlackEventSignatureVerifier::new(&SlackSigningSecret(signing_secret)))
+        }
+    };
+    let (files, me, known, posts) = Default::default();
+    let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(AT_ONCE));
+    Ok(Slack { channel, api_url, bot, entry, files, me, known, posts, catching_up })
+}
+
+impl Slack {
+    /// Asks for our own account; that it is answered means that the bot's token is good.
+    async fn find_out_who_we_are(&self) -> Result<(), CallError> {
+        let answer = self.bot.read("auth.test", &[]).await?;
+        let me = answer["user_id"].as_str().ok_or(CallError::Unclear)?.to_owned();
+        self.me.get_or_init(|| async { me }).await;
+        Ok(())
+    }
 }
 
 /// Whether it can be a token of this kind; a header holds no others.
@@ -138,6 +205,34 @@ impl ChatPort for Slack {
 
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         deliver::retract(self, address, receipt, what).await;
+    }
+}
+
+#[async_trait]
+impl Connection for Slack {
+    async fn receive(&self, intake: &dyn Intake) -> String {
+        let (posts, waiting_posts) = unbounded_channel();
+        let (presses, waiting_presses) = unbounded_channel();
+        *self.posts.lock().unwrap_or_else(PoisonError::into_inner) = Some(posts.clone());
+        let waitlist = Waitlist { posts, presses };
+        let stay = async {
+            match &self.entry {
+                Entry::Socket(app) => self.stay_connected(app, intake, &waitlist).await,
+                Entry::Events(_) => self.stay_reachable(intake, &waitlist).await,
+            }
+        };
+        tokio::select! {
+            sentence = stay => sentence,
+            () = self.journal_posts(waiting_posts, intake) => String::new(),
+            () = self.journal_presses(waiting_presses, intake) => String::new(),
+        }
+    }
+
+    async fn posted(&self, intake: &dyn Intake, request: HookRequest) -> HookAnswer {
+        match &self.entry {
+            Entry::Events(verifier) => self.answer(verifier, &request, intake).await,
+            Entry::Socket(_) => HookAnswer::not_found(),
+        }
     }
 }
 
