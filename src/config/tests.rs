@@ -39,7 +39,13 @@ fn the_example_is_the_defaults() {
 
 #[test]
 fn the_example_with_its_optional_keys_is_right() {
-    let vars = [("OPENROUTER_API_KEY", "sk-or"), ("OPENAI_API_KEY", "sk-oa"), ("TELEGRAM_BOT_TOKEN", "1:a")];
+    let vars = [
+        ("OPENROUTER_API_KEY", "sk-or"),
+        ("OPENAI_API_KEY", "sk-oa"),
+        ("TELEGRAM_BOT_TOKEN", "1:a"),
+        ("SLACK_BOT_TOKEN", "xoxb-1"),
+        ("SLACK_APP_TOKEN", "xapp-1"),
+    ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
     assert_eq!(config.model.main.fallback[0].name, "gpt-5-mini");
@@ -65,6 +71,22 @@ fn the_examples_of_the_document_are_right() {
         checked += 1;
     }
     assert!(checked >= 8, "only {checked} examples were found");
+}
+
+#[test]
+fn a_channel_has_the_secrets_that_its_platform_wants() {
+    let read = |keys: &str| read_with(&format!("[channels.slack]\n{keys}"), &[]).map(|_| ());
+    assert_eq!(read("bot_token = \"xoxb-1\"\napp_token = \"xapp-1\""), Ok(()));
+    assert_eq!(read("bot_token = \"xoxb-1\"\nsigning_secret = \"s\""), Ok(()));
+    assert_eq!(
+        read("enabled = false\nbot_token = { env = \"NONE\" }\napp_token = { env = \"NONE\" }"),
+        Ok(())
+    );
+    let faults = |source: &str| faults(source);
+    insta::assert_snapshot!(faults("[channels.slack]"), @"");
+    insta::assert_snapshot!(faults("[channels.slack]\ntoken = \"xoxb-1\"\napp_token = \"a\"\nsigning_secret = \"b\""), @"");
+    insta::assert_snapshot!(faults("[channels.telegram]\nbot_token = \"1:a\""), @"");
+    insta::assert_snapshot!(faults("[channels.work]\nbot_token = \"1:a\""), @"");
 }
 
 /// A section names all it knows when it meets a word that is near to none of it.

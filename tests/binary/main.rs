@@ -11,3 +11,4 @@ mod once;
 mod process;
 mod restart;
 mod serve;
+mod slack;

@@ -1,11 +1,12 @@
 //! Catches up: what was said while nobody listened is read by time stamps, place by place.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use adjutant_chat::{Condition, Intake};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::api::CallError;
 use crate::connect::wait_after;
@@ -21,6 +22,9 @@ const PAGES: usize = 25;
 
 /// Pages of the list of direct conversations: 1,000.
 const DIRECT_PAGES: usize = 5;
+
+/// The longest wait for that list.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where nothing tells what we heard last, we begin so many seconds before what we heard last anywhere. What was
 /// heard in that time already is journalled, and so a no-op.
@@ -74,7 +78,9 @@ impl Slack {
 
     async fn direct_conversations(&self) -> Vec<Place> {
         let arguments = [("types", "im".to_owned()), ("limit", "200".to_owned())];
-        match self.bot.list("conversations.list", "channels", &arguments, DIRECT_PAGES).await {
+        let list = self.bot.list("conversations.list", "channels", &arguments, DIRECT_PAGES);
+        // What is told meanwhile waits, so this must not take long.
+        match timeout(PATIENCE, list).await.unwrap_or(Err(CallError::Unclear)) {
             Ok(all) => all.iter().filter_map(|one| one["id"].as_str()?.parse().ok()).collect(),
             Err(error) => {
                 tracing::warn!(channel = self.channel, %error, "the direct conversations could not be listed");
