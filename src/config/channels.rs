@@ -113,8 +113,8 @@ fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
     let signing_secret = wanted(section, "signing_secret", enabled);
     match (section.has("app_token"), section.has("signing_secret")) {
         (true, true) => {
-            let problem = "not together with app_token; keep app_token for Socket Mode (no address that Slack \
-                           can reach), or signing_secret for requests to /hooks";
+            let problem = "not together with app_token; keep app_token for Socket Mode, which needs no address that \
+                           Slack can reach, or signing_secret for Slack's requests to /hooks";
             section.fault("signing_secret", problem);
             return None;
         }

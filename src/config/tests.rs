@@ -82,11 +82,25 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
         read("enabled = false\nbot_token = { env = \"NONE\" }\napp_token = { env = \"NONE\" }"),
         Ok(())
     );
-    let faults = |source: &str| faults(source);
-    insta::assert_snapshot!(faults("[channels.slack]"), @"");
-    insta::assert_snapshot!(faults("[channels.slack]\ntoken = \"xoxb-1\"\napp_token = \"a\"\nsigning_secret = \"b\""), @"");
-    insta::assert_snapshot!(faults("[channels.telegram]\nbot_token = \"1:a\""), @"");
-    insta::assert_snapshot!(faults("[channels.work]\nbot_token = \"1:a\""), @"");
+    let all = [
+        "[channels.slack]",
+        "[channels.slack]\ntoken = \"xoxb-1\"\napp_token = \"a\"\nsigning_secret = \"b\"",
+        "[channels.telegram]\nbot_token = \"1:a\"",
+        "[channels.work]\nbot_token = \"1:a\"",
+    ];
+    insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
+    config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
+    config.toml:1: channels.slack.app_token: missing: the app's token (xapp-...) for Socket Mode, such as { env = "SLACK_APP_TOKEN" }; or signing_secret, if Slack is to send to us
+    ---
+    config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
+    config.toml:2: channels.slack.token: Slack has more than one token; write the bot's as bot_token
+    config.toml:4: channels.slack.signing_secret: not together with app_token; keep app_token for Socket Mode, which needs no address that Slack can reach, or signing_secret for Slack's requests to /hooks
+    ---
+    config.toml:1: channels.telegram.token: missing: the bot's token, such as { env = "TELEGRAM_BOT_TOKEN" }
+    config.toml:2: channels.telegram.bot_token: unknown key; known here: kind, enabled, token, api_url, allow
+    ---
+    config.toml:1: channels.work.kind: missing: say which platform "work" is, such as kind = "telegram"
+    "#);
 }
 
 /// A section names all it knows when it meets a word that is near to none of it.

@@ -11,7 +11,7 @@ fn home(slack: &FakeSlack, way: &str) -> Home {
     let owner = slack.person("ada");
     Home::with_config(&format!(
         "[assistant]\nowner = [\"slack:{owner}\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
-         [approval.skills]\n\"tasks.add\" = \"ask\"\n\
+         [approval.skills]\n\"tasks.create\" = \"ask\"\n\
          [channels.slack]\nbot_token = \"{BOT_TOKEN}\"\n{way}\napi_url = \"{}\"\n",
         slack.api_url()
     ))

@@ -19,10 +19,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A connection that was silent for so long has gone deaf. Slack pings every few seconds, and answers ours.
-const SILENCE: Duration = if cfg!(test) { Duration::from_millis(900) } else { Duration::from_secs(45) };
+const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 45 });
 
 /// After so much of it we ping.
-const DOUBT: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(20) };
+const DOUBT: Duration = if cfg!(test) { Duration::from_millis(500) } else { Duration::from_secs(20) };
 
 /// So long a connection that another one has replaced still acknowledges what it brought.
 const LINGER: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
