@@ -9,17 +9,17 @@ use super::fault::suggestion;
 use super::read::{Reading, Section, text};
 use super::secret::secret;
 
-/// A platform, with the keys that it wants.
+/// A platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Telegram.
+enum Kind {
     Telegram,
-    /// Discord.
     Discord,
+    Slack,
 }
 
 impl Kind {
-    const ALL: [(&'static str, Self); 2] = [("discord", Self::Discord), ("telegram", Self::Telegram)];
+    const ALL: [(&'static str, Self); 3] =
+        [("discord", Self::Discord), ("slack", Self::Slack), ("telegram", Self::Telegram)];
 
     fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
@@ -29,19 +29,38 @@ impl Kind {
         match self {
             Self::Telegram => "https://api.telegram.org",
             Self::Discord => "https://discord.com",
+            Self::Slack => "https://slack.com/api",
         }
     }
+}
+
+/// A platform, with the secrets that it wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Platform {
+    /// Telegram: the bot's token.
+    Telegram(Secret),
+    /// Discord: the bot's token.
+    Discord(Secret),
+    /// Slack: the bot's token, and how what happens gets to us.
+    Slack(Secret, SlackWay),
+}
+
+/// How what happens on Slack gets to us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SlackWay {
+    /// Over a socket: the app's token.
+    Socket(Secret),
+    /// By Slack's requests to our HTTP endpoint: what they are signed with.
+    Events(Secret),
 }
 
 /// One connected account of a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelConfig {
     /// Its platform.
-    pub kind: Kind,
+    pub platform: Platform,
     /// Whether it is to be connected.
     pub enabled: bool,
-    /// The bot's token.
-    pub token: Secret,
     /// The server; the platform's own unless another one speaks its protocol.
     pub api_url: String,
     /// The platform's ids of those who may speak; `*` is everyone.
@@ -54,32 +73,77 @@ pub(super) fn read(section: &mut Section<'_>) -> BTreeMap<String, ChannelConfig>
 }
 
 fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
-    let kind = section.get("kind", kind);
-    let kind = match (kind, Kind::named(name)) {
-        (Some(kind), _) | (None, Some(kind)) => Some(kind),
-        (None, None) => {
-            if !section.has("kind") {
-                let problem = format!("missing: say which platform {name:?} is, such as kind = \"telegram\"");
-                section.fault("kind", problem);
+    let kind = section.get("kind", kind).or(Kind::named(name));
+    if kind.is_none() && !section.has("kind") {
+        let problem = format!("missing: say which platform {name:?} is, such as kind = \"telegram\"");
+        section.fault("kind", problem);
+    }
+    let mut enabled = true;
+    section.set("enabled", &mut enabled, super::read::flag);
+    let platform = match kind {
+        Some(Kind::Telegram) => token(section, enabled).map(Platform::Telegram),
+        Some(Kind::Discord) => token(section, enabled).map(Platform::Discord),
+        Some(Kind::Slack) => slack(section, enabled),
+        // Which keys it wants is not known, so none is told to be wrong.
+        None => {
+            for key in ["token", "bot_token", "app_token", "signing_secret"] {
+                section.get(key, |_, _| Ok(()));
             }
             None
         }
     };
-    let mut enabled = true;
-    section.set("enabled", &mut enabled, super::read::flag);
-    // The secret of a channel that is off need not be there.
-    let token = match enabled {
-        true => section.get("token", secret),
-        false => section.get("token", |_, _| Ok(Secret::new(String::new()))),
-    };
-    if !section.has("token") && section.is_whole() {
-        section.fault("token", "missing: the bot's token, such as { env = \"TELEGRAM_BOT_TOKEN\" }");
-    }
     let api_url = section.get("api_url", server);
     let allow = section.list("allow", text);
-    let (kind, token) = (kind?, token?);
-    let api_url = api_url.unwrap_or_else(|| kind.api_url().to_owned());
-    Some(ChannelConfig { kind, enabled, token, api_url, allow })
+    let api_url = api_url.unwrap_or_else(|| kind.map(Kind::api_url).unwrap_or_default().to_owned());
+    Some(ChannelConfig { platform: platform?, enabled, api_url, allow })
+}
+
+fn token(section: &mut Section<'_>, enabled: bool) -> Option<Secret> {
+    needed(section, "token", "the bot's token, such as { env = \"TELEGRAM_BOT_TOKEN\" }", enabled)
+}
+
+fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
+    if section.has("token") {
+        section.get("token", |_, _| Ok(()));
+        section.fault("token", "Slack has more than one token; write the bot's as bot_token");
+    }
+    let bot_token = "the bot's token (xoxb-...), such as { env = \"SLACK_BOT_TOKEN\" }";
+    let bot_token = needed(section, "bot_token", bot_token, enabled);
+    let app_token = wanted(section, "app_token", enabled);
+    let signing_secret = wanted(section, "signing_secret", enabled);
+    match (section.has("app_token"), section.has("signing_secret")) {
+        (true, true) => {
+            let problem = "not together with app_token; keep app_token for Socket Mode, which needs no address that \
+                           Slack can reach, or signing_secret for Slack's requests to /hooks";
+            section.fault("signing_secret", problem);
+            return None;
+        }
+        (false, false) if section.is_whole() => {
+            let problem = "missing: the app's token (xapp-...) for Socket Mode, such as { env = \
+                           \"SLACK_APP_TOKEN\" }; or signing_secret, if Slack is to send to us";
+            section.fault("app_token", problem);
+        }
+        _ => {}
+    }
+    let way = app_token.map(SlackWay::Socket).or(signing_secret.map(SlackWay::Events));
+    Some(Platform::Slack(bot_token?, way?))
+}
+
+/// A secret without which there is no such channel.
+fn needed(section: &mut Section<'_>, key: &'static str, what: &str, enabled: bool) -> Option<Secret> {
+    let secret = wanted(section, key, enabled);
+    if !section.has(key) && section.is_whole() {
+        section.fault(key, format!("missing: {what}"));
+    }
+    secret
+}
+
+/// A secret; that of a channel that is off need not be there.
+fn wanted(section: &mut Section<'_>, key: &'static str, enabled: bool) -> Option<Secret> {
+    match enabled {
+        true => section.get(key, secret),
+        false => section.get(key, |_, _| Ok(Secret::new(String::new()))),
+    }
 }
 
 fn kind(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Kind, String> {

@@ -39,7 +39,13 @@ fn the_example_is_the_defaults() {
 
 #[test]
 fn the_example_with_its_optional_keys_is_right() {
-    let vars = [("OPENROUTER_API_KEY", "sk-or"), ("OPENAI_API_KEY", "sk-oa"), ("TELEGRAM_BOT_TOKEN", "1:a")];
+    let vars = [
+        ("OPENROUTER_API_KEY", "sk-or"),
+        ("OPENAI_API_KEY", "sk-oa"),
+        ("TELEGRAM_BOT_TOKEN", "1:a"),
+        ("SLACK_BOT_TOKEN", "xoxb-1"),
+        ("SLACK_APP_TOKEN", "xapp-1"),
+    ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
     assert_eq!(config.model.main.fallback[0].name, "gpt-5-mini");
@@ -65,6 +71,36 @@ fn the_examples_of_the_document_are_right() {
         checked += 1;
     }
     assert!(checked >= 8, "only {checked} examples were found");
+}
+
+#[test]
+fn a_channel_has_the_secrets_that_its_platform_wants() {
+    let read = |keys: &str| read_with(&format!("[channels.slack]\n{keys}"), &[]).map(|_| ());
+    assert_eq!(read("bot_token = \"xoxb-1\"\napp_token = \"xapp-1\""), Ok(()));
+    assert_eq!(read("bot_token = \"xoxb-1\"\nsigning_secret = \"s\""), Ok(()));
+    assert_eq!(
+        read("enabled = false\nbot_token = { env = \"NONE\" }\napp_token = { env = \"NONE\" }"),
+        Ok(())
+    );
+    let all = [
+        "[channels.slack]",
+        "[channels.slack]\ntoken = \"xoxb-1\"\napp_token = \"a\"\nsigning_secret = \"b\"",
+        "[channels.telegram]\nbot_token = \"1:a\"",
+        "[channels.work]\nbot_token = \"1:a\"",
+    ];
+    insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
+    config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
+    config.toml:1: channels.slack.app_token: missing: the app's token (xapp-...) for Socket Mode, such as { env = "SLACK_APP_TOKEN" }; or signing_secret, if Slack is to send to us
+    ---
+    config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
+    config.toml:2: channels.slack.token: Slack has more than one token; write the bot's as bot_token
+    config.toml:4: channels.slack.signing_secret: not together with app_token; keep app_token for Socket Mode, which needs no address that Slack can reach, or signing_secret for Slack's requests to /hooks
+    ---
+    config.toml:1: channels.telegram.token: missing: the bot's token, such as { env = "TELEGRAM_BOT_TOKEN" }
+    config.toml:2: channels.telegram.bot_token: unknown key; known here: kind, enabled, token, api_url, allow
+    ---
+    config.toml:1: channels.work.kind: missing: say which platform "work" is, such as kind = "telegram"
+    "#);
 }
 
 /// A section names all it knows when it meets a word that is near to none of it.

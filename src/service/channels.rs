@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Connection};
+use adjutant_slack::Way;
 
 use super::StartError;
-use crate::config::{ChannelConfig, Config, Kind};
+use crate::config::{ChannelConfig, Config, Platform, SlackWay};
 use crate::gateway::outbox::Wants;
 
 /// What a process does with one of its channels.
@@ -45,20 +46,31 @@ pub fn connect(config: &Config) -> Result<Vec<Channel>, StartError> {
 }
 
 fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError> {
-    let (channel, token, api_url) =
-        (name.to_owned(), config.token.expose().to_owned(), config.api_url.clone());
+    let (channel, api_url) = (name.to_owned(), config.api_url.clone());
     let refused = |why: String| StartError::Channel { name: name.to_owned(), why };
-    match config.kind {
-        Kind::Telegram => {
+    match &config.platform {
+        Platform::Telegram(token) => {
+            let token = token.expose().to_owned();
             let settings = adjutant_telegram::Settings { channel, token, api_url };
             let telegram =
                 adjutant_telegram::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(telegram), config))
         }
-        Kind::Discord => {
+        Platform::Discord(token) => {
+            let token = token.expose().to_owned();
             let settings = adjutant_discord::Settings { channel, token, api_url };
             let discord = adjutant_discord::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(discord), config))
+        }
+        Platform::Slack(bot_token, way) => {
+            let bot_token = bot_token.expose().to_owned();
+            let way = match way {
+                SlackWay::Socket(token) => Way::Socket { app_token: token.expose().to_owned() },
+                SlackWay::Events(secret) => Way::Events { signing_secret: secret.expose().to_owned() },
+            };
+            let settings = adjutant_slack::Settings { channel, bot_token, way, api_url };
+            let slack = adjutant_slack::connect(settings).map_err(|error| refused(error.to_string()))?;
+            Ok(Channel::connected(Arc::new(slack), config))
         }
     }
 }

@@ -47,7 +47,7 @@ impl Gateway {
 
     /// Where it answers, as it logged when it began.
     #[track_caller]
-    fn address(&mut self) -> String {
+    pub(crate) fn address(&mut self) -> String {
         self.logs("http://");
         let said = self.log.iter().find_map(|line| line.split_once("http://")?.1.split('/').next());
         said.unwrap_or_default().to_owned()

@@ -16,3 +16,4 @@ mod process;
 mod restart;
 mod scorecard;
 mod serve;
+mod slack;

@@ -4,5 +4,6 @@ pub mod discord;
 mod http;
 pub mod model;
 pub mod postgres;
+pub mod slack;
 mod strict;
 pub mod telegram;

@@ -1,0 +1,99 @@
+//! Files that come with a message: small texts are read, others are only named.
+
+use adjutant_chat::Attachment;
+use futures::future::join_all;
+use reqwest::Url;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::redirect::Policy;
+
+use crate::Slack;
+use crate::receive::File;
+
+/// The longest text that is read, in bytes.
+const LONGEST: u64 = 64 * 1024;
+
+/// Where Slack keeps files.
+const HOST: &str = "files.slack.com";
+
+/// Endings of texts whose type Slack does not tell as one.
+const ENDINGS: [&str; 9] = [".txt", ".md", ".csv", ".json", ".log", ".yaml", ".yml", ".toml", ".xml"];
+
+/// Reads the files of a message at the same time.
+pub(crate) async fn read_all(slack: &Slack, files: &[File]) -> Vec<Attachment> {
+    join_all(files.iter().map(|file| read(slack, file))).await
+}
+
+/// The files by their names alone.
+pub(crate) fn named(files: &[File]) -> Vec<Attachment> {
+    files.iter().map(|file| Attachment { name: name(file), text: None }).collect()
+}
+
+async fn read(slack: &Slack, file: &File) -> Attachment {
+    let url = Url::parse(&file.url_private).ok().filter(|url| is_trusted(url, &slack.api_url));
+    let text = match url {
+        Some(url) if is_text(file) && file.size <= LONGEST => fetch(slack, url).await,
+        _ => None,
+    };
+    Attachment { name: name(file), text }
+}
+
+fn name(file: &File) -> String {
+    file.name.clone().unwrap_or_else(|| "a file".to_owned())
+}
+
+fn is_text(file: &File) -> bool {
+    let name = name(file).to_lowercase();
+    file.mimetype.starts_with("text/")
+        || file.mimetype.starts_with("application/json")
+        || ENDINGS.iter().any(|end| name.ends_with(end))
+}
+
+/// The bot's token goes along, so files are fetched from Slack's own host alone, or from the proxy in its place.
+fn is_trusted(url: &Url, api_url: &Url) -> bool {
+    (url.scheme() == "https" && url.host_str() == Some(HOST)) || url.origin() == api_url.origin()
+}
+
+async fn fetch(slack: &Slack, url: Url) -> Option<String> {
+    // No redirects: they lead to a page to log in, or anywhere.
+    let build = || async { reqwest::Client::builder().redirect(Policy::none()).build() };
+    let client = slack.files.get_or_try_init(build).await.ok()?;
+    let is_page = url.path().ends_with(".html");
+    let mut response = client.get(url).bearer_auth(slack.bot.token()).send().await.ok()?;
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    // Without the scope files:read Slack shows a page to log in.
+    if !response.status().is_success() || (kind.starts_with("text/html") && !is_page) {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        bytes.extend_from_slice(&chunk);
+        // The size that was told need not be true.
+        if bytes.len() as u64 > LONGEST {
+            return None;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_goes_to_slack_and_to_the_proxy_alone() {
+        let trusted =
+            |url: &str| is_trusted(&Url::parse(url).unwrap(), &Url::parse("http://127.0.0.1:9999").unwrap());
+        assert!(trusted("https://files.slack.com/files-pri/T1-F1/notes.txt"));
+        assert!(trusted("http://127.0.0.1:9999/files-pri/notes.txt"));
+        for url in [
+            "http://files.slack.com/x",
+            "https://files.slack.com.example.org/x",
+            "https://example.org/files.slack.com",
+            "https://files.slack.com@example.org/x",
+            "http://127.0.0.1:80/x",
+            "file:///etc/passwd",
+        ] {
+            assert!(!trusted(url), "{url}");
+        }
+    }
+}

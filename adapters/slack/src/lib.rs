@@ -1,0 +1,240 @@
+//! Slack as a chat platform. It knows only `adjutant-chat`.
+//!
+//! [`connect`] gives a [`Slack`], which is both sides of the door: the port that sends and the
+//! connection that receives. The Web API's client and the check of signatures are slack-morphism's. The socket is
+//! our own (`socket.rs`), because the library reads an envelope into fixed types and acknowledges what does not
+//! fit them, closes a socket before it opens the next, and tells neither of pings nor of a socket's end.
+
+mod place;
+mod receive;
+mod render;
+
+mod api;
+mod deliver;
+mod known;
+
+mod connect;
+mod hook;
+mod listen;
+mod socket;
+
+mod attachments;
+mod catch_up;
+
+use std::sync::{Mutex, PoisonError};
+
+use adjutant_chat::{
+    Address, ChatPort, Connection, Delivery, Found, HookAnswer, HookRequest, Intake, Limits, Outbound,
+    Retract,
+};
+use async_trait::async_trait;
+use hyper_rustls::HttpsConnectorBuilder;
+use reqwest::Url;
+use slack_morphism::SlackSigningSecret;
+use slack_morphism::prelude::SlackClientHyperHttpsConnector;
+use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
+use thiserror::Error;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::{OnceCell, Semaphore};
+
+use api::{Api, CallError};
+use known::Known;
+use listen::{Waiting, Waitlist};
+
+/// Places that are caught up at the same time.
+const AT_ONCE: usize = 8;
+
+/// What a Slack channel needs.
+#[derive(Clone)]
+pub struct Settings {
+    /// The configured channel's name.
+    pub channel: String,
+    /// The bot's token, `xoxb-...`.
+    pub bot_token: String,
+    /// How what happens gets to us.
+    pub way: Way,
+    /// The Web API, below which its methods lie: `https://slack.com/api`, or a proxy.
+    pub api_url: String,
+}
+
+/// How what happens gets to us.
+#[derive(Clone)]
+pub enum Way {
+    /// Over a socket that we open (Socket Mode).
+    Socket {
+        /// The app's token, `xapp-...`.
+        app_token: String,
+    },
+    /// By requests of Slack's to our HTTP endpoint (Events API).
+    Events {
+        /// What Slack signs them with.
+        signing_secret: String,
+    },
+}
+
+/// Why a channel can't even begin to connect.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ConnectError {
+    /// The root is no http or https address.
+    #[error("channels.{0}.api_url is no address; write \"https://slack.com/api\"")]
+    ApiUrl(String),
+    /// The bot's token is none.
+    #[error(
+        "channels.{0}.bot_token is no bot's token: one begins with xoxb- and stands on the app's page at \
+         api.slack.com/apps, under “OAuth & Permissions”"
+    )]
+    BotToken(String),
+    /// The app's token is none.
+    #[error(
+        "channels.{0}.app_token is no app's token: one begins with xapp- and is made on the app's page at \
+         api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write"
+    )]
+    AppToken(String),
+    /// The secret is empty.
+    #[error(
+        "channels.{0}.signing_secret is empty: it stands on the app's page at api.slack.com/apps, under \
+         “Basic Information”"
+    )]
+    SigningSecret(String),
+    /// No HTTPS client could be made, for this reason.
+    #[error("no HTTPS client for channels.{0}: {1}")]
+    Client(String, String),
+}
+
+/// One Slack app in one workspace.
+pub struct Slack {
+    channel: String,
+    api_url: Url,
+    bot: Api,
+    entry: Entry,
+    /// Reads files; made when the first one comes, because that takes longer than all the rest.
+    files: OnceCell<reqwest::Client>,
+    /// Our own account.
+    me: OnceCell<String>,
+    known: Known,
+    /// Where messages wait to be journalled, while anybody receives.
+    posts: Mutex<Option<UnboundedSender<Waiting>>>,
+    /// So many places are caught up at the same time.
+    catching_up: Semaphore,
+}
+
+/// How what happens gets to us, made ready.
+enum Entry {
+    Socket(Api),
+    Events(SlackEventSignatureVerifier),
+}
+
+/// Makes a channel. Nothing is sent yet.
+///
+/// # Errors
+/// [`ConnectError`] when the settings can't be used.
+pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
+    let Settings { channel, bot_token, way, api_url } = settings;
+    let url = Url::parse(&api_url).ok().filter(|url| url.has_host() && url.scheme().starts_with("http"));
+    let Some(api_url) = url else { return Err(ConnectError::ApiUrl(channel)) };
+    if !is_token(&bot_token, "xoxb-") {
+        return Err(ConnectError::BotToken(channel));
+    }
+    // The clients want to be told which of TLS's providers to take; an error says that they were before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let https = HttpsConnectorBuilder::new().with_native_roots();
+    let https = https.map_err(|error| ConnectError::Client(channel.clone(), error.to_string()))?;
+    let connector = SlackClientHyperHttpsConnector::from(https.https_or_http().enable_http1().build());
+    let connector = connector.with_slack_api_url(api_url.as_str().trim_end_matches('/'));
+    let entry = match way {
+        Way::Socket { app_token } if !is_token(&app_token, "xapp-") => {
+            return Err(ConnectError::AppToken(channel));
+        }
+        Way::Socket { app_token } => Entry::Socket(Api::new(connector.clone(), &app_token)),
+        Way::Events { signing_secret } if signing_secret.is_empty() => {
+            return Err(ConnectError::SigningSecret(channel));
+        }
+        Way::Events { signing_secret } => {
+            Entry::Events(SlackEventSignatureVerifier::new(&SlackSigningSecret(signing_secret)))
+        }
+    };
+    let (files, me, known, posts) = Default::default();
+    let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(AT_ONCE));
+    Ok(Slack { channel, api_url, bot, entry, files, me, known, posts, catching_up })
+}
+
+impl Slack {
+    /// Asks for our own account; that it is answered means that the bot's token is good.
+    async fn find_out_who_we_are(&self) -> Result<(), CallError> {
+        let answer = self.bot.read("auth.test", &[]).await?;
+        let me = answer["user_id"].as_str().ok_or(CallError::Unclear)?.to_owned();
+        self.me.get_or_init(|| async { me }).await;
+        Ok(())
+    }
+}
+
+/// Whether it can be a token of this kind; a header holds no others.
+fn is_token(text: &str, begins: &str) -> bool {
+    text.starts_with(begins) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+#[async_trait]
+impl ChatPort for Slack {
+    fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    fn limits(&self) -> Limits {
+        render::LIMITS
+    }
+
+    fn parts(&self, outbound: &Outbound) -> usize {
+        render::parts(&outbound.text).len()
+    }
+
+    async fn mark(&self, _: &Address, newest: &[String]) -> Option<String> {
+        deliver::mark(self, newest)
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        deliver::deliver(self, outbound).await
+    }
+
+    async fn reconcile(&self, outbound: &Outbound) -> Found {
+        deliver::reconcile(self, outbound).await
+    }
+
+    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        deliver::show(self, address, receipt, text).await
+    }
+
+    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
+        deliver::retract(self, address, receipt, what).await;
+    }
+}
+
+#[async_trait]
+impl Connection for Slack {
+    async fn receive(&self, intake: &dyn Intake) -> String {
+        let (posts, waiting_posts) = unbounded_channel();
+        let (presses, waiting_presses) = unbounded_channel();
+        *self.posts.lock().unwrap_or_else(PoisonError::into_inner) = Some(posts.clone());
+        let waitlist = Waitlist { posts, presses };
+        let stay = async {
+            match &self.entry {
+                Entry::Socket(app) => self.stay_connected(app, intake, &waitlist).await,
+                Entry::Events(_) => self.stay_reachable(intake, &waitlist).await,
+            }
+        };
+        tokio::select! {
+            sentence = stay => sentence,
+            () = self.journal_posts(waiting_posts, intake) => String::new(),
+            () = self.journal_presses(waiting_presses, intake) => String::new(),
+        }
+    }
+
+    async fn posted(&self, intake: &dyn Intake, request: HookRequest) -> HookAnswer {
+        match &self.entry {
+            Entry::Events(verifier) => self.answer(verifier, &request, intake).await,
+            Entry::Socket(_) => HookAnswer::not_found(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Slack's places and time stamps: a channel, or one thread of it; a message's name is its time.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// `CHANNEL` or `CHANNEL/TS`, as in an address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    pub(crate) channel: String,
+    /// The thread's first message.
+    pub(crate) thread: Option<Ts>,
+}
+
+impl Place {
+    /// The channel itself.
+    pub(crate) fn top(channel: &str) -> Self {
+        Self { channel: channel.to_owned(), thread: None }
+    }
+
+    /// Whether nobody but one person reads it, as its id tells.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.channel.starts_with('D')
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.thread {
+            Some(thread) => write!(f, "{}/{thread}", self.channel),
+            None => write!(f, "{}", self.channel),
+        }
+    }
+}
+
+/// No place of Slack's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoPlace;
+
+impl FromStr for Place {
+    type Err = NoPlace;
+
+    fn from_str(text: &str) -> Result<Self, NoPlace> {
+        let (channel, thread) = match text.split_once('/') {
+            Some((channel, thread)) => (channel, Some(thread.parse()?)),
+            None => (text, None),
+        };
+        let is_id = !channel.is_empty() && channel.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        is_id.then(|| Self { channel: channel.to_owned(), thread }).ok_or(NoPlace)
+    }
+}
+
+/// A message's time stamp, which is its name within its channel: `1503435956.000247`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Ts {
+    seconds: u64,
+    micros: u32,
+}
+
+impl Ts {
+    /// A time so many seconds before.
+    pub(crate) fn before(self, seconds: u64) -> Self {
+        Self { seconds: self.seconds.saturating_sub(seconds), ..self }
+    }
+
+    /// The time stamp at the end of one of Slack's names: of a message or a press.
+    pub(crate) fn of_event(event: &str) -> Option<Self> {
+        event.rsplit(':').next()?.parse().ok()
+    }
+}
+
+impl fmt::Display for Ts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}", self.seconds, self.micros)
+    }
+}
+
+impl FromStr for Ts {
+    type Err = NoPlace;
+
+    fn from_str(text: &str) -> Result<Self, NoPlace> {
+        let (seconds, micros) = text.split_once('.').ok_or(NoPlace)?;
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if micros.len() != 6 || !digits(seconds) || !digits(micros) {
+            return Err(NoPlace);
+        }
+        let seconds = seconds.parse().map_err(|_| NoPlace)?;
+        Ok(Self { seconds, micros: micros.parse().map_err(|_| NoPlace)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_is_written() {
+        for text in ["C0123", "D9", "C0123/1503435956.000247"] {
+            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+        }
+        for text in ["", "/1.000000", "C1/", "C1/2", "C1/1.00", "C 1", "C1/1.000000/2", "C1/+1.000000"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn time_stamps_are_in_the_order_of_time() {
+        let ts = |text: &str| text.parse::<Ts>().unwrap();
+        assert!(ts("999.000000") < ts("1000.000000") && ts("1000.000009") < ts("1000.000010"));
+        assert_eq!(Ts::of_event("C1:1000.000009"), Some(ts("1000.000009")));
+        assert_eq!(Ts::of_event("press:C1:1.000000:U1:1000.000009"), Some(ts("1000.000009")));
+        assert_eq!(Ts::of_event("command:133.7384.8088930838d88f008e0"), None);
+        assert_eq!(ts("70.000009").before(60), ts("10.000009"));
+    }
+}

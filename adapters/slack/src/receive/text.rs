@@ -1,0 +1,111 @@
+//! Slack's way of writing: what is between angles is a link or a name, and `&`, `<` and `>` are escaped.
+//! Source: <https://docs.slack.dev/messaging/formatting-message-text#retrieving-messages>
+
+/// Whether a text mentions an account.
+pub(crate) fn mentions(text: &str, id: &str) -> bool {
+    mentioned(text).iter().any(|one| one == id)
+}
+
+/// The accounts that a text mentions.
+pub(crate) fn mentioned(text: &str) -> Vec<String> {
+    let id = |piece: Piece<'_>| match piece {
+        Piece::Angle(inner) => inner.strip_prefix('@').map(|one| split(one).0.to_owned()),
+        Piece::Text(_) => None,
+    };
+    pieces(text).into_iter().filter_map(id).collect()
+}
+
+/// The text without the mention of an account, and without the space behind that.
+pub(crate) fn without(text: &str, id: &str) -> String {
+    let mut out = String::new();
+    let mut is_cut = false;
+    for piece in pieces(text) {
+        match piece {
+            Piece::Angle(inner) if inner.strip_prefix('@').is_some_and(|one| split(one).0 == id) => {
+                is_cut = true
+            }
+            Piece::Angle(inner) => {
+                out.extend(["<", inner, ">"]);
+                is_cut = false;
+            }
+            Piece::Text(text) => {
+                out.push_str(if is_cut { text.strip_prefix(' ').unwrap_or(text) } else { text });
+                is_cut = false;
+            }
+        }
+    }
+    out.trim().to_owned()
+}
+
+/// The text as people read it, accounts by these names.
+pub(crate) fn readable(text: &str, names: &[(String, String)]) -> String {
+    let name = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => unescaped(text),
+        Piece::Angle(inner) => unescaped(&angle(inner, names)),
+    };
+    pieces(text).into_iter().map(name).collect()
+}
+
+fn angle(inner: &str, names: &[(String, String)]) -> String {
+    let (what, label) = split(inner);
+    match (inner.chars().next(), label) {
+        (Some('@'), Some(label)) => format!("@{label}"),
+        (Some('@'), None) => {
+            let known = names.iter().find(|(id, _)| *id == what[1..]);
+            format!("@{}", known.map_or(&what[1..], |(_, name)| name))
+        }
+        (Some('#'), label) => format!("#{}", label.unwrap_or(&what[1..])),
+        // Groups and times bring their own words.
+        (Some('!'), Some(label)) => label.to_owned(),
+        (Some('!'), None) => format!("@{}", &what[1..]),
+        (_, None) => what.to_owned(),
+        (_, Some(label)) if what.contains(label) => what.strip_prefix("mailto:").unwrap_or(what).to_owned(),
+        (_, Some(label)) => format!("{label} ({what})"),
+    }
+}
+
+/// What stands before the bar, and what behind it if there is something.
+fn split(inner: &str) -> (&str, Option<&str>) {
+    match inner.split_once('|') {
+        Some((what, label)) => (what, Some(label).filter(|label| !label.is_empty())),
+        None => (inner, None),
+    }
+}
+
+enum Piece<'a> {
+    Text(&'a str),
+    /// What stands between angles; never empty.
+    Angle(&'a str),
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut from) = (text, 0);
+    while let Some(at) = rest[from..].find('<').map(|at| from + at) {
+        let inner = rest[at + 1..].split_once('>').map(|(inner, _)| inner);
+        let Some(inner) = inner.filter(|inner| is_sequence(inner)) else {
+            from = at + 1;
+            continue;
+        };
+        if at > 0 {
+            pieces.push(Piece::Text(&rest[..at]));
+        }
+        pieces.push(Piece::Angle(inner));
+        (rest, from) = (&rest[at + inner.len() + 2..], 0);
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest));
+    }
+    pieces
+}
+
+/// Whether Slack would write this between angles.
+fn is_sequence(inner: &str) -> bool {
+    let is_name = inner.len() > 1 && inner.starts_with(['@', '#', '!']);
+    let is_link = inner.contains("://") || inner.starts_with("mailto:") || inner.starts_with("tel:");
+    (is_name || is_link) && !inner.contains('<')
+}
+
+fn unescaped(text: &str) -> String {
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}

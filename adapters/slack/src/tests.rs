@@ -1,0 +1,215 @@
+//! The adapter against a Slack on loopback.
+
+mod deliver;
+mod hook;
+mod receive;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use adjutant_chat::conformance::{Platform, Seen, check_all};
+use adjutant_chat::{
+    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, Outbound, Said,
+    Taken,
+};
+use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET};
+use async_trait::async_trait;
+
+use crate::{ConnectError, Settings, Slack, Way, connect};
+
+fn settings(fake: &FakeSlack) -> Settings {
+    Settings {
+        channel: "slack".into(),
+        bot_token: BOT_TOKEN.into(),
+        way: Way::Socket { app_token: APP_TOKEN.into() },
+        api_url: fake.api_url(),
+    }
+}
+
+fn connected(fake: &FakeSlack) -> Slack {
+    connect(settings(fake)).unwrap()
+}
+
+fn address(place: &str) -> Address {
+    Address { channel: "slack".into(), place: place.into() }
+}
+
+fn outbound(place: &str, text: &str) -> Outbound {
+    Outbound {
+        id: "0123456789abcdefghijAB".into(),
+        address: address(place),
+        turn: None,
+        answers: Vec::new(),
+        text: text.into(),
+        choices: Vec::new(),
+        part: 0,
+        mark: None,
+        stand_in: None,
+    }
+}
+
+/// A journal in memory; what comes again is a no-op, as it is in the engine's.
+#[derive(Default)]
+struct Journal {
+    /// Those that came again included.
+    offered: Mutex<usize>,
+    taken: Mutex<Vec<Inbound>>,
+    edited: Mutex<Vec<Edited>>,
+    places: Mutex<Vec<(Address, String)>>,
+    conditions: Mutex<Vec<Condition>>,
+    /// So many times it can't journal.
+    fails: Mutex<usize>,
+    /// What is said to whoever presses a button.
+    notice: Mutex<Option<String>>,
+}
+
+impl Journal {
+    fn texts(&self) -> Vec<String> {
+        let taken = self.taken.lock().unwrap();
+        let text = |inbound: &Inbound| match inbound {
+            Inbound::Said(said) => said.text.clone(),
+            Inbound::Pressed(pressed) => format!("pressed {}", pressed.button),
+        };
+        taken.iter().map(text).collect()
+    }
+
+    fn said(&self, number: usize) -> Said {
+        match &self.taken.lock().unwrap()[number] {
+            Inbound::Said(said) => said.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// From now on it knows of the place that this was said last there.
+    fn knows(&self, place: &str, last: &str) {
+        self.places.lock().unwrap().push((address(place), last.to_owned()));
+    }
+
+    fn is_in_trouble(&self, reason: &str) -> bool {
+        let told =
+            |condition: &Condition| matches!(condition, Condition::Trouble(why) if why.contains(reason));
+        self.conditions.lock().unwrap().iter().any(told)
+    }
+
+    fn try_it(&self) -> Result<(), NotJournalled> {
+        let mut fails = self.fails.lock().unwrap();
+        if *fails == 0 {
+            return Ok(());
+        }
+        *fails -= 1;
+        Err(NotJournalled)
+    }
+}
+
+#[async_trait]
+impl Intake for Journal {
+    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
+        self.try_it()?;
+        if let (Inbound::Pressed(_), Some(notice)) = (&inbound, self.notice.lock().unwrap().clone()) {
+            return Ok(Taken::Notice(notice));
+        }
+        let event = |inbound: &Inbound| match inbound {
+            Inbound::Said(said) => said.event.clone(),
+            Inbound::Pressed(pressed) => pressed.event.clone(),
+        };
+        *self.offered.lock().unwrap() += 1;
+        let mut taken = self.taken.lock().unwrap();
+        if !taken.iter().any(|one| event(one) == event(&inbound)) {
+            taken.push(inbound);
+        }
+        Ok(Taken::Kept)
+    }
+
+    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+        self.try_it()?;
+        self.edited.lock().unwrap().push(edited);
+        Ok(())
+    }
+
+    async fn places(&self) -> Vec<(Address, String)> {
+        self.places.lock().unwrap().clone()
+    }
+
+    fn condition(&self, condition: Condition) {
+        self.conditions.lock().unwrap().push(condition);
+    }
+}
+
+/// Waits until it is so, at most as long as a deaf socket and a reconnection may take.
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..2_000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it never came true: {what}");
+}
+
+struct Place {
+    fake: FakeSlack,
+    place: String,
+}
+
+#[async_trait]
+impl Platform for Place {
+    fn connect(&self) -> Arc<dyn ChatPort> {
+        Arc::new(connected(&self.fake))
+    }
+
+    fn address(&self) -> Address {
+        address(&self.place)
+    }
+
+    async fn seen(&self) -> Vec<Seen> {
+        let choice = |(id, label): (String, String)| Choice { id, label };
+        let seen = self.fake.seen(&self.place).into_iter();
+        seen.map(|one| Seen { text: one.text, choices: one.buttons.into_iter().map(choice).collect() })
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn in_a_channel_it_keeps_the_promises_of_every_adapter() {
+    check_all(|| {
+        let fake = FakeSlack::start();
+        let place = fake.channel("general");
+        Place { fake, place }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn in_a_thread_it_keeps_the_promises_of_every_adapter() {
+    check_all(|| {
+        let fake = FakeSlack::start();
+        let channel = fake.channel("general");
+        let root = fake.say("ada", &channel, "a root");
+        Place { fake, place: format!("{channel}/{root}") }
+    })
+    .await;
+}
+
+#[test]
+fn settings_that_can_not_be_right_are_told_with_their_mend() {
+    let fake = FakeSlack::start();
+    let error = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = settings(&fake);
+        change(&mut settings);
+        connect(settings).err()
+    };
+    assert_eq!(error(&|_| ()), None);
+    let channel = || "slack".to_owned();
+    for api_url in ["", "slack.com", "ftp://slack.com", "http://"] {
+        let api_url = |settings: &mut Settings| settings.api_url = api_url.into();
+        assert_eq!(error(&api_url), Some(ConnectError::ApiUrl(channel())));
+    }
+    for token in ["", "xapp-1-2", "xoxb-line\nbreak"] {
+        let bot = |settings: &mut Settings| settings.bot_token = token.into();
+        assert_eq!(error(&bot), Some(ConnectError::BotToken(channel())));
+    }
+    let app = |settings: &mut Settings| settings.way = Way::Socket { app_token: BOT_TOKEN.into() };
+    assert_eq!(error(&app), Some(ConnectError::AppToken(channel())));
+    let secret = |settings: &mut Settings| settings.way = Way::Events { signing_secret: String::new() };
+    assert_eq!(error(&secret), Some(ConnectError::SigningSecret(channel())));
+}

@@ -1,0 +1,392 @@
+use super::*;
+
+use adjutant_chat::EventId;
+use adjutant_fakes::slack::Fault;
+use serde_json::json;
+
+/// Runs a test while the adapter receives.
+async fn receiving(fake: &FakeSlack, journal: &Journal, test: impl AsyncFnOnce()) {
+    let slack = connected(fake);
+    tokio::select! {
+        sentence = slack.receive(journal) => panic!("gave up: {sentence}"),
+        () = async {
+            until("connected", || fake.sockets().0 == 1).await;
+            test().await;
+        } => {}
+    }
+    assert_eq!(fake.faults(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_direct_message_is_journalled_and_then_acknowledged() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        let ts = fake.say("ada", &place, "Hello *there* &amp; <https://x.org|here>");
+        until("acknowledged", || fake.all_acknowledged()).await;
+        let said = journal.said(0);
+        assert_eq!(
+            (said.event, said.address, said.direct),
+            (EventId(format!("{place}:{ts}")), address(&place), true)
+        );
+        assert_eq!(said.text, "Hello *there* & here (https://x.org)");
+        assert_eq!(
+            (said.sender_name.as_str(), said.sender.0, said.reply_to),
+            ("ada", fake.person("ada"), None)
+        );
+    })
+    .await;
+    assert!(journal.conditions.lock().unwrap().contains(&Condition::Receiving));
+    assert_eq!(fake.redeliveries(), 0);
+}
+
+#[tokio::test]
+async fn in_company_only_what_is_meant_for_us_is_heard_and_once() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let (place, group) = (fake.channel("general"), fake.group("ada, bob and us"));
+    let ours = connected(&fake).deliver(&outbound(&place, "Shall I?")).await;
+    let adjutant_chat::Delivery::Sent(ours) = ours else { panic!("{ours:?}") };
+    receiving(&fake, &journal, async || {
+        fake.say("ada", &place, "what a day");
+        fake.say("ada", &group, "nor this");
+        let (bob, mention) = (fake.person("bob"), fake.mention());
+        // As `message` and as `app_mention`.
+        let root = fake.say("ada", &place, &format!("{mention} ask <@{bob}> what is due?"));
+        until("journalled", || journal.texts() == ["ask @bob what is due?"]).await;
+        fake.say("bob", &format!("{place}/{ours}"), "yes");
+        until("journalled", || journal.texts().len() == 2).await;
+        fake.say("bob", &format!("{place}/{root}"), "among ourselves");
+        fake.say("bob", &format!("{place}/{root}"), &format!("and you, {mention}?"));
+        until("acknowledged", || journal.texts().len() == 3 && fake.all_acknowledged()).await;
+        let yes = journal.said(1);
+        assert_eq!((yes.reply_to, yes.address), (Some(ours.clone()), address(&format!("{place}/{ours}"))));
+        assert!(!journal.said(2).direct);
+        assert_eq!(journal.said(2).address, address(&format!("{place}/{root}")));
+        assert_eq!(journal.texts()[1..], ["yes", "and you, ?"]);
+    })
+    .await;
+    assert!(journal.conditions.lock().unwrap().contains(&Condition::Ignored));
+    assert_eq!(*journal.offered.lock().unwrap(), 5);
+}
+
+#[tokio::test]
+async fn a_burst_is_journalled_in_each_places_order() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let places = ["ada", "bob"].map(|person| (person, fake.dm(person)));
+    receiving(&fake, &journal, async || {
+        for number in 0..100 {
+            for (person, place) in &places {
+                fake.say(person, place, &format!("{person} {number}"));
+            }
+        }
+        until("journalled", || fake.all_acknowledged()).await;
+        for (person, _) in &places {
+            let mut texts = journal.texts();
+            texts.retain(|text| text.starts_with(person));
+            assert_eq!(texts, (0..100).map(|number| format!("{person} {number}")).collect::<Vec<_>>());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_is_handed_over() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.channel("general");
+    receiving(&fake, &journal, async || {
+        let ts = fake.say("ada", &place, &format!("{} buy mlik", fake.mention()));
+        fake.edit(&place, &ts, &format!("{} buy milk", fake.mention()));
+        until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
+        let edited = Edited { event: EventId(format!("{place}:{ts}")), text: "buy milk".into() };
+        assert_eq!(*journal.edited.lock().unwrap(), [edited]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn small_texts_are_read_and_other_files_named() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        fake.attach("ada", &place, "read this", ("notes.md", "text/plain", "# Notes"));
+        fake.attach("ada", &place, "", ("cat.png", "image/png", "\u{1}"));
+        fake.attach("ada", &place, "", ("long.txt", "text/plain", &"x".repeat(65 * 1024)));
+        let elsewhere = json!({"name": "evil.txt", "mimetype": "text/plain", "size": 1, "url_private": "http://127.0.0.1:1/x"});
+        fake.post("ada", &place, &json!({"subtype": "file_share", "files": [elsewhere]}));
+        until("journalled", || journal.texts() == ["read this", "", "", ""]).await;
+        let files: Vec<_> = (0..4).map(|number| journal.said(number).attachments.remove(0)).collect();
+        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let texts: Vec<Option<&str>> = files.iter().map(|file| file.text.as_deref()).collect();
+        assert_eq!(names, ["notes.md", "cat.png", "long.txt", "evil.txt"]);
+        assert_eq!(texts, [Some("# Notes"), None, None, None]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn commands_and_presses_are_journalled_and_then_acknowledged() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.channel("general");
+    let root = fake.say("ada", &place, "a root");
+    let thread = format!("{place}/{root}");
+    let mut question = outbound(&thread, "Continue?");
+    question.choices = vec![Choice { id: "0f3Zx:stop".into(), label: "Stop".into() }];
+    connected(&fake).deliver(&question).await;
+    let ours = fake.seen(&thread).remove(0).ts;
+    receiving(&fake, &journal, async || {
+        let link = fake.command("ada", &place, "/link ABC-123");
+        until("acknowledged", || fake.acknowledged(&link).is_some()).await;
+        let pressed = fake.press("bob", &thread, &ours, "0f3Zx:stop");
+        until("acknowledged", || fake.acknowledged(&pressed).is_some()).await;
+        let status = fake.command("ada", &place, "/adjutant status");
+        until("acknowledged", || fake.acknowledged(&status).is_some()).await;
+        assert_eq!(journal.texts(), ["/link ABC-123", "pressed 0f3Zx:stop", "/status"]);
+        let Inbound::Pressed(press) = journal.taken.lock().unwrap()[1].clone() else { panic!() };
+        assert_eq!((press.address, press.sender_name.as_str()), (address(&thread), "bob"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_presser_is_told_alone() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.channel("general");
+    let ts = fake.say("ada", &place, "anything");
+    *journal.notice.lock().unwrap() = Some("Not <yours>.".to_owned());
+    receiving(&fake, &journal, async || {
+        fake.press("bob", &place, &ts, "go");
+        until("told", || fake.ephemeral("bob") == [(place.clone(), "Not <yours>.".to_owned())]).await;
+        until("acknowledged", || fake.all_acknowledged()).await;
+        assert!(journal.texts().is_empty() && fake.ephemeral("ada").is_empty());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_journalled_is_not_acknowledged_and_comes_again() {
+    let (fake, journal) = (FakeSlack::with_patience(Duration::from_millis(300)), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        *journal.fails.lock().unwrap() = 1;
+        let command = fake.command("ada", &place, "/new");
+        until("tried", || *journal.fails.lock().unwrap() == 0).await;
+        assert_eq!(fake.acknowledged(&command), None);
+        until("again", || fake.acknowledged(&command).is_some()).await;
+        assert_eq!((journal.texts(), fake.redeliveries()), (vec!["/new".to_owned()], 1));
+        *journal.fails.lock().unwrap() = 1;
+        fake.say("ada", &place, "one");
+        fake.say("ada", &place, "two");
+        until("journalled", || journal.texts() == ["/new", "one", "two"]).await;
+    })
+    .await;
+    assert!(journal.is_in_trouble("journalled"));
+}
+
+#[tokio::test]
+async fn what_was_said_while_we_were_away_is_caught_up() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let (dm, unknown, general) = (fake.dm("ada"), fake.dm("eve"), fake.channel("general"));
+    let mention = fake.mention();
+    fake.take_sockets_down();
+    let seen = fake.say("ada", &dm, "seen");
+    let root = fake.say("ada", &general, "seen too");
+    let thread = format!("{general}/{root}");
+    journal.knows(&dm, &format!("{dm}:{seen}"));
+    journal.knows(&general, "command:1.2.x");
+    journal.knows(&thread, &format!("{general}:{root}"));
+    journal.knows("C0GONE", "C0GONE:5.000000");
+    let missed: Vec<String> = (0..450).map(|number| format!("missed {number}")).collect();
+    missed.iter().for_each(|text| drop(fake.say("ada", &dm, text)));
+    fake.say("bob", &thread, &format!("{mention} missed in the thread"));
+    fake.say("bob", &general, &format!("{mention} missed here"));
+    fake.say("bob", &general, "not for us");
+    let new = fake.say("bob", &general, "a new thread");
+    fake.say("bob", &format!("{general}/{new}"), &format!("{mention} missed in a new thread"));
+    fake.say("eve", &unknown, "the first message ever");
+    fake.bring_sockets_up();
+    // The first try of a place fails, and Slack asks for pauses.
+    fake.misbehave("conversations.history", 1, Fault::Status(503));
+    fake.misbehave("conversations.history", 1, Fault::Status(429));
+    receiving(&fake, &journal, async || {
+        fake.say("ada", &dm, "live");
+        until("caught up", || journal.texts().len() == missed.len() + 5).await;
+        let texts = journal.texts();
+        let (others, in_order): (Vec<&String>, Vec<&String>) = texts
+            .iter()
+            .partition(|text| text.contains("here") || text.contains("thread") || text.contains("ever"));
+        assert!(in_order.into_iter().eq(missed.iter().chain([&"live".to_owned()])), "{texts:?}");
+        let mut others: Vec<&str> = others.into_iter().map(String::as_str).collect();
+        others.sort_unstable();
+        assert_eq!(
+            others,
+            ["missed here", "missed in a new thread", "missed in the thread", "the first message ever"]
+        );
+        let at = texts.iter().position(|text| text == "missed in a new thread").unwrap();
+        assert_eq!(journal.said(at).address, address(&format!("{general}/{new}")));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn where_nothing_was_ever_heard_nothing_is_caught_up() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    fake.take_sockets_down();
+    fake.say("ada", &place, "long ago");
+    fake.bring_sockets_up();
+    receiving(&fake, &journal, async || {
+        fake.say("ada", &place, "now");
+        until("journalled", || fake.all_acknowledged()).await;
+        assert_eq!(journal.texts(), ["now"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_deaf_socket_is_noticed_and_what_it_swallowed_comes_again() {
+    let (fake, journal) = (FakeSlack::with_patience(Duration::from_millis(500)), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        fake.go_deaf();
+        fake.say("ada", &place, "can you hear me?");
+        until("heard", || journal.texts() == ["can you hear me?"]).await;
+        until("closed", || fake.sockets() == (1, 2)).await;
+    })
+    .await;
+    assert!(journal.is_in_trouble("deaf"));
+}
+
+#[tokio::test]
+async fn a_quiet_socket_is_no_deaf_one() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    receiving(&fake, &journal, async || {
+        // Longer than a deaf one is stood for: pings are the signs of life.
+        let signs =
+            || journal.conditions.lock().unwrap().iter().filter(|one| **one == Condition::Receiving).count();
+        until("pinged", || signs() > 6).await;
+        assert_eq!(fake.sockets(), (1, 1));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn when_slack_asks_for_it_the_next_socket_is_there_before_the_old_one_goes() {
+    for reason in ["warning", "refresh_requested"] {
+        let (fake, journal) = (FakeSlack::start(), Journal::default());
+        let place = fake.dm("ada");
+        receiving(&fake, &journal, async || {
+            fake.say("ada", &place, "before");
+            until("heard", || journal.texts() == ["before"]).await;
+            fake.ask_to_disconnect(reason);
+            until("both", || fake.sockets() == (2, 2)).await;
+            for number in 0..4 {
+                fake.say("ada", &place, &number.to_string());
+            }
+            until("heard", || fake.all_acknowledged()).await;
+            until("one", || fake.sockets() == (1, 2)).await;
+            fake.say("ada", &place, "after");
+            until("heard", || journal.texts().len() == 6).await;
+        })
+        .await;
+        // Slack spread those that were said meanwhile over both sockets, which know of no order.
+        let mut texts = journal.texts();
+        texts[1..5].sort_unstable();
+        assert_eq!(texts, ["before", "0", "1", "2", "3", "after"]);
+        assert!(!journal.is_in_trouble(""), "{reason}");
+        assert_eq!(fake.redeliveries(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_socket_that_breaks_is_replaced() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        for number in 1..4 {
+            fake.cut_sockets();
+            until("gone", || fake.sockets().1 == number + 1).await;
+            fake.say("ada", &place, &format!("after {number}"));
+            until("heard", || journal.texts().len() == number).await;
+        }
+        assert_eq!(fake.sockets(), (1, 4));
+    })
+    .await;
+    assert!(journal.is_in_trouble("hung up"));
+}
+
+#[tokio::test]
+async fn sockets_that_are_refused_are_tried_again_and_caught_up() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        let ts = fake.say("ada", &place, "before");
+        until("heard", || journal.texts() == ["before"]).await;
+        journal.knows(&place, &format!("{place}:{ts}"));
+        fake.misbehave("apps.connections.open", 1, Fault::Status(500));
+        fake.take_sockets_down();
+        fake.say("ada", &place, "meanwhile");
+        until("told", || journal.is_in_trouble("can't be reached")).await;
+        fake.bring_sockets_up();
+        until("heard", || journal.texts() == ["before", "meanwhile"]).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn strange_envelopes_do_no_harm() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    receiving(&fake, &journal, async || {
+        fake.tell_twice();
+        for strange in [json!(null), json!({"event": {"type": "message"}}), json!([1]), json!({"actions": 7})]
+        {
+            for kind in ["events_api", "interactive", "slash_commands", "something_new"] {
+                fake.tell(kind, strange.clone());
+            }
+        }
+        fake.post("ada", &place, &json!({"subtype": "channel_join", "text": "joined"}));
+        let ts = fake.say("ada", &place, "still there?");
+        until("heard twice", || fake.all_acknowledged()).await;
+        assert_eq!((journal.texts().len(), journal.said(0).event.0), (1, format!("{place}:{ts}")));
+        assert_eq!(*journal.offered.lock().unwrap(), 2);
+    })
+    .await;
+    let ignored = journal.conditions.lock().unwrap().iter().filter(|one| **one == Condition::Ignored).count();
+    assert_eq!(ignored, 2 * (4 * 4 + 1));
+}
+
+#[tokio::test]
+async fn names_that_can_not_be_had_do_no_harm() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let place = fake.dm("ada");
+    fake.misbehave("users.info", 1, Fault::Error("missing_scope"));
+    receiving(&fake, &journal, async || {
+        fake.say("ada", &place, "one");
+        until("heard", || journal.texts() == ["one"]).await;
+        fake.say("ada", &place, "two");
+        until("heard", || journal.texts() == ["one", "two"]).await;
+        assert_eq!(journal.said(0).sender_name, fake.person("ada"));
+        assert_eq!(journal.said(1).sender_name, "ada");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_told_with_its_mend() {
+    let fake = FakeSlack::start();
+    let give_up = async |settings: Settings| {
+        let sentence = connect(settings).unwrap().receive(&Journal::default()).await;
+        assert!(!sentence.contains("wrong"), "{sentence}");
+        sentence
+    };
+    let bot_token = "xoxb-wrong".to_owned();
+    insta::assert_snapshot!(give_up(Settings { bot_token, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.");
+    let way = Way::Socket { app_token: "xapp-wrong".into() };
+    insta::assert_snapshot!(give_up(Settings { way, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.");
+    for error in ["account_inactive", "token_revoked", "not_authed"] {
+        fake.misbehave("auth.test", 1, Fault::Error(error));
+        assert!(give_up(settings(&fake)).await.contains(error));
+    }
+    fake.misbehave("apps.connections.open", 1, Fault::Error("missing_scope"));
+    assert!(give_up(settings(&fake)).await.contains("channels.slack.app_token lacks the scope"));
+}

@@ -1,0 +1,96 @@
+//! `serve` with a Slack on loopback, over a socket and by Slack's own requests.
+
+use std::time::{Duration, Instant};
+
+use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET, Seen};
+
+use crate::gateway::{DEADLINE, Gateway};
+use crate::process::Home;
+
+
+fn home(slack: &FakeSlack, way: &str) -> Home {
+    let owner = slack.person("ada");
+    Home::with_config(&format!(
+        "[assistant]\nowner = [\"slack:{owner}\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
+         [approval.skills]\n\"tasks.create\" = \"ask\"\n\
+         [channels.slack]\nbot_token = \"{BOT_TOKEN}\"\n{way}\napi_url = \"{}\"\n",
+        slack.api_url()
+    ))
+}
+
+/// Waits for a message of the assistant's that is so.
+#[track_caller]
+fn sees(slack: &FakeSlack, place: &str, is_it: impl Fn(&Seen) -> bool) -> Seen {
+    let begun = Instant::now();
+    loop {
+        if let Some(seen) = slack.seen(place).into_iter().find(&is_it) {
+            return seen;
+        }
+        assert!(begun.elapsed() < DEADLINE, "never saw it: {:#?}", slack.seen(place));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A message in, a question out, its button pressed, an answer out; then in a thread of a channel.
+fn talk(slack: &FakeSlack, home: &Home, gateway: Gateway) {
+    let (dm, room) = (slack.dm("ada"), slack.channel("general"));
+    slack.say("ada", &dm, "add a task to buy milk &amp; bread");
+    let asked = sees(slack, &dm, |seen| !seen.buttons.is_empty());
+    let approve = asked.buttons.iter().find(|(_, label)| label == "Approve").unwrap();
+    slack.press("ada", &dm, &asked.ts, &approve.0);
+    sees(slack, &dm, |seen| seen.text.contains("Added “buy milk & bread”"));
+    assert!(slack.seen(&dm).iter().all(|seen| seen.buttons.is_empty()), "{:#?}", slack.seen(&dm));
+    let root = slack.say("bob", &room, "a root");
+    let thread = format!("{room}/{root}");
+    slack.say("ada", &thread, &format!("{} what is overdue?", slack.mention()));
+    sees(slack, &thread, |seen| seen.text.contains("No overdue tasks"));
+    slack.command("ada", &room, "/adjutant help");
+    sees(slack, &room, |seen| seen.text.contains("/new"));
+    while !slack.all_acknowledged() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    for secret in [BOT_TOKEN, APP_TOKEN, SIGNING_SECRET] {
+        assert!(!log.contains(secret), "a secret is in the log:\n{log}");
+    }
+    assert_eq!(slack.faults(), [""; 0]);
+    assert_eq!(home.tasks(), ["buy milk & bread"]);
+    home.assert_tidy("slack");
+}
+
+#[test]
+fn over_a_socket_messages_are_answered_and_buttons_work() {
+    let slack = FakeSlack::start();
+    let home = home(&slack, &format!("app_token = \"{APP_TOKEN}\""));
+    talk(&slack, &home, Gateway::start(&home));
+}
+
+#[test]
+fn by_requests_messages_are_answered_and_buttons_work() {
+    let slack = FakeSlack::start();
+    let home = home(&slack, &format!("signing_secret = \"{SIGNING_SECRET}\""));
+    let mut gateway = Gateway::start(&home);
+    slack.send_events_to(&format!("http://{}/hooks/slack", gateway.address()));
+    talk(&slack, &home, gateway);
+}
+
+#[test]
+fn wrong_tokens_end_with_78_and_say_the_mend() {
+    let slack = FakeSlack::start();
+    let socket = format!("app_token = \"{APP_TOKEN}\"");
+    for (way, right, wrong, key) in [
+        (socket.as_str(), BOT_TOKEN, "xoxb-999-wrong", "channels.slack.bot_token"),
+        (socket.as_str(), APP_TOKEN, "xapp-999-wrong", "channels.slack.app_token"),
+        ("signing_secret = \"s\"", BOT_TOKEN, "xoxb-999-wrong", "channels.slack.bot_token"),
+        // Refused before anything is asked of Slack.
+        (socket.as_str(), BOT_TOKEN, "xapp-999-wrong", "channels.slack.bot_token"),
+    ] {
+        let home = home(&slack, way);
+        let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+        home.write("config.toml", &config.replace(right, wrong));
+        let (status, log) = Gateway::start(&home).wait();
+        assert_eq!(status, Some(78), "{log}");
+        assert!(log.contains(key) && !log.contains(wrong), "{log}");
+    }
+}

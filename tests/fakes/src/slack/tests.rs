@@ -1,0 +1,97 @@
+//! That the fake is as strict as Slack.
+
+use std::io::{Read, Write};
+
+use super::*;
+
+fn call(slack: &FakeSlack, token: &str, method: &str, body: &Value) -> Value {
+    let body = body.to_string();
+    ask(
+        slack,
+        token,
+        &format!("POST /api/{method}"),
+        &format!("content-type: application/json\r\ncontent-length: {}", body.len()),
+        &body,
+    )
+}
+
+fn read(slack: &FakeSlack, path: &str) -> Value {
+    ask(slack, BOT_TOKEN, &format!("GET /api/{path}"), "accept: */*", "")
+}
+
+fn ask(slack: &FakeSlack, token: &str, line: &str, headers: &str, body: &str) -> Value {
+    let mut stream = TcpStream::connect(slack.shared.web).unwrap();
+    write!(stream, "{line} HTTP/1.1\r\nauthorization: Bearer {token}\r\n{headers}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+fn section(text: &str) -> Value {
+    json!({"type": "section", "text": {"type": "mrkdwn", "text": text}})
+}
+
+#[test]
+fn a_token_is_for_its_methods() {
+    let slack = FakeSlack::start();
+    let error = |token: &str, method: &str| call(&slack, token, method, &json!({}))["error"].clone();
+    assert_eq!(error(BOT_TOKEN, "auth.test"), Value::Null);
+    assert_eq!(error("xoxb-wrong", "auth.test"), "invalid_auth");
+    assert_eq!(error(BOT_TOKEN, "apps.connections.open"), "not_allowed_token_type");
+}
+
+#[test]
+fn messages_are_refused_as_slack_refuses_them() {
+    let slack = FakeSlack::start();
+    let place = slack.channel("general");
+    let button =
+        |id: &str| json!({"type": "button", "action_id": id, "text": {"type": "plain_text", "text": "x"}});
+    let long = "x".repeat(3_001);
+    for (fields, error) in [
+        (json!({"text": " "}), "no_text"),
+        (json!({"blocks": [section(&long)]}), "invalid_blocks"),
+        (json!({"blocks": [section("")]}), "invalid_blocks"),
+        (json!({"blocks": vec![section("x"); 51]}), "invalid_blocks"),
+        (json!({"blocks": vec![section(&long[1..]); 4]}), "msg_blocks_too_long"),
+        (json!({"blocks": [{"type": "actions", "elements": [button("a"), button("a")]}]}), "invalid_blocks"),
+        (json!({"text": "x", "thread_ts": "1.000000"}), "thread_not_found"),
+    ] {
+        let mut arguments = fields;
+        arguments["channel"] = json!(place);
+        assert_eq!(call(&slack, BOT_TOKEN, "chat.postMessage", &arguments)["error"], error);
+    }
+    assert_eq!(
+        call(&slack, BOT_TOKEN, "chat.postMessage", &json!({"channel": "C9", "text": "x"}))["error"],
+        "channel_not_found"
+    );
+    assert!(slack.seen(&place).is_empty());
+}
+
+#[test]
+fn metadata_and_threads_are_where_slack_has_them() {
+    let slack = FakeSlack::start();
+    let place = slack.channel("general");
+    let root = slack.say("ada", &place, "a root");
+    let metadata = json!({"event_type": "x", "event_payload": {}});
+    let answer = json!({"channel": place, "text": "an answer", "thread_ts": root, "metadata": metadata});
+    assert_eq!(call(&slack, BOT_TOKEN, "chat.postMessage", &answer)["ok"], true);
+    let history = read(&slack, &format!("conversations.history?channel={place}"));
+    assert_eq!(history["messages"].as_array().unwrap().len(), 1);
+    let path = format!("conversations.replies?channel={place}&ts={root}");
+    assert_eq!(read(&slack, &path)["messages"][1]["metadata"], Value::Null);
+    assert_eq!(
+        read(&slack, &format!("{path}&include_all_metadata=true"))["messages"][1]["metadata"],
+        metadata
+    );
+    assert_eq!(slack.seen(&format!("{place}/{root}"))[0].text, "an answer");
+}
+
+#[test]
+fn a_signature_is_slacks() {
+    // The example of <https://docs.slack.dev/authentication/verifying-requests-from-slack>.
+    let body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
+    assert_eq!(
+        signature("8f742231b10e8888abcd99yyyzzz85a5", 1_531_420_618, body),
+        "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+    );
+}
