@@ -7,7 +7,6 @@ use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET, See
 use crate::gateway::{DEADLINE, Gateway};
 use crate::process::Home;
 
-
 fn home(slack: &FakeSlack, way: &str) -> Home {
     let owner = slack.person("ada");
     Home::with_config(&format!(
