@@ -182,8 +182,8 @@ impl Gauntlet {
     /// People write for a while, and things go wrong.
     fn write(&mut self) {
         // Who stands by needs a second or two to take over; let them come to work before the next death.
-        let longest = if self.gateways.len() > 1 { 3_000 } else { 1_000 };
-        let death = Instant::now() + Duration::from_millis(20 + self.chance.below(longest));
+        let slowness = if self.gateways.len() > 1 { 3 } else { 1 };
+        let death = Instant::now() + Duration::from_millis(20 + self.chance.below(1_000 * slowness));
         while Instant::now() < death {
             if self.chance.below(15) == 0 {
                 let trouble = TROUBLES[self.below(TROUBLES.len())];
@@ -192,7 +192,7 @@ impl Gauntlet {
             let person = self.below(PEOPLE);
             let in_room = self.chance.below(4) == 0;
             self.say(person, in_room);
-            std::thread::sleep(Duration::from_millis(self.chance.below(36)));
+            std::thread::sleep(Duration::from_millis(self.chance.below(36 * slowness)));
             self.look();
         }
     }

@@ -87,12 +87,16 @@ impl Platform for Telegram {
         self.fake.wait_for_said(count, most)
     }
     fn trouble(&self, trouble: Trouble) {
-        match trouble {
-            Trouble::Cut => self.fake.misbehave("sendmessage", &telegram::Fault::Cut, 1),
-            Trouble::Fail => self.fake.misbehave("sendmessage", &telegram::Fault::DoneBut502, 1),
-            Trouble::Flood => self.fake.misbehave("sendmessage", &telegram::Fault::Flood(1), 1),
-            Trouble::Deaf => self.fake.misbehave("getupdates", &telegram::Fault::Cut, 1),
-            Trouble::Again => self.fake.tell_again(),
+        let (method, fault) = match trouble {
+            Trouble::Cut => ("sendmessage", telegram::Fault::Cut),
+            Trouble::Fail => ("sendmessage", telegram::Fault::DoneBut502),
+            Trouble::Flood => ("sendmessage", telegram::Fault::Flood(1)),
+            Trouble::Deaf => ("getupdates", telegram::Fault::Cut),
+            Trouble::Again => return self.fake.tell_again(),
+        };
+        // Troubles don't pile up while nobody calls: the promise ends where fifty messages wait unheard.
+        if !self.fake.will_misbehave(method) {
+            self.fake.misbehave(method, &fault, 1);
         }
     }
 }

@@ -303,6 +303,11 @@ impl FakeTelegram {
         faults.extend(std::iter::repeat_n(fault.clone(), times));
     }
 
+    /// Whether a call of a method has yet to go wrong.
+    pub fn will_misbehave(&self, method: &str) -> bool {
+        self.shared.world().faults.get(&method.to_lowercase()).is_some_and(|faults| !faults.is_empty())
+    }
+
     /// From now on a chat is closed to the bot: Telegram's 403 with these words.
     pub fn close(&self, chat: i64, words: &str) {
         self.shared.world().chats.entry(chat).and_modify(|chat| chat.closed = Some(words.to_owned()));
