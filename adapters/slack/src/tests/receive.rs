@@ -244,7 +244,8 @@ async fn where_nothing_was_ever_heard_nothing_is_caught_up() {
 
 #[tokio::test]
 async fn a_deaf_socket_is_noticed_and_what_it_swallowed_comes_again() {
-    let (fake, journal) = (FakeSlack::with_patience(Duration::from_millis(500)), Journal::default());
+    // Its four tries last longer than a deaf socket is stood for.
+    let (fake, journal) = (FakeSlack::with_patience(Duration::from_millis(1_500)), Journal::default());
     let place = fake.dm("ada");
     receiving(&fake, &journal, async || {
         fake.go_deaf();
