@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use adjutant_fakes::{discord, telegram};
+use adjutant_fakes::{discord, slack, telegram};
 
 /// Makes a platform with so many people.
 pub(crate) type Make = fn(usize) -> Box<dyn Platform>;
 
 /// All of them.
-pub(crate) const PLATFORMS: [Make; 2] = [Telegram::make, Discord::make];
+pub(crate) const PLATFORMS: [Make; 3] = [Telegram::make, Discord::make, Slack::make];
 
 /// What goes wrong next.
 #[derive(Clone, Copy)]
@@ -147,6 +147,59 @@ impl Platform for Discord {
             Trouble::Fail => sending(discord::Fault::DoneThenStatus(502)),
             Trouble::Flood => sending(discord::Fault::Status(429)),
             Trouble::Deaf => self.fake.ask_to_reconnect(),
+            Trouble::Again => self.fake.tell_again(),
+        }
+    }
+}
+
+struct Slack {
+    fake: slack::FakeSlack,
+    places: Vec<String>,
+    room: String,
+}
+
+impl Slack {
+    fn make(people: usize) -> Box<dyn Platform> {
+        let fake = slack::FakeSlack::start();
+        let places = (0..people).map(|person| fake.dm(&format!("p{person}"))).collect();
+        let room = fake.channel("room");
+        Box::new(Self { fake, places, room })
+    }
+}
+
+impl Platform for Slack {
+    fn name(&self) -> &'static str {
+        "Slack"
+    }
+    fn config(&self) -> String {
+        let (bot, app, url) = (slack::BOT_TOKEN, slack::APP_TOKEN, self.fake.api_url());
+        format!(
+            "[channels.slack]\nbot_token = \"{bot}\"\napp_token = \"{app}\"\napi_url = \"{url}\"\nallow = [\"*\"]\n"
+        )
+    }
+    fn say(&self, person: usize, text: &str) {
+        self.fake.say(&format!("p{person}"), &self.places[person], text);
+    }
+    fn say_in_room(&self, person: usize, text: &str) {
+        self.fake.say(&format!("p{person}"), &self.room, &format!("{} {text}", self.fake.mention()));
+    }
+    fn said(&self) -> Vec<String> {
+        let places = self.places.iter().chain([&self.room]);
+        places.flat_map(|place| self.fake.seen(place)).map(|seen| seen.text).collect()
+    }
+    fn heard(&self) -> usize {
+        self.fake.sockets().1
+    }
+    fn wait_for_said(&self, count: usize, most: Duration) -> bool {
+        self.fake.wait_for_said(count, most)
+    }
+    fn trouble(&self, trouble: Trouble) {
+        let sending = |fault| self.fake.misbehave("chat.postMessage", 1, fault);
+        match trouble {
+            Trouble::Cut => sending(slack::Fault::DoneThenCut),
+            Trouble::Fail => sending(slack::Fault::DoneThenStatus(502)),
+            Trouble::Flood => sending(slack::Fault::Status(429)),
+            Trouble::Deaf => self.fake.cut_sockets(),
             Trouble::Again => self.fake.tell_again(),
         }
     }

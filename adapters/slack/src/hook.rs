@@ -48,7 +48,17 @@ impl Slack {
         });
         match arrived {
             Arrived::Pressed(inbound) => drop(timeout(PATIENCE, self.press(inbound, done, intake)).await),
-            Arrived::Post(channel, post) => self.add(Waiting::Told(channel, post, done)),
+            Arrived::Post(channel, post) if self.receives() => self.add(Waiting::Told(channel, post, done)),
+            // Another instance receives this channel; Slack knows only one address for all of them.
+            Arrived::Post(channel, post) => {
+                let journal = async {
+                    if self.me.initialized() || self.find_out_who_we_are().await.is_ok() {
+                        self.post(&channel, &post, intake).await;
+                        done();
+                    }
+                };
+                drop(timeout(PATIENCE, journal).await);
+            }
         }
         match timeout(PATIENCE, is_journalled).await {
             Ok(Ok(())) => answer(200, ""),
@@ -56,7 +66,16 @@ impl Slack {
         }
     }
 
-    /// Puts a message where those wait that are to be journalled, if anybody looks after them.
+    /// Whether messages are looked after here.
+    fn receives(&self) -> bool {
+        self.posts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .is_some_and(|posts| !posts.is_closed())
+    }
+
+    /// Puts a message where those wait that are to be journalled, once we know who we are.
     fn add(&self, waiting: Waiting) {
         let posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(posts) = posts.as_ref().filter(|_| self.me.initialized()) {

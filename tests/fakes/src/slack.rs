@@ -19,7 +19,7 @@ mod world;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -66,6 +66,8 @@ struct Shared {
     web: SocketAddr,
     sockets: SocketAddr,
     stopped: AtomicBool,
+    /// The bot has called.
+    news: Condvar,
 }
 
 impl Shared {
@@ -95,7 +97,7 @@ impl FakeSlack {
         };
         let ((web_listener, web), (socket_listener, sockets)) = (listen(), listen());
         let (world, stopped) = (Mutex::new(World::new(patience)), AtomicBool::new(false));
-        let shared = Arc::new(Shared { world, web, sockets, stopped });
+        let shared = Arc::new(Shared { world, web, sockets, stopped, news: Condvar::new() });
         serve(web_listener, &shared, web::serve);
         serve(socket_listener, &shared, socket::serve);
         let ticking = Arc::clone(&shared);
@@ -170,7 +172,10 @@ impl FakeSlack {
     pub fn post(&self, person: &str, place: &str, fields: &Value) -> String {
         let mut world = self.world();
         let person = world.person(person);
-        world.post(place, &person, fields)
+        let ts = world.post(place, &person, fields);
+        drop(world);
+        events::deliver(&self.shared);
+        ts
     }
 
     /// Somebody changes a message.
@@ -201,6 +206,13 @@ impl FakeSlack {
         let id = world.person(person);
         let theirs = world.ephemerals.iter().filter(|one| one.0 == id);
         theirs.map(|(_, place, text)| (place.clone(), text.clone())).collect()
+    }
+
+    /// Waits until the bot has said so much in all, at most this long; whether it has.
+    pub fn wait_for_said(&self, count: usize, most: Duration) -> bool {
+        let too_few = |world: &mut World| world.said < count;
+        let waited = self.shared.news.wait_timeout_while(self.world(), most, too_few);
+        waited.unwrap_or_else(PoisonError::into_inner).0.said >= count
     }
 
     /// How long after it an envelope was acknowledged; nothing if it was not.
@@ -282,6 +294,11 @@ impl FakeSlack {
     /// Every event is told twice from now on.
     pub fn tell_twice(&self) {
         self.world().tells_twice = true;
+    }
+
+    /// The last message is told again.
+    pub fn tell_again(&self) {
+        self.world().tell_again();
     }
 
     /// Slack tells any envelope.

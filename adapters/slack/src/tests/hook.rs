@@ -106,8 +106,6 @@ async fn what_is_not_journalled_is_answered_so_that_it_comes_again() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());
     let slack = listening(&fake);
     let body = event("D1", "1.000000", "hi");
-    // Nobody looks after it yet.
-    assert_eq!(posted(&slack, &journal, &body).await.status, 500);
     receiving(&slack, &journal, async || {
         *journal.fails.lock().unwrap() = 1;
         let command = "command=%2Fnew&text=&channel_id=C1&user_id=U1&trigger_id=1.2.x";
@@ -120,6 +118,17 @@ async fn what_is_not_journalled_is_answered_so_that_it_comes_again() {
         assert_eq!(journal.texts(), ["hi"]);
     })
     .await;
+}
+
+#[tokio::test]
+async fn who_stands_by_journals_too() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let slack = listening(&fake);
+    let body = event("D1", "1.000000", "hi");
+    fake.misbehave("auth.test", 1, Fault::Status(503));
+    assert_eq!(posted(&slack, &journal, &body).await.status, 500, "who we are is not known");
+    assert_eq!(posted(&slack, &journal, &body).await.status, 200);
+    assert_eq!(journal.texts(), ["hi"]);
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ fn acknowledged(text: &str, shared: &Shared) {
     let frame: Value = serde_json::from_str(text).unwrap_or_default();
     let mut world = shared.world();
     let id = frame["envelope_id"].as_str().unwrap_or_default();
-    match world.envelopes.iter_mut().find(|one| one.id == id) {
+    match world.envelopes.iter_mut().rev().find(|one| one.id == id) {
         Some(envelope) => {
             envelope.acknowledged.get_or_insert(envelope.at.elapsed());
         }

@@ -1,8 +1,9 @@
-//! The Web API: a request a connection.
+//! The Web API.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
@@ -32,13 +33,22 @@ pub enum Fault {
 }
 
 pub(super) fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
-    let Some(request) = http::read(&stream)? else { return Ok(()) };
+    while let Some(request) = http::read(&stream)? {
+        if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, &request, shared)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the connection goes on.
+fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Arc<Shared>) -> io::Result<bool> {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     if let Some(name) = path.strip_prefix("/files-pri/") {
-        return file(&mut stream, &request, name, shared);
+        return file(stream, request, name, shared).map(|()| false);
     }
     let method = path.trim_start_matches("/api/").to_owned();
-    let arguments = arguments(&request, query);
+    let arguments = arguments(request, query);
     let fault = {
         let mut world = shared.world();
         world.calls.push(Call { method: method.clone(), arguments: arguments.clone() });
@@ -52,6 +62,7 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<(
         matches!(fault, None | Some(Fault::DoneThenCut | Fault::DoneThenStatus(_) | Fault::DoneThenError(_)));
     let token = request.headers.get("authorization").map(String::as_str).unwrap_or_default();
     let body = if done { answer(token, &method, &arguments, shared) } else { Value::Null };
+    shared.news.notify_all();
     let json = |status, body: &Value| (status, body.to_string(), "application/json; charset=utf-8");
     let (status, body, kind) = match fault {
         None => json(200, &body),
@@ -59,14 +70,14 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<(
         Some(Fault::Status(429)) => json(429, &failed("ratelimited")),
         Some(Fault::Status(status) | Fault::DoneThenStatus(status)) => json(status, &failed("fatal_error")),
         Some(Fault::Page(status)) => (status, "<html>Access denied</html>".to_owned(), "text/html"),
-        Some(Fault::Cut | Fault::DoneThenCut) => return Ok(()),
-        Some(Fault::Hang) => return io::copy(&mut stream.by_ref(), &mut io::sink()).map(drop),
+        Some(Fault::Cut | Fault::DoneThenCut) => return Ok(false),
+        Some(Fault::Hang) => return io::copy(&mut stream.by_ref(), &mut io::sink()).map(|_| false),
     };
-    let mut headers = vec![("content-type".to_owned(), kind.to_owned())];
+    let mut headers = vec![("content-type".to_owned(), kind.to_owned()), http::keep_alive()];
     if status == 429 {
         headers.push(("retry-after".to_owned(), "1".to_owned()));
     }
-    http::respond(&mut stream, status, &headers, &body)
+    http::respond(stream, status, &headers, &body).map(|()| true)
 }
 
 fn failed(error: &str) -> Value {
@@ -253,6 +264,7 @@ fn send(world: &mut World, channel: &str, arguments: &Value) -> Value {
     let mut fields = kept(arguments);
     fields["bot_id"] = json!("B0BOT");
     let ts = world.post(&place, BOT, &fields);
+    world.said += 1;
     json!({"ok": true, "channel": channel, "ts": ts, "message": world.find(channel, &ts)})
 }
 

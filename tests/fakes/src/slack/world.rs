@@ -76,6 +76,8 @@ pub(super) struct World {
     /// Person, place and text.
     pub(super) ephemerals: Vec<(String, String, String)>,
     pub(super) envelopes: Vec<Envelope>,
+    /// How much the bot has said.
+    pub(super) said: usize,
     pub(super) lines: Vec<Arc<Line>>,
     /// Addresses of sockets that may be opened, once each.
     pub(super) tickets: Vec<String>,
@@ -102,6 +104,7 @@ impl World {
             files: BTreeMap::new(),
             ephemerals: Vec::new(),
             envelopes: Vec::new(),
+            said: 0,
             lines: Vec::new(),
             tickets: Vec::new(),
             opened: 0,
@@ -271,6 +274,14 @@ impl World {
             "event_id": format!("Ev{:06}", self.new_id()), "event_time": 1, "event": event,
         });
         self.tell("events_api", payload);
+    }
+
+    /// Tells the last message of a person again.
+    pub(super) fn tell_again(&mut self) {
+        let last = self.envelopes.iter().rev().find(|one| one.kind == "events_api");
+        if let Some(payload) = last.map(|one| one.payload.clone()) {
+            self.tell("events_api", payload);
+        }
     }
 
     /// Puts something on the list of what is to be told.
