@@ -1,5 +1,6 @@
 //! How fast and how small the gateway is: `cargo bench --bench channels`, with the names of parts to run only
-//! those (`latency`, `burst`, `memory`, `start`). Prints a table; nothing here fails on a figure.
+//! those (`latency`, `burst`, `memory`, `start`). `--messages N` changes how many the memory is measured after,
+//! over all platforms. Prints a table; nothing here fails on a figure.
 //!
 //! The real binary on loopback fakes of the platforms, with a model server on loopback that answers at once,
 //! and the embedded store with full durability. Times are taken in the fakes' process, from the moment when a
@@ -27,9 +28,6 @@ const DEADLINE: Duration = Duration::from_mins(1);
 
 /// How many write on each platform.
 const PEOPLE: usize = 50;
-
-/// How many messages the memory is measured after, over all platforms.
-const MANY: usize = 100_000;
 
 /// The gateway with its surroundings.
 struct House {
@@ -143,11 +141,11 @@ fn burst(make: Make, thinks: Duration, wanted: &str) {
     row(&what, &format!("{:.2} s", begun.elapsed().as_secs_f64()), wanted);
 }
 
-fn memory() {
+fn memory(messages: usize) {
     let house = house(&PLATFORMS, Duration::ZERO);
     let idle = house.memory();
     row("all connected and idle, resident memory", &format!("{idle:.1} MB"), "30 MB");
-    let rounds = MANY.div_ceil(PEOPLE * PLATFORMS.len());
+    let rounds = messages.div_ceil(PEOPLE * PLATFORMS.len());
     let begun = Instant::now();
     for round in 0..rounds {
         for person in 0..PEOPLE {
@@ -203,7 +201,16 @@ fn ms(duration: Duration) -> String {
 }
 
 fn main() {
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let mut words = std::env::args().skip(1);
+    let (mut wanted, mut messages) = (Vec::new(), 100_000);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--messages" => messages = words.next().and_then(|number| number.parse().ok()).unwrap(),
+            // What cargo itself passes.
+            "--bench" => {}
+            _ => wanted.push(word),
+        }
+    }
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
     row("what", "measured", "wanted");
     row("---", "---", "---");
@@ -220,6 +227,6 @@ fn main() {
         start();
     }
     if runs("memory") {
-        memory();
+        memory(messages);
     }
 }
