@@ -22,6 +22,7 @@ fn read(slack: &FakeSlack, path: &str) -> Value {
 fn ask(slack: &FakeSlack, token: &str, line: &str, headers: &str, body: &str) -> Value {
     let mut stream = TcpStream::connect(slack.shared.web).unwrap();
     write!(stream, "{line} HTTP/1.1\r\nauthorization: Bearer {token}\r\n{headers}\r\n\r\n{body}").unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
