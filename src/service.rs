@@ -330,6 +330,7 @@ fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Deli
         governor,
         showing,
         wants: std::mem::take(&mut seats.wants),
+        known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
         wakers: SharedWakers::default(),
     })

@@ -133,6 +133,7 @@ impl Door {
         let why = loop {
             let lease = self.hold().await;
             self.health.change(&self.channel, |health| health.held = true);
+            self.upkeep.delivering.forget_places();
             if let Err(error) = self.upkeep.take_up().await {
                 tracing::error!(channel = self.channel, %error, "what was left could not be taken up; it is tried again");
             }

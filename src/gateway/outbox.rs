@@ -47,6 +47,8 @@ pub struct Delivering {
     pub wants: HashMap<String, Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
+    /// The conversations of whose place the adapter knows.
+    pub known: moka::future::Cache<String, ()>,
     /// Held by each sending until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
 }
@@ -164,7 +166,7 @@ impl Delivering {
         }
         // A new one for each try: what was looked for and is not there is behind us.
         if row.stand_in.is_none() && port.limits().edits {
-            let mut newest = outbox::newest(&self.store, conversation, &row.channel).await?;
+            let mut newest = self.newest(conversation, &row.channel).await?;
             newest.extend(row.shown.clone());
             row.mark = port.mark(&address, &newest).await;
         }
@@ -177,6 +179,22 @@ impl Delivering {
         let delivery = port.deliver(&row.outbound()).await;
         fail_point("outbox-sent");
         self.conclude(&row, port, delivery).await
+    }
+
+    /// What was known of a place before this process came to it: asked for once, because from then on the
+    /// platform's adapter has seen more itself.
+    async fn newest(&self, conversation: &str, channel: &str) -> Result<Vec<String>, StoreError> {
+        if self.known.contains_key(conversation) {
+            return Ok(Vec::new());
+        }
+        let newest = outbox::newest(&self.store, conversation, channel).await?;
+        self.known.insert(conversation.to_owned(), ()).await;
+        Ok(newest)
+    }
+
+    /// Another instance may have been at work meanwhile.
+    pub fn forget_places(&self) {
+        self.known.invalidate_all();
     }
 
     /// An edit notifies nobody: what took long, or asks something, is a message of its own.

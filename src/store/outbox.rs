@@ -219,7 +219,7 @@ pub async fn set_aside(
 }
 
 /// What a platform last gave names to, as far as we know: the receipt of what was said last in a conversation,
-/// and what arrived last on its channel, newest first.
+/// and what arrived last on its channel, newest first. It looks back only so far, and not through all of a long journal.
 ///
 /// # Errors
 /// When the store fails.
@@ -232,8 +232,8 @@ pub async fn newest(store: &Store, conversation: &str, channel: &str) -> Result<
         .await?;
     let arrived: Vec<(String,)> = store
         .all(
-            "SELECT i.event FROM inbox i JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 \
-             ORDER BY i.id DESC LIMIT 20",
+            "SELECT i.event FROM (SELECT id, conversation_id, event FROM inbox ORDER BY id DESC LIMIT 1000) i \
+             JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 ORDER BY i.id DESC LIMIT 20",
             &[channel.into()],
         )
         .await?;

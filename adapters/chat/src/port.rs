@@ -20,7 +20,8 @@ pub trait ChatPort: Send + Sync {
     }
     /// What a later [`Self::reconcile`] has to know of the place as it is before a sending. It is stored
     /// before the sending begins. `newest` is what was known before this process began: the receipts of what we
-    /// said last in the place, and the platform's names of the last messages that arrived on the channel.
+    /// said last in the place, and the platform's names of the last messages that arrived on the channel; empty once
+    /// it was told.
     async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
         let _ = (address, newest);
         None
