@@ -20,7 +20,7 @@ use super::governor::Governor;
 use super::showing::Showing;
 use crate::conversation::prompts;
 use crate::journal::fail_point;
-use crate::store::leases::{LOST, Pulse};
+use crate::store::leases::{self, LOST, Pulse};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError, turns};
 
@@ -47,7 +47,7 @@ pub struct Delivering {
     pub wants: HashMap<String, Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
-    /// The conversations of whose place the adapter knows.
+    /// The channels and conversations that the adapters are acquainted with.
     pub known: moka::future::Cache<String, ()>,
     /// Held by each sending until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
@@ -155,6 +155,9 @@ impl Delivering {
             row.shown = shown.or(row.shown);
         }
         let _alone = self.governor.answer(&address).await;
+        if port.limits().edits {
+            self.acquaint(port, conversation, &row).await?;
+        }
         if row.state == "unknown" {
             match port.reconcile(&row.outbound()).await {
                 Found::Sent(receipt) => return self.sent(&row, port, &receipt).await,
@@ -166,9 +169,7 @@ impl Delivering {
         }
         // A new one for each try: what was looked for and is not there is behind us.
         if row.stand_in.is_none() && port.limits().edits {
-            let mut newest = self.newest(conversation, &row.channel).await?;
-            newest.extend(row.shown.clone());
-            row.mark = port.mark(&address, &newest).await;
+            row.mark = port.mark(&address).await;
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
@@ -181,15 +182,28 @@ impl Delivering {
         self.conclude(&row, port, delivery).await
     }
 
-    /// What was known of a place before this process came to it: asked for once, because from then on the
-    /// platform's adapter has seen more itself.
-    async fn newest(&self, conversation: &str, channel: &str) -> Result<Vec<String>, StoreError> {
-        if self.known.contains_key(conversation) {
-            return Ok(Vec::new());
+    /// Tells the adapter what it can't have seen itself: once for the channel and once for each place, because from
+    /// then on it has seen more than the journal.
+    async fn acquaint(
+        &self,
+        port: &Arc<dyn ChatPort>,
+        conversation: &str,
+        row: &OutboxRow,
+    ) -> Result<(), StoreError> {
+        let channel = leases::channel(&row.channel);
+        let mut names: Vec<String> = row.shown.iter().cloned().collect();
+        if !self.known.contains_key(&channel) {
+            names.extend(outbox::named_of_late(&self.store, &row.channel).await?);
         }
-        let newest = outbox::newest(&self.store, conversation, channel).await?;
+        if !self.known.contains_key(conversation) {
+            names.extend(outbox::last_receipt(&self.store, conversation).await?);
+        }
+        if !names.is_empty() {
+            port.acquaint(&row.address(), &names).await;
+        }
+        self.known.insert(channel, ()).await;
         self.known.insert(conversation.to_owned(), ()).await;
-        Ok(newest)
+        Ok(())
     }
 
     /// Another instance may have been at work meanwhile.

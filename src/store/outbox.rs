@@ -218,27 +218,32 @@ pub async fn set_aside(
     store.write(batch).await.map(|_| ())
 }
 
-/// What a platform last gave names to, as far as we know: the receipt of what was said last in a conversation,
-/// and what arrived last on its channel, newest first. It looks back only so far, and not through all of a long journal.
+/// The receipt of what was said last in a conversation.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn newest(store: &Store, conversation: &str, channel: &str) -> Result<Vec<String>, StoreError> {
-    let said: Option<(String,)> = store
-        .first(
-            "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL ORDER BY seq DESC LIMIT 1",
-            &[conversation.into()],
-        )
-        .await?;
-    let arrived: Vec<(String,)> = store
-        .all(
-            "SELECT i.event FROM (SELECT id, conversation_id, event FROM inbox ORDER BY id DESC LIMIT 1000) i \
-             JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1 ORDER BY i.id DESC LIMIT 20",
-            &[channel.into()],
-        )
-        .await?;
+pub async fn last_receipt(store: &Store, conversation: &str) -> Result<Option<String>, StoreError> {
+    const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
+                        ORDER BY seq DESC LIMIT 1";
+    let last: Option<(String,)> = store.first(LAST, &[conversation.into()]).await?;
+    Ok(last.map(|(receipt,)| receipt))
+}
+
+/// What arrived and what was said on a channel of late, by the platform's names: `PLACE:RECEIPT` of what was said.
+/// It looks back only so far, and not through all of a long journal.
+///
+/// # Errors
+/// When the store fails.
+pub async fn named_of_late(store: &Store, channel: &str) -> Result<Vec<String>, StoreError> {
+    const ARRIVED: &str = "SELECT i.event FROM (SELECT conversation_id, event FROM inbox ORDER BY id DESC LIMIT 500) i \
+                           JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1";
+    const SAID: &str = "SELECT c.place, o.receipt FROM (SELECT conversation_id, receipt FROM outbox \
+                        WHERE receipt IS NOT NULL ORDER BY seq DESC LIMIT 500) o \
+                        JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1";
+    let arrived: Vec<(String,)> = store.all(ARRIVED, &[channel.into()]).await?;
+    let said: Vec<(String, String)> = store.all(SAID, &[channel.into()]).await?;
     let arrived = arrived.into_iter().filter_map(|(event,)| Some(event.split_once(' ')?.1.to_owned()));
-    Ok(said.into_iter().map(|(receipt,)| receipt).chain(arrived).collect())
+    Ok(arrived.chain(said.into_iter().map(|(place, receipt)| format!("{place}:{receipt}"))).collect())
 }
 
 /// Where a message of ours stands: channel, place and receipt; none when it was not sent.

@@ -56,7 +56,8 @@ async fn deliver<P: Platform>(platform: &P, port: &dyn ChatPort, outbound: &Outb
     let mut last = Delivery::Unknown;
     for part in 0..port.parts(&outbound) {
         outbound.part = part;
-        outbound.mark = port.mark(&outbound.address, &platform.arrived()).await;
+        port.acquaint(&outbound.address, &platform.arrived()).await;
+        outbound.mark = port.mark(&outbound.address).await;
         last = port.deliver(&outbound).await;
         if !matches!(last, Delivery::Sent(_)) {
             return last;
@@ -113,7 +114,8 @@ pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
 /// When the promise is broken.
 pub async fn reconciles_what_was_sent<P: Platform>(platform: &P) {
     let port = platform.connect();
-    let mark = port.mark(&platform.address(), &platform.arrived()).await;
+    port.acquaint(&platform.address(), &platform.arrived()).await;
+    let mark = port.mark(&platform.address()).await;
     let marked = |number, text| Outbound { mark: mark.clone(), ..outbound(platform, number, text) };
     let (sent, unsent) = (marked(1, "I was sent."), marked(2, "I was not sent."));
     assert_eq!(port.reconcile(&sent).await, Found::Absent, "found before it was sent");

@@ -18,12 +18,15 @@ pub trait ChatPort: Send + Sync {
         let _ = outbound;
         1
     }
+    /// Tells what was there before this process came to a place, as far as the journal has it: what arrived and
+    /// what was said on the channel of late, as `PLACE:NAME`, and what was said here last, by its receipt.
+    async fn acquaint(&self, address: &Address, names: &[String]) {
+        let _ = (address, names);
+    }
     /// What a later [`Self::reconcile`] has to know of the place as it is before a sending. It is stored
-    /// before the sending begins. `newest` is what was known before this process began: the receipts of what we
-    /// said last in the place, and the platform's names of the last messages that arrived on the channel; empty once
-    /// it was told.
-    async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
-        let _ = (address, newest);
+    /// before the sending begins.
+    async fn mark(&self, address: &Address) -> Option<String> {
+        let _ = address;
         None
     }
     /// Sends one part of a message: [`Outbound::part`]. With [`Outbound::stand_in`] that message becomes

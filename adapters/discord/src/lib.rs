@@ -112,7 +112,7 @@ impl ChatPort for Discord {
         render::parts(&outbound.text).len()
     }
 
-    async fn mark(&self, address: &Address, _: &[String]) -> Option<String> {
+    async fn mark(&self, address: &Address) -> Option<String> {
         deliver::mark(self, address).await
     }
 

@@ -91,12 +91,6 @@ pub(crate) async fn whisper(slack: &Slack, address: &Address, person: &str, text
     }
 }
 
-/// What is sent next is newer than this.
-pub(crate) fn mark(slack: &Slack, newest: &[String]) -> Option<String> {
-    let before = newest.iter().filter_map(|name| Ts::of_event(name)).max();
-    slack.known.newest().max(before).map(|ts| ts.to_string())
-}
-
 /// Looks through what was written after the mark, for our metadata.
 pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Found {
     let Ok(place) = place(&outbound.address) else { return Found::Absent };

@@ -40,6 +40,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use api::{Api, CallError};
 use known::Known;
 use listen::{Waiting, Waitlist};
+use place::Ts;
 
 /// Places that are caught up at the same time.
 const AT_ONCE: usize = 8;
@@ -187,8 +188,12 @@ impl ChatPort for Slack {
         render::parts(&outbound.text).len()
     }
 
-    async fn mark(&self, _: &Address, newest: &[String]) -> Option<String> {
-        deliver::mark(self, newest)
+    async fn acquaint(&self, _: &Address, names: &[String]) {
+        names.iter().filter_map(|name| Ts::of_event(name)).for_each(|ts| self.known.is_there(ts));
+    }
+
+    async fn mark(&self, _: &Address) -> Option<String> {
+        self.known.newest().map(|ts| ts.to_string())
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

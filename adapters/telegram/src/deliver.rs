@@ -138,21 +138,21 @@ impl Telegram {
         Ok(None)
     }
 
-    pub(crate) fn mark_of(&self, address: &Address, newest: &[String]) -> Option<String> {
-        let place: Place = address.place.parse().ok()?;
+    /// Messages of which the journal knows what they are need not be probed.
+    pub(crate) fn learn(&self, address: &Address, names: &[String]) {
+        let Ok(place) = address.place.parse::<Place>() else { return };
         let here = self.chat(place);
         let mut ids = self.ids();
-        for name in newest {
-            // A receipt is a message of this chat; what arrived says of which it is.
+        for name in names {
+            // A receipt alone is a message of this chat.
             let (chat, message) = match name.split_once(':') {
-                Some((chat, message)) => (chat.parse().ok(), message),
+                Some((place, message)) => (place.parse().ok().map(|place: Place| place.chat), message),
                 None => (Some(here), name.as_str()),
             };
             if let (Some(chat), Ok(message)) = (chat, message.parse()) {
-                ids.reached(chat, message);
+                ids.saw(chat, message);
             }
         }
-        ids.highest(here).map(|highest| highest.to_string())
     }
 
     pub(crate) async fn show_text(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
@@ -269,7 +269,7 @@ impl Telegram {
     }
 
     /// The chat's id as it is now.
-    fn chat(&self, place: Place) -> i64 {
+    pub(crate) fn chat(&self, place: Place) -> i64 {
         self.moved().get(&place.chat).copied().unwrap_or(place.chat)
     }
 }

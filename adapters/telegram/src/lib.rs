@@ -24,6 +24,7 @@ use tokio::sync::watch;
 
 use crate::api::Api;
 use crate::ids::Ids;
+use crate::place::Place;
 
 /// So long a sending waits for the first polls.
 const CATCHES_UP: Duration = Duration::from_secs(5);
@@ -120,9 +121,14 @@ impl ChatPort for Telegram {
         render::parts(&outbound.text).len()
     }
 
-    async fn mark(&self, address: &Address, newest: &[String]) -> Option<String> {
+    async fn acquaint(&self, address: &Address, names: &[String]) {
+        self.learn(address, names);
+    }
+
+    async fn mark(&self, address: &Address) -> Option<String> {
         self.catches_up().await;
-        self.mark_of(address, newest)
+        let place: Place = address.place.parse().ok()?;
+        self.ids().highest(self.chat(place)).map(|highest| highest.to_string())
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

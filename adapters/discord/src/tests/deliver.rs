@@ -37,7 +37,7 @@ async fn what_may_have_been_sent_is_found() {
     ] {
         let (fake, discord, place) = start();
         fake.say("ada", &place, "Hello?");
-        let mark = discord.mark(&address(&place), &[]).await;
+        let mark = discord.mark(&address(&place)).await;
         let text = Outbound { mark, ..outbound(&place, "Hello **you**.") };
         fake.misbehave("POST", "/messages", 1, fault);
         assert_eq!(discord.deliver(&text).await, Delivery::Unknown, "{fault:?}");
@@ -67,7 +67,7 @@ async fn a_second_sending_soon_after_is_the_first() {
 async fn an_older_message_of_the_same_text_is_another() {
     let (fake, discord, place) = start();
     discord.deliver(&Outbound { id: "another000000000000000".into(), ..outbound(&place, "Done.") }).await;
-    let mark = discord.mark(&address(&place), &[]).await;
+    let mark = discord.mark(&address(&place)).await;
     let again = Outbound { mark, ..outbound(&place, "Done.") };
     assert_eq!(connected(&fake).reconcile(&again).await, Found::Absent);
     fake.misbehave("GET", "/messages", 1, Fault::Status(503));

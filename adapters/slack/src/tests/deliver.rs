@@ -50,7 +50,8 @@ async fn what_may_have_been_sent_is_found() {
             let (fake, slack, place) = start();
             let root = fake.say("ada", &place, "Hello?");
             let place = if in_thread { format!("{place}/{root}") } else { place };
-            let mark = slack.mark(&address(&place), &[format!("{place}:{root}")]).await;
+            slack.acquaint(&address(&place), &[format!("{place}:{root}")]).await;
+            let mark = slack.mark(&address(&place)).await;
             assert_eq!(mark, Some(root));
             let text = Outbound { mark, ..outbound(&place, "Hello **you**.") };
             fake.misbehave("chat.postMessage", 1, fault);
@@ -68,7 +69,8 @@ async fn what_may_have_been_sent_is_found() {
 #[tokio::test]
 async fn what_was_sent_is_found_behind_much_else() {
     let (fake, slack, place) = start();
-    let mark = slack.mark(&address(&place), &[fake.say("ada", &place, "Hello?")]).await;
+    slack.acquaint(&address(&place), &[fake.say("ada", &place, "Hello?")]).await;
+    let mark = slack.mark(&address(&place)).await;
     let text = Outbound { mark, ..outbound(&place, "Once.") };
     fake.misbehave("chat.postMessage", 1, Fault::DoneThenCut);
     assert_eq!(slack.deliver(&text).await, Delivery::Unknown);

@@ -4,7 +4,8 @@ use super::*;
 
 /// Where a row stands before it is sent.
 async fn marked(port: &Telegram, place: i64, text: &str) -> Outbound {
-    Outbound { mark: port.mark(&address(place), &["0".to_owned()]).await, ..outbound(place, text) }
+    port.acquaint(&address(place), &["0".to_owned()]).await;
+    Outbound { mark: port.mark(&address(place)).await, ..outbound(place, text) }
 }
 
 #[tokio::test]
@@ -82,7 +83,8 @@ async fn a_mark_is_the_highest_id_that_anybody_knows() {
     let first = receiving(&telegram);
     let mark = async |place, newest: &[&str]| {
         let newest: Vec<String> = newest.iter().map(|name| (*name).to_owned()).collect();
-        first.port.mark(&address(place), &newest).await
+        first.port.acquaint(&address(place), &newest).await;
+        first.port.mark(&address(place)).await
     };
     assert_eq!(mark(ada, &[]).await, None);
     let heard = telegram.say(ada, ada, "Hello");
@@ -166,7 +168,7 @@ async fn without_a_connection_nothing_was_sent() {
         while port.deliver(&outbound(1, "x")).await != Delivery::Retry(None) {}
     };
     assert!(timeout(BOUND, refused).await.is_ok(), "never told that it was not sent");
-    assert_eq!(port.mark(&address(1), &[]).await, None);
+    assert_eq!(port.mark(&address(1)).await, None);
     assert_eq!(port.reconcile(&outbound(1, "x")).await, Found::Absent, "nothing to look for without a mark");
 }
 
@@ -228,4 +230,27 @@ async fn what_was_shown_and_is_gone_is_not_shown_again() {
     assert!(matches!(port.show(&address(ada), Some("7"), "x").await, Delivery::Refused(_)));
     port.typing(&address(ada)).await;
     assert_eq!((texts(&telegram, ada).len(), telegram.calls("sendChatAction")), (0, 1));
+}
+
+#[tokio::test]
+async fn what_the_journal_knows_is_not_probed() {
+    let telegram = FakeTelegram::start();
+    let (ada, bob) = (telegram.person("Ada"), telegram.person("Bob"));
+    let first = port(&telegram);
+    let row = marked(&first, ada, "The one answer").await;
+    let mut names = Vec::new();
+    for number in 0..60 {
+        let said = telegram.say(bob, bob, &format!("{number}"));
+        names.push(format!("{bob}:{said}"));
+        let other = Outbound { id: format!("row-{number}"), ..outbound(bob, "Noted.") };
+        let Delivery::Sent(receipt) = first.deliver(&other).await else { panic!("not sent") };
+        names.push(format!("{bob}:{receipt}"));
+    }
+    telegram.misbehave("sendMessage", &Fault::Cut, 1);
+    assert_eq!(first.deliver(&row).await, Delivery::Unknown);
+    assert_eq!(port(&telegram).reconcile(&row).await, Found::Absent, "too far off for who knows nothing");
+    let second = port(&telegram);
+    second.acquaint(&address(ada), &names).await;
+    assert_eq!(second.reconcile(&row).await, Found::Sent(telegram.seen(ada)[0].id.to_string()));
+    assert!(telegram.seen(bob).iter().all(|seen| seen.text == "Noted."));
 }
