@@ -193,7 +193,7 @@ impl Backend {
             Self::Embedded { file } => (
                 file_url(file).map_err(|error| self.open_error(&error))?,
                 "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
-                 PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1000",
+                 PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -400",
             ),
             Self::Server { url } => (url.clone(), "SET client_min_messages = warning"),
         };
