@@ -41,17 +41,15 @@ pub enum Platform {
     Telegram(Secret),
     /// Discord: the bot's token.
     Discord(Secret),
-    /// Slack: the bot's token, and how what happens gets to us.
-    Slack(Secret, SlackWay),
-}
-
-/// How what happens on Slack gets to us.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SlackWay {
-    /// Over a socket: the app's token.
-    Socket(Secret),
-    /// By Slack's requests to our HTTP endpoint: what they are signed with.
-    Events(Secret),
+    /// Slack: one of the last two there is.
+    Slack {
+        /// The bot's token.
+        bot_token: Secret,
+        /// The app's token, for Socket Mode.
+        app_token: Option<Secret>,
+        /// What Slack's requests to our HTTP endpoint are signed with.
+        signing_secret: Option<Secret>,
+    },
 }
 
 /// One connected account of a platform.
@@ -111,22 +109,12 @@ fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
     let bot_token = needed(section, "bot_token", bot_token, enabled);
     let app_token = wanted(section, "app_token", enabled);
     let signing_secret = wanted(section, "signing_secret", enabled);
-    match (section.has("app_token"), section.has("signing_secret")) {
-        (true, true) => {
-            let problem = "not together with app_token; keep app_token for Socket Mode, which needs no address that \
-                           Slack can reach, or signing_secret for Slack's requests to /hooks";
-            section.fault("signing_secret", problem);
-            return None;
-        }
-        (false, false) if section.is_whole() => {
-            let problem = "missing: the app's token (xapp-...) for Socket Mode, such as { env = \
-                           \"SLACK_APP_TOKEN\" }; or signing_secret, if Slack is to send to us";
-            section.fault("app_token", problem);
-        }
-        _ => {}
+    if !section.has("app_token") && !section.has("signing_secret") && section.is_whole() {
+        let problem = "missing: the app's token (xapp-...) for Socket Mode, such as { env = \
+                       \"SLACK_APP_TOKEN\" }; or signing_secret, if Slack is to send to us";
+        section.fault("app_token", problem);
     }
-    let way = app_token.map(SlackWay::Socket).or(signing_secret.map(SlackWay::Events));
-    Some(Platform::Slack(bot_token?, way?))
+    Some(Platform::Slack { bot_token: bot_token?, app_token, signing_secret })
 }
 
 /// A secret without which there is no such channel.

@@ -78,6 +78,7 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
     let read = |keys: &str| read_with(&format!("[channels.slack]\n{keys}"), &[]).map(|_| ());
     assert_eq!(read("bot_token = \"xoxb-1\"\napp_token = \"xapp-1\""), Ok(()));
     assert_eq!(read("bot_token = \"xoxb-1\"\nsigning_secret = \"s\""), Ok(()));
+    assert_eq!(read("bot_token = \"xoxb-1\"\napp_token = \"xapp-1\"\nsigning_secret = \"s\""), Ok(()));
     assert_eq!(
         read("enabled = false\nbot_token = { env = \"NONE\" }\napp_token = { env = \"NONE\" }"),
         Ok(())
@@ -94,7 +95,6 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
     ---
     config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
     config.toml:2: channels.slack.token: Slack has more than one token; write the bot's as bot_token
-    config.toml:4: channels.slack.signing_secret: not together with app_token; keep app_token for Socket Mode, which needs no address that Slack can reach, or signing_secret for Slack's requests to /hooks
     ---
     config.toml:1: channels.telegram.token: missing: the bot's token, such as { env = "TELEGRAM_BOT_TOKEN" }
     config.toml:2: channels.telegram.bot_token: unknown key; known here: kind, enabled, token, api_url, allow

@@ -4,10 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use adjutant_chat::{ChatPort, Connection};
-use adjutant_slack::Way;
 
 use super::StartError;
-use crate::config::{ChannelConfig, Config, Platform, SlackWay};
+use crate::config::{ChannelConfig, Config, Platform, Secret};
 use crate::gateway::outbox::Wants;
 
 /// What a process does with one of its channels.
@@ -62,13 +61,15 @@ fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError
             let discord = adjutant_discord::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(discord), config))
         }
-        Platform::Slack(bot_token, way) => {
-            let bot_token = bot_token.expose().to_owned();
-            let way = match way {
-                SlackWay::Socket(token) => Way::Socket { app_token: token.expose().to_owned() },
-                SlackWay::Events(secret) => Way::Events { signing_secret: secret.expose().to_owned() },
+        Platform::Slack { bot_token, app_token, signing_secret } => {
+            let plain = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+            let settings = adjutant_slack::Settings {
+                channel,
+                bot_token: bot_token.expose().to_owned(),
+                app_token: plain(app_token),
+                signing_secret: plain(signing_secret),
+                api_url,
             };
-            let settings = adjutant_slack::Settings { channel, bot_token, way, api_url };
             let slack = adjutant_slack::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(slack), config))
         }

@@ -52,25 +52,13 @@ pub struct Settings {
     pub channel: String,
     /// The bot's token, `xoxb-...`.
     pub bot_token: String,
-    /// How what happens gets to us.
-    pub way: Way,
+    /// The app's token, `xapp-...`: then what happens gets to us over a socket that we open (Socket Mode).
+    pub app_token: Option<String>,
+    /// What Slack signs its requests to our HTTP endpoint with (Events API). One of the two there must be; with both,
+    /// what comes either way is taken.
+    pub signing_secret: Option<String>,
     /// The Web API, below which its methods lie: `https://slack.com/api`, or a proxy.
     pub api_url: String,
-}
-
-/// How what happens gets to us.
-#[derive(Clone)]
-pub enum Way {
-    /// Over a socket that we open (Socket Mode).
-    Socket {
-        /// The app's token, `xapp-...`.
-        app_token: String,
-    },
-    /// By requests of Slack's to our HTTP endpoint (Events API).
-    Events {
-        /// What Slack signs them with.
-        signing_secret: String,
-    },
 }
 
 /// Why a channel can't even begin to connect.
@@ -107,7 +95,10 @@ pub struct Slack {
     channel: String,
     api_url: Url,
     bot: Api,
-    entry: Entry,
+    /// For the socket, if there is to be one.
+    app: Option<Api>,
+    /// Tells Slack's own requests from others, if there are to be any.
+    verifier: Option<SlackEventSignatureVerifier>,
     /// Reads files; made when the first one comes, because that takes longer than all the rest.
     files: OnceCell<reqwest::Client>,
     /// Our own account.
@@ -119,18 +110,12 @@ pub struct Slack {
     catching_up: Semaphore,
 }
 
-/// How what happens gets to us, made ready.
-enum Entry {
-    Socket(Api),
-    Events(SlackEventSignatureVerifier),
-}
-
 /// Makes a channel. Nothing is sent yet.
 ///
 /// # Errors
 /// [`ConnectError`] when the settings can't be used.
 pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
-    let Settings { channel, bot_token, way, api_url } = settings;
+    let Settings { channel, bot_token, app_token, signing_secret, api_url } = settings;
     let url = Url::parse(&api_url).ok().filter(|url| url.has_host() && url.scheme().starts_with("http"));
     let Some(api_url) = url else { return Err(ConnectError::ApiUrl(channel)) };
     if !is_token(&bot_token, "xoxb-") {
@@ -142,21 +127,18 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     let https = https.map_err(|error| ConnectError::Client(channel.clone(), error.to_string()))?;
     let connector = SlackClientHyperHttpsConnector::from(https.https_or_http().enable_http1().build());
     let connector = connector.with_slack_api_url(api_url.as_str().trim_end_matches('/'));
-    let entry = match way {
-        Way::Socket { app_token } if !is_token(&app_token, "xapp-") => {
-            return Err(ConnectError::AppToken(channel));
-        }
-        Way::Socket { app_token } => Entry::Socket(Api::new(connector.clone(), &app_token)),
-        Way::Events { signing_secret } if signing_secret.is_empty() => {
-            return Err(ConnectError::SigningSecret(channel));
-        }
-        Way::Events { signing_secret } => {
-            Entry::Events(SlackEventSignatureVerifier::new(&SlackSigningSecret(signing_secret)))
-        }
-    };
+    let is_app = app_token.as_ref().map_or(signing_secret.is_some(), |token| is_token(token, "xapp-"));
+    if !is_app {
+        return Err(ConnectError::AppToken(channel));
+    }
+    if signing_secret.as_ref().is_some_and(String::is_empty) {
+        return Err(ConnectError::SigningSecret(channel));
+    }
+    let app = app_token.map(|token| Api::new(connector.clone(), &token));
+    let verifier = signing_secret.map(|secret| SlackEventSignatureVerifier::new(&SlackSigningSecret(secret)));
     let (files, me, known, posts) = Default::default();
     let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(AT_ONCE));
-    Ok(Slack { channel, api_url, bot, entry, files, me, known, posts, catching_up })
+    Ok(Slack { channel, api_url, bot, app, verifier, files, me, known, posts, catching_up })
 }
 
 impl Slack {
@@ -221,9 +203,9 @@ impl Connection for Slack {
         *self.posts.lock().unwrap_or_else(PoisonError::into_inner) = Some(posts.clone());
         let waitlist = Waitlist { posts, presses };
         let stay = async {
-            match &self.entry {
-                Entry::Socket(app) => self.stay_connected(app, intake, &waitlist).await,
-                Entry::Events(_) => self.stay_reachable(intake, &waitlist).await,
+            match &self.app {
+                Some(app) => self.stay_connected(app, intake, &waitlist).await,
+                None => self.stay_reachable(intake, &waitlist).await,
             }
         };
         tokio::select! {
@@ -234,9 +216,9 @@ impl Connection for Slack {
     }
 
     async fn posted(&self, intake: &dyn Intake, request: HookRequest) -> HookAnswer {
-        match &self.entry {
-            Entry::Events(verifier) => self.answer(verifier, &request, intake).await,
-            Entry::Socket(_) => HookAnswer::not_found(),
+        match &self.verifier {
+            Some(verifier) => self.answer(verifier, &request, intake).await,
+            None => HookAnswer::not_found(),
         }
     }
 }

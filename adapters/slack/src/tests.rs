@@ -15,13 +15,14 @@ use adjutant_chat::{
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET};
 use async_trait::async_trait;
 
-use crate::{ConnectError, Settings, Slack, Way, connect};
+use crate::{ConnectError, Settings, Slack, connect};
 
 fn settings(fake: &FakeSlack) -> Settings {
     Settings {
         channel: "slack".into(),
         bot_token: BOT_TOKEN.into(),
-        way: Way::Socket { app_token: APP_TOKEN.into() },
+        app_token: Some(APP_TOKEN.into()),
+        signing_secret: None,
         api_url: fake.api_url(),
     }
 }
@@ -208,8 +209,8 @@ fn settings_that_can_not_be_right_are_told_with_their_mend() {
         let bot = |settings: &mut Settings| settings.bot_token = token.into();
         assert_eq!(error(&bot), Some(ConnectError::BotToken(channel())));
     }
-    let app = |settings: &mut Settings| settings.way = Way::Socket { app_token: BOT_TOKEN.into() };
+    let app = |settings: &mut Settings| settings.app_token = Some(BOT_TOKEN.into());
     assert_eq!(error(&app), Some(ConnectError::AppToken(channel())));
-    let secret = |settings: &mut Settings| settings.way = Way::Events { signing_secret: String::new() };
+    let secret = |settings: &mut Settings| settings.signing_secret = Some(String::new());
     assert_eq!(error(&secret), Some(ConnectError::SigningSecret(channel())));
 }

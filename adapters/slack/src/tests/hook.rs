@@ -7,8 +7,8 @@ use adjutant_fakes::slack::{Fault, signature};
 use serde_json::{Value, json};
 
 fn listening(fake: &FakeSlack) -> Slack {
-    let way = Way::Events { signing_secret: SIGNING_SECRET.into() };
-    connect(Settings { way, ..settings(fake) }).unwrap()
+    let signing_secret = Some(SIGNING_SECRET.into());
+    connect(Settings { app_token: None, signing_secret, ..settings(fake) }).unwrap()
 }
 
 fn now() -> u64 {
@@ -67,8 +67,11 @@ async fn only_what_slack_has_signed_lately_counts() {
         assert_eq!(journal.texts(), ["hi"]);
     })
     .await;
-    // Who has a socket is sent nothing.
+    // Who has a socket alone is sent nothing; with both, either way counts.
     assert_eq!(connected(&fake).posted(&journal, signed(SIGNING_SECRET, now(), &body)).await.status, 404);
+    let both = Settings { signing_secret: Some(SIGNING_SECRET.into()), ..settings(&fake) };
+    assert_eq!(posted(&connect(both).unwrap(), &journal, &event("D1", "2.000000", "ho")).await.status, 200);
+    assert_eq!(journal.texts(), ["hi", "ho"]);
 }
 
 #[tokio::test]

@@ -382,8 +382,8 @@ async fn a_wrong_token_is_told_with_its_mend() {
     };
     let bot_token = "xoxb-wrong".to_owned();
     insta::assert_snapshot!(give_up(Settings { bot_token, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.");
-    let way = Way::Socket { app_token: "xapp-wrong".into() };
-    insta::assert_snapshot!(give_up(Settings { way, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.");
+    let app_token = Some("xapp-wrong".into());
+    insta::assert_snapshot!(give_up(Settings { app_token, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.");
     for error in ["account_inactive", "token_revoked", "not_authed"] {
         fake.misbehave("auth.test", 1, Fault::Error(error));
         assert!(give_up(settings(&fake)).await.contains(error));
