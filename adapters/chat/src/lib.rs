@@ -18,5 +18,5 @@ pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, Outbound, Progress};
 pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
-pub use richtext::{Block, Cell, Inline, RichText, harmless, inline_text};
+pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, row_by_row};
 pub use split::split;

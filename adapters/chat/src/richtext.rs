@@ -6,8 +6,11 @@
 
 mod parse;
 mod plain;
+mod table;
 
 use std::borrow::Cow;
+
+pub use table::{aligned, row_by_row};
 
 /// A text as a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,9 +5,8 @@
 //! those take another form.
 
 mod inline;
-mod table;
 
-use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, harmless, split};
+use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, aligned, harmless, row_by_row, split};
 use serde_json::{Value, json};
 
 /// What fits into a message. Discord's own people say that it counts code points:
@@ -20,6 +19,9 @@ const LABEL: usize = 80;
 
 /// Buttons beside one another.
 const ROW: usize = 5;
+
+/// Columns of characters that a small screen shows without breaking lines of code.
+const NARROW: usize = 48;
 
 /// The text of each message that a markdown text takes; at least one, none empty.
 pub(crate) fn parts(markdown: &str) -> Vec<String> {
@@ -83,9 +85,9 @@ fn block(block: &Block, in_quote: bool) -> Vec<Line> {
             blocks(inner, true).into_iter().map(quoted).collect()
         }
         Block::List { start, items } => list(*start, items, in_quote),
-        Block::Table { header, rows } => match table::columns(header, rows) {
+        Block::Table { header, rows } => match aligned(header, rows, NARROW, ("  ", "  ")) {
             Some(text) => fenced(None, &text),
-            None => table::items(header, rows).iter().flat_map(|one| self::block(one, in_quote)).collect(),
+            None => self::block(&row_by_row(header, rows), in_quote),
         },
         Block::Rule => plain("———"),
     }

@@ -5,9 +5,8 @@
 //! quotes in quotes and no escape for its marks, so those take another form.
 
 mod inline;
-mod table;
 
-use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, harmless, split};
+use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, aligned, harmless, row_by_row, split};
 use serde_json::{Value, json};
 
 /// The longest text of one section, in characters.
@@ -30,6 +29,9 @@ pub(crate) const LIMITS: Limits = Limits {
 /// The longest label of a button, in characters.
 /// Source: <https://docs.slack.dev/reference/block-kit/block-elements/button-element>
 const LABEL: usize = 75;
+
+/// Columns of characters that a small screen shows without breaking lines of code.
+const NARROW: usize = 60;
 
 /// The longest text of a notification, in characters.
 const NOTIFICATION: usize = 300;
@@ -148,9 +150,9 @@ fn block(block: &Block, in_quote: bool) -> Vec<Line> {
             blocks(inner, true).into_iter().map(quoted).collect()
         }
         Block::List { start, items } => list(*start, items, in_quote),
-        Block::Table { header, rows } => match table::columns(header, rows) {
+        Block::Table { header, rows } => match aligned(header, rows, NARROW, ("  ", "  ")) {
             Some(text) => fenced(&text),
-            None => blocks(&table::items(header, rows), in_quote),
+            None => self::block(&row_by_row(header, rows), in_quote),
         },
         Block::Rule => plain("———"),
     }

@@ -1,9 +1,7 @@
 //! Pure: rich text as Telegram's HTML, in parts, each with its plain twin for the day Telegram refuses the
 //! markup. <https://core.telegram.org/bots/api#html-style>
 
-mod table;
-
-use adjutant_chat::{Block, Choice, Inline, RichText, Unit, harmless, split};
+use adjutant_chat::{Block, Choice, Inline, RichText, Unit, aligned, harmless, split};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
@@ -136,7 +134,7 @@ impl Page {
                 self.quoted = false;
             }
             Block::List { start, items } => self.list(*start, items),
-            Block::Table { header, rows } => match table::aligned(header, rows, NARROW) {
+            Block::Table { header, rows } => match aligned(header, rows, NARROW, (" │ ", "─┼─")) {
                 Some(lines) => self.tagged("pre", "", |page| page.raw(&lines)),
                 None => self.rows(header, rows),
             },

@@ -1,0 +1,56 @@
+//! Tables where a platform has none: in columns of a fixed font where they are narrow, else row by row.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::{Block, Cell, Inline, RichText};
+
+/// The lines of a table with its columns aligned; nothing if they are wider than `most` characters. `between` stands
+/// between two cells, `below` as wide between two parts of the rule under the head.
+pub fn aligned(
+    header: &[Cell],
+    rows: &[Vec<Cell>],
+    most: usize,
+    (between, below): (&str, &str),
+) -> Option<String> {
+    let line = |cells: &[Cell]| cells.iter().map(text).collect::<Vec<_>>();
+    let lines: Vec<Vec<String>> =
+        std::iter::once(line(header)).chain(rows.iter().map(|row| line(row))).collect();
+    let widest = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(widest).collect();
+    if widths.iter().sum::<usize>() + between.width() * widths.len().saturating_sub(1) > most {
+        return None;
+    }
+    let padded = |line: &Vec<String>| {
+        let pad = |(cell, width): (&String, &usize)| {
+            format!("{cell}{}", " ".repeat(width.saturating_sub(cell.width())))
+        };
+        line.iter().zip(&widths).map(pad).collect::<Vec<_>>().join(between).trim_end().to_owned()
+    };
+    let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join(below);
+    let mut all: Vec<String> = lines.iter().map(padded).collect();
+    all.insert(1, rule);
+    Some(all.join("\n"))
+}
+
+/// A list with an item for each row, each cell behind its head.
+pub fn row_by_row(header: &[Cell], rows: &[Vec<Cell>]) -> Block {
+    if rows.is_empty() {
+        return Block::Paragraph(header.join(&Inline::Text(" ".to_owned())));
+    }
+    let named = |(cell, head): (&Cell, &Cell)| match text(head).is_empty() {
+        true => cell.clone(),
+        false => [vec![Inline::Bold(head.clone()), Inline::Text(": ".to_owned())], cell.clone()].concat(),
+    };
+    let item = |row: &Vec<Cell>| {
+        let cells: Vec<Cell> = row.iter().zip(header).map(named).collect();
+        vec![Block::Paragraph(cells.join(&Inline::Break))]
+    };
+    Block::List { start: None, items: rows.iter().map(item).collect() }
+}
+
+/// With the addresses of its links: a fixed font can't hold links.
+fn text(cell: &Cell) -> String {
+    RichText { blocks: vec![Block::Paragraph(cell.clone())] }.plain()
+}
