@@ -295,13 +295,7 @@ fn doors(
     upkeep: &Arc<Upkeep>,
 ) -> Vec<Arc<Door>> {
     let door = |(channel, connection)| {
-        Arc::new(Door {
-            intake: intake.clone(),
-            channel,
-            connection,
-            health: upkeep.health.clone(),
-            upkeep: upkeep.clone(),
-        })
+        Arc::new(Door { intake: intake.clone(), channel, connection, upkeep: upkeep.clone() })
     };
     connections.into_iter().map(door).collect()
 }

@@ -120,9 +120,7 @@ pub struct Door {
     pub channel: String,
     /// What is listened to.
     pub connection: Arc<dyn Connection>,
-    /// How it goes.
-    pub health: Arc<Health>,
-    /// Who takes up what dead instances left.
+    /// Who takes up what dead instances left, and knows how the channels do.
     pub upkeep: Arc<Upkeep>,
 }
 
@@ -132,7 +130,7 @@ impl Door {
     pub async fn listen(&self) {
         let why = loop {
             let lease = self.hold().await;
-            self.health.change(&self.channel, |health| health.held = true);
+            self.upkeep.health.change(&self.channel, |health| health.held = true);
             self.upkeep.delivering.forget_places();
             if let Err(error) = self.upkeep.take_up().await {
                 tracing::error!(channel = self.channel, %error, "what was left could not be taken up; it is tried again");
@@ -142,10 +140,10 @@ impl Door {
                 () = self.lost(&lease) => {}
             }
             tracing::warn!(channel = self.channel, "another instance receives this channel by now");
-            self.health.change(&self.channel, |health| *health = ChannelHealth::default());
+            self.upkeep.health.change(&self.channel, |health| *health = ChannelHealth::default());
         };
         tracing::error!(channel = self.channel, why, "this channel stops; the others go on");
-        self.health.change(&self.channel, |health| {
+        self.upkeep.health.change(&self.channel, |health| {
             health.stopped = true;
             health.trouble = Some(why);
         });
@@ -244,6 +242,6 @@ impl adjutant_chat::Intake for Door {
     }
 
     fn condition(&self, condition: Condition) {
-        self.health.note(&self.channel, condition);
+        self.upkeep.health.note(&self.channel, condition);
     }
 }
