@@ -190,19 +190,24 @@ impl Delivering {
         conversation: &str,
         row: &OutboxRow,
     ) -> Result<(), StoreError> {
-        let channel = leases::channel(&row.channel);
         let mut names: Vec<String> = row.shown.iter().cloned().collect();
+        let mut told = Vec::new();
+        let channel = leases::channel(&row.channel);
         if !self.known.contains_key(&channel) {
             names.extend(outbox::named_of_late(&self.store, &row.channel).await?);
+            told.push(channel);
         }
         if !self.known.contains_key(conversation) {
             names.extend(outbox::last_receipt(&self.store, conversation).await?);
+            told.push(conversation.to_owned());
         }
         if !names.is_empty() {
             port.acquaint(&row.address(), &names).await;
         }
-        self.known.insert(channel, ()).await;
-        self.known.insert(conversation.to_owned(), ()).await;
+        // Only now, so that nobody takes as told what is still being told.
+        for key in told {
+            self.known.insert(key, ()).await;
+        }
         Ok(())
     }
 
