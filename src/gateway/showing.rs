@@ -141,6 +141,16 @@ impl Screen {
     }
 
     async fn show(&mut self, progress: &Progress, text: String) {
+        if self.changed.is_none() {
+            // After a crash a message of the same turn may stand there.
+            match turns::shown(&self.store, &progress.turn).await {
+                Ok(shown) => self.receipt = shown,
+                Err(error) => {
+                    tracing::warn!(turn = progress.turn, %error, "what was shown before could not be read");
+                    return;
+                }
+            }
+        }
         match self.port.show(&progress.address, self.receipt.as_deref(), &text).await {
             Delivery::Sent(receipt) => {
                 self.text = text;

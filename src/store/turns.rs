@@ -142,6 +142,16 @@ pub async fn set_shown(store: &Store, turn: &str, receipt: Option<&str>) -> Resu
     store.write(batch).await.map(|_| ())
 }
 
+/// The receipt of the message that shows a turn's progress, if one stands.
+///
+/// # Errors
+/// When the store fails.
+pub async fn shown(store: &Store, turn: &str) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT shown FROM turns WHERE id = $1", &[turn.into()]).await?;
+    Ok(row.and_then(|(shown,)| shown))
+}
+
 /// Tells a running turn to stop, in whichever process it runs. Returns false when it does not run by now.
 ///
 /// # Errors

@@ -1,7 +1,10 @@
 //! `serve`: the gateway with a platform on loopback.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
 
 use crate::gateway::{DEADLINE, Gateway};
@@ -116,6 +119,41 @@ fn when_an_instance_dies_another_one_goes_on() {
     sees(&telegram, ada, "Added “be third”");
     assert_eq!(texts(&telegram, ada).len(), 3);
     assert_eq!(other.stop().0, Some(0));
+}
+
+#[test]
+fn what_was_shown_before_a_crash_becomes_the_answer() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let is_open = Arc::new(AtomicBool::new(false));
+    let gate = is_open.clone();
+    let model = FakeModel::start(move |_| {
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Reply::text("Here it is.")
+    });
+    let home = home(&telegram, "[]");
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let model =
+        format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n", model.base_url());
+    home.write("config.toml", &format!("{model}{config}"));
+    let first = Gateway::start(&home);
+    telegram.say(ada, ada, "find it");
+    sees(&telegram, ada, "Working on it");
+    first.kill();
+    let shown = telegram.calls("editmessagetext");
+    let second = Gateway::start(&home);
+    // The next process goes on in the same message.
+    let begun = Instant::now();
+    while telegram.calls("editmessagetext") == shown {
+        assert!(begun.elapsed() < DEADLINE, "nothing was shown again: {:?}", texts(&telegram, ada));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    is_open.store(true, Ordering::SeqCst);
+    sees(&telegram, ada, "Here it is.");
+    assert_eq!(texts(&telegram, ada), ["Here it is."]);
+    assert_eq!(second.stop().0, Some(0));
 }
 
 #[test]
