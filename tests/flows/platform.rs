@@ -10,8 +10,8 @@ use adjutant::model::scripted::{Gate, Scripted, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Found, Inbound, Intake,
-    Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
+    Address, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Finding, Found, Inbound,
+    Intake, Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
 };
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
@@ -132,6 +132,9 @@ impl Connection for Phone {
             self.note("taken");
         }
         "the line was cut; lay a new one".to_owned()
+    }
+    async fn check(&self) -> Vec<Finding> {
+        Vec::new()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The words that every chat platform shares with the engine. No network, no clock, no database.
 
 mod address;
+mod check;
 mod hook;
 mod inbound;
 mod outbound;
@@ -13,6 +14,7 @@ mod split;
 pub mod conformance;
 
 pub use address::{Address, EventId, SenderId};
+pub use check::{Finding, Verdict};
 pub use hook::{HookAnswer, HookRequest};
 pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};

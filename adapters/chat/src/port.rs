@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Address, Edited, HookAnswer, HookRequest, Inbound, Limits, Outbound, Progress};
+use crate::{Address, Edited, Finding, HookAnswer, HookRequest, Inbound, Limits, Outbound, Progress};
 
 /// One connected channel, as the engine speaks to it.
 #[async_trait]
@@ -101,6 +101,9 @@ pub trait Connection: Send + Sync {
         let _ = (intake, request);
         HookAnswer::not_found()
     }
+    /// Looks whether the platform would let us in and tell us all that we want to hear, without receiving
+    /// anything: who we are there, and what is missing, with its mend.
+    async fn check(&self) -> Vec<Finding>;
 }
 
 /// Where an adapter hands over what arrives.

@@ -59,7 +59,7 @@ impl Discord {
             return intake.condition(Condition::Ignored);
         };
         let Some(direct) = self.is_direct(place, intake).await else { return };
-        let reader = Reader { channel: &self.channel, me };
+        let reader = Reader { channel: &self.channel, me, role: self.own_role(&post.at, me).await };
         self.hand_over(receive::post(post, reader, direct), intake).await;
     }
 

@@ -17,6 +17,8 @@ mod listen;
 
 mod attachments;
 mod catch_up;
+mod check;
+mod roles;
 
 use adjutant_chat::{Address, ChatPort, Delivery, Found, Limits, Outbound, Retract};
 use async_trait::async_trait;
@@ -28,6 +30,7 @@ use tokio::sync::OnceCell;
 
 use known::Known;
 use rest::CallError;
+use roles::Roles;
 
 /// Where Discord is.
 const DISCORD: &str = "https://discord.com";
@@ -60,6 +63,7 @@ pub struct Discord {
     api_url: Url,
     me: OnceCell<UserId>,
     known: Known,
+    roles: Roles,
     commands_are_set: OnceCell<()>,
 }
 
@@ -78,8 +82,8 @@ pub fn connect(settings: Settings) -> Result<Discord, ConnectError> {
     // The library goes past a proxy while it keeps to the rate limits.
     let http = if root == DISCORD { http } else { http.proxy(root).ratelimiter_disabled(true) };
     let http = http.build();
-    let (files, me, known, commands_are_set) = Default::default();
-    Ok(Discord { channel, http, files, api_url, me, known, commands_are_set })
+    let (files, me, known, roles, commands_are_set) = Default::default();
+    Ok(Discord { channel, http, files, api_url, me, known, roles, commands_are_set })
 }
 
 impl Discord {

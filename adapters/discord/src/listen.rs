@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Connection, Inbound, Intake, NotJournalled, Taken};
+use adjutant_chat::{Condition, Connection, Finding, Inbound, Intake, NotJournalled, Taken};
 use async_trait::async_trait;
 use futures::StreamExt;
 use serde::Deserialize;
@@ -23,6 +23,11 @@ use crate::gateway::{self, Data, End, Session, Signal};
 use crate::receive::{self, Change, Heard, Interacted, Interaction, Post, Reader, Ticket};
 use crate::rest::{self, CallError};
 use crate::{Discord, attachments};
+
+/// The close codes for a token that Discord does not know, and for an intent that is not switched on.
+/// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes>
+pub(crate) const TOKEN_CLOSE: u16 = 4004;
+pub(crate) const INTENT_CLOSE: u16 = 4014;
 
 /// The slash commands, each with what Discord shows of it and the name of its argument.
 const COMMANDS: [(&str, &str, Option<&str>); 6] = [
@@ -84,6 +89,10 @@ impl Connection for Discord {
             () = self.journal_posts(waiting_posts, intake) => String::new(),
             () = self.journal_presses(waiting_presses, intake) => String::new(),
         }
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.look().await
     }
 }
 
@@ -154,14 +163,14 @@ impl Discord {
     }
 
     /// What a person must do about a close code after which there is no going on.
-    fn mend(&self, code: u16) -> String {
+    pub(crate) fn mend(&self, code: u16) -> String {
         let channel = &self.channel;
         match code {
-            4004 => format!(
+            TOKEN_CLOSE => format!(
                 "Discord refuses the token. Set channels.{channel}.token to the one that the Developer \
                  Portal gives (your application, Bot, Reset Token)."
             ),
-            4013 | 4014 => format!(
+            4013 | INTENT_CLOSE => format!(
                 "Discord does not let the bot of channels.{channel} read messages. Switch on “Message \
                  Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents)."
             ),
@@ -202,15 +211,17 @@ impl Discord {
 
     async fn event(&self, name: &str, frame: &str, intake: &dyn Intake) {
         let Ok(me) = self.me().await else { return };
-        let reader = Reader { channel: &self.channel, me };
         let heard = if name == "MESSAGE_CREATE" {
             let Some(post) = read::<Post>(frame) else { return intake.condition(Condition::Ignored) };
-            let (place, id, direct) = (post.channel_id, post.id.get(), post.guild_id.is_none());
+            let reader = Reader { channel: &self.channel, me, role: self.own_role(&post.at, me).await };
+            let (place, id, direct) = (post.at.channel_id, post.id.get(), post.at.guild_id.is_none());
             self.known.is_direct(place, direct);
             self.hand_over(receive::post(post, reader, direct), intake).await;
             return self.known.is_heard(place, id);
         } else {
-            read::<Change>(frame).map_or(Heard::Ignored, |change| receive::changed(change, reader))
+            let Some(change) = read::<Change>(frame) else { return intake.condition(Condition::Ignored) };
+            let reader = Reader { channel: &self.channel, me, role: self.own_role(&change.at, me).await };
+            receive::changed(change, reader)
         };
         self.hand_over(heard, intake).await;
     }
@@ -247,7 +258,7 @@ impl Discord {
 
     async fn press(&self, frame: &str, intake: &dyn Intake) {
         let Ok(me) = self.me().await else { return };
-        let reader = Reader { channel: &self.channel, me };
+        let reader = Reader { channel: &self.channel, me, role: None };
         let interacted = read::<Interaction>(frame).and_then(|one| receive::interaction(one, reader));
         let (inbound, ticket, answer) = match interacted {
             // Only the person sees it, as a sign that the command was taken; the answer is a message.
@@ -310,7 +321,7 @@ fn read<T: DeserializeOwned>(frame: &str) -> Option<T> {
 
 fn end_of(error: CallError) -> End {
     match error {
-        CallError::Token => End::Final(4004),
+        CallError::Token => End::Final(TOKEN_CLOSE),
         error => End::Cut(error.to_string()),
     }
 }

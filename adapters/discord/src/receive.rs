@@ -4,7 +4,7 @@
 
 use adjutant_chat::{Address, Edited, EventId, Pressed, Said, SenderId};
 use serde::Deserialize;
-use serenity::model::id::{ChannelId, InteractionId, MessageId, UserId};
+use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
 
 /// What something that arrived is.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,20 +41,20 @@ impl std::fmt::Debug for Ticket {
     }
 }
 
-/// Who reads: the configured channel and our own account.
+/// Who reads: the configured channel, our own account, and our own role there, when it was mentioned.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a> {
     pub(crate) channel: &'a str,
     pub(crate) me: UserId,
+    pub(crate) role: Option<RoleId>,
 }
 
 /// A message as Discord tells of it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Post {
     pub(crate) id: MessageId,
-    pub(crate) channel_id: ChannelId,
-    /// Told of new messages only, not of those that are read later.
-    pub(crate) guild_id: Option<String>,
+    #[serde(flatten)]
+    pub(crate) at: Mentioned,
     author: Account,
     member: Option<Member>,
     #[serde(default)]
@@ -67,6 +67,16 @@ pub(crate) struct Post {
     attachments: Vec<File>,
     referenced_message: Option<Quoted>,
     webhook_id: Option<String>,
+}
+
+/// Where a message is, and which roles it mentions.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Mentioned {
+    pub(crate) channel_id: ChannelId,
+    /// Told of new messages only, not of those that are read later.
+    pub(crate) guild_id: Option<GuildId>,
+    #[serde(default)]
+    pub(crate) mention_roles: Vec<RoleId>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,17 +126,17 @@ pub(crate) fn post(post: Post, reader: Reader<'_>, direct: bool) -> Heard {
         return Heard::Ignored;
     }
     let answered = post.referenced_message.as_ref().filter(|quoted| quoted.author.id == reader.me);
-    if !direct && answered.is_none() && !mentions(&post.content, reader.me) {
+    if !direct && answered.is_none() && !mentions(&post.content, reader) {
         return Heard::Ignored;
     }
-    let text = cleaned(&post.content, &post.mentions, reader.me);
+    let text = cleaned(&post.content, &post.mentions, reader);
     // A sticker, a poll: nothing that could be read.
     if text.is_empty() && post.attachments.is_empty() {
         return Heard::Ignored;
     }
     let said = Said {
         event: EventId(post.id.to_string()),
-        address: reader.address(post.channel_id),
+        address: reader.address(post.at.channel_id),
         sender: SenderId(post.author.id.to_string()),
         sender_name: name(&post.author, post.member.as_ref()),
         direct,
@@ -144,7 +154,7 @@ pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Heard {
         _ if author.id == reader.me => Heard::Own,
         Some(content) if !author.bot => Heard::Edited(Edited {
             event: EventId(change.id.to_string()),
-            text: cleaned(&content, &change.mentions, reader.me),
+            text: cleaned(&content, &change.mentions, reader),
         }),
         _ => Heard::Ignored,
     }
@@ -154,6 +164,8 @@ pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Heard {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Change {
     id: MessageId,
+    #[serde(flatten)]
+    pub(crate) at: Mentioned,
     author: Option<Account>,
     content: Option<String>,
     #[serde(default)]
@@ -236,18 +248,23 @@ fn marks(id: UserId) -> [String; 2] {
     [format!("<@{id}>"), format!("<@!{id}>")]
 }
 
-fn mentions(content: &str, id: UserId) -> bool {
-    marks(id).iter().any(|mark| content.contains(mark))
+/// What in a text means us: our account in both forms, and our role.
+fn our_marks(reader: Reader<'_>) -> impl Iterator<Item = String> {
+    marks(reader.me).into_iter().chain(reader.role.map(|role| format!("<@&{role}>")))
+}
+
+fn mentions(content: &str, reader: Reader<'_>) -> bool {
+    our_marks(reader).any(|mark| content.contains(&mark))
 }
 
 /// The text without the mention of us, and with others by their names.
-fn cleaned(content: &str, mentioned: &[Account], me: UserId) -> String {
+fn cleaned(content: &str, mentioned: &[Account], reader: Reader<'_>) -> String {
     let mut text = content.to_owned();
-    for mark in marks(me) {
+    for mark in our_marks(reader) {
         // With the space behind it, or a double one would be left.
         text = text.replace(&format!("{mark} "), "").replace(&mark, "");
     }
-    for account in mentioned.iter().filter(|account| account.id != me) {
+    for account in mentioned.iter().filter(|account| account.id != reader.me) {
         for mark in marks(account.id) {
             text = text.replace(&mark, &format!("@{}", name(account, None)));
         }

@@ -41,6 +41,45 @@ fn outbound(place: &str, text: &str) -> Outbound {
     }
 }
 
+#[tokio::test]
+async fn a_look_tells_who_we_are_and_what_is_missing() {
+    let fake = FakeDiscord::start();
+    insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
+[
+    Finding {
+        verdict: Ok,
+        reason: "logged in as adjutant",
+        mend: "",
+    },
+]
+"#);
+    fake.forbid_message_content();
+    insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
+[
+    Finding {
+        verdict: Ok,
+        reason: "logged in as adjutant",
+        mend: "",
+    },
+    Finding {
+        verdict: Fault,
+        reason: "Message Content Intent is off",
+        mend: "Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).",
+    },
+]
+"#);
+    let wrong = connect(Settings { token: "wrong".into(), ..settings(&fake) }).unwrap();
+    insta::assert_snapshot!(format!("{:#?}", wrong.check().await), @r#"
+[
+    Finding {
+        verdict: Fault,
+        reason: "Discord refuses the token",
+        mend: "Discord refuses the token. Set channels.discord.token to the one that the Developer Portal gives (your application, Bot, Reset Token).",
+    },
+]
+"#);
+}
+
 /// A journal in memory; what comes again is a no-op, as it is in the engine's.
 #[derive(Default)]
 struct Journal {

@@ -4,7 +4,6 @@ use adjutant_chat::Attachment;
 use futures::future::join_all;
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::redirect::Policy;
 
 use crate::Slack;
 use crate::receive::File;
@@ -54,9 +53,7 @@ fn is_trusted(url: &Url, api_url: &Url) -> bool {
 }
 
 async fn fetch(slack: &Slack, url: Url) -> Option<String> {
-    // No redirects: they lead to a page to log in, or anywhere.
-    let build = || async { reqwest::Client::builder().redirect(Policy::none()).build() };
-    let client = slack.files.get_or_try_init(build).await.ok()?;
+    let client = slack.plain_client().await.ok()?;
     let is_page = url.path().ends_with(".html");
     let mut response = client.get(url).bearer_auth(slack.bot.token()).send().await.ok()?;
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();

@@ -31,7 +31,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const SIGN_OF_LIFE: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(30) };
 
 /// Why a socket ended.
-enum End {
+pub(crate) enum End {
     /// For this reason; another one may do.
     Cut(String),
     /// Going on makes no sense, with the mend.
@@ -166,7 +166,7 @@ impl Slack {
     }
 
     /// What a failed call with one of the tokens means, with the mend.
-    fn end(&self, key: &str, error: CallError) -> End {
+    pub(crate) fn end(&self, key: &str, error: CallError) -> End {
         let channel = &self.channel;
         let stands = match key {
             "app_token" => {

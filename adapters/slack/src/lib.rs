@@ -20,16 +20,18 @@ mod socket;
 
 mod attachments;
 mod catch_up;
+mod check;
 
 use std::sync::{Mutex, PoisonError};
 
 use adjutant_chat::{
-    Address, ChatPort, Connection, Delivery, Found, HookAnswer, HookRequest, Intake, Limits, Outbound,
-    Retract,
+    Address, ChatPort, Connection, Delivery, Finding, Found, HookAnswer, HookRequest, Intake, Limits,
+    Outbound, Retract,
 };
 use async_trait::async_trait;
 use hyper_rustls::HttpsConnectorBuilder;
 use reqwest::Url;
+use reqwest::redirect::Policy;
 use slack_morphism::SlackSigningSecret;
 use slack_morphism::prelude::SlackClientHyperHttpsConnector;
 use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
@@ -99,8 +101,8 @@ pub struct Slack {
     app: Option<Api>,
     /// Tells Slack's own requests from others, if there are to be any.
     verifier: Option<SlackEventSignatureVerifier>,
-    /// Reads files; made when the first one comes, because that takes longer than all the rest.
-    files: OnceCell<reqwest::Client>,
+    /// Made when it is first needed, because that takes longer than all the rest.
+    plain: OnceCell<reqwest::Client>,
     /// Our own account.
     me: OnceCell<String>,
     known: Known,
@@ -136,12 +138,18 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     }
     let app = app_token.map(|token| Api::new(connector.clone(), &token));
     let verifier = signing_secret.map(|secret| SlackEventSignatureVerifier::new(&SlackSigningSecret(secret)));
-    let (files, me, known, posts) = Default::default();
+    let (plain, me, known, posts) = Default::default();
     let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(AT_ONCE));
-    Ok(Slack { channel, api_url, bot, app, verifier, files, me, known, posts, catching_up })
+    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, known, posts, catching_up })
 }
 
 impl Slack {
+    /// For what is none of the Web API's; no redirects: they lead to a page to log in, or anywhere.
+    async fn plain_client(&self) -> reqwest::Result<&reqwest::Client> {
+        let build = || async { reqwest::Client::builder().redirect(Policy::none()).build() };
+        self.plain.get_or_try_init(build).await
+    }
+
     /// Asks for our own account; that it is answered means that the bot's token is good.
     async fn find_out_who_we_are(&self) -> Result<(), CallError> {
         let answer = self.bot.read("auth.test", &[]).await?;
@@ -220,6 +228,10 @@ impl Connection for Slack {
             Some(verifier) => self.answer(verifier, &request, intake).await,
             None => HookAnswer::not_found(),
         }
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.look().await
     }
 }
 

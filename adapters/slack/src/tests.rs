@@ -49,6 +49,53 @@ fn outbound(place: &str, text: &str) -> Outbound {
     }
 }
 
+#[tokio::test]
+async fn a_look_tells_who_we_are_and_what_is_missing() {
+    let fake = FakeSlack::start();
+    insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
+[
+    Finding {
+        verdict: Ok,
+        reason: "logged in to Acme as adjutant",
+        mend: "",
+    },
+]
+"#);
+    fake.withdraw("im:history");
+    fake.withdraw("files:read");
+    let app_token = Some("xapp-wrong".to_owned());
+    let wrong = connect(Settings { app_token, ..settings(&fake) }).unwrap();
+    insta::assert_snapshot!(format!("{:#?}", wrong.check().await), @r#"
+[
+    Finding {
+        verdict: Ok,
+        reason: "logged in to Acme as adjutant",
+        mend: "",
+    },
+    Finding {
+        verdict: Fault,
+        reason: "the bot lacks the scopes files:read, im:history",
+        mend: "add them on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
+    },
+    Finding {
+        verdict: Fault,
+        reason: "Slack refuses the token (invalid_auth)",
+        mend: "Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.",
+    },
+]
+"#);
+    let wrong = connect(Settings { bot_token: "xoxb-wrong".into(), ..settings(&fake) }).unwrap();
+    insta::assert_snapshot!(format!("{:#?}", wrong.check().await), @r#"
+[
+    Finding {
+        verdict: Fault,
+        reason: "Slack refuses the token (invalid_auth)",
+        mend: "Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.",
+    },
+]
+"#);
+}
+
 /// A journal in memory; what comes again is a no-op, as it is in the engine's.
 #[derive(Default)]
 struct Journal {

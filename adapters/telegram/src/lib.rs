@@ -4,6 +4,7 @@
 //! lost. After a cut-off sending the message is looked for by edits: see [`Telegram`].
 
 mod api;
+mod check;
 mod deliver;
 mod ids;
 mod place;
@@ -16,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChatPort, Connection, Delivery, Found, Intake, Limits, Markup, Outbound, Retract, Unit,
+    Address, ChatPort, Connection, Delivery, Finding, Found, Intake, Limits, Markup, Outbound, Retract, Unit,
 };
 use async_trait::async_trait;
 use teloxide::Bot;
@@ -158,6 +159,10 @@ impl ChatPort for Telegram {
 impl Connection for Telegram {
     async fn receive(&self, intake: &dyn Intake) -> String {
         self.poll(intake).await
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        self.look().await
     }
 }
 

@@ -167,7 +167,7 @@ impl Telegram {
         let _ = self.api.call::<IgnoredAny>(&SetMyCommands::new(commands)).await;
     }
 
-    fn wrong_token(&self) -> String {
+    pub(crate) fn wrong_token(&self) -> String {
         format!(
             "Telegram does not know this token: set [channels.{}] token to the one that @BotFather gives \
              (https://t.me/BotFather, /mybots, API Token)",

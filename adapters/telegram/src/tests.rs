@@ -45,6 +45,50 @@ fn outbound(place: impl ToString, text: &str) -> Outbound {
     }
 }
 
+#[tokio::test]
+async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
+    let telegram = FakeTelegram::start();
+    let shown = async |port: Arc<Telegram>| format!("{:#?}", port.check().await);
+    insta::assert_snapshot!(shown(port(&telegram)).await, @r#"
+[
+    Finding {
+        verdict: Ok,
+        reason: "logged in as @Adjutant_Bot",
+        mend: "",
+    },
+]
+"#);
+    telegram.set_webhook();
+    insta::assert_snapshot!(shown(port(&telegram)).await, @r#"
+[
+    Finding {
+        verdict: Ok,
+        reason: "logged in as @Adjutant_Bot",
+        mend: "",
+    },
+    Finding {
+        verdict: Warning,
+        reason: "another program has set a webhook for this bot",
+        mend: "nothing, if that program is out of use: `adjutant serve` takes the webhook away; else give each program a bot of its own",
+    },
+]
+"#);
+    insta::assert_snapshot!(shown(with_token(&telegram, "1:wrong")).await, @r#"
+[
+    Finding {
+        verdict: Fault,
+        reason: "Telegram does not know the token",
+        mend: "Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)",
+    },
+]
+"#);
+    let api_url = telegram.api_url();
+    drop(telegram);
+    let settings = Settings { channel: "telegram".to_owned(), token: "1:any".to_owned(), api_url };
+    let [finding] = &connect(settings).unwrap().check().await[..] else { panic!("one finding") };
+    assert!(finding.reason.starts_with("Telegram can't be reached"), "{finding:?}");
+}
+
 fn texts(telegram: &FakeTelegram, chat: i64) -> Vec<String> {
     telegram.seen(chat).into_iter().map(|seen| seen.text).collect()
 }

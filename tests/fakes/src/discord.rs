@@ -136,6 +136,16 @@ impl FakeDiscord {
         format!("<@{}>", world::BOT)
     }
 
+    /// How the role is mentioned that Discord made for the bot.
+    pub fn own_role(&self) -> String {
+        format!("<@&{}>", world::ROLES[0])
+    }
+
+    /// How a role is mentioned that is not the bot's.
+    pub fn other_role(&self) -> String {
+        format!("<@&{}>", world::ROLES[1])
+    }
+
     /// Somebody writes.
     pub fn say(&self, person: &str, place: &str, text: &str) -> String {
         self.post(person, place, &json!({"content": text}))

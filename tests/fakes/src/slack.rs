@@ -148,6 +148,11 @@ impl FakeSlack {
         self.world().person(name)
     }
 
+    /// The bot's token allows this no longer.
+    pub fn withdraw(&self, scope: &str) {
+        self.shared.world().scopes.retain(|granted| *granted != scope);
+    }
+
     /// How the bot is mentioned.
     pub fn mention(&self) -> String {
         format!("<@{}>", world::BOT)

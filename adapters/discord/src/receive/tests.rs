@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const READER: Reader<'static> = Reader { channel: "discord", me: UserId::new(9) };
+const READER: Reader<'static> = Reader { channel: "discord", me: UserId::new(9), role: Some(RoleId::new(8)) };
 
 fn heard(fields: Value, direct: bool) -> Heard {
     let mut message = json!({"id": "5", "channel_id": "7", "author": {"id": "1", "username": "ada"}, "content": "hi", "type": 0});
@@ -26,6 +26,7 @@ fn the_mention_of_us_is_cut_out_and_others_get_their_names() {
     for (content, expected) in [
         ("<@9> what is due?", "what is due?"),
         ("what is due, <@!9>?", "what is due, ?"),
+        ("<@&8> what is due?", "what is due?"),
         ("<@9>   ask <@2> or <@!2>", "ask @Bob or @Bob"),
         ("<@9> <@99> <@&9> stay", "<@99> <@&9> stay"),
     ] {

@@ -86,6 +86,28 @@ async fn in_company_only_what_is_meant_for_us_is_heard() {
 }
 
 #[tokio::test]
+async fn a_mention_of_its_own_role_is_a_mention_of_the_bot() {
+    let (fake, journal) = (FakeDiscord::start(), Journal::default());
+    let place = fake.channel("general");
+    let seen = fake.say("bob", &place, "seen");
+    fake.say("bob", &place, &format!("{} missed", fake.own_role()));
+    fake.say("bob", &place, &format!("{} missed, not for us", fake.other_role()));
+    *journal.places.lock().unwrap() = vec![(address(&place), seen)];
+    receiving(&fake, &journal, async || {
+        until("caught up", || journal.texts() == ["missed"]).await;
+        fake.say("ada", &place, &format!("{} look at this", fake.other_role()));
+        let id = fake.say("ada", &place, &format!("{} what is due?", fake.own_role()));
+        until("journalled", || journal.texts() == ["missed", "what is due?"]).await;
+        fake.edit(&id, &format!("{} what is overdue?", fake.own_role()));
+        until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
+        assert_eq!(journal.edited.lock().unwrap()[0].text, "what is overdue?");
+        let asked = fake.calls().iter().filter(|call| call.path.ends_with("/roles")).count();
+        assert_eq!(asked, 1);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_edit_is_handed_over() {
     let (fake, journal) = (FakeDiscord::start(), Journal::default());
     let place = fake.dm("ada");

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
-use super::world::{APPLICATION, BOT, World};
+use super::world::{APPLICATION, BOT, GUILD, Kind, ROLES, World};
 use super::{Call, Shared, TOKEN};
 use crate::http::{self, HttpRequest};
 
@@ -112,9 +112,20 @@ fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
         ("GET", ["users", "@me"]) => {
             (200, json!({"id": BOT.to_string(), "username": "adjutant", "bot": true}))
         }
+        ("GET", ["oauth2", "applications", "@me"]) => {
+            let flags = if world.content_is_forbidden { 0 } else { 1 << 19 };
+            (200, json!({"id": APPLICATION.to_string(), "name": "adjutant", "flags": flags}))
+        }
         ("GET", ["channels", place]) => {
-            let kind = world.places.get(*place).map_or(0, |place| place.kind as u64);
-            (200, json!({"id": place, "type": kind}))
+            let kind = world.places.get(*place).map_or(Kind::Guild, |place| place.kind);
+            let guild = (kind != Kind::Direct).then(|| GUILD.to_string());
+            (200, json!({"id": place, "type": kind as u64, "guild_id": guild}))
+        }
+        ("GET", ["guilds", id, "roles"]) if **id == GUILD.to_string() => {
+            let [own, other] = ROLES.map(|id| id.to_string());
+            let own =
+                json!({"id": own, "name": "adjutant", "managed": true, "tags": {"bot_id": BOT.to_string()}});
+            (200, json!([own, {"id": other, "name": "editors", "managed": false}]))
         }
         ("GET", ["channels", place, "messages"]) => (200, messages(&world, place, query)),
         ("POST", ["channels", place, "messages"]) => {

@@ -14,7 +14,9 @@ use super::{Call, Seen, plain};
 pub(super) const BOT: u64 = 900_000_000_000_000_001;
 /// The bot's application.
 pub(super) const APPLICATION: u64 = 900_000_000_000_000_002;
-const GUILD: u64 = 900_000_000_000_000_003;
+pub(super) const GUILD: u64 = 900_000_000_000_000_003;
+/// The role that Discord made for the bot, and another one.
+pub(super) const ROLES: [u64; 2] = [900_000_000_000_000_004, 900_000_000_000_000_005];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -156,6 +158,8 @@ impl World {
         let content = message["content"].as_str().unwrap_or_default().to_owned();
         let mentioned = self.people.values().chain([&BOT]).filter(|id| content.contains(&format!("<@{id}>")));
         message["mentions"] = mentioned.map(|id| self.account(*id)).collect();
+        let roles = ROLES.iter().filter(|id| content.contains(&format!("<@&{id}>")));
+        message["mention_roles"] = roles.map(|id| json!(id.to_string())).collect();
         let referenced = message["message_reference"]["message_id"].as_str().map(String::from);
         if let Some(referenced) = referenced {
             message["type"] = json!(19);

@@ -74,6 +74,10 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Arc<Shared>
         Some(Fault::Hang) => return io::copy(&mut stream.by_ref(), &mut io::sink()).map(|_| false),
     };
     let mut headers = vec![("content-type".to_owned(), kind.to_owned()), http::keep_alive()];
+    if token == format!("Bearer {BOT_TOKEN}") {
+        let scopes = shared.world().scopes.join(",");
+        headers.push(("x-oauth-scopes".to_owned(), scopes));
+    }
     if status == 429 {
         headers.push(("retry-after".to_owned(), "1".to_owned()));
     }
@@ -145,7 +149,7 @@ fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Valu
     }
     match method {
         "auth.test" => {
-            json!({"ok": true, "user_id": BOT, "user": "adjutant", "bot_id": "B0BOT", "team_id": "T0TEAM"})
+            json!({"ok": true, "user_id": BOT, "user": "adjutant", "bot_id": "B0BOT", "team": "Acme", "team_id": "T0TEAM"})
         }
         "apps.connections.open" => {
             let ticket = format!("ticket={}&app_id=A0FAKE", world.new_id());

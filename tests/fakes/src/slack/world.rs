@@ -13,6 +13,19 @@ use super::{Call, Seen, blocks, plain};
 /// The bot's account.
 pub(super) const BOT: &str = "U0BOT";
 const TEAM: &str = "T0TEAM";
+/// What the manifest of `docs/channels.md` asks for.
+const SCOPES: [&str; 10] = [
+    "app_mentions:read",
+    "channels:history",
+    "chat:write",
+    "commands",
+    "files:read",
+    "groups:history",
+    "im:history",
+    "im:read",
+    "mpim:history",
+    "users:read",
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -72,6 +85,8 @@ pub(super) struct World {
     people: BTreeMap<String, String>,
     pub(super) places: BTreeMap<String, Place>,
     pub(super) closed: BTreeMap<String, String>,
+    /// What the bot's token allows, as far as that is told.
+    pub(super) scopes: Vec<&'static str>,
     pub(super) files: BTreeMap<String, String>,
     /// Person, place and text.
     pub(super) ephemerals: Vec<(String, String, String)>,
@@ -101,6 +116,7 @@ impl World {
             people: BTreeMap::new(),
             places: BTreeMap::new(),
             closed: BTreeMap::new(),
+            scopes: SCOPES.to_vec(),
             files: BTreeMap::new(),
             ephemerals: Vec::new(),
             envelopes: Vec::new(),

@@ -20,6 +20,7 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
     match method {
         "getme" => Ok(json!({"id": BOT, "is_bot": true, "first_name": "Adjutant", "username": BOT_NAME,
             "can_join_groups": true, "can_read_all_group_messages": false, "supports_inline_queries": false})),
+        "getwebhookinfo" => Ok(webhook_info(world)),
         "deletewebhook" => {
             world.webhook = false;
             Ok(true.into())
@@ -79,6 +80,11 @@ fn integer(parameters: &Parameters, name: &str) -> i64 {
 
 fn text<'a>(parameters: &'a Parameters, name: &str) -> &'a str {
     parameters.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn webhook_info(world: &World) -> Value {
+    let url = if world.webhook { "https://elsewhere.test/hook" } else { "" };
+    json!({"url": url, "has_custom_certificate": false, "pending_update_count": 0})
 }
 
 fn get_updates(shared: &Shared, parameters: &Parameters) -> Outcome {

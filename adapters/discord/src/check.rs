@@ -1,0 +1,41 @@
+//! What `doctor` has to know of a bot.
+
+use adjutant_chat::Finding;
+use serenity::http::{LightMethod, Route};
+
+use crate::Discord;
+use crate::listen::{INTENT_CLOSE, TOKEN_CLOSE};
+use crate::rest::{self, CallError};
+
+/// The application's flags that stand for the Message Content Intent, with and without verification.
+/// Source: <https://discord.com/developers/docs/resources/application#application-object-application-flags>
+const MESSAGE_CONTENT: u64 = 1 << 18 | 1 << 19;
+
+impl Discord {
+    pub(crate) async fn look(&self) -> Vec<Finding> {
+        let account = match rest::call(&self.http, LightMethod::Get, Route::UserMe, None).await {
+            Ok(account) => account,
+            Err(error) => return vec![self.trouble(&error)],
+        };
+        let name = account["username"].as_str().unwrap_or("a bot without a name");
+        let mut findings = vec![Finding::ok(format!("logged in as {}", adjutant_chat::harmless(name)))];
+        match rest::call(&self.http, LightMethod::Get, Route::Oauth2ApplicationCurrent, None).await {
+            Ok(application)
+                if application["flags"].as_u64().is_some_and(|flags| flags & MESSAGE_CONTENT == 0) =>
+            {
+                findings.push(Finding::fault("Message Content Intent is off", self.mend(INTENT_CLOSE)));
+            }
+            Ok(_) => {}
+            Err(error) => findings.push(self.trouble(&error)),
+        }
+        findings
+    }
+
+    fn trouble(&self, error: &CallError) -> Finding {
+        let mend = match error {
+            CallError::Token => self.mend(TOKEN_CLOSE),
+            _ => format!("check this machine's network and channels.{}.api_url", self.channel),
+        };
+        Finding::fault(error.to_string(), mend)
+    }
+}
