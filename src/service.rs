@@ -11,7 +11,7 @@ use std::time::Duration;
 use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
 use channels::Seats;
 pub use channels::{Channel, connect};
-pub use models::{Models, build_models};
+pub use models::{Models, build_models, model_of};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

@@ -30,6 +30,8 @@ pub enum Command {
     Chat(ChatArgs),
     /// Run the gateway: every channel of the configuration
     Serve(ServeArgs),
+    /// Look at everything the assistant needs, and say what is wrong and the mend
+    Doctor(DoctorArgs),
     /// Say who may talk to the assistant
     Pair(PairArgs),
     /// Show and check what the assistant can do
@@ -65,6 +67,16 @@ pub struct ChatArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant serve --config /etc/adjutant/config.toml")]
 pub struct ServeArgs {}
+
+/// `adjutant doctor`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant doctor\n\n\
+                        The exit status is 0 when nothing has to be mended. Each model is asked for one word.")]
+pub struct DoctorArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
 
 /// `adjutant pair`
 #[derive(Debug, Args)]

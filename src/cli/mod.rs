@@ -5,6 +5,7 @@ mod chat;
 mod completions;
 mod config;
 mod db;
+mod doctor;
 mod error;
 mod pair;
 mod serve;
@@ -17,8 +18,8 @@ use std::process::ExitCode;
 use crate::config::{Config, Env};
 
 pub use args::{
-    ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, PairArgs,
-    PairCommand, ServeArgs, SkillsArgs, SkillsCommand, TraceArgs,
+    ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, DoctorArgs,
+    PairArgs, PairCommand, ServeArgs, SkillsArgs, SkillsCommand, TraceArgs,
 };
 pub use error::CliError;
 
@@ -31,6 +32,7 @@ pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
     match cli.command {
         Command::Chat(args) => chat::run(load()?, args).await,
         Command::Serve(_) => serve::run(load()?).await,
+        Command::Doctor(args) => doctor::run(load(), &args).await,
         Command::Pair(args) => pair::run(load()?, args).await,
         Command::Skills(args) => skills::command(&load()?, &args),
         Command::Trace(args) => trace::run(load()?, args).await,

@@ -5,11 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 use super::StartError;
 use crate::clock::SharedClock;
 use crate::config::{BUILTIN, Chain, Config, Endpoint};
-use crate::model::SharedModel;
 use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
 use crate::model::price::Price;
 use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
+use crate::model::{ModelError, SharedModel};
 use crate::skills::{Registry, Skills};
 
 /// The models of the two kinds of work.
@@ -35,6 +35,17 @@ pub fn build_models(
         None => orchestrator.clone(),
     };
     Ok(Models { orchestrator, agent })
+}
+
+/// One model of a provider, as it is, with no second try; none for the built-in one.
+///
+/// # Errors
+/// When it can't be set up.
+pub fn model_of(endpoint: &Endpoint) -> Result<Option<Provider>, ModelError> {
+    match endpoint.provider.as_str() {
+        BUILTIN => Ok(None),
+        _ => Provider::with_client(provider_config(endpoint), provider::http_client()?).map(Some),
+    }
 }
 
 fn chain(chain: &Chain, skills: &Arc<Skills>, clock: &SharedClock) -> Result<SharedModel, StartError> {

@@ -1,6 +1,6 @@
 //! What `db check` and `db status` ask.
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, leases};
 
 /// One thing that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +109,17 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
         counts.push((name, store.count(sql, &[]).await?));
     }
     Ok(counts)
+}
+
+/// How many leases are held by instances that are gone.
+///
+/// # Errors
+/// When the store fails.
+pub async fn stuck_leases(store: &Store) -> Result<usize, StoreError> {
+    let living: Vec<String> = leases::living(store).await?.into_iter().map(|(id, ..)| id).collect();
+    let holders: Vec<(String,)> =
+        store.all("SELECT instance FROM leases WHERE instance IS NOT NULL", &[]).await?;
+    Ok(holders.iter().filter(|(holder,)| !living.contains(holder)).count())
 }
 
 /// The migrations that made the store what it is, in order: version and name.

@@ -5,6 +5,7 @@
 mod bad_input;
 mod chance;
 mod commands;
+mod doctor;
 mod gateway;
 mod gauntlet;
 mod json;

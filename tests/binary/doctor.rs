@@ -1,0 +1,89 @@
+//! `doctor`: what it finds, and that it tells no secret.
+
+use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_fakes::telegram::FakeTelegram;
+use serde_json::Value;
+
+use crate::gateway::Gateway;
+use crate::process::{Ended, Home};
+
+/// Each check of a JSON report: name, verdict and reason.
+fn checks(ended: &Ended) -> Vec<(String, String, String)> {
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let text = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    let checks = report["checks"].as_array().unwrap();
+    assert_eq!(report["ok"], ended.status == Some(0), "{report:#}");
+    checks.iter().map(|check| (text(check, "name"), text(check, "verdict"), text(check, "reason"))).collect()
+}
+
+fn has(ended: &Ended, name: &str, verdict: &str, reason: &str) -> bool {
+    checks(ended).iter().any(|check| check.0 == name && check.1 == verdict && check.2.contains(reason))
+}
+
+#[test]
+fn without_a_configuration_all_is_well() {
+    let ended = Home::new().run(&["doctor"]);
+    assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.contains("✓ configuration  none; everything is at its default\n"), "{ended:?}");
+    assert!(ended.stdout.ends_with("\nAll is well.\n"), "{ended:?}");
+}
+
+#[test]
+fn each_part_is_looked_at_by_itself() {
+    let telegram = FakeTelegram::start();
+    let model = FakeModel::start(|_| Reply::status(401, "{\"error\": {\"message\": \"no such key\"}}"));
+    let config = |token: &str| {
+        format!(
+            "[assistant]\nowner = [\"telegram:1000\"]\n[http]\nlisten = \"127.0.0.1:1\"\n\
+             [model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\napi_key = \"sk-secret\"\n\
+             [channels.telegram]\ntoken = \"{token}\"\napi_url = \"{}\"\n",
+            model.base_url(),
+            telegram.api_url()
+        )
+    };
+    let wrong = "1111111111:AAWrongWrongWrongWrongWrongWrongWro";
+    let home = Home::with_config(&config(wrong));
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(has(&ended, "channels.telegram", "fault", "Telegram does not know the token"), "{ended:?}");
+    assert!(has(&ended, "model", "fault", "no such key"), "{ended:?}");
+    assert!(has(&ended, "serve", "warning", "it does not run"), "{ended:?}");
+    assert!(has(&ended, "store", "ok", ""), "{ended:?}");
+    assert!(!ended.stdout.contains(wrong) && !ended.stdout.contains("sk-secret"), "{ended:?}");
+    home.write("config.toml", &config(telegram.token()));
+    let ended = home.run(&["doctor", "--json"]);
+    assert!(has(&ended, "channels.telegram", "ok", "logged in as @"), "{ended:?}");
+}
+
+#[test]
+fn a_running_gateway_is_asked_how_it_is() {
+    let telegram = FakeTelegram::start();
+    let config = |listen: &str| {
+        format!(
+            "[assistant]\nowner = [\"telegram:1000\"]\n[http]\nlisten = \"{listen}\"\n\
+             [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n",
+            telegram.token(),
+            telegram.api_url()
+        )
+    };
+    let home = Home::with_config(&config("127.0.0.1:0"));
+    let ada = telegram.person("Ada");
+    telegram.say(ada, ada, "add a task to run");
+    let mut gateway = Gateway::start(&home);
+    let address = gateway.address();
+    assert!(telegram.wait_for_said(1, crate::gateway::DEADLINE));
+    home.write("config.toml", &config(&address));
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(has(&ended, "serve", "ok", "all channels receive"), "{ended:?}");
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn a_faulty_file_is_told_whole_and_ends_with_78() {
+    let home = Home::with_config("[limits]\nagents_per_trun = 3\n[http]\nlisten = \"nowhere\"\n");
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(78), "{ended:?}");
+    assert_eq!(checks(&ended).len(), 2, "{ended:?}");
+    assert!(has(&ended, "configuration", "fault", "agents_per_turn"), "{ended:?}");
+}
