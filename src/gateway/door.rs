@@ -215,9 +215,8 @@ impl adjutant_chat::Intake for Door {
     }
 
     async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
-        let event = format!("{} {}", self.channel, edited.event.0);
-        match inbox::edit(&self.intake.conversations.store, &event, &edited.text).await {
-            Ok(_) => Ok(()),
+        match self.intake.edited(&self.channel, &edited).await {
+            Ok(()) => Ok(()),
             Err(error) => {
                 tracing::error!(channel = self.channel, %error, "an edited message could not be journalled");
                 Err(NotJournalled)

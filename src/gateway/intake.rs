@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::{Address, Inbound, Pressed, Said};
+use adjutant_chat::{Address, Edited, Inbound, Pressed, Said};
 
 use super::access::Access;
 use super::lanes::Lanes;
@@ -153,6 +153,18 @@ impl Intake {
         Ok(may_speak && self.conversations.may_press(channel, user, &pressed.button).await?)
     }
 
+    /// Puts a new text in place of a message's that no turn has taken; what hung on it stays.
+    ///
+    /// # Errors
+    /// When the store fails: then the platform must not be told that we have it.
+    pub async fn edited(&self, channel: &str, edited: &Edited) -> Result<(), StoreError> {
+        let store = &self.conversations.store;
+        let event = format!("{channel} {}", edited.event.0);
+        let Some(before) = inbox::waiting_text(store, &event).await? else { return Ok(()) };
+        let text = format!("{}{}", edited.text, attached(&before));
+        inbox::edit(store, &event, text.trim()).await.map(drop)
+    }
+
     async fn pressed(&self, pressed: Pressed) -> Result<Option<Journalled>, StoreError> {
         let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
         if !self.access.may_speak(&self.conversations.store, channel, user).await? {
@@ -227,11 +239,24 @@ fn with_attachments(said: &Said) -> String {
     for file in &said.attachments {
         let name = file.name.replace(['\n', '\r'], " ");
         match &file.text {
-            Some(content) => text.push_str(&format!("\n\n[file {name}]\n{content}")),
-            None => text.push_str(&format!("\n\n[file {name}, which I can't read]")),
+            Some(content) => text.push_str(&format!("{ATTACHED}{name}]\n{content}")),
+            None => text.push_str(&format!("{ATTACHED}{name}, which I can't read]")),
         }
     }
     text.trim().to_owned()
+}
+
+/// With this begins what hangs on a message.
+const ATTACHED: &str = "\n\n[file ";
+
+/// What hangs on a message, as it was journalled.
+fn attached(text: &str) -> String {
+    match text.find(ATTACHED) {
+        Some(begins) => text[begins..].to_owned(),
+        // Files without a word.
+        None if text.starts_with(ATTACHED.trim_start()) => format!("\n\n{text}"),
+        None => String::new(),
+    }
 }
 
 /// The conversations of a channel in which there is something to do that nobody may be at: what processes

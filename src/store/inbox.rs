@@ -104,6 +104,17 @@ pub async fn held(store: &Store, person: &str) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
+/// The text of a message that no turn has taken.
+///
+/// # Errors
+/// When the store fails.
+pub async fn waiting_text(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = store
+        .first("SELECT text FROM inbox WHERE event = $1 AND state = 'new' AND kind = 'said'", &[event.into()])
+        .await?;
+    Ok(row.map(|(text,)| text))
+}
+
 /// Puts a new text in place of a message's, unless a turn has taken it. Returns whether it did.
 ///
 /// # Errors

@@ -10,8 +10,8 @@ use adjutant::model::scripted::{Gate, Scripted, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Finding, Found, Inbound,
-    Intake, Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
+    Address, Attachment, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Finding, Found,
+    Inbound, Intake, Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
 };
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
@@ -182,6 +182,10 @@ impl Town {
     }
 
     fn writes_in(&self, place: &str, who: &str, text: &str) -> String {
+        self.sends(place, who, text, Vec::new())
+    }
+
+    fn sends(&self, place: &str, who: &str, text: &str, attachments: Vec<Attachment>) -> String {
         let event = self.event();
         let said = Said {
             event: EventId(event.clone()),
@@ -191,7 +195,7 @@ impl Town {
             direct: place == who,
             text: text.into(),
             reply_to: None,
-            attachments: Vec::new(),
+            attachments,
         };
         // The platform brings it twice.
         for _ in 0..2 {
@@ -504,7 +508,8 @@ async fn a_message_that_waits_can_be_changed() {
     let town = town(script, |_| {}).await;
     town.writes("ada", "first");
     town.has_happened("typing", 1).await;
-    let event = town.writes("ada", "secnod");
+    let list = Attachment { name: "list.txt".into(), text: Some("milk".into()) };
+    let event = town.sends("ada", "ada", "secnod", vec![list]);
     for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
         let event = EventId(event.to_owned());
         town.arrivals.send(Arrival::Edited(Edited { event, text: new.into() })).unwrap();
@@ -512,7 +517,7 @@ async fn a_message_that_waits_can_be_changed() {
     town.has_happened("taken", 7).await;
     gate.open();
     town.sees("You said: first").await;
-    town.sees("You said: second").await;
+    town.sees("You said: second\n\n[file list.txt]\nmilk").await;
     town.ends_well().await;
 }
 
