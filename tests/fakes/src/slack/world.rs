@@ -205,12 +205,13 @@ impl World {
         ts
     }
 
+    /// Mostly it is a recent one.
     pub(super) fn find(&self, channel: &str, ts: &str) -> Option<&Value> {
-        self.places.get(channel)?.messages.iter().find(|one| one["ts"] == ts)
+        self.places.get(channel)?.messages.iter().rev().find(|one| one["ts"] == ts)
     }
 
     fn find_mut(&mut self, channel: &str, ts: &str) -> Option<&mut Value> {
-        self.places.get_mut(channel)?.messages.iter_mut().find(|one| one["ts"] == ts)
+        self.places.get_mut(channel)?.messages.iter_mut().rev().find(|one| one["ts"] == ts)
     }
 
     /// A message gets other fields.
