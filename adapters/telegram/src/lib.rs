@@ -30,6 +30,9 @@ use crate::place::Place;
 /// So long a sending waits for the first polls.
 const CATCHES_UP: Duration = Duration::from_secs(5);
 
+/// So many connections wait for the next call; more would only keep memory after a rush.
+const MOST_IDLE: usize = 4;
+
 /// What a Telegram channel needs.
 pub struct Settings {
     /// The configured channel's name.
@@ -92,7 +95,8 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
         return Err(ConnectError::ApiUrl(channel));
     };
     // A connection that was silent for long may be dead without a word, and what is written to it in doubt.
-    let client = teloxide::net::default_reqwest_settings().pool_idle_timeout(Duration::from_secs(30)).build();
+    let client = teloxide::net::default_reqwest_settings().pool_idle_timeout(Duration::from_secs(30));
+    let client = client.pool_max_idle_per_host(MOST_IDLE).build();
     let client =
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
     let api = Api::new(Bot::with_client(token, client).set_api_url(url));
