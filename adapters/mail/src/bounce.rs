@@ -41,7 +41,11 @@ impl Bounce {
         let whole = MessageParser::default().parse(bytes)?;
         let status = whole.parts.iter().find(|part| is(part, "message", "delivery-status"))?;
         let status = String::from_utf8_lossy(status.contents()).into_owned();
-        let failed: Vec<Failed> = groups(&status).filter_map(failed).take(RECIPIENTS).collect();
+        let mut failed: Vec<Failed> = groups(&status).filter_map(failed).take(RECIPIENTS).collect();
+        for it in failed.iter_mut().filter(|it| it.diagnostic.is_empty()) {
+            let text = whole.text_bodies().find_map(|part| part.text_contents());
+            it.diagnostic = text.and_then(|text| told(text, &it.recipient)).unwrap_or_default();
+        }
         if failed.is_empty() {
             return None;
         }
@@ -54,6 +58,14 @@ impl Bounce {
         });
         Some(Self { id, uid, original, failed })
     }
+}
+
+/// What the text for people says of a recipient: Exim tells the cause nowhere else.
+fn told(text: &str, recipient: &str) -> Option<String> {
+    let text = text.replace("\r\n", "\n");
+    let (_, after) = text.split_once(recipient)?;
+    let words = after.split("\n\n").next()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(words.chars().take(WORDS).collect())
 }
 
 fn is(part: &MessagePart<'_>, kind: &str, subtype: &str) -> bool {
@@ -91,4 +103,50 @@ fn failed(group: Vec<(String, String)>) -> Option<Failed> {
         status: text("status").unwrap_or_default(),
         diagnostic: text("diagnostic-code").unwrap_or_default(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounce, Failed};
+
+    fn report(status: &str, last: &str) -> Option<Bounce> {
+        let raw = format!(
+            "Content-Type: multipart/report; report-type=delivery-status; boundary=b\n\n--b\n\nIt failed.\n--b\n\
+             Content-Type: message/delivery-status\n\n{status}\n--b\n{last}\n--b--\n"
+        );
+        Bounce::parse(raw.as_bytes(), "id".to_owned(), 3)
+    }
+
+    #[test]
+    fn a_report_names_what_failed() {
+        let status = "Reporting-MTA: dns; mx.test\n\nOriginal-Recipient: rfc822; bob@x.test\nFinal-Recipient: rfc822; b@y.test\n\
+                      Action: failed\nStatus: 5.2.2\nDiagnostic-Code: smtp; 552 5.2.2\n  mailbox full\n\n\
+                      Final-Recipient: rfc822; ok@x.test\nAction: delivered\nStatus: 2.0.0\n";
+        let failed = Failed {
+            recipient: "bob@x.test".to_owned(),
+            status: "5.2.2".to_owned(),
+            diagnostic: "552 5.2.2  mailbox full".to_owned(),
+        };
+        for last in [
+            "Content-Type: message/rfc822\n\nMessage-ID: <a@x.test>\nSubject: x\n\nhello",
+            "Content-Type: text/rfc822-headers\n\nMessage-ID: <a@x.test>\nSubject: x\n",
+        ] {
+            let bounce = report(status, last).unwrap();
+            assert_eq!(bounce.original.as_deref(), Some("<a@x.test>"));
+            assert_eq!(bounce.failed, std::slice::from_ref(&failed));
+        }
+        assert_eq!(report(status, "").unwrap().original, None);
+    }
+
+    #[test]
+    fn what_did_arrive_is_no_failure() {
+        assert_eq!(
+            report(
+                "Reporting-MTA: dns; x\n\nFinal-Recipient: rfc822; a@b\nAction: delayed\nStatus: 4.0.0\n",
+                ""
+            ),
+            None
+        );
+        assert_eq!(Bounce::parse(b"Subject: x\n\nhello", String::new(), 1), None);
+    }
 }

@@ -241,21 +241,26 @@ fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Fault> {
 }
 
 fn subject(text: &str) -> Result<String, Fault> {
-    let text = one_line("the subject", text)?;
+    let text = single_spaced(one_line("the subject", text)?);
     let mut encoded = Headers::new();
     // What is too long as it is need not be encoded to know it.
     if text.len() <= SUBJECT_CAP {
-        encoded.set(Subject::from(text.to_owned()));
+        encoded.set(Subject::from(text.clone()));
     }
     if text.len() > SUBJECT_CAP || encoded.to_string().len() > SUBJECT_CAP {
         return Err(Fault::new(Kind::Params, format!("the subject is longer than {SUBJECT_CAP} bytes")));
     }
-    Ok(text.to_owned())
+    Ok(text)
+}
+
+/// Where several spaces part words that must be encoded, the library loses them all.
+fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn mailbox(party: &Party) -> Result<Mailbox, Fault> {
     let name = party.name.as_deref().map(|name| one_line("a name", name)).transpose()?;
-    Ok(Mailbox::new(name.map(str::to_owned), address(&party.address)?))
+    Ok(Mailbox::new(name.map(single_spaced), address(&party.address)?))
 }
 
 /// An address with its domain in ASCII, so that only its local part may ask for SMTPUTF8.
@@ -295,4 +300,177 @@ fn to_html(markdown: &str) -> String {
     html::push_html(&mut page, pieces);
     page.push_str("</body></html>\n");
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use proptest::prelude::*;
+
+    use super::{Attachment, Draft, Party, address, message_id, to_html};
+    use crate::Kind;
+
+    fn draft() -> Draft {
+        Draft {
+            from: "Adjutant <bot@example.test>".parse().unwrap(),
+            to: vec!["bob@example.test".parse().unwrap()],
+            cc: Vec::new(),
+            bcc: Vec::new(),
+            subject: "Hello".to_owned(),
+            body: "One\nTwo *three*".to_owned(),
+            attachments: Vec::new(),
+            invitation: None,
+            in_reply_to: None,
+            references: Vec::new(),
+            message_id: "01J@example.test".to_owned(),
+            date: DateTime::parse_from_rfc3339("2026-11-21T12:30:00+01:00").unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_letter_as_it_is_sent() {
+        let composed = draft().compose().unwrap();
+        let text = String::from_utf8(composed.bytes.clone()).unwrap();
+        assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+        insta::assert_snapshot!(text.replace('\r', ""), @r#"
+        From: Adjutant <bot@example.test>
+        Message-ID: <01J@example.test>
+        To: bob@example.test
+        Subject: Hello
+        MIME-Version: 1.0
+        Date: Sat, 21 Nov 2026 12:30:00 +0100
+        Content-Type: multipart/alternative; boundary="=_says_01Jexampletest"
+
+        --=_says_01Jexampletest
+        Content-Type: text/plain; charset=utf-8
+        Content-Transfer-Encoding: 7bit
+
+        One
+        Two *three*
+        --=_says_01Jexampletest
+        Content-Type: text/html; charset=utf-8
+        Content-Transfer-Encoding: 7bit
+
+        <!DOCTYPE html>
+        <html><head><meta charset="utf-8"></head><body>
+        <p>One<br />
+        Two <em>three</em></p>
+        </body></html>
+
+        --=_says_01Jexampletest--
+        "#);
+        assert_eq!(draft().compose().unwrap(), composed, "the same each time");
+    }
+
+    #[test]
+    fn who_gets_it() {
+        let mut letter = draft();
+        letter.cc = vec!["BOB@example.test".parse().unwrap(), "eve@müller.test".parse().unwrap()];
+        letter.bcc = vec!["zoe@example.test".parse().unwrap()];
+        let composed = letter.compose().unwrap();
+        assert_eq!(composed.envelope.to, ["bob@example.test", "eve@xn--mller-kva.test", "zoe@example.test"]);
+        let sent = String::from_utf8(composed.bytes).unwrap();
+        assert!(!sent.contains("zoe") && !sent.contains("Bcc"), "{sent}");
+        assert!(String::from_utf8(letter.unsent().unwrap()).unwrap().contains("Bcc: zoe@example.test\r\n"));
+        (letter.to, letter.cc, letter.bcc) = (Vec::new(), Vec::new(), Vec::new());
+        assert_eq!(letter.compose().unwrap_err().kind, Kind::Params);
+        assert!(letter.unsent().is_ok());
+    }
+
+    #[test]
+    fn nobody_can_write_headers_of_their_own() {
+        for evil in
+            ["x\r\nBcc: eve@example.test", "x\nBcc: eve@example.test", "x\rBcc: y", "x\0y", "x\u{85}y"]
+        {
+            let wrong = [
+                Draft { subject: evil.to_owned(), ..draft() },
+                Draft {
+                    to: vec![Party { name: Some(evil.to_owned()), address: "a@b.test".to_owned() }],
+                    ..draft()
+                },
+                Draft { to: vec![Party { name: None, address: format!("{evil}@b.test") }], ..draft() },
+                Draft { message_id: format!("{evil}@b.test"), ..draft() },
+                Draft {
+                    attachments: vec![Attachment {
+                        name: evil.to_owned(),
+                        media_type: "text/plain".to_owned(),
+                        bytes: Vec::new(),
+                    }],
+                    ..draft()
+                },
+                Draft {
+                    attachments: vec![Attachment {
+                        name: "x".to_owned(),
+                        media_type: format!("text/plain; x={evil}"),
+                        bytes: Vec::new(),
+                    }],
+                    ..draft()
+                },
+            ];
+            for letter in wrong {
+                assert_eq!(letter.compose().unwrap_err().kind, Kind::Params, "{letter:?}");
+            }
+        }
+        let letter = Draft { in_reply_to: Some("a@b\r\nBcc: eve".to_owned()), ..draft() };
+        let text = String::from_utf8(letter.compose().unwrap().bytes).unwrap();
+        assert!(!text.contains("In-Reply-To") && !text.contains("eve"), "what is no Message-ID is left out");
+    }
+
+    #[test]
+    fn a_subject_has_an_end() {
+        for (subject, is_well) in [
+            ("x".repeat(1 << 20), false),
+            ("ü".repeat(400), false),
+            ("x y ".repeat(200), true),
+            (String::new(), true),
+        ] {
+            assert_eq!(Draft { subject, ..draft() }.compose().is_ok(), is_well);
+        }
+        let big = Attachment { name: "x".to_owned(), media_type: String::new(), bytes: vec![0; 26 << 20] };
+        assert_eq!(Draft { attachments: vec![big], ..draft() }.compose().unwrap_err().kind, Kind::Params);
+    }
+
+    #[test]
+    fn addresses_are_read() {
+        let shown =
+            |text: &str| text.parse::<Party>().map(|party| (party.name.unwrap_or_default(), party.address));
+        assert_eq!(shown(" a@b.test "), Ok((String::new(), "a@b.test".to_owned())));
+        assert_eq!(shown("\"Doe, John\" <j@b.test>"), Ok(("Doe, John".to_owned(), "j@b.test".to_owned())));
+        assert_eq!(shown("<j@b.test>"), Ok((String::new(), "j@b.test".to_owned())));
+        for wrong in ["", "bob", "a@", "@b.test", "a b@c.test", "a@b.test, c@d.test", "a@b..test"] {
+            assert!(wrong.parse::<Party>().is_err(), "{wrong}");
+        }
+        assert_eq!(message_id("<<a@b>>").as_deref(), Some("<a@b>"));
+        assert_eq!(message_id("a b@c"), None);
+    }
+
+    #[test]
+    fn html_in_markdown_stays_text() {
+        let page = to_html("a\nb <img src=x>\n\n<script>x</script>\n\n|h|\n|-|\n|c|\n");
+        assert!(page.contains("a<br />\nb &lt;img src=x&gt;"), "{page}");
+        assert!(!page.contains("<script>") && page.contains("<td>c</td>"), "{page}");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_composed_is_read_again(subject in "[^\\p{Cc}]{0,60}", body in "\\PC{0,300}", name in "[^\\p{Cc}\\p{Z}]{1,20}") {
+            let attachments = vec![Attachment { name: name.clone(), media_type: "image/png".to_owned(), bytes: body.clone().into_bytes() }];
+            let letter = Draft { subject: subject.clone(), body: body.clone(), attachments, ..draft() };
+            let bytes = letter.compose().unwrap().bytes;
+            prop_assert!(bytes.is_ascii());
+            prop_assert!(bytes.split(|byte| *byte == b'\n').all(|line| line.len() <= 999));
+            let whole = mail_parser::MessageParser::default().parse(&bytes).unwrap();
+            let same = |a: &str, b: &str| a.split_whitespace().eq(b.split_whitespace());
+            prop_assert!(same(whole.subject().unwrap_or_default(), &subject), "{:?}", whole.subject());
+            let text = whole.body_text(0).unwrap();
+            prop_assert_eq!(text.trim_end_matches(['\r', '\n']), body.as_str());
+            prop_assert_eq!(whole.attachment(0).unwrap().contents(), body.as_bytes());
+        }
+
+        #[test]
+        fn any_address_is_read_or_refused(text in "\\PC{0,40}") {
+            let _ = address(&text);
+            let _ = text.parse::<Party>();
+        }
+    }
 }

@@ -3,7 +3,13 @@
 use html2text::{Element, Handle, config};
 
 /// More of a page is not looked at.
-const PAGE: usize = 1 << 20;
+const PAGE: usize = 256 << 10;
+
+/// So many elements may be open at once: with more the parser takes its time for each further one.
+const OPEN: usize = 1000;
+
+/// Elements that are never closed.
+const VOID: [&str; 11] = ["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"];
 
 /// Elements below which nobody reads: a page that nests deeper is made to exhaust us.
 const DEPTH: usize = 200;
@@ -14,8 +20,8 @@ const WIDTH: usize = 100;
 /// The text of a page, its links as notes below it. Left out is what is hidden: elements by `hidden` and by
 /// their style (not shown, of no size, transparent), scripts, styles, comments, templates.
 pub(crate) fn readable(page: &str) -> String {
-    let page = page.get(..page.floor_char_boundary(PAGE)).unwrap_or_default();
-    let config = config::plain().use_doc_css().raw_mode(true).no_link_wrapping();
+    let page = bounded(page);
+    let config = config::plain().use_doc_css().raw_mode(true).no_link_wrapping().allow_width_overflow();
     let Ok(tree) = config.parse_html(page.as_bytes()) else { return String::new() };
     let mut open = vec![(tree.document.clone(), 0)];
     while let Some((node, depth)) = open.pop() {
@@ -24,6 +30,25 @@ pub(crate) fn readable(page: &str) -> String {
     }
     let text = config.dom_to_render_tree(&tree).and_then(|tree| config.render_to_string(tree, WIDTH));
     visible(&text.unwrap_or_default())
+}
+
+/// The page up to where it gets too long or too deep.
+fn bounded(page: &str) -> &str {
+    let page = page.get(..page.floor_char_boundary(PAGE)).unwrap_or(page);
+    let mut open = 0usize;
+    for (at, _) in page.match_indices('<') {
+        let tag = page.get(at + 1..).unwrap_or_default();
+        let name = tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        if tag.starts_with('/') {
+            open = open.saturating_sub(1);
+        } else if !name.is_empty() && !VOID.contains(&name.to_ascii_lowercase().as_str()) {
+            open += 1;
+        }
+        if open > OPEN {
+            return page.get(..at).unwrap_or(page);
+        }
+    }
+    page
 }
 
 fn is_hidden(node: &Handle) -> bool {
@@ -66,7 +91,7 @@ pub(crate) fn visible(text: &str) -> String {
     };
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {
-        let line: String = line.chars().filter(shows).collect();
+        let line: String = line.replace('\u{a0}', " ").chars().filter(shows).collect();
         let line = line.trim_end();
         if !line.is_empty() || lines.last().is_some_and(|last| !last.is_empty()) {
             lines.push(line.to_owned());

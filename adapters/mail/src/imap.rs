@@ -14,7 +14,6 @@ pub use folders::{Folder, FolderKind};
 pub use search::Query;
 
 use crate::compose::message_id;
-use crate::connect::guarded;
 use crate::{Fault, Kind, Server};
 use session::{Command, Session};
 
@@ -92,6 +91,28 @@ impl At {
     }
 }
 
+/// Runs exchanges on the one connection. When a kept connection turns out dead it is made anew once, unless a
+/// change was begun on it: whether that has happened nobody knows. (A macro, because the compiler can't see yet
+/// that what an `impl AsyncFn` returns may go to another thread.)
+macro_rules! run {
+    ($imap:expr, |$session:ident| $job:block) => {{
+        let mut kept = $imap.session.lock().await;
+        loop {
+            let was_kept = $imap.ready(&mut kept).await?;
+            let Some($session) = kept.as_mut() else { continue };
+            let done = $crate::connect::guarded(async { $job }).await;
+            let (is_broken, is_unsure) =
+                kept.as_ref().map_or((true, false), |it| (it.is_broken, it.is_unsure));
+            match done {
+                Err(fault) if is_unsure => break Err(fault.unsure()),
+                Err(_) if is_broken && was_kept => {}
+                done => break done,
+            }
+        }
+    }};
+}
+use run;
+
 impl Imap {
     /// Nothing is connected yet.
     #[must_use]
@@ -114,7 +135,7 @@ impl Imap {
     /// # Errors
     /// When the server can't be asked.
     pub async fn folders(&self) -> Result<Vec<Folder>, Fault> {
-        self.run(async |session| session.folders().await).await
+        run!(self, |session| { session.folders().await })
     }
 
     /// Where the letter with a Message-ID lies, looked for in these folders, or, when none is named, in the
@@ -125,7 +146,7 @@ impl Imap {
     pub async fn find(&self, id: &str, folders: &[FolderKind]) -> Result<Option<Found>, Fault> {
         let id =
             message_id(id).ok_or_else(|| Fault::new(Kind::Params, format!("`{id}` is no Message-ID")))?;
-        let found = async |session: &mut Session| {
+        let found: Result<Option<At>, Fault> = run!(self, |session| {
             let mut places = Vec::new();
             for kind in folders {
                 places.push(session.folder_for(*kind).await?);
@@ -133,31 +154,19 @@ impl Imap {
             if folders.is_empty() {
                 places = everywhere(session).await?;
             }
-            session.look_for(&id, &places, false).await
-        };
-        Ok(self.run(found).await?.map(At::found))
+            session.look_for(&id, &places).await
+        });
+        Ok(found?.map(At::found))
     }
 
-    /// Runs exchanges on the one connection. When the connection turns out dead it is made anew once, unless
-    /// a change was begun on it: whether that has happened nobody knows.
-    async fn run<T>(&self, job: impl AsyncFn(&mut Session) -> Result<T, Fault>) -> Result<T, Fault> {
-        let mut kept = self.session.lock().await;
-        if let Some(session) = kept.as_mut().filter(|session| !session.is_broken) {
-            let done = guarded(job(session)).await;
-            match done {
-                Err(fault) if session.is_unsure => return Err(fault.unsure()),
-                Err(_) if session.is_broken => {}
-                done => return done,
-            }
+    /// The connection for the exchanges to come, and whether it was used before: a kept one may be dead.
+    async fn ready(&self, kept: &mut Option<Session>) -> Result<bool, Fault> {
+        if kept.as_ref().is_some_and(|session| !session.is_broken) {
+            return Ok(true);
         }
         *kept = None;
-        let mut session = Session::open(&self.server).await?;
-        let done = guarded(job(&mut session)).await;
-        let is_unsure = session.is_unsure;
-        if !session.is_broken {
-            *kept = Some(session);
-        }
-        done.map_err(|fault| if is_unsure { fault.unsure() } else { fault })
+        *kept = Some(Session::open(&self.server).await?);
+        Ok(false)
     }
 }
 
@@ -172,16 +181,16 @@ async fn everywhere(session: &mut Session) -> Result<Vec<String>, Fault> {
 
 impl Session {
     /// Opens the folder that a letter lies in.
-    async fn locate(&mut self, name: &Name, to_change: bool) -> Result<At, Fault> {
+    async fn locate(&mut self, name: &Name) -> Result<At, Fault> {
         let (uid, validity, folder) = match name {
             Name::MessageId(id) => {
                 let places = everywhere(self).await?;
-                let found = self.look_for(id, &places, to_change).await?;
+                let found = self.look_for(id, &places).await?;
                 return found.ok_or_else(|| Fault::new(Kind::NotFound, format!("there is no letter {id}")));
             }
             Name::Place { uid, validity, folder } => (*uid, *validity, folder.clone()),
         };
-        let opened = self.select(&folder, to_change).await?;
+        let opened = self.select(&folder).await?;
         let is_there = opened.validity == validity
             && !self.uids(&Command::new(&format!("UID SEARCH UID {uid}"))).await?.is_empty();
         if !is_there {
@@ -193,9 +202,9 @@ impl Session {
     }
 
     /// Where the letter with a Message-ID lies; its folder is open then.
-    async fn look_for(&mut self, id: &str, places: &[String], to_change: bool) -> Result<Option<At>, Fault> {
+    async fn look_for(&mut self, id: &str, places: &[String]) -> Result<Option<At>, Fault> {
         for folder in places {
-            let opened = self.select(folder, to_change).await?;
+            let opened = self.select(folder).await?;
             let search = Command::new("UID SEARCH HEADER Message-ID ").string(id);
             if let Some(uid) = self.uids(&search).await?.into_iter().max() {
                 return Ok(Some(At { uid, validity: opened.validity, folder: folder.clone() }));

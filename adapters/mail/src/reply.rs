@@ -85,3 +85,58 @@ fn subject(subject: &str) -> String {
     }
     format!("Re: {bare}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::subject;
+    use crate::{Letter, Party};
+
+    fn parties(addresses: &[&str]) -> Vec<Party> {
+        addresses.iter().map(|address| address.parse().unwrap()).collect()
+    }
+
+    fn letter() -> Letter {
+        Letter {
+            from: parties(&["Eve <eve@x.test>"]),
+            to: parties(&["me@x.test", "Bob <bob@x.test>"]),
+            cc: parties(&["ME@x.test", "BOB@x.test", "zoe@x.test"]),
+            ..Letter::default()
+        }
+    }
+
+    #[test]
+    fn a_subject_has_one_re() {
+        for (before, after) in [
+            ("Plan", "Re: Plan"),
+            ("Re: Plan", "Re: Plan"),
+            ("RE: Aw:  re: Plan: B", "Re: Plan: B"),
+            ("", "Re: "),
+            ("Reading: x", "Re: Reading: x"),
+        ] {
+            assert_eq!(subject(before), after);
+        }
+    }
+
+    #[test]
+    fn a_reply_goes_to_whom_it_should() {
+        let one = letter().reply(&["me@x.test"], false);
+        assert_eq!((one.to, one.cc), (parties(&["Eve <eve@x.test>"]), Vec::new()));
+        let all = letter().reply(&["me@x.test"], true);
+        assert_eq!(all.to, parties(&["Eve <eve@x.test>"]));
+        assert_eq!(all.cc, parties(&["Bob <bob@x.test>", "zoe@x.test"]), "each once, and not ourselves");
+        let elsewhere = Letter { reply_to: parties(&["list@x.test"]), ..letter() };
+        assert_eq!(elsewhere.reply(&["me@x.test"], false).to, parties(&["list@x.test"]));
+        let own = letter().reply(&["eve@x.test"], true);
+        assert_eq!(own.to, parties(&["me@x.test", "Bob <bob@x.test>"]), "those we wrote to");
+        assert_eq!(own.cc, parties(&["zoe@x.test"]));
+    }
+
+    #[test]
+    fn a_quote_has_an_end() {
+        let long = Letter { text: "line\n".repeat(20_000), ..letter() };
+        let quote = long.reply(&[], false).quote;
+        assert!(
+            quote.len() < 65_000 && quote.starts_with("Eve wrote:\n> line\n") && quote.ends_with("> [...]\n")
+        );
+    }
+}

@@ -76,8 +76,10 @@ impl Smtp {
             Err(fault) => Err(fault),
         };
         if let Err(fault) = ready {
-            let _ = guarded(within(FAREWELL, command(&mut smtp, Rset))).await;
-            leave(&mut smtp).await;
+            if !matches!(fault.kind, Kind::Network | Kind::Timeout) {
+                let _ = guarded(within(FAREWELL, command(&mut smtp, Rset))).await;
+                leave(&mut smtp).await;
+            }
             return Err(fault);
         }
         let handing = async { Ok(smtp.message(letter).await) };

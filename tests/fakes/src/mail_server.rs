@@ -1,6 +1,6 @@
 //! A throw-away mail server, made from the machine's own Dovecot and Exim.
 //!
-//! People: `bot`, `alice`, `bob` `@example.test`, password `NAME-secret`; `full`, whose mailbox is full; `ghost`,
+//! People: `bot`, `alice`, `bob`, `carol` `@example.test`, password `NAME-secret`; `full`, whose mailbox is full; `ghost`,
 //! who is accepted and then isn't there, so that the sender gets a notification. Everything lies in a folder of
 //! its own. As with PostgreSQL a shell waits for the end of our process and then stops and removes all.
 
@@ -16,8 +16,13 @@ use crate::postgres::NO_SKIP;
 
 const KEEPER: &str = include_str!("mail_server.sh");
 
-const PROGRAMS: [&str; 4] =
-    ["/usr/sbin/dovecot", "/usr/lib/dovecot/lmtp", "/usr/sbin/exim4", "/usr/bin/openssl"];
+const PROGRAMS: [&str; 5] = [
+    "/usr/sbin/dovecot",
+    "/usr/lib/dovecot/imap",
+    "/usr/lib/dovecot/lmtp",
+    "/usr/sbin/exim4",
+    "/usr/bin/openssl",
+];
 
 /// A running server, stopped with our process.
 #[derive(Debug)]

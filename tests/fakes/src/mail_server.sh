@@ -27,7 +27,7 @@ openssl ca -batch -notext -config "$D/ca.conf" -in "$D/server.csr" -cert "$D/ca.
 issue other.pem 30 DNS:elsewhere.test
 
 : >"$D/users"; : >"$D/names"
-for name in bot alice bob; do
+for name in bot alice bob carol; do
     echo "$name@example.test:{PLAIN}$name-secret" >>"$D/users"
     echo "$name@example.test: $name-secret" >>"$D/names"
 done

@@ -3,6 +3,7 @@
 use async_imap::imap_proto::rfc4315::UidSetMember;
 use async_imap::imap_proto::{Outcome, Response, ResponseCode};
 
+use super::run;
 use super::session::{Command, Session};
 use super::{FolderKind, Found, Imap, Mark, Name, place};
 use crate::compose::message_id;
@@ -24,11 +25,10 @@ impl Imap {
             Mark::Flagged => "+FLAGS.SILENT (\\Flagged)",
             Mark::Unflagged => "-FLAGS.SILENT (\\Flagged)",
         };
-        self.run(async |session| {
-            let at = session.locate(&name, true).await?;
+        run!(self, |session| {
+            let at = session.locate(&name).await?;
             session.change(&Command::new(&format!("UID STORE {} {how}", at.uid)), |_| {}).await
         })
-        .await
     }
 
     /// Moves a letter to a folder, which is named, or said by what it is for. Returns where it lies now; its id
@@ -38,9 +38,9 @@ impl Imap {
     /// When it isn't there any more, there is no such folder, or the server can't be asked.
     pub async fn move_to(&self, id: &str, folder: &str) -> Result<Option<Found>, Fault> {
         let name: Name = id.parse()?;
-        self.run(async |session| {
+        run!(self, |session| {
             let folder = session.folder_named(folder).await?;
-            let at = session.locate(&name, true).await?;
+            let at = session.locate(&name).await?;
             if at.folder == folder {
                 return Ok(Some(at.found()));
             }
@@ -54,7 +54,6 @@ impl Imap {
             }
             Ok(now.map(|(validity, uid)| Found { id: place(uid, validity, &folder), folder }))
         })
-        .await
     }
 
     /// Puts a letter into the folder of a kind, unless one with its Message-ID is there already; so it may be
@@ -71,9 +70,9 @@ impl Imap {
         let headers = mail_parser::MessageParser::default().parse_headers(letter);
         let id = headers.as_ref().and_then(|headers| headers.message_id()).and_then(message_id);
         let id = id.ok_or_else(|| Fault::new(Kind::Params, "the letter has no Message-ID"))?;
-        self.run(async |session| {
+        run!(self, |session| {
             let folder = session.folder_for(kind).await?;
-            if let Some(at) = session.look_for(&id, std::slice::from_ref(&folder), false).await? {
+            if let Some(at) = session.look_for(&id, std::slice::from_ref(&folder)).await? {
                 return Ok(Some(at.found()));
             }
             let mut flags = Vec::new();
@@ -81,11 +80,10 @@ impl Imap {
             flags.extend((kind == FolderKind::Drafts).then_some("\\Draft"));
             let append = Command::new("APPEND ").folder(&folder).text(&format!(" ({}) ", flags.join(" ")));
             session.change(&append.literal(letter).patiently(PATIENCE), |_| {}).await?;
-            let at = session.look_for(&id, std::slice::from_ref(&folder), false).await;
+            let at = session.look_for(&id, std::slice::from_ref(&folder)).await;
             // It is there; only what it is called there is not known.
             Ok(at.ok().flatten().map(super::At::found))
         })
-        .await
     }
 }
 

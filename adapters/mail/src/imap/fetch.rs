@@ -5,6 +5,7 @@ use async_imap::imap_proto::{
 };
 use chrono::{DateTime, FixedOffset};
 
+use super::run;
 use super::session::{Command, Session};
 use super::{At, Imap, Name, place};
 use crate::letter::attached_by;
@@ -54,11 +55,11 @@ impl Imap {
     /// When it isn't there any more, or the server can't be asked.
     pub async fn read(&self, id: &str) -> Result<Letter, Fault> {
         let name: Name = id.parse()?;
-        let read = self.run(async |session| session.read(&name, true).await).await;
+        let read = run!(self, |session| { session.read(&name, true).await });
         match read {
             // Structures are what servers and parsers get wrong: then the letter's beginning must do.
             Err(fault) if matches!(fault.kind, Kind::Tool | Kind::Network) => {
-                self.run(async |session| session.read(&name, false).await).await
+                run!(self, |session| { session.read(&name, false).await })
             }
             read => read,
         }
@@ -67,7 +68,7 @@ impl Imap {
 
 impl Session {
     async fn read(&mut self, name: &Name, by_structure: bool) -> Result<Letter, Fault> {
-        let at = self.locate(name, false).await?;
+        let at = self.locate(name).await?;
         let gone = || Fault::new(Kind::NotFound, format!("the letter is no more in {}", at.folder));
         let about = self.fetch(&[at.uid], "(UID FLAGS INTERNALDATE RFC822.SIZE)", 0).await?;
         let about = about.into_iter().next().ok_or_else(gone)?;

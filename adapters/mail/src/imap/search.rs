@@ -4,6 +4,7 @@ use async_imap::imap_proto::{MailboxDatum, Response};
 use chrono::NaiveDate;
 
 use super::fetch::Item;
+use super::run;
 use super::session::{Command, Session};
 use super::{FolderKind, Imap, place};
 use crate::{Bounce, Fault, Letter, Summary};
@@ -13,6 +14,9 @@ const MOST: usize = 100;
 
 /// So many folders are searched when none is named.
 const PLACES: usize = 20;
+
+/// So many of the newest letters are searched first.
+const WINDOW: u32 = 2000;
 
 /// What a search may answer: numbers of a million letters.
 const NUMBERS: usize = 16 << 20;
@@ -51,12 +55,14 @@ pub struct Query {
 }
 
 impl Query {
-    fn command(&self) -> Command {
+    /// Among the letters from the first to the last of these numbers.
+    fn command(&self, first: u32, last: u32) -> Command {
         let texts =
             [("TEXT", &self.text), ("FROM", &self.from), ("TO", &self.to), ("SUBJECT", &self.subject)];
         let is_ascii = texts.iter().all(|(_, text)| text.as_deref().is_none_or(str::is_ascii));
-        let start = if is_ascii { "UID SEARCH UNDELETED" } else { "UID SEARCH CHARSET UTF-8 UNDELETED" };
-        let mut command = Command::new(start).answered_by(NUMBERS).patiently(PATIENCE);
+        let charset = if is_ascii { "" } else { "CHARSET UTF-8 " };
+        let start = format!("UID SEARCH {charset}{first}:{last} UNDELETED");
+        let mut command = Command::new(&start).answered_by(NUMBERS).patiently(PATIENCE);
         for (key, text) in texts {
             if let Some(text) = text {
                 command = command.text(&format!(" {key} ")).string(text);
@@ -82,19 +88,17 @@ impl Imap {
     /// When there is no such folder, or the server can't be asked.
     pub async fn search(&self, query: &Query) -> Result<Vec<Summary>, Fault> {
         let limit = query.limit.min(MOST);
-        let mut items = self
-            .run(async |session| {
-                let places = match &query.folder {
-                    Some(name) => vec![session.folder_named(name).await?],
-                    None => session.places().await?,
-                };
-                let mut items = Vec::new();
-                for folder in places {
-                    items.extend(session.newest(query, &folder, limit).await?);
-                }
-                Ok(items)
-            })
-            .await?;
+        let mut items = run!(self, |session| {
+            let places = match &query.folder {
+                Some(name) => vec![session.folder_named(name).await?],
+                None => session.places().await?,
+            };
+            let mut items = Vec::new();
+            for folder in places {
+                items.extend(session.newest(query, &folder, limit).await?);
+            }
+            Ok(items)
+        })?;
         // Within a folder later numbers arrived later; between folders only the times tell.
         items.sort_by_key(|(arrived, uid, _)| std::cmp::Reverse((*arrived, *uid)));
         Ok(items.into_iter().take(limit).map(|(_, _, summary)| summary).collect())
@@ -111,8 +115,8 @@ impl Imap {
         after: u32,
         limit: usize,
     ) -> Result<Vec<Bounce>, Fault> {
-        self.run(async |session| {
-            let opened = session.select("INBOX", false).await?;
+        run!(self, |session| {
+            let opened = session.select("INBOX").await?;
             let mut search = format!("UID SEARCH UID {}:*", after.saturating_add(1));
             if let Some(day) = since {
                 search.push_str(&format!(" SINCE {}", day.format("%-d-%b-%Y")));
@@ -129,7 +133,6 @@ impl Imap {
             });
             Ok(bounces.collect())
         })
-        .await
     }
 }
 
@@ -150,7 +153,7 @@ impl Session {
     }
 
     async fn newest(&mut self, query: &Query, folder: &str, limit: usize) -> Result<Vec<Dated>, Fault> {
-        let opened = self.select(folder, false).await?;
+        let opened = self.select(folder).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO SUBJECT MESSAGE-ID MIME-VERSION \
              CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
@@ -163,11 +166,23 @@ impl Session {
                 Command::new(&format!("FETCH {first}:* {what}")).answered_by(limit * (HEADERS + TEXT) * 2);
             self.items(&fetch).await?
         } else {
-            let uids = self.uids(&query.command()).await?;
-            let newest = uids.get(uids.len().saturating_sub(limit)..).unwrap_or_default();
-            self.fetch(newest, &what, HEADERS + TEXT).await?
+            let uids = self.newest_uids(query, opened.exists, limit).await?;
+            self.fetch(&uids, &what, HEADERS + TEXT).await?
         };
         Ok(items.into_iter().map(|item| summary(item, opened.validity, folder)).collect())
+    }
+
+    /// The numbers of the newest letters that a search finds. It looks at the newest letters first, then at
+    /// more of them, so that a big mailbox neither is searched through nor answers with all its numbers.
+    async fn newest_uids(&mut self, query: &Query, exists: u32, limit: usize) -> Result<Vec<u32>, Fault> {
+        let (mut found, mut last, mut window) = (Vec::new(), exists, WINDOW);
+        while last > 0 && found.len() < limit {
+            let first = last.saturating_sub(window) + 1;
+            let mut earlier = self.uids(&query.command(first, last)).await?;
+            earlier.append(&mut found);
+            (found, last, window) = (earlier, first - 1, window.saturating_mul(8));
+        }
+        Ok(found.split_off(found.len().saturating_sub(limit)))
     }
 
     /// Where is searched when nobody says where.

@@ -83,6 +83,8 @@ pub(crate) struct Session {
     timeout: std::time::Duration,
     tag: u32,
     capabilities: HashSet<String>,
+    /// The folder that is open.
+    selected: Option<(String, Opened)>,
     /// Whether it can't be used any more. Also when an exchange was given up in the middle.
     pub(crate) is_broken: bool,
     /// Whether a change was begun of which nothing was heard.
@@ -95,7 +97,7 @@ impl Session {
         let wire = connect(server).await?;
         let mut session = Self::over(wire, server);
         let greeting = async {
-            match session.client.read_response().await.map_err(cut)? {
+            match session.client.read_response().await.map_err(unread)? {
                 Some(it) if matches!(it.parsed(), Response::Data { status: Status::Ok, .. }) => Ok(()),
                 Some(it) => Err(Fault::new(Kind::Tool, format!("no greeting: {}", said(it.parsed())))),
                 None => Err(gone("")),
@@ -129,6 +131,7 @@ impl Session {
             timeout: server.timeout,
             tag: 0,
             capabilities: HashSet::new(),
+            selected: None,
             is_broken: false,
             is_unsure: false,
         }
@@ -165,6 +168,17 @@ impl Session {
         let tag = format!("a{}", self.tag);
         self.client.get_mut().allowance = command.allowance;
         let timeout = self.timeout * command.patience;
+        let selected = &mut self.selected;
+        let mut hear = |response: &Response<'_>| {
+            match (response, selected.as_mut()) {
+                (Response::MailboxData(MailboxDatum::Exists(exists)), Some((_, open))) => {
+                    open.exists = *exists
+                }
+                (Response::Expunge(_), Some((_, open))) => open.exists = open.exists.saturating_sub(1),
+                _ => {}
+            }
+            hear(response);
+        };
         let done = within(timeout, exchange(&mut self.client, &tag, command, &mut hear)).await?;
         self.is_broken = false;
         done
@@ -182,8 +196,13 @@ impl Session {
         done
     }
 
-    /// Opens a folder, to read or also to change what is in it.
-    pub(crate) async fn select(&mut self, folder: &str, to_change: bool) -> Result<Opened, Fault> {
+    /// Opens a folder. One that is open already is only asked for news: opening may take a server seconds.
+    pub(crate) async fn select(&mut self, folder: &str) -> Result<Opened, Fault> {
+        if self.selected.as_ref().is_some_and(|(open, _)| open == folder) {
+            self.run(&Command::new("NOOP"), |_| {}).await?;
+            return Ok(self.selected.as_ref().map(|(_, opened)| *opened).unwrap_or_default());
+        }
+        self.selected = None;
         let mut opened = Opened::default();
         let hear = |response: &Response<'_>| match response {
             Response::MailboxData(MailboxDatum::Exists(exists)) => opened.exists = *exists,
@@ -192,11 +211,12 @@ impl Session {
             }
             _ => {}
         };
-        let open = Command::new(if to_change { "SELECT " } else { "EXAMINE " }).folder(folder).patiently(2);
+        let open = Command::new("SELECT ").folder(folder).patiently(2);
         self.run(&open, hear).await.map_err(|fault| match fault.kind {
-            Kind::Tool => Fault { kind: Kind::NotFound, ..fault },
+            Kind::Tool if !self.is_broken => Fault { kind: Kind::NotFound, ..fault },
             _ => fault,
         })?;
+        self.selected = Some((folder.to_owned(), opened));
         Ok(opened)
     }
 }
@@ -214,7 +234,9 @@ async fn exchange(
     write(wire, &mut pieces).await?;
     let mut farewell = String::new();
     loop {
-        let Some(response) = client.read_response().await.map_err(cut)? else { return Err(gone(&farewell)) };
+        let Some(response) = client.read_response().await.map_err(unread)? else {
+            return Err(gone(&farewell));
+        };
         match response.parsed() {
             Response::Continue(_) => {
                 if pieces.len() == 0 {
@@ -243,6 +265,14 @@ async fn write(wire: &mut Wire, pieces: &mut std::slice::Iter<'_, Vec<u8>>) -> R
         wire.write_all(b"\r\n").await.map_err(cut)?;
     }
     wire.flush().await.map_err(cut)
+}
+
+/// Nothing can be read any more. What the library could not parse is somebody's letter: no word of it here.
+fn unread(error: std::io::Error) -> Fault {
+    if error.kind() == std::io::ErrorKind::Other && error.to_string().contains("during parsing of") {
+        return Fault::new(Kind::Tool, "the server's answer can't be understood");
+    }
+    cut(error)
 }
 
 fn gone(farewell: &str) -> Fault {

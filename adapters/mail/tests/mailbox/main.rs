@@ -1,5 +1,7 @@
 //! The mailbox against a real server and against servers that misbehave.
 
+#![cfg(test)] // so that the lints know the helpers for tests too
+
 mod misbehaviour;
 mod received;
 mod sent;
