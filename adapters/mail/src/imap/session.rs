@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use async_imap::Client;
 use async_imap::imap_proto::{Capability, MailboxDatum, Outcome, Response, ResponseCode, Status};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use tokio::io::AsyncWriteExt;
 
 use crate::connect::{Wire, connect, cut, guarded, within};
@@ -61,9 +62,13 @@ impl Command {
 
     /// Bytes of others.
     pub(crate) fn literal(self, bytes: &[u8]) -> Self {
-        let mut whole = self.text(&format!("{{{}}}\r\n", bytes.len()));
-        whole.pieces.push(bytes.to_vec());
-        whole
+        self.text(&format!("{{{}}}\r\n", bytes.len())).then(bytes)
+    }
+
+    /// What comes when the server asks for it.
+    fn then(mut self, bytes: &[u8]) -> Self {
+        self.pieces.push(bytes.to_vec());
+        self
     }
 }
 
@@ -116,7 +121,13 @@ impl Session {
             let wire = within(server.timeout, client.into_inner().encrypt(server)).await?;
             session = Self::over(wire, server);
         }
-        let login = Command::new("LOGIN ").string(&server.username).text(" ").string(&server.password.0);
+        session.capability().await?;
+        let login = if session.can("AUTH=PLAIN") {
+            let secret = format!("\0{}\0{}", server.username, server.password.0);
+            Command::new("AUTHENTICATE PLAIN\r\n").then(BASE64_STANDARD.encode(secret).as_bytes())
+        } else {
+            Command::new("LOGIN ").string(&server.username).text(" ").string(&server.password.0)
+        };
         session.run(&login, |_| {}).await.map_err(|fault| match fault.kind {
             Kind::Tool | Kind::Permission => Fault { kind: Kind::Auth, ..fault },
             _ => fault,
@@ -143,7 +154,8 @@ impl Session {
             if let Response::Capabilities(capabilities) = response {
                 known.extend(capabilities.iter().filter_map(|capability| match capability {
                     Capability::Atom(name) => Some(name.to_uppercase()),
-                    _ => None,
+                    Capability::Auth(name) => Some(format!("AUTH={}", name.to_uppercase())),
+                    Capability::Imap4rev1 => None,
                 }));
             }
         };

@@ -174,6 +174,19 @@ async fn without_starttls_no_password_is_sent() {
     assert!(!heard.lock().unwrap().iter().any(|line| line.contains("LOGIN")));
 }
 
+/// The address of loopback in IPv6's clothes is none of loopback's by the book, so that no other host is needed.
+#[tokio::test]
+async fn without_tls_nothing_leaves_this_machine() {
+    for (server, heard) in [smtp_fake(|_| None), imap_fake(|_, _| None)] {
+        let server = Server { host: "::ffff:127.0.0.1".to_owned(), ..server };
+        for fault in [send(server.clone()).await.unwrap_err(), Imap::new(server).check().await.unwrap_err()] {
+            assert_eq!((fault.kind, fault.may_have_happened), (Kind::Params, false));
+            assert!(fault.words.contains("without TLS nothing is sent there"), "{fault}");
+        }
+        assert!(heard.lock().unwrap().is_empty());
+    }
+}
+
 /// Waits for a TLS client and shows it a certificate.
 fn tls_fake(folder: &adjutant_fakes::mail_server::Server, certificate: &str) -> u16 {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -237,8 +250,11 @@ async fn a_wrong_password_is_told_in_the_servers_words() {
         (fault.kind, fault.words.as_str()),
         (Kind::Auth, "[AUTHENTICATIONFAILED] Authentication failed.")
     );
-    smtp(server).check().await.unwrap();
-    imap(server, "bot").check().await.unwrap();
+    let (smtp, imap) = (smtp(server), imap(server, "bot"));
+    smtp.check().await.unwrap();
+    imap.check().await.unwrap();
+    let shown = format!("{smtp:?} {imap:?} {:?}", imap.folders().await);
+    assert!(shown.contains("bot@example.test") && !shown.contains("bot-secret"), "{shown}");
 }
 
 #[tokio::test]
