@@ -108,13 +108,11 @@ impl Letter {
             };
             ids.iter().filter_map(|id| message_id(id)).take(MANY).collect()
         };
-        let plain = whole.text_bodies().map(words).collect::<Vec<_>>().join("\n");
-        let text = if plain.trim().is_empty() {
-            whole.html_bodies().map(words).collect::<Vec<_>>().join("\n")
-        } else {
-            plain
-        };
-        let (text, is_cut) = cut(text);
+        let mut said = words(whole.text_bodies());
+        if said.0.trim().is_empty() {
+            said = words(whole.html_bodies());
+        }
+        let (text, is_cut) = cut(said.0, said.1);
         Self {
             message_id: whole.message_id().and_then(message_id),
             from: parties(whole.from()),
@@ -181,17 +179,21 @@ fn line(text: &str) -> String {
     html::visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn words(part: &MessagePart<'_>) -> String {
-    match &part.body {
-        PartType::Text(text) => html::visible(text),
+/// What these parts say, and whether the end of it was left out.
+fn words<'a>(parts: impl Iterator<Item = &'a MessagePart<'a>>) -> (String, bool) {
+    let said = parts.map(|part| match &part.body {
+        PartType::Text(text) => (html::visible(text), false),
         PartType::Html(page) => html::readable(page),
-        _ => String::new(),
-    }
+        _ => (String::new(), false),
+    });
+    let (texts, cuts): (Vec<_>, Vec<_>) = said.unzip();
+    (texts.join("\n"), cuts.contains(&true))
 }
 
-fn cut(mut text: String) -> (String, bool) {
-    let is_cut = text.len() > TEXT_CAP;
-    if is_cut {
+/// The text up to the cap, with a note when something is left out.
+pub(crate) fn cut(mut text: String, is_cut: bool) -> (String, bool) {
+    let is_cut = is_cut || text.len() > TEXT_CAP;
+    if is_cut && !text.ends_with(CUT) {
         text.truncate(text.floor_char_boundary(TEXT_CAP - CUT.len()));
         text.push_str(CUT);
     }

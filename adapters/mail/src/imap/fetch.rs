@@ -8,7 +8,7 @@ use chrono::{DateTime, FixedOffset};
 use super::run;
 use super::session::{Command, Session};
 use super::{At, Imap, Name, place};
-use crate::letter::attached_by;
+use crate::letter::{attached_by, cut};
 use crate::{Fault, Kind, Letter};
 
 /// Letters up to this size are read whole.
@@ -45,6 +45,8 @@ struct Leaf {
     is_text: bool,
     is_html: bool,
     is_attachment: bool,
+    /// As it is encoded.
+    octets: usize,
     size: usize,
 }
 
@@ -97,11 +99,15 @@ impl Session {
         let readable = |leaf: &&Leaf| leaf.is_text && !leaf.is_attachment;
         let body = leaves.iter().filter(readable).find(|leaf| !leaf.is_html);
         let body = body.or_else(|| leaves.iter().find(readable)).cloned();
-        if leaves.len() == 1 {
+        if let [leaf] = leaves.as_slice() {
             // A letter of one part has its part's headers in its own.
             let text = self.fetch(&[uid], &format!("(UID BODY.PEEK[TEXT]<0.{PART}>)"), PART).await?;
             let text = text.into_iter().next().unwrap_or_default().text;
-            return Ok(Letter::parse(&[shape.header, text].concat()));
+            let mut letter = Letter::parse(&[shape.header, text].concat());
+            (letter.text, letter.is_cut) =
+                cut(letter.text, letter.is_cut || (leaf.is_text && leaf.octets > PART));
+            letter.attachments.iter_mut().for_each(|attached| attached.size = leaf.size);
+            return Ok(letter);
         }
         let mut what = String::from("(UID");
         for leaf in leaves.iter().take(PARTS) {
@@ -123,7 +129,7 @@ impl Session {
             let bytes =
                 [section(&body.path, true), section(&body.path, false)].map(Option::unwrap_or_default);
             let said = Letter::parse(&bytes.concat());
-            (letter.text, letter.is_cut) = (said.text, said.is_cut || body.size > PART);
+            (letter.text, letter.is_cut) = cut(said.text, said.is_cut || body.octets > PART);
         }
         let others = leaves.iter().filter(|leaf| !leaf.is_text || leaf.is_attachment);
         letter.attachments =
@@ -219,6 +225,7 @@ fn leaves(structure: &BodyStructure<'_>, path: Vec<u32>, into: &mut Vec<Leaf>) {
         is_text: is_text && is_shown(common),
         is_html: common.ty.subtype.eq_ignore_ascii_case("html"),
         is_attachment: common.disposition.as_ref().is_some_and(|it| it.ty.eq_ignore_ascii_case("attachment")),
+        octets,
         size,
     });
 }

@@ -175,6 +175,10 @@ box.append('INBOX', None, None, it.as_bytes(policy=email.policy.SMTP))\n\
 one = email.message.EmailMessage()\n\
 one['Message-ID'] = '<long@example.test>'\n\
 one.set_content('word \\n' * 500000)\n\
+box.append('INBOX', None, None, one.as_bytes(policy=email.policy.SMTP))\n\
+one = email.message.EmailMessage()\n\
+one['Message-ID'] = '<file@example.test>'\n\
+one.set_content(os.urandom(1 << 20), maintype='application', subtype='pdf', filename='a.pdf')\n\
 box.append('INBOX', None, None, one.as_bytes(policy=email.policy.SMTP))\n";
     python(server, "bob", script);
     let bob = imap(server, "bob");
@@ -188,6 +192,10 @@ box.append('INBOX', None, None, one.as_bytes(policy=email.policy.SMTP))\n";
     assert_eq!(attached, [("Übersicht.mp4", "video/mp4"), ("note.txt", "text/plain")]);
     let size = read.attachments.first().unwrap().size;
     assert!(size.abs_diff(18 << 20) < 1000, "{size}");
+    let file = bob.read("file@example.test").await.unwrap();
+    let attached = file.attachments.first().unwrap();
+    assert_eq!((attached.name.as_deref(), file.text.as_str(), file.is_cut), (Some("a.pdf"), "", false));
+    assert!(attached.size.abs_diff(1 << 20) < 1000, "{}", attached.size);
     let long = bob.read("long@example.test").await.unwrap();
     assert!(long.is_cut && long.text.len() <= adjutant_mail::TEXT_CAP);
     assert!(long.text.ends_with("\n[The letter goes on; the rest was cut.]"));
