@@ -79,7 +79,9 @@ impl Session {
         } else {
             let whole =
                 self.fetch(&[at.uid], &format!("(UID BODY.PEEK[]<0.{SMALL}>)"), SMALL as usize).await?;
-            Letter::parse(&whole.into_iter().next().ok_or_else(gone)?.whole)
+            let letter = Letter::parse(&whole.into_iter().next().ok_or_else(gone)?.whole);
+            let (text, is_cut) = cut(letter.text, letter.is_cut || about.size > SMALL);
+            Letter { text, is_cut, ..letter }
         };
         let At { uid, validity, folder } = at;
         Ok(Letter {

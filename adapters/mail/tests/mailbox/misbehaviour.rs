@@ -389,3 +389,25 @@ async fn without_move_a_letter_is_copied_and_deleted() {
         assert_eq!(changes, expected);
     }
 }
+
+#[tokio::test]
+async fn a_big_letter_whose_structure_is_nonsense_is_read_from_its_beginning() {
+    let (server, heard) = imap_fake(|_, said| {
+        let tag = said.split(' ').next().unwrap_or_default();
+        let letter = "Subject: big\r\n\r\nits beginning\r\n";
+        let answer = match said {
+            _ if said.contains("RFC822.SIZE") => "RFC822.SIZE 9999999".to_owned(),
+            _ if said.contains("BODYSTRUCTURE") => "BODYSTRUCTURE ((\"TEXT\" NIL 7".to_owned(),
+            _ if said.contains("BODY.PEEK[]") => format!("BODY[]<0> {{{}}}\r\n{letter}", letter.len()),
+            _ => return None,
+        };
+        Some(says(&format!("* 1 FETCH (UID 1 {answer})\r\n{tag} OK done\r\n")))
+    });
+    let read = Imap::new(server).read("1:7:INBOX").await.unwrap();
+    assert_eq!(
+        (read.subject.as_str(), read.text.as_str()),
+        ("big", "its beginning\n[The letter goes on; the rest was cut.]")
+    );
+    assert!(read.is_cut);
+    assert!(heard.lock().unwrap().iter().any(|line| line.contains("BODY.PEEK[]<0.524288>")));
+}
