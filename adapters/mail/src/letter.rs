@@ -97,7 +97,7 @@ pub struct Letter {
 impl Letter {
     /// From a letter's bytes, whole or only their beginning; what is broken in it is read as well as can be.
     #[must_use]
-    pub fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let closed = [bytes, &closers(bytes)].concat();
         let Some(whole) = MessageParser::default().parse(&closed) else { return Self::default() };
         let ids = |value: &HeaderValue<'_>| -> Vec<String> {
