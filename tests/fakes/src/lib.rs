@@ -2,6 +2,7 @@
 
 pub mod discord;
 mod http;
+pub mod mail_server;
 pub mod model;
 pub mod postgres;
 pub mod slack;

@@ -1,0 +1,237 @@
+//! Reading a letter: a small one whole, of a big one its structure and the part that is read.
+
+use async_imap::imap_proto::{
+    AttributeValue, BodyContentCommon, BodyStructure, ContentEncoding, MessageSection, Response, SectionPath,
+};
+use chrono::{DateTime, FixedOffset};
+
+use super::run;
+use super::session::{Command, Session};
+use super::{At, Imap, Name, place};
+use crate::letter::{attached_by, cut};
+use crate::{Fault, Kind, Letter};
+
+/// Letters up to this size are read whole.
+const SMALL: u32 = 512 << 10;
+
+/// So much of a big letter's headers is read, of a part's headers, and of its text as it is encoded.
+const HEADERS: usize = 64 << 10;
+const PART_HEADERS: usize = 4 << 10;
+const PART: usize = 256 << 10;
+
+/// So many parts of a big letter are named.
+const PARTS: usize = 50;
+
+/// What was fetched of a letter.
+#[derive(Debug, Default)]
+pub(super) struct Item {
+    pub(super) uid: u32,
+    pub(super) size: u32,
+    pub(super) arrived: Option<DateTime<FixedOffset>>,
+    pub(super) seen: bool,
+    pub(super) flagged: bool,
+    pub(super) whole: Vec<u8>,
+    pub(super) header: Vec<u8>,
+    pub(super) text: Vec<u8>,
+    /// Parts by their numbers, and whether these are their headers.
+    sections: Vec<(Vec<u32>, bool, Vec<u8>)>,
+    leaves: Vec<Leaf>,
+}
+
+/// A part that holds no others.
+#[derive(Debug, Clone)]
+struct Leaf {
+    path: Vec<u32>,
+    is_text: bool,
+    is_html: bool,
+    is_attachment: bool,
+    /// As it is encoded.
+    octets: usize,
+    size: usize,
+}
+
+impl Imap {
+    /// Reads a letter, named by our id or its Message-ID. It is not marked as read.
+    ///
+    /// # Errors
+    /// When it isn't there any more, or the server can't be asked.
+    pub async fn read(&self, id: &str) -> Result<Letter, Fault> {
+        let name: Name = id.parse()?;
+        let read = run!(self, |session| { session.read(&name, true).await });
+        match read {
+            // Structures are what servers and parsers get wrong: then the letter's beginning must do.
+            Err(fault) if matches!(fault.kind, Kind::Tool | Kind::Network) => {
+                run!(self, |session| { session.read(&name, false).await })
+            }
+            read => read,
+        }
+    }
+}
+
+impl Session {
+    async fn read(&mut self, name: &Name, by_structure: bool) -> Result<Letter, Fault> {
+        let at = self.locate(name).await?;
+        let gone = || Fault::new(Kind::NotFound, format!("the letter is no more in {}", at.folder));
+        let about = self.fetch(&[at.uid], "(UID FLAGS INTERNALDATE RFC822.SIZE)", 0).await?;
+        let about = about.into_iter().next().ok_or_else(gone)?;
+        let letter = if by_structure && about.size > SMALL {
+            self.read_parts(at.uid).await?
+        } else {
+            let whole =
+                self.fetch(&[at.uid], &format!("(UID BODY.PEEK[]<0.{SMALL}>)"), SMALL as usize).await?;
+            let letter = Letter::parse(&whole.into_iter().next().ok_or_else(gone)?.whole);
+            let (text, is_cut) = cut(letter.text, letter.is_cut || about.size > SMALL);
+            Letter { text, is_cut, ..letter }
+        };
+        let At { uid, validity, folder } = at;
+        Ok(Letter {
+            id: place(uid, validity, &folder),
+            date: letter.date.or(about.arrived),
+            unread: !about.seen,
+            flagged: about.flagged,
+            folder,
+            ..letter
+        })
+    }
+
+    async fn read_parts(&mut self, uid: u32) -> Result<Letter, Fault> {
+        let what = format!("(UID BODYSTRUCTURE BODY.PEEK[HEADER]<0.{HEADERS}>)");
+        let shape = self.fetch(&[uid], &what, HEADERS).await?.into_iter().next().unwrap_or_default();
+        let leaves = shape.leaves;
+        let readable = |leaf: &&Leaf| leaf.is_text && !leaf.is_attachment;
+        let body = leaves.iter().filter(readable).find(|leaf| !leaf.is_html);
+        let body = body.or_else(|| leaves.iter().find(readable)).cloned();
+        if let [leaf] = leaves.as_slice() {
+            // A letter of one part has its part's headers in its own.
+            let text = self.fetch(&[uid], &format!("(UID BODY.PEEK[TEXT]<0.{PART}>)"), PART).await?;
+            let text = text.into_iter().next().unwrap_or_default().text;
+            let mut letter = Letter::parse(&[shape.header, text].concat());
+            (letter.text, letter.is_cut) =
+                cut(letter.text, letter.is_cut || (leaf.is_text && leaf.octets > PART));
+            letter.attachments.iter_mut().for_each(|attached| attached.size = leaf.size);
+            return Ok(letter);
+        }
+        let mut what = String::from("(UID");
+        for leaf in leaves.iter().take(PARTS) {
+            what.push_str(&format!(" BODY.PEEK[{}.MIME]<0.{PART_HEADERS}>", number(&leaf.path)));
+        }
+        if let Some(body) = &body {
+            what.push_str(&format!(" BODY.PEEK[{}]<0.{PART}>", number(&body.path)));
+        }
+        let parts = self.fetch(&[uid], &format!("{what})"), PART + PARTS * PART_HEADERS).await?;
+        let parts = parts.into_iter().next().unwrap_or_default().sections;
+        let section = |path: &[u32], is_head: bool| {
+            parts
+                .iter()
+                .find(|(of, head, _)| of == path && *head == is_head)
+                .map(|(_, _, bytes)| bytes.clone())
+        };
+        let mut letter = Letter::parse(&shape.header);
+        if let Some(body) = &body {
+            let bytes =
+                [section(&body.path, true), section(&body.path, false)].map(Option::unwrap_or_default);
+            let said = Letter::parse(&bytes.concat());
+            (letter.text, letter.is_cut) = cut(said.text, said.is_cut || body.octets > PART);
+        }
+        let others = leaves.iter().filter(|leaf| !leaf.is_text || leaf.is_attachment);
+        letter.attachments =
+            others.filter_map(|leaf| attached_by(&section(&leaf.path, true)?, leaf.size)).collect();
+        Ok(letter)
+    }
+
+    /// What is asked for of these letters, of each no more than so many bytes beside the usual.
+    pub(super) async fn fetch(&mut self, uids: &[u32], what: &str, each: usize) -> Result<Vec<Item>, Fault> {
+        if uids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let set = uids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let fetch = Command::new(&format!("UID FETCH {set} {what}"));
+        // Twice, because what is fetched is only most of what is said.
+        self.items(&fetch.answered_by((each + (1 << 20)) * 2 + each * uids.len() * 2)).await
+    }
+
+    pub(super) async fn items(&mut self, fetch: &Command) -> Result<Vec<Item>, Fault> {
+        let mut items: Vec<Item> = Vec::new();
+        let hear = |response: &Response<'_>| {
+            if let Response::Fetch(_, values) = response {
+                let item = item(values);
+                // Servers also tell of flags that others changed, without what was asked for.
+                match items.iter_mut().find(|known| known.uid == item.uid) {
+                    _ if item.uid == 0 => {}
+                    Some(_) => {}
+                    None => items.push(item),
+                }
+            }
+        };
+        self.run(&fetch.clone().patiently(2), hear).await?;
+        Ok(items)
+    }
+}
+
+fn number(path: &[u32]) -> String {
+    path.iter().map(u32::to_string).collect::<Vec<_>>().join(".")
+}
+
+fn item(values: &[AttributeValue<'_>]) -> Item {
+    let mut item = Item::default();
+    for value in values {
+        match value {
+            AttributeValue::Uid(uid) => item.uid = *uid,
+            AttributeValue::Rfc822Size(size) => item.size = *size,
+            AttributeValue::InternalDate(date) => {
+                item.arrived = DateTime::parse_from_str(date.trim(), "%d-%b-%Y %H:%M:%S %z").ok();
+            }
+            AttributeValue::Flags(flags) => {
+                item.seen = flags.iter().any(|flag| flag.eq_ignore_ascii_case("\\Seen"));
+                item.flagged = flags.iter().any(|flag| flag.eq_ignore_ascii_case("\\Flagged"));
+            }
+            AttributeValue::BodyStructure(structure) => leaves(structure, Vec::new(), &mut item.leaves),
+            AttributeValue::BodySection { section, data: Some(data), .. } => {
+                let data = data.to_vec();
+                match section {
+                    None => item.whole = data,
+                    Some(SectionPath::Full(MessageSection::Text)) => item.text = data,
+                    Some(SectionPath::Full(_)) => item.header = data,
+                    Some(SectionPath::Part(path, section)) => {
+                        item.sections.push((path.clone(), section.is_some(), data));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    item
+}
+
+/// The parts that hold no others; what a forwarded letter holds is its own affair.
+fn leaves(structure: &BodyStructure<'_>, path: Vec<u32>, into: &mut Vec<Leaf>) {
+    if let BodyStructure::Multipart { bodies, .. } = structure {
+        for (number, body) in (1..).zip(bodies) {
+            leaves(body, [path.as_slice(), &[number]].concat(), into);
+        }
+        return;
+    }
+    let (common, other, is_text) = match structure {
+        BodyStructure::Text { common, other, .. } => (common, other, true),
+        BodyStructure::Basic { common, other, .. } | BodyStructure::Message { common, other, .. } => {
+            (common, other, false)
+        }
+        BodyStructure::Multipart { .. } => return,
+    };
+    let octets = other.octets as usize;
+    // Lines of 76 characters and their ends for every 57 bytes.
+    let is_base64 = matches!(other.transfer_encoding, ContentEncoding::Base64);
+    let size = if is_base64 { octets / 78 * 57 + octets % 78 * 3 / 4 } else { octets };
+    into.push(Leaf {
+        path: if path.is_empty() { vec![1] } else { path },
+        is_text: is_text && is_shown(common),
+        is_html: common.ty.subtype.eq_ignore_ascii_case("html"),
+        is_attachment: common.disposition.as_ref().is_some_and(|it| it.ty.eq_ignore_ascii_case("attachment")),
+        octets,
+        size,
+    });
+}
+
+fn is_shown(common: &BodyContentCommon<'_>) -> bool {
+    ["plain", "html"].iter().any(|shown| common.ty.subtype.eq_ignore_ascii_case(shown))
+}
