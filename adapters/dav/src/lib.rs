@@ -1,0 +1,33 @@
+//! Calendars and address books: CalDAV (RFC 4791) and CardDAV (RFC 6352) over HTTP, and the texts they
+//! carry, iCalendar (RFC 5545, 5546) and vCard (RFC 2426, 6350).
+//!
+//! The pure part stands alone, without a server: [`Series`] is one calendar object (an [`Occasion`], how it
+//! recurs, and the instances that differ), [`Contact`] one card. Both keep the text they were read from:
+//! an edit writes the lines it changes, and every other line stays as it came.
+//!
+//! Times are arguments everywhere: nothing here asks a clock.
+
+mod contact;
+mod content;
+mod edit;
+mod event;
+mod expand;
+mod fault;
+mod free;
+mod invitation;
+mod recurrence;
+mod rule;
+mod series;
+mod when;
+mod zone;
+mod zone_windows;
+
+pub use contact::{Card, Contact};
+
+pub use event::{Answer, Attendee, Occasion, Status};
+pub use fault::{Fault, Kind};
+pub use free::{Span, WorkingHours, conflicts, free_slots};
+pub use recurrence::{Expansion, Occurrence};
+pub use series::Series;
+pub use when::When;
+pub use zone::{Described, Zone, zone_named};
