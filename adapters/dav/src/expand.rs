@@ -4,7 +4,7 @@
 //! Of our own, because the library (`rrule`, which the tests compare with) starts at the series' first day,
 //! has no bound but the year 10,000 for a rule that never matches, and is too slow for thousands of rules.
 
-use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
+use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Weekday};
 
 use crate::rule::{Frequency, Rule};
 
@@ -17,6 +17,10 @@ pub(crate) struct Found {
     pub(crate) starts: Vec<NaiveDateTime>,
     /// There may be more: a cap was reached.
     pub(crate) is_cut: bool,
+}
+
+fn number(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or_default()
 }
 
 impl Rule {
@@ -35,6 +39,9 @@ impl Rule {
         }
         let to = until.map_or(to, |until| until.min(to));
         let whole = self.with_defaults(start);
+        // Days outside of the window matter only to what counts them.
+        let is_whole = self.count.is_some() || !self.positions.is_empty();
+        let days = if is_whole { (NaiveDate::MIN, NaiveDate::MAX) } else { (from.date(), to.date()) };
         let mut left = self.count.map_or(u32::MAX, |count| count - 1);
         let mut period = if self.count.is_some() { 0 } else { self.periods_before(start, from) };
         let mut steps = 0_u32;
@@ -42,14 +49,15 @@ impl Rule {
         while left > 0 {
             let Some(begin) = whole.begin(start, period).filter(|begin| *begin <= to) else { break };
             candidates.clear();
-            period = whole.candidates(begin, period, start, &mut candidates);
+            period = whole.candidates(begin, period, days, &mut candidates);
+            candidates.retain(|at| *at > start);
             steps =
                 steps.saturating_add(1).saturating_add(u32::try_from(candidates.len()).unwrap_or(u32::MAX));
             if steps > MOST_STEPS {
                 found.is_cut = true;
                 break;
             }
-            for &at in candidates.iter().filter(|at| **at > start) {
+            for &at in &candidates {
                 if left == 0 || at > to {
                     return found;
                 }
@@ -69,7 +77,6 @@ impl Rule {
     /// The rule with what it takes from the series' start.
     fn with_defaults(&self, start: NaiveDateTime) -> Self {
         let mut rule = self.clone();
-        let number = |number: u32| i32::try_from(number).unwrap_or_default();
         let names_days = !(self.month_days.is_empty()
             && self.year_days.is_empty()
             && self.weeks.is_empty()
@@ -176,16 +183,17 @@ impl Rule {
         &self,
         begin: NaiveDateTime,
         period: i64,
-        start: NaiveDateTime,
+        (earliest, latest): (NaiveDate, NaiveDate),
         into: &mut Vec<NaiveDateTime>,
     ) -> i64 {
         let first = begin.date();
-        let days: i64 = match self.frequency {
-            Frequency::Yearly => 365 + i64::from(first.leap_year()),
-            Frequency::Monthly => i64::from(first.num_days_in_month()),
+        let days = match self.frequency {
+            Frequency::Yearly => 365 + u64::from(first.leap_year()),
+            Frequency::Monthly => u64::from(first.num_days_in_month()),
             Frequency::Weekly => 7,
             _ => 1,
         };
+        let after = first.checked_add_days(Days::new(days)).unwrap_or(NaiveDate::MAX);
         let is_within_day = (self.frequency as u8) < Frequency::Daily as u8;
         if is_within_day && let Some(left) = self.seconds_to_skip(begin) {
             let seconds = self.period_seconds().unwrap_or(1).saturating_mul(i64::from(self.interval));
@@ -202,9 +210,12 @@ impl Rule {
         let hours = fixed(&self.hours, begin.hour(), Frequency::Hourly);
         let minutes = fixed(&self.minutes, begin.minute(), Frequency::Minutely);
         let seconds = fixed(&self.seconds, begin.second(), Frequency::Secondly);
-        let mut day = Some(first);
-        for _ in 0..days {
-            let Some(today) = day else { break };
+        let mut day = Some(if is_within_day { first } else { first.max(earliest) });
+        while let Some(today) = day.filter(|day| *day < after && *day <= latest) {
+            if !self.months.is_empty() && !self.months.contains(&number(today.month())) {
+                day = today.with_day(1).and_then(|day| day.checked_add_months(Months::new(1)));
+                continue;
+            }
             day = today.succ_opt();
             if is_within_day || self.takes(today) {
                 let time = |h: i32, m: i32, s: i32| {
@@ -221,7 +232,6 @@ impl Rule {
         if !self.positions.is_empty() {
             self.keep_positions(into);
         }
-        into.retain(|at| *at >= start);
         period + 1
     }
 
@@ -257,27 +267,23 @@ impl Rule {
 
     /// Whether a day is one of the rule's.
     fn takes(&self, day: NaiveDate) -> bool {
-        let number = |number: u32| i32::try_from(number).unwrap_or_default();
-        let is_in = |list: &[i32], at: i32, length: i32| {
-            list.is_empty() || list.contains(&at) || list.contains(&(at - length - 1))
+        let month = || (number(day.day()), i32::from(day.num_days_in_month()));
+        let year = || (number(day.ordinal()), 365 + i32::from(day.leap_year()));
+        let is_in =
+            |list: &[i32], (at, length): (i32, i32)| list.contains(&at) || list.contains(&(at - length - 1));
+        let is_day = |&(nth, weekday): &(i32, Weekday)| {
+            if day.weekday() != weekday || nth == 0 {
+                return day.weekday() == weekday;
+            }
+            let is_yearly = self.frequency == Frequency::Yearly && self.months.is_empty();
+            let (at, length) = if is_yearly { year() } else { month() };
+            nth == (at - 1) / 7 + 1 || nth == -((length - at) / 7 + 1)
         };
-        let (month_day, year_day) = (number(day.day()), number(day.ordinal()));
-        let month_length = i32::from(day.num_days_in_month());
-        let year_length = 365 + i32::from(day.leap_year());
         (self.months.is_empty() || self.months.contains(&number(day.month())))
-            && is_in(&self.month_days, month_day, month_length)
-            && is_in(&self.year_days, year_day, year_length)
+            && (self.month_days.is_empty() || is_in(&self.month_days, month()))
+            && (self.year_days.is_empty() || is_in(&self.year_days, year()))
             && (self.weeks.is_empty() || self.takes_week(day))
-            && (self.days.is_empty()
-                || self.days.iter().any(|&(nth, weekday)| {
-                    if day.weekday() != weekday {
-                        return false;
-                    }
-                    let is_yearly = self.frequency == Frequency::Yearly && self.months.is_empty();
-                    let (at, length) =
-                        if is_yearly { (year_day, year_length) } else { (month_day, month_length) };
-                    nth == 0 || nth == (at - 1) / 7 + 1 || nth == -((length - at) / 7 + 1)
-                }))
+            && (self.days.is_empty() || self.days.iter().any(is_day))
     }
 
     /// Whether a day lies in one of the rule's weeks: week 1 is the first with four days in the year.

@@ -43,7 +43,8 @@ pub struct Expansion {
 
 /// The starts of a series, before the instances that differ are considered.
 pub(crate) struct Generated {
-    pub(crate) starts: Vec<When>,
+    /// With their moments, in order.
+    pub(crate) starts: Vec<(DateTime<Utc>, When)>,
     pub(crate) is_cut: bool,
 }
 
@@ -89,23 +90,27 @@ impl Series {
             let generated = self.generated(component, local, home, most.saturating_add(MOST_AROUND))?;
             found.is_cut = generated.is_cut;
             let is_single = component.lines("RRULE").chain(component.lines("RDATE")).next().is_none();
-            for id in generated.starts {
-                let at = instant(&id);
+            for (at, id) in generated.starts {
                 if overrides.contains_key(&at) {
                     continue;
                 }
                 let follows =
                     overrides.range(..at).rev().map(|(_, part)| *part).find(|part| part.is_following);
                 let by = follows.unwrap_or(main);
-                let start = match &by.instance {
-                    Some(from) => by.start.at(id.local() + (by.start.local() - from.local())),
-                    None => id.clone(),
+                let (at, start) = match &by.instance {
+                    Some(from) => {
+                        let start = by.start.at(id.local() + (by.start.local() - from.local()));
+                        (instant(&start), start)
+                    }
+                    None => (at, id.clone()),
                 };
-                found.occurrences.extend(by.occurrence(start, (!is_single).then_some(id), window, home));
+                let id = (!is_single).then_some(id);
+                found.occurrences.extend(by.occurrence(start, at, id, window, home));
             }
         }
         for part in overrides.values() {
-            let occurrence = part.occurrence(part.start.clone(), part.instance.clone(), window, home);
+            let at = instant(&part.start);
+            let occurrence = part.occurrence(part.start.clone(), at, part.instance.clone(), window, home);
             found.occurrences.extend(occurrence);
         }
         found.occurrences.sort_by_key(|occurrence| occurrence.span.from);
@@ -193,12 +198,11 @@ impl Series {
             .iter()
             .filter_map(|when| if let When::Day(day) = when { Some(*day) } else { None })
             .collect();
-        let mut seen = HashSet::new();
-        starts.retain(|when| {
-            let at = when.instant(home);
-            !days.contains(&when.local().date()) && !moments.contains(&at) && seen.insert(at)
-        });
-        starts.sort_by_key(When::local);
+        let with_moment = |when: When| (when.instant(home), when);
+        let mut starts: Vec<(DateTime<Utc>, When)> = starts.into_iter().map(with_moment).collect();
+        starts.retain(|(at, when)| !days.contains(&when.local().date()) && !moments.contains(at));
+        starts.sort_by_key(|(at, _)| *at);
+        starts.dedup_by_key(|(at, _)| *at);
         Ok(Generated { starts, is_cut })
     }
 
@@ -210,7 +214,9 @@ impl Series {
             let local = start.at_instant(at.instant(Tz::UTC), Tz::UTC).local();
             let near = (local - TimeDelta::days(1), local + TimeDelta::days(1));
             let generated = self.generated(main, near, Tz::UTC, 100_000)?;
-            if let Some(found) = generated.starts.into_iter().find(|start| start.is_same(at)) {
+            if let Some(found) =
+                generated.starts.into_iter().map(|(_, start)| start).find(|start| start.is_same(at))
+            {
                 return Ok(found);
             }
         }
@@ -226,14 +232,22 @@ impl Series {
 
 impl Part {
     /// The occurrence that starts then, if it takes place and touches the window.
-    fn occurrence(&self, start: When, instance: Option<When>, window: Span, home: Tz) -> Option<Occurrence> {
-        let span = Span { from: start.instant(home), to: self.length.ends(&start, home) };
+    fn occurrence(
+        &self,
+        start: When,
+        at: DateTime<Utc>,
+        instance: Option<When>,
+        window: Span,
+        home: Tz,
+    ) -> Option<Occurrence> {
+        let span = Span { from: at, to: self.length.ends(&start, at, home) };
         let touches = span.from < window.to && (span.to > window.from || span.from >= window.from);
         if !touches || self.is_cancelled {
             return None;
         }
         // A time that the clock skips is told as what it shows then.
         let end = start.at_instant(span.to, home);
-        Some(Occurrence { start: start.at_instant(span.from, home), end, span, instance, part: self.index })
+        let start = start.at_instant(at, home);
+        Some(Occurrence { start, end, span, instance, part: self.index })
     }
 }

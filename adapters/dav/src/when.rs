@@ -173,24 +173,24 @@ impl Length {
         }
     }
 
-    /// The moment at which what starts then is over: first the days by the calendar, then the seconds by
+    /// The moment at which what starts then, at the moment `from`, is over: first the days by the calendar, then the seconds by
     /// the clock.
-    pub(crate) fn ends(self, start: &When, home: Tz) -> DateTime<Utc> {
-        let local = start.local();
-        let days = local.checked_add_signed(TimeDelta::days(self.days)).unwrap_or(local);
+    pub(crate) fn ends(self, start: &When, from: DateTime<Utc>, home: Tz) -> DateTime<Utc> {
         let seconds = TimeDelta::seconds(self.seconds);
-        match start.at(days) {
-            day @ When::Zoned(..) => {
-                let from = day.instant(home);
+        let local = start.local();
+        let local = local.checked_add_signed(TimeDelta::days(self.days)).unwrap_or(local);
+        match start {
+            When::Zoned(..) => {
+                let from = if self.days == 0 { from } else { start.at(local).instant(home) };
                 from.checked_add_signed(seconds).unwrap_or(from)
             }
-            day => day.at(days.checked_add_signed(seconds).unwrap_or(days)).instant(home),
+            _ => start.at(local.checked_add_signed(seconds).unwrap_or(local)).instant(home),
         }
     }
 
     /// The same as a calendar says it.
     pub(crate) fn after(self, start: &When) -> When {
-        start.at_instant(self.ends(start, Tz::UTC), Tz::UTC)
+        start.at_instant(self.ends(start, start.instant(Tz::UTC), Tz::UTC), Tz::UTC)
     }
 }
 

@@ -67,6 +67,9 @@ impl Zone {
         let minus = |offset: TimeDelta| local.checked_sub_signed(offset).unwrap_or(local);
         let near = |days: i64| local.checked_add_signed(TimeDelta::days(days)).unwrap_or(local);
         let (before, after) = (self.offset(near(-1)), self.offset(near(1)));
+        if before == after {
+            return minus(before).and_utc();
+        }
         let (early, late) = (minus(before), minus(after));
         let is_late = self.offset(early) != before && self.offset(late) == after;
         (if is_late { late } else { early }).and_utc()
