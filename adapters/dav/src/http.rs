@@ -72,7 +72,8 @@ pub(crate) struct Answer {
 impl Http {
     pub(crate) fn new(account: &Account) -> Result<(Self, Url), Fault> {
         let url = Url::parse(account.url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let mut url = url.filter(Url::has_host).ok_or_else(|| Fault::params("the server's URL makes no sense"))?;
+        let mut url =
+            url.filter(Url::has_host).ok_or_else(|| Fault::params("the server's URL makes no sense"))?;
         // What stands in the URL would be shown in messages.
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Fault::params("the name and the password don't belong into the URL"));
@@ -97,10 +98,8 @@ impl Http {
             .map_err(|_| Fault::params(format!("{} is not a method", request.method)))?;
         let mut url = request.url.clone();
         for _ in 0..=MOST_REDIRECTS {
-            let mut sent = self
-                .client
-                .request(method.clone(), url.clone())
-                .basic_auth(&self.user, Some(&self.password));
+            let mut sent =
+                self.client.request(method.clone(), url.clone()).basic_auth(&self.user, Some(&self.password));
             for (name, value) in request.headers {
                 sent = sent.header(*name, *value);
             }
@@ -125,7 +124,8 @@ pub(crate) fn same_host(from: &Url, target: Url) -> Result<Url, Fault> {
     let is_upgrade = from.scheme() == "http" && target.scheme() == "https";
     let is_same = from.host() == target.host()
         && (is_upgrade
-            || from.scheme() == target.scheme() && from.port_or_known_default() == target.port_or_known_default());
+            || from.scheme() == target.scheme()
+                && from.port_or_known_default() == target.port_or_known_default());
     if is_same {
         return Ok(target);
     }
@@ -169,10 +169,9 @@ impl Answer {
             507 => "the server's storage is full",
             _ => "the server refuses",
         };
-        let code = status.canonical_reason().map_or_else(
-            || status.as_u16().to_string(),
-            |reason| format!("{} {reason}", status.as_u16()),
-        );
+        let code = status
+            .canonical_reason()
+            .map_or_else(|| status.as_u16().to_string(), |reason| format!("{} {reason}", status.as_u16()));
         let separator = if words.is_empty() { "" } else { ": " };
         let mut fault = Fault::new(kind, format!("{meaning} ({code}){separator}{words}"));
         fault.retry_after = retry_after.filter(|_| kind == Kind::RateLimit);
@@ -228,8 +227,12 @@ fn unreached(error: &reqwest::Error, is_write: bool) -> Fault {
 pub(crate) fn cut(error: &std::io::Error) -> Fault {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
     match inner {
-        Some(inner) if inner.is_timeout() => Fault::new(Kind::Timeout, "the server did not finish its answer in time"),
-        Some(inner) => Fault::new(Kind::Network, format!("the server cut its answer off: {}", innermost(inner))),
+        Some(inner) if inner.is_timeout() => {
+            Fault::new(Kind::Timeout, "the server did not finish its answer in time")
+        }
+        Some(inner) => {
+            Fault::new(Kind::Network, format!("the server cut its answer off: {}", innermost(inner)))
+        }
         None => Fault::new(Kind::Network, format!("the server cut its answer off: {error}")),
     }
 }

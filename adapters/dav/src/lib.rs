@@ -7,26 +7,35 @@
 //!
 //! Times are arguments everywhere: nothing here asks a clock.
 
+mod caldav;
+mod carddav;
 mod contact;
 mod content;
+mod dav;
 mod edit;
 mod event;
 mod expand;
 mod fault;
 mod free;
+mod http;
 mod invitation;
 mod recurrence;
 mod rule;
 mod series;
 mod when;
+mod xml;
 mod zone;
 mod zone_windows;
 
+pub use caldav::CalDav;
+pub use carddav::CardDav;
 pub use contact::{Card, Contact};
 
+pub use dav::{Collection, Created, Resource, Written};
 pub use event::{Answer, Attendee, Occasion, Status};
 pub use fault::{Fault, Kind};
 pub use free::{Span, WorkingHours, conflicts, free_slots};
+pub use http::Account;
 pub use recurrence::{Expansion, Occurrence};
 pub use series::Series;
 pub use when::When;

@@ -101,7 +101,7 @@ fn letter(reference: &BytesRef<'_>) -> Result<char, Fault> {
     if let Some(letter) = reference.resolve_char_ref().map_err(|_| unknown())? {
         return Ok(letter);
     }
-    match reference.content() {
+    match &*reference.xml10_content() {
         "lt" => Ok('<'),
         "gt" => Ok('>'),
         "amp" => Ok('&'),
@@ -125,7 +125,8 @@ impl State {
         if self.path.len() == DEEPEST {
             return Err(Fault::unreadable("the server's answer is nested too deep"));
         }
-        let is_property = self.path.len() == 4 && self.above(0) == "DAV:prop" && self.above(1) == "DAV:propstat";
+        let is_property =
+            self.path.len() == 4 && self.above(0) == "DAV:prop" && self.above(1) == "DAV:propstat";
         if is_property {
             self.pending.push(Prop { name: name.clone(), ..Prop::default() });
         } else if self.path.len() > 4
@@ -225,7 +226,10 @@ mod tests {
               <x:calendar-home-set><href>/e</href><href>/f</href></x:calendar-home-set>
             </prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>"#;
         let mut entries = read(text).unwrap();
-        assert_eq!((entries[0].href.as_str(), entries[0].take("DAV:getetag").as_deref()), ("/a%20b/", Some("\"1\"")));
+        assert_eq!(
+            (entries[0].href.as_str(), entries[0].take("DAV:getetag").as_deref()),
+            ("/a%20b/", Some("\"1\""))
+        );
         assert_eq!(entries[0].prop("DAV:displayname"), None);
         assert_eq!((entries[1].href.as_str(), entries[1].status), ("/c", Some(404)));
         let entry = &mut entries[2];
@@ -240,7 +244,9 @@ mod tests {
     fn what_is_no_multistatus_is_a_fault() {
         let bomb = "<!DOCTYPE a [<!ENTITY b \"bb\">]><multistatus xmlns=\"DAV:\">&b;</multistatus>";
         let deep = format!("<multistatus xmlns=\"DAV:\">{}", "<a>".repeat(100));
-        for text in ["", "hello", "<html/>", "<multistatus/>", "<multistatus xmlns=\"DAV:\"><response>", bomb, &deep] {
+        for text in
+            ["", "hello", "<html/>", "<multistatus/>", "<multistatus xmlns=\"DAV:\"><response>", bomb, &deep]
+        {
             assert!(read(text).is_err(), "{text}");
         }
         assert_eq!(read("<multistatus xmlns=\"DAV:\"/>").unwrap(), []);
@@ -248,7 +254,12 @@ mod tests {
 
     #[test]
     fn refusals_have_words() {
-        assert_eq!(words("<html><head><title>x</title></head><body><h1>No</h1> way</body></html>").split_whitespace().collect::<Vec<_>>(), ["No", "way"]);
+        assert_eq!(
+            words("<html><head><title>x</title></head><body><h1>No</h1> way</body></html>")
+                .split_whitespace()
+                .collect::<Vec<_>>(),
+            ["No", "way"]
+        );
         assert_eq!(words("<d:error xmlns:d=\"DAV:\"><c:no-uid-conflict/></d:error>"), "no-uid-conflict");
         assert_eq!(words("Access denied & so on").trim(), "Access denied");
         assert_eq!(words(""), "");
