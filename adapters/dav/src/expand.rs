@@ -90,11 +90,12 @@ impl Rule {
             }
             // "In week 20" means on the weekday of the start.
             Frequency::Yearly
-                if !self.weeks.is_empty() && self.month_days.is_empty() && self.year_days.is_empty() =>
+                if !self.weeks.is_empty()
+                    && self.month_days.is_empty()
+                    && self.year_days.is_empty()
+                    && self.days.is_empty() =>
             {
-                if self.days.is_empty() {
-                    rule.days.push((0, start.weekday()));
-                }
+                rule.days.push((0, start.weekday()));
             }
             Frequency::Monthly if !names_days => rule.month_days.push(number(start.day())),
             Frequency::Weekly if !names_days => rule.days.push((0, start.weekday())),
@@ -361,6 +362,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_rule_within_the_day_leaves_out_other_days_and_hours() {
+        let rule = Rule::read("FREQ=MINUTELY;INTERVAL=7;BYDAY=MO;BYHOUR=9,17").unwrap();
+        let (start, end) = (at("20200203T090000"), at("20200302T000000"));
+        let found = rule.expand(start, None, (start, end), 10_000).starts;
+        let minutes = (0..).map(|step| start + TimeDelta::minutes(7 * step)).take_while(|at| *at < end);
+        let wanted = minutes.filter(|at| at.weekday() == Weekday::Mon && matches!(at.hour(), 9 | 17));
+        assert_eq!(found, wanted.collect::<Vec<_>>());
+    }
+
     fn rules() -> impl Strategy<Value = String> {
         let part = |text: &'static str| prop_oneof![3 => Just(""), 1 => Just(text)];
         let days = prop_oneof![
@@ -389,6 +400,10 @@ mod tests {
                     days.trim_end_matches("=2TU,-1FR")
                 };
                 let days = if days == ";BYDAY" { "" } else { days };
+                // Within the day the library passes over days that match (rrule 0.14).
+                let is_within_day = matches!(freq, "HOURLY" | "MINUTELY");
+                let (months, month_days, days) =
+                    if is_within_day { ("", "", "") } else { (months, month_days, days) };
                 format!("FREQ={freq};INTERVAL={interval}{months}{month_days}{days}{times}{rest}")
             })
     }

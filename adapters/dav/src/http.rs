@@ -12,7 +12,7 @@ use reqwest::{Client, Method, Response, StatusCode, Url};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncBufRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncReadExt, Take};
 use tokio_util::io::StreamReader;
 
 use crate::{Fault, Kind, xml};
@@ -188,14 +188,19 @@ impl Answer {
     }
 
     /// The body as it comes, up to a cap.
-    fn stream(self, cap: u64) -> impl AsyncBufRead + Unpin {
+    fn stream(self, cap: u64) -> Take<impl AsyncBufRead + Unpin> {
         let chunks = self.response.bytes_stream().map_err(std::io::Error::other);
-        BufReader::new(StreamReader::new(Box::pin(chunks)).take(cap))
+        StreamReader::new(Box::pin(chunks)).take(cap)
     }
 
     /// The answer of PROPFIND or REPORT, one entry at a time; the body is never held as a whole.
     pub(crate) async fn entries(self, each: impl FnMut(xml::Entry)) -> Result<(), Fault> {
-        xml::multistatus(self.stream(LONGEST_ANSWER), each).await
+        let mut body = self.stream(LONGEST_ANSWER);
+        let read = xml::multistatus(&mut body, each).await;
+        read.map_err(|fault| match body.limit() {
+            0 => Fault::unreadable("the server's answer is longer than 64 MB"),
+            _ => fault,
+        })
     }
 
     /// The body as text.

@@ -17,6 +17,10 @@ use crate::when::{Length, When};
 /// three hours, on either side.
 const MOST_AROUND: usize = 2 * 3 * 3_600;
 
+/// How long, in seconds, what starts where the clock is steady for a day may last to end there, too: a day
+/// less the farthest offset.
+const SHORT: i64 = 8 * 3_600;
+
 /// One time that a series takes place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Occurrence {
@@ -43,9 +47,27 @@ pub struct Expansion {
 
 /// The starts of a series, before the instances that differ are considered.
 pub(crate) struct Generated {
-    /// With their moments, in order.
-    pub(crate) starts: Vec<(DateTime<Utc>, When)>,
+    /// In order.
+    pub(crate) starts: Vec<Start>,
     pub(crate) is_cut: bool,
+}
+
+/// A start with its moment.
+pub(crate) struct Start {
+    when: When,
+    at: DateTime<Utc>,
+    /// The zone's clock does not change within a day of it.
+    is_steady: bool,
+}
+
+impl Start {
+    fn of(when: When, home: Tz) -> Self {
+        if let When::Zoned(local, zone) = &when {
+            let (at, is_steady) = zone.steady_instant(*local);
+            return Self { when, at, is_steady };
+        }
+        Self { at: when.instant(home), when, is_steady: false }
+    }
 }
 
 /// A component's place, start, length, and for an override the instance it stands for.
@@ -90,27 +112,27 @@ impl Series {
             let generated = self.generated(component, local, home, most.saturating_add(MOST_AROUND))?;
             found.is_cut = generated.is_cut;
             let is_single = component.lines("RRULE").chain(component.lines("RDATE")).next().is_none();
-            for (at, id) in generated.starts {
-                if overrides.contains_key(&at) {
+            for start in generated.starts {
+                if overrides.contains_key(&start.at) {
                     continue;
                 }
                 let follows =
-                    overrides.range(..at).rev().map(|(_, part)| *part).find(|part| part.is_following);
+                    overrides.range(..start.at).rev().map(|(_, part)| *part).find(|part| part.is_following);
                 let by = follows.unwrap_or(main);
-                let (at, start) = match &by.instance {
+                let id = (!is_single).then(|| start.when.clone());
+                let start = match &by.instance {
                     Some(from) => {
-                        let start = by.start.at(id.local() + (by.start.local() - from.local()));
-                        (instant(&start), start)
+                        let moved = start.when.local() + (by.start.local() - from.local());
+                        Start::of(by.start.at(moved), home)
                     }
-                    None => (at, id.clone()),
+                    None => start,
                 };
-                let id = (!is_single).then_some(id);
-                found.occurrences.extend(by.occurrence(start, at, id, window, home));
+                found.occurrences.extend(by.occurrence(start, id, window, home));
             }
         }
         for part in overrides.values() {
-            let at = instant(&part.start);
-            let occurrence = part.occurrence(part.start.clone(), at, part.instance.clone(), window, home);
+            let start = Start::of(part.start.clone(), home);
+            let occurrence = part.occurrence(start, part.instance.clone(), window, home);
             found.occurrences.extend(occurrence);
         }
         found.occurrences.sort_by_key(|occurrence| occurrence.span.from);
@@ -198,11 +220,12 @@ impl Series {
             .iter()
             .filter_map(|when| if let When::Day(day) = when { Some(*day) } else { None })
             .collect();
-        let with_moment = |when: When| (when.instant(home), when);
-        let mut starts: Vec<(DateTime<Utc>, When)> = starts.into_iter().map(with_moment).collect();
-        starts.retain(|(at, when)| !days.contains(&when.local().date()) && !moments.contains(at));
-        starts.sort_by_key(|(at, _)| *at);
-        starts.dedup_by_key(|(at, _)| *at);
+        let mut starts: Vec<Start> = starts.into_iter().map(|when| Start::of(when, home)).collect();
+        let is_left =
+            |start: &Start| !days.contains(&start.when.local().date()) && !moments.contains(&start.at);
+        starts.retain(|start| (moments.is_empty() && days.is_empty()) || is_left(start));
+        starts.sort_by_key(|start| start.at);
+        starts.dedup_by_key(|start| start.at);
         Ok(Generated { starts, is_cut })
     }
 
@@ -215,7 +238,7 @@ impl Series {
             let near = (local - TimeDelta::days(1), local + TimeDelta::days(1));
             let generated = self.generated(main, near, Tz::UTC, 100_000)?;
             if let Some(found) =
-                generated.starts.into_iter().map(|(_, start)| start).find(|start| start.is_same(at))
+                generated.starts.into_iter().map(|start| start.when).find(|start| start.is_same(at))
             {
                 return Ok(found);
             }
@@ -232,22 +255,20 @@ impl Series {
 
 impl Part {
     /// The occurrence that starts then, if it takes place and touches the window.
-    fn occurrence(
-        &self,
-        start: When,
-        at: DateTime<Utc>,
-        instance: Option<When>,
-        window: Span,
-        home: Tz,
-    ) -> Option<Occurrence> {
-        let span = Span { from: at, to: self.length.ends(&start, at, home) };
+    fn occurrence(&self, start: Start, instance: Option<When>, window: Span, home: Tz) -> Option<Occurrence> {
+        let Start { when, at, is_steady } = start;
+        let span = Span { from: at, to: self.length.ends(&when, at, home) };
         let touches = span.from < window.to && (span.to > window.from || span.from >= window.from);
         if !touches || self.is_cancelled {
             return None;
         }
-        // A time that the clock skips is told as what it shows then.
-        let end = start.at_instant(span.to, home);
-        let start = start.at_instant(at, home);
+        let (start, end) = if is_steady && self.length.days == 0 && self.length.seconds <= SHORT {
+            let end = when.at(when.local() + TimeDelta::seconds(self.length.seconds));
+            (when, end)
+        } else {
+            // A time that the clock skips is told as what it shows then.
+            (when.at_instant(at, home), when.at_instant(span.to, home))
+        };
         Some(Occurrence { start, end, span, instance, part: self.index })
     }
 }

@@ -50,8 +50,9 @@ struct State {
     /// The open elements: namespace and name.
     path: Vec<String>,
     entry: Entry,
-    /// The properties of a `propstat` whose status is still to come.
+    /// The properties of the open `propstat`, and its status.
     pending: Vec<Prop>,
+    pending_status: Option<u16>,
     /// The text of the innermost element that matters.
     text: String,
 }
@@ -150,10 +151,12 @@ impl State {
             (2, "DAV:response") => each(std::mem::take(&mut self.entry)),
             (3, "DAV:href") => text.trim().clone_into(&mut self.entry.href),
             (3, "DAV:status") => self.entry.status = status(&text),
-            (3, "DAV:propstat") => self.pending.clear(),
-            (4, "DAV:status") if status(&text).is_some_and(|status| (200..300).contains(&status)) => {
-                self.entry.props.append(&mut self.pending);
+            (3, "DAV:propstat") => {
+                let is_found = self.pending_status.take().is_some_and(|status| (200..300).contains(&status));
+                let found = std::mem::take(&mut self.pending);
+                self.entry.props.extend(found.into_iter().filter(|_| is_found));
             }
+            (4, "DAV:status") => self.pending_status = status(&text),
             (5, _) => {
                 if let Some(prop) = self.pending.last_mut() {
                     prop.text = text;
@@ -226,10 +229,8 @@ mod tests {
               <x:calendar-home-set><href>/e</href><href>/f</href></x:calendar-home-set>
             </prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>"#;
         let mut entries = read(text).unwrap();
-        assert_eq!(
-            (entries[0].href.as_str(), entries[0].take("DAV:getetag").as_deref()),
-            ("/a%20b/", Some("\"1\""))
-        );
+        assert_eq!(entries[0].take("DAV:getetag").as_deref(), Some("\"1\""));
+        assert_eq!(entries[0].href, "/a%20b/");
         assert_eq!(entries[0].prop("DAV:displayname"), None);
         assert_eq!((entries[1].href.as_str(), entries[1].status), ("/c", Some(404)));
         let entry = &mut entries[2];

@@ -60,13 +60,28 @@ impl Zone {
         }
     }
 
+    /// The offsets a day before and a day after a local time. Where they are the same, the clock does not
+    /// change between.
+    fn around(&self, local: NaiveDateTime) -> (TimeDelta, TimeDelta) {
+        let near = |days: i64| local.checked_add_signed(TimeDelta::days(days)).unwrap_or(local);
+        (self.offset(near(-1)), self.offset(near(1)))
+    }
+
+    /// The moment of a local time, and whether the clock changes within a day of it.
+    pub(crate) fn steady_instant(&self, local: NaiveDateTime) -> (DateTime<Utc>, bool) {
+        let (before, after) = self.around(local);
+        match local.checked_sub_signed(before).filter(|_| before == after) {
+            Some(utc) => (utc.and_utc(), true),
+            None => (self.instant(local), false),
+        }
+    }
+
     /// The moment of a local time. One that comes twice is its first; one that the clock skips counts from
     /// before the change, so half past two is half past three (RFC 5545 §3.3.5).
     #[must_use]
     pub fn instant(&self, local: NaiveDateTime) -> DateTime<Utc> {
         let minus = |offset: TimeDelta| local.checked_sub_signed(offset).unwrap_or(local);
-        let near = |days: i64| local.checked_add_signed(TimeDelta::days(days)).unwrap_or(local);
-        let (before, after) = (self.offset(near(-1)), self.offset(near(1)));
+        let (before, after) = self.around(local);
         if before == after {
             return minus(before).and_utc();
         }

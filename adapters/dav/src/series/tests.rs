@@ -95,9 +95,9 @@ fn edited(series: &Series) -> String {
     text[from..].trim_end_matches("END:VCALENDAR\n").to_owned()
 }
 
-#[test]
-fn a_new_occasion_is_written_and_read_back() {
-    let occasion = Occasion {
+/// An occasion that has everything.
+fn full() -> Occasion {
+    Occasion {
         location: "Café, 1. Stock".into(),
         notes: "bring:\n- tea\\coffee".into(),
         organizer: Some(Attendee {
@@ -116,7 +116,12 @@ fn a_new_occasion_is_written_and_read_back() {
         status: Status::Tentative,
         is_busy: false,
         ..meeting()
-    };
+    }
+}
+
+#[test]
+fn a_new_occasion_is_written_and_read_back() {
+    let occasion = full();
     let series = Series::new(&occasion, stamp()).unwrap();
     insta::assert_snapshot!(series.text().replace("\r\n", "\n"), @r#"
     BEGIN:VCALENDAR

@@ -1,5 +1,7 @@
 //! The client against a real server (Radicale), and against one that misbehaves.
 
+#![cfg(test)] // so that the lints know the helpers for tests too
+
 mod calendars;
 mod contacts;
 mod misbehaviour;
