@@ -44,7 +44,7 @@ impl Series {
                 new.except = old.except.iter().map(|when| shifted(when, &old.start, &new.start)).collect();
             }
         }
-        new.check()?;
+        new.check(Some(&old))?;
         if new.start != old.start {
             self.shift_instances(&old, &new)?;
         }
@@ -69,7 +69,7 @@ impl Series {
             instance: Some(id.clone()),
             ..new.clone()
         };
-        new.check()?;
+        new.check(Some(&self.occasion()?))?;
         let sequence = self.next_sequence();
         let calendar = self.calendar.clone();
         if let Some(event) = self.override_mut(&id)? {

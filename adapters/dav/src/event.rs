@@ -183,12 +183,14 @@ impl Occasion {
         })
     }
 
-    /// Whether it makes sense.
+    /// Whether it makes sense. Who was in it before is not judged again: servers have all sorts of people.
     ///
     /// # Errors
     /// What does not.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        if self.uid.trim().is_empty() || self.uid.len() > 255 || self.uid.chars().any(char::is_control) {
+    pub(crate) fn check(&self, before: Option<&Self>) -> Result<(), Fault> {
+        let is_uid =
+            !self.uid.trim().is_empty() && self.uid.len() <= 255 && !self.uid.chars().any(char::is_control);
+        if before.is_none_or(|before| before.uid != self.uid) && !is_uid {
             return Err(Fault::params("an occasion needs a UID of at most 255 bytes"));
         }
         let length = Length::between(&self.start, &self.end)?;
@@ -198,13 +200,18 @@ impl Occasion {
         if let Some(rule) = &self.rule {
             Rule::read(rule)?;
         }
-        for person in self.attendees.iter().chain(&self.organizer) {
-            let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
-            if person.address.is_empty() || !person.address.chars().all(is_plain) {
-                return Err(Fault::params(format!("{} is not a mail address", person.address)));
-            }
+        let known = |person: &Attendee| {
+            let mut people =
+                before.into_iter().flat_map(|before| before.attendees.iter().chain(&before.organizer));
+            people.any(|known| known.address == person.address)
+        };
+        let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
+        let is_sound = |person: &Attendee| !person.address.is_empty() && person.address.chars().all(is_plain);
+        match self.attendees.iter().chain(&self.organizer).find(|person| !is_sound(person) && !known(person))
+        {
+            Some(person) => Err(Fault::params(format!("{} is not a mail address", person.address))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Writes into a `VEVENT` what differs from what it said before; all, when it is new.

@@ -24,7 +24,7 @@ impl Series {
     /// # Errors
     /// [`crate::Kind::Params`] when the occasion makes no sense.
     pub fn new(occasion: &Occasion, stamp: DateTime<Utc>) -> Result<Self, Fault> {
-        occasion.check()?;
+        occasion.check(None)?;
         let mut event = Component::new("VEVENT");
         occasion.write(None, &mut event);
         stamped(&mut event, stamp, occasion.sequence);

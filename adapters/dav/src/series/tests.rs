@@ -431,6 +431,20 @@ fn an_edit_writes_what_it_changes_and_leaves_the_rest() {
 }
 
 #[test]
+fn odd_people_of_a_server_don_t_keep_us_from_an_edit() {
+    let mut series =
+        with("DTSTART:20260701T090000Z\nATTENDEE;CN=Room:urn:x: y\nORGANIZER:MAILTO:a@b.c").unwrap();
+    let mut occasion = series.occasion().unwrap();
+    assert_eq!(
+        (occasion.attendees[0].address.as_str(), occasion.organizer.as_ref().unwrap().address.as_str()),
+        ("urn:x: y", "a@b.c")
+    );
+    occasion.attendees[0].answer = Answer::Accepted;
+    series.change_all(&occasion, stamp()).unwrap();
+    assert!(series.text().contains("ATTENDEE;CN=Room;PARTSTAT=ACCEPTED:urn:x: y\r\n"), "{}", series.text());
+}
+
+#[test]
 fn one_instance_is_changed_and_changed_again() {
     let mut series = weekly("FREQ=WEEKLY;COUNT=3");
     let window = span("2026-01-12T00:00:00Z", "2026-01-13T00:00:00Z");

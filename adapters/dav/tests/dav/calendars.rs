@@ -1,6 +1,7 @@
 //! Calendars on Radicale; what we wrote is read back by python's `caldav`.
 
 use adjutant_dav::{CalDav, Created, Kind, Series, Written};
+use adjutant_dav::{When, Zone};
 use adjutant_fakes::dav_server::{Kind as Collection, Server};
 use chrono_tz::Tz;
 
@@ -179,4 +180,39 @@ async fn what_we_do_not_know_survives_on_the_server() {
     for line in ["X-ODD;X-P=\"a;b\":1\\,2", "CLASS:PRIVATE", "DURATION:PT1H", "LOCATION:Here"] {
         assert!(now.lines().any(|ours| ours == line), "{line} in {now}");
     }
+}
+
+/// Prints, for each object, the hours between 2026 and 2036 at which the zone as we describe it and the zone
+/// of the same name as python knows it differ.
+const ZONES: &str = r#"
+import sys, datetime, zoneinfo, caldav, icalendar
+url, user, path = sys.argv[1:4]
+client = caldav.DAVClient(url=url, username=user, password=user + "-secret")
+utc = datetime.timezone.utc
+for event in client.calendar(url=url.rstrip("/") + path).events():
+    (described,) = icalendar.Calendar.from_ical(event.data).walk("VTIMEZONE")
+    ours, theirs = described.to_tz(lookup_tzid=False), zoneinfo.ZoneInfo(described["TZID"])
+    assert ours is not theirs
+    hours = (datetime.datetime(2026, 1, 2, tzinfo=utc) + datetime.timedelta(hours=n) for n in range(0, 24 * 3650, 5))
+    print(described["TZID"], [h.isoformat() for h in hours if h.astimezone(ours).utcoffset() != h.astimezone(theirs).utcoffset()][:5])
+"#;
+
+#[tokio::test]
+async fn another_client_understands_our_zones() {
+    let Some(server) = server() else { return };
+    let (dav, url) = calendar(server, "zones").await;
+    let zones = [Tz::Europe__Berlin, Tz::America__New_York, Tz::Australia__Sydney, Tz::America__Sao_Paulo];
+    for zone in zones {
+        let mut occasion = meeting(zone.name(), None);
+        let there = |when: &When| When::Zoned(when.local(), Zone::Named(zone));
+        (occasion.start, occasion.end) = (there(&occasion.start), there(&occasion.end));
+        dav.create(&url, &Series::new(&occasion, stamp()).unwrap()).await.unwrap();
+    }
+    let said = server.python(ZONES, &[&server.url(), "me", "/me/zones/"]).unwrap();
+    let mut said: Vec<&str> = said.lines().collect();
+    said.sort_unstable();
+    assert_eq!(
+        said,
+        ["America/New_York []", "America/Sao_Paulo []", "Australia/Sydney []", "Europe/Berlin []"]
+    );
 }

@@ -22,6 +22,8 @@ enum Act {
     Say(String),
     /// Answers nothing until the client gives up.
     Hang,
+    /// Sends this, and then nothing more.
+    Stall(&'static str),
     /// Sends this again and again, until the client has enough.
     Pour(&'static str, &'static str),
 }
@@ -72,6 +74,10 @@ fn serve(mut stream: impl Read + Write, acts: &Mutex<Vec<Act>>, asked: &std::syn
     };
     match act {
         Act::Say(text) => drop(stream.write_all(text.as_bytes())),
+        Act::Stall(start) => {
+            let _ = stream.write_all(start.as_bytes()).and_then(|()| stream.flush());
+            let _ = stream.read(&mut [0]);
+        }
         Act::Hang => drop(stream.read(&mut [0])),
         Act::Pour(start, more) => {
             let more = more.repeat(10_000);
@@ -111,6 +117,11 @@ async fn a_hang_is_a_timeout_and_a_write_may_have_happened() {
     let (read, write) = faults(Act::Hang).await;
     assert_eq!((read.kind, read.may_have_happened), (Kind::Timeout, false), "{read}");
     assert_eq!((write.kind, write.may_have_happened), (Kind::Timeout, true), "{write}");
+    let half =
+        "HTTP/1.1 207 Multi-Status\r\nContent-Length: 5000\r\n\r\n<multistatus xmlns=\"DAV:\"><response>";
+    let (port, _) = misbehaving(vec![Act::Stall(half)], None);
+    let read = client(port).calendars().await.unwrap_err();
+    assert_eq!(read.kind, Kind::Timeout, "{read}");
 }
 
 #[tokio::test]
