@@ -296,7 +296,9 @@ impl Dav {
         text: Option<&str>,
     ) -> Result<Written, Fault> {
         let target = self.url(url)?;
-        let headers = [("if-match", etag.unwrap_or("*"))];
+        // A proxy that compresses marks the state as weak, and a weak one matches nothing.
+        let etag = etag.map_or("*", |etag| etag.trim_start_matches("W/"));
+        let headers = [("if-match", etag)];
         let body = text.map(|text| (self.words.content_type, text.to_owned()));
         let method = if text.is_some() { "PUT" } else { "DELETE" };
         let request = Request { method, url: &target, headers: &headers, body, is_write: true };

@@ -1,5 +1,6 @@
 //! The instances of a series in a window of time: the rule, what is left out, what is added, what differs.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
@@ -32,6 +33,8 @@ pub struct Occurrence {
     pub span: Span,
     /// Of a recurring series: when it would start by the rule, which is what the edits call it by.
     pub instance: Option<When>,
+    /// Whether it takes up the time.
+    pub is_busy: bool,
     /// Which of the series' components describes it.
     part: usize,
 }
@@ -77,6 +80,7 @@ struct Part {
     length: Length,
     instance: Option<When>,
     is_cancelled: bool,
+    is_busy: bool,
     is_following: bool,
 }
 
@@ -146,12 +150,29 @@ impl Series {
     /// # Errors
     /// [`crate::Kind::Tool`] when it can't be read.
     pub fn occasion_at(&self, occurrence: &Occurrence) -> Result<Occasion, Fault> {
-        let event = self.events().nth(occurrence.part);
+        self.occasion_of(occurrence.part).map(|occasion| occurrence.fill(occasion))
+    }
+
+    /// The occasions of many occurrences, each component read once.
+    ///
+    /// # Errors
+    /// As [`Series::occasion_at`].
+    pub fn occasions_at(&self, occurrences: &[Occurrence]) -> Result<Vec<Occasion>, Fault> {
+        let mut read: BTreeMap<usize, Occasion> = BTreeMap::new();
+        let occasion = |occurrence: &Occurrence| {
+            let occasion = match read.entry(occurrence.part) {
+                Entry::Occupied(there) => there.get().clone(),
+                Entry::Vacant(place) => place.insert(self.occasion_of(occurrence.part)?).clone(),
+            };
+            Ok(occurrence.fill(occasion))
+        };
+        occurrences.iter().map(occasion).collect()
+    }
+
+    fn occasion_of(&self, part: usize) -> Result<Occasion, Fault> {
+        let event = self.events().nth(part);
         let event = event.ok_or_else(|| Fault::params("the occurrence is of another series"))?;
         let mut occasion = Occasion::read(event, &self.calendar)?;
-        occasion.start = occurrence.start.clone();
-        occasion.end = occurrence.end.clone();
-        occasion.instance.clone_from(&occurrence.instance);
         if is_override(event)
             && let Some(main) = self.main()
         {
@@ -172,6 +193,7 @@ impl Series {
                 length,
                 instance: When::read(event, "RECURRENCE-ID", &self.calendar)?,
                 is_cancelled: event.text("STATUS").eq_ignore_ascii_case("CANCELLED"),
+                is_busy: !event.text("TRANSP").eq_ignore_ascii_case("TRANSPARENT"),
                 is_following: id.is_some_and(|id| {
                     id.param("RANGE").is_some_and(|range| range.eq_ignore_ascii_case("THISANDFUTURE"))
                 }),
@@ -253,6 +275,14 @@ impl Series {
     }
 }
 
+impl Occurrence {
+    /// The occasion with this occurrence's times.
+    fn fill(&self, occasion: Occasion) -> Occasion {
+        let (start, end, instance) = (self.start.clone(), self.end.clone(), self.instance.clone());
+        Occasion { start, end, instance, ..occasion }
+    }
+}
+
 impl Part {
     /// The occurrence that starts then, if it takes place and touches the window.
     fn occurrence(&self, start: Start, instance: Option<When>, window: Span, home: Tz) -> Option<Occurrence> {
@@ -269,6 +299,6 @@ impl Part {
             // A time that the clock skips is told as what it shows then.
             (when.at_instant(at, home), when.at_instant(span.to, home))
         };
-        Some(Occurrence { start, end, span, instance, part: self.index })
+        Some(Occurrence { start, end, span, instance, is_busy: self.is_busy, part: self.index })
     }
 }

@@ -75,8 +75,11 @@ fn listed(series: &Series, window: Span) -> String {
     let expansion = series.occurrences(window, HOME, 1_000).unwrap();
     assert!(!expansion.is_cut);
     let mut list = String::new();
-    for occurrence in &expansion.occurrences {
-        let occasion = series.occasion_at(occurrence).unwrap();
+    let occasions = series.occasions_at(&expansion.occurrences).unwrap();
+    assert_eq!(occasions.len(), expansion.occurrences.len());
+    for (occurrence, occasion) in expansion.occurrences.iter().zip(occasions) {
+        assert_eq!(series.occasion_at(occurrence).as_ref(), Ok(&occasion));
+        assert_eq!(occurrence.is_busy, occasion.is_busy);
         let start = match &occurrence.start {
             When::Day(day) => day.format("%m-%d").to_string(),
             other => other.local().format("%m-%d %H:%M").to_string(),

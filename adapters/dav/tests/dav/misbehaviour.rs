@@ -278,9 +278,11 @@ async fn a_lost_answer_is_found_by_the_second_try() {
     assert_eq!(asked.len(), 3, "nothing was tried again by itself: {asked:?}");
     assert!(asked[0].contains("if-none-match: *") && asked[0].starts_with("PUT /c/u.ics"), "{asked:?}");
     // A delete that finds nothing, after one that may have happened.
-    let (port, _) =
+    let (port, requests) =
         misbehaving(vec![answer("412 Precondition Failed", "", ""), answer("404 Not Found", "", "")], None);
-    assert_eq!(client(port).delete("/c/u.ics", Some("\"1\"")).await.unwrap(), Written::Gone);
+    assert_eq!(client(port).delete("/c/u.ics", Some("W/\"1\"")).await.unwrap(), Written::Gone);
+    let asked: Vec<String> = requests.try_iter().collect();
+    assert!(asked[0].contains("if-match: \"1\"\r\n"), "{asked:?}");
 }
 
 /// A CA, and a server's certificate by it that ends in this year.
