@@ -5,6 +5,10 @@
 //! recurs, and the instances that differ), [`Contact`] one card. Both keep the text they were read from:
 //! an edit writes the lines it changes, and every other line stays as it came.
 //!
+//! Of our own where the libraries would not do: they rewrite or drop what they don't know of an object
+//! (calcard, icalendar), hold an answer several times and lose the server's words (libdav), or start each
+//! rule at its first day (rrule).
+//!
 //! Times are arguments everywhere: nothing here asks a clock.
 
 mod caldav;
@@ -30,7 +34,6 @@ mod zone_windows;
 pub use caldav::CalDav;
 pub use carddav::CardDav;
 pub use contact::{Card, Contact};
-
 pub use dav::{Collection, Created, Resource, Written};
 pub use event::{Answer, Attendee, Occasion, Status};
 pub use fault::{Fault, Kind};

@@ -99,7 +99,11 @@ impl Server {
     fn start(python: &Path) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("adjutant-dav-{}", std::process::id()));
         std::fs::create_dir(&folder)?;
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        // Below the ports that are given to whoever asks for any, or a test could get it before the server.
+        let mut ports = (0..10_000_u32).map(|step| 20_000 + (std::process::id() + step) % 10_000);
+        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+        let port = ports.find_map(|port| u16::try_from(port).ok().filter(is_free));
+        let port = port.ok_or_else(|| io::Error::other("no port is free"))?;
         let passwords: String = PEOPLE.iter().map(|name| format!("{name}:{name}-secret\n")).collect();
         std::fs::write(folder.join("htpasswd"), passwords)?;
         let config = format!(

@@ -141,7 +141,10 @@ async fn a_cut_is_network_and_a_write_may_have_happened() {
 
 #[tokio::test]
 async fn nobody_there_is_network_and_surely_did_not_happen() {
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    // Bound, so that nobody else gets the port, but not listening.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let port = socket.local_addr().unwrap().port();
     let fault = client(port).create("/c/", &series("u", None)).await.unwrap_err();
     assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, false), "{fault}");
 }
