@@ -63,7 +63,7 @@ fn weekday(name: &str) -> Option<Weekday> {
 fn numbers(value: &str, least: i32, most: i32, may_be_negative: bool) -> Option<Vec<i32>> {
     let number = |text: &str| {
         let number: i32 = text.parse().ok()?;
-        let is_sound = (least..=most).contains(&number.abs()) && (may_be_negative || number >= 0);
+        let is_sound = (least..=most).contains(&number.checked_abs()?) && (may_be_negative || number >= 0);
         is_sound.then_some(number)
     };
     let mut numbers = value.split(',').map(number).collect::<Option<Vec<i32>>>()?;

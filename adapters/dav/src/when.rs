@@ -210,14 +210,15 @@ pub(crate) fn duration_of(text: &str) -> Option<Length> {
         }
         let amount = sign * number.parse::<i64>().ok()?;
         number.clear();
-        match (letter, is_time) {
-            ('W', false) => length.days += 7 * amount,
-            ('D', false) => length.days += amount,
-            ('H', true) => length.seconds += 3_600 * amount,
-            ('M', true) => length.seconds += 60 * amount,
-            ('S', true) => length.seconds += amount,
+        let (total, each) = match (letter, is_time) {
+            ('W', false) => (&mut length.days, 7),
+            ('D', false) => (&mut length.days, 1),
+            ('H', true) => (&mut length.seconds, 3_600),
+            ('M', true) => (&mut length.seconds, 60),
+            ('S', true) => (&mut length.seconds, 1),
             _ => return None,
-        }
+        };
+        *total = total.checked_add(each * amount)?;
     }
     number.is_empty().then_some(length)
 }
