@@ -20,7 +20,8 @@ const WIDTH: usize = 100;
 /// The text of a page, its links as notes below it, and whether its end was left out. Left out is what is
 /// hidden: elements by `hidden` and by their style (not shown, of no size, transparent), scripts, styles,
 /// comments, templates.
-pub(crate) fn readable(page: &str) -> (String, bool) {
+#[must_use]
+pub fn readable(page: &str) -> (String, bool) {
     let whole = page.len();
     let page = bounded(page);
     let config = config::plain().use_doc_css().raw_mode(true).no_link_wrapping().allow_width_overflow();

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 pub use bounce::{Bounce, Failed};
 pub use compose::{Attachment, Composed, Draft, Envelope, Party};
+pub use html::readable;
 pub use imap::{Folder, FolderKind, Found, Imap, Mark, Query};
 pub use letter::{Attached, Letter, Summary, TEXT_CAP};
 pub use reply::Reply;

@@ -1,5 +1,6 @@
 //! The world outside, faked on loopback, so that tests run the real thing against it.
 
+pub mod dav_server;
 pub mod discord;
 mod http;
 pub mod mail_server;
