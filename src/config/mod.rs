@@ -11,6 +11,7 @@ mod env;
 mod fault;
 mod limits;
 mod model;
+mod office;
 mod read;
 mod secret;
 mod skills;
@@ -31,6 +32,7 @@ pub use env::Env;
 pub use fault::{ConfigError, Fault};
 pub use limits::Limits;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
+pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use secret::Secret;
 pub use skills::Skills;
 pub use store::Store;
@@ -54,6 +56,12 @@ pub struct Config {
     pub limits: Limits,
     /// `[approval]`.
     pub approval: Approval,
+    /// `[mail]`; none: what is to be sent is left as files.
+    pub mail: Option<MailConfig>,
+    /// `[calendar]`; none: the store's own.
+    pub calendar: Option<DavConfig>,
+    /// `[contacts]`; none: the store's own.
+    pub contacts: Option<DavConfig>,
     /// `[channels]`, by name.
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
@@ -73,6 +81,9 @@ impl Config {
             model: ModelConfig::default(),
             limits: Limits::default(),
             approval: Approval::default(),
+            mail: None,
+            calendar: None,
+            contacts: None,
             channels: BTreeMap::new(),
             skills: Skills::default(),
             listen: Some(LISTEN),
@@ -153,6 +164,9 @@ impl Config {
             model: root.section("model", ModelConfig::read),
             limits: root.section("limits", Limits::read),
             approval: root.section("approval", Approval::read),
+            mail: root.section("mail", MailConfig::read),
+            calendar: root.section("calendar", DavConfig::read),
+            contacts: root.section("contacts", DavConfig::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),

@@ -45,6 +45,8 @@ fn the_example_with_its_optional_keys_is_right() {
         ("TELEGRAM_BOT_TOKEN", "1:a"),
         ("SLACK_BOT_TOKEN", "xoxb-1"),
         ("SLACK_APP_TOKEN", "xapp-1"),
+        ("MAIL_PASSWORD", "m"),
+        ("DAV_PASSWORD", "d"),
     ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);

@@ -1,0 +1,203 @@
+//! `[mail]`, `[calendar]` and `[contacts]`: the accounts that the office skills use.
+
+use std::path::PathBuf;
+
+use toml::de::DeValue;
+
+use super::Secret;
+use super::fault::suggestion;
+use super::read::{Reading, Section, flag, text};
+use super::secret::secret;
+
+/// The mail account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailConfig {
+    /// Who writes: `Name <address>`, or an address alone.
+    pub from: String,
+    /// Domains whose people are of the house: to write to one of them needs no more than medium risk.
+    pub internal_domains: Vec<String>,
+    /// Whether our own address gets a copy, by which an unknown outcome can be looked up.
+    pub self_copy: bool,
+    /// The server that takes letters.
+    pub smtp: MailServer,
+    /// The server that keeps them; without one there is no reading, and no copy of what was sent.
+    pub imap: Option<MailServer>,
+}
+
+/// How a connection to a mail server is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// TLS from the first byte.
+    Implicit,
+    /// An upgrade by STARTTLS, which there must be.
+    StartTls,
+    /// None; to this machine only.
+    None,
+}
+
+/// One mail server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailServer {
+    /// Its name.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is protected.
+    pub tls: Tls,
+    /// Who logs in.
+    pub user: String,
+    /// With what.
+    pub password: Secret,
+    /// Certificates to trust, as PEM, instead of the system's.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// A calendar or contacts account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DavConfig {
+    /// A principal, a home set, one calendar or address book, or the server's root.
+    pub url: String,
+    /// Who logs in.
+    pub user: String,
+    /// With what.
+    pub password: Secret,
+    /// The calendar or address book that new things go to; empty: the first.
+    pub default: String,
+    /// Certificates to trust beside the system's, as PEM.
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Tls {
+    const ALL: [(&'static str, Self); 3] =
+        [("implicit", Self::Implicit), ("starttls", Self::StartTls), ("none", Self::None)];
+}
+
+impl MailConfig {
+    /// Reads `[mail]`; none when the file has none.
+    pub(super) fn read(section: &mut Section<'_>) -> Option<Self> {
+        let is_present = section.is_present();
+        let from = needed(section, "from", "who writes, such as \"Ada Lovelace <ada@example.org>\"", sender);
+        let internal_domains = section.list("internal_domains", domain);
+        let mut self_copy = false;
+        section.set("self_copy", &mut self_copy, flag);
+        let smtp = section.section("smtp", |section| MailServer::read(section, 465, 587));
+        let imap = section.section("imap", |section| MailServer::read(section, 993, 143));
+        if is_present && smtp == Read::Absent {
+            section.fault("smtp", "missing: [mail.smtp] says which server takes the mails");
+        }
+        let (Some(from), Read::Whole(smtp), true) = (from, smtp, is_present) else { return None };
+        Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole() })
+    }
+}
+
+/// What became of reading a table that may be left out.
+#[derive(PartialEq)]
+enum Read<T> {
+    Absent,
+    Faulty,
+    Whole(T),
+}
+
+impl<T> Read<T> {
+    fn whole(self) -> Option<T> {
+        if let Self::Whole(it) = self { Some(it) } else { None }
+    }
+}
+
+impl MailServer {
+    fn read(section: &mut Section<'_>, implicit: u16, plain: u16) -> Read<Self> {
+        let is_present = section.is_present();
+        let host = needed(section, "host", "the server's name, such as \"mail.example.org\"", text);
+        let tls = section.get("tls", tls).unwrap_or(Tls::Implicit);
+        let port = section.get("port", port).unwrap_or(if tls == Tls::Implicit { implicit } else { plain });
+        let user = needed(section, "user", "the name to log in with", text);
+        let password =
+            needed(section, "password", "the password, such as { env = \"MAIL_PASSWORD\" }", secret);
+        let ca_file = section.get("ca_file", file);
+        match (is_present, host, user, password) {
+            (false, ..) => Read::Absent,
+            (true, Some(host), Some(user), Some(password)) => {
+                Read::Whole(Self { host, port, tls, user, password, ca_file })
+            }
+            _ => Read::Faulty,
+        }
+    }
+}
+
+impl DavConfig {
+    /// Reads `[calendar]` or `[contacts]`; none when it has no URL.
+    pub(super) fn read(section: &mut Section<'_>) -> Option<Self> {
+        let has_url = section.has("url");
+        let url = section.get("url", url);
+        let mut default = String::new();
+        section.set("default", &mut default, text);
+        let (user, password) = match has_url {
+            true => (
+                needed(section, "user", "the name to log in with", text),
+                needed(section, "password", "the password, such as { env = \"DAV_PASSWORD\" }", secret),
+            ),
+            false => (section.get("user", text), section.get("password", secret)),
+        };
+        let ca_file = section.get("ca_file", file);
+        Some(Self { url: url?, user: user?, password: password?, default, ca_file })
+    }
+}
+
+/// A key without which a table that is there makes no sense.
+fn needed<T>(
+    section: &mut Section<'_>,
+    key: &'static str,
+    what: &str,
+    read: impl Fn(&DeValue<'_>, &Reading<'_>) -> Result<T, String>,
+) -> Option<T> {
+    let value = section.get(key, read);
+    if section.is_present() && !section.has(key) && section.is_whole() {
+        section.fault(key, format!("missing: {what}"));
+    }
+    value
+}
+
+fn sender(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+    let from = text(value, reading)?;
+    let address = from.rsplit_once('<').map_or(from.as_str(), |(_, rest)| rest.trim_end_matches('>'));
+    let is_address = address.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.is_empty() && !address.contains(char::is_whitespace)
+    });
+    if is_address {
+        Ok(from)
+    } else {
+        Err(format!("{from:?} holds no mail address; write \"Name <name@domain>\""))
+    }
+}
+
+fn domain(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+    let domain = text(value, reading)?;
+    match domain.contains('@') {
+        true => Err(format!("{domain:?} must be a domain alone, without what stands before the @")),
+        false => Ok(domain.to_lowercase()),
+    }
+}
+
+fn tls(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tls, String> {
+    let name = text(value, reading)?;
+    let known = Tls::ALL.map(|(known, _)| known);
+    let found = Tls::ALL.iter().find(|(known, _)| *known == name).map(|(_, tls)| *tls);
+    found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &known)))
+}
+
+fn port(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<u16, String> {
+    let number = super::read::count(value, reading)?;
+    u16::try_from(number).map_err(|_| format!("{number} is no port; they end at 65535"))
+}
+
+fn url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+    let url = text(value, reading)?;
+    match url.starts_with("https://") || url.starts_with("http://") {
+        true => Ok(url),
+        false => Err(format!("{url:?} must begin with https:// or http://")),
+    }
+}
+
+fn file(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<PathBuf, String> {
+    Ok(reading.folder().join(text(value, reading)?))
+}
