@@ -167,6 +167,25 @@ pub struct Closing {
     pub started_at: Option<i64>,
 }
 
+/// How far a call has come that must not be made twice.
+///
+/// # Errors
+/// When the store fails.
+pub async fn phase(store: &Store, id: &str) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT phase FROM executions WHERE id = $1", &[id.into()]).await?;
+    Ok(row.and_then(|(phase,)| phase))
+}
+
+/// Adds how far a call has come.
+pub fn set_phase(batch: &mut Batch, id: &str, phase: Option<&str>) {
+    batch.must(
+        "the call has ended already",
+        "UPDATE executions SET phase = $1 WHERE id = $2 AND ended_at IS NULL",
+        [phase.into(), id.into()],
+    );
+}
+
 /// Adds a new row. Ended rows carry their closing at once.
 pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &str) {
     batch.must(

@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod leases;
 pub mod links;
 pub mod memories;
+pub mod objects;
 pub mod outbox;
 pub mod people;
 pub mod prompts;

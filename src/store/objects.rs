@@ -1,0 +1,101 @@
+//! Calendar objects and contacts that the store itself keeps, as the texts that servers keep them in.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// What [`StoreError::Stale`] says when somebody else has changed an object.
+pub const CHANGED: &str = "the object was changed meanwhile";
+
+/// One object.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ObjectRow {
+    /// Its UID.
+    pub id: String,
+    /// iCalendar or vCard text.
+    pub text: String,
+    /// Counts its changes.
+    pub version: i64,
+}
+
+/// When an event takes place, in milliseconds; for contacts neither is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Life {
+    /// When it first starts.
+    pub starts_at: Option<i64>,
+    /// When it is over for good; none when it goes on for ever.
+    pub over_at: Option<i64>,
+}
+
+/// A person's objects of a kind (`event`, `contact`) that may take place between two times; contacts always do.
+///
+/// # Errors
+/// When the store fails.
+pub async fn between(
+    store: &Store,
+    person: &str,
+    kind: &str,
+    from: i64,
+    to: i64,
+) -> Result<Vec<ObjectRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 \
+             AND (starts_at IS NULL OR starts_at < $4) AND (over_at IS NULL OR over_at > $3) ORDER BY id",
+            &[person.into(), kind.into(), from.into(), to.into()],
+        )
+        .await
+}
+
+/// One object.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_id(
+    store: &Store,
+    person: &str,
+    kind: &str,
+    id: &str,
+) -> Result<Option<ObjectRow>, StoreError> {
+    store
+        .first(
+            "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3",
+            &[person.into(), kind.into(), id.into()],
+        )
+        .await
+}
+
+/// Adds a new object.
+pub fn insert(batch: &mut Batch, person: &str, kind: &str, (id, text): (&str, &str), life: Life) {
+    batch.run(
+        "INSERT INTO objects (person_id, kind, id, text, starts_at, over_at) VALUES ($1, $2, $3, $4, $5, $6)",
+        [person.into(), kind.into(), id.into(), text.into(), life.starts_at.into(), life.over_at.into()],
+    );
+}
+
+/// Puts a new text in place of a state of an object.
+pub fn update(batch: &mut Batch, person: &str, kind: &str, (old, text): (&ObjectRow, &str), life: Life) {
+    batch.must(
+        CHANGED,
+        "UPDATE objects SET text = $1, starts_at = $2, over_at = $3, version = version + 1 \
+         WHERE person_id = $4 AND kind = $5 AND id = $6 AND version = $7",
+        [
+            text.into(),
+            life.starts_at.into(),
+            life.over_at.into(),
+            person.into(),
+            kind.into(),
+            (&old.id).into(),
+            old.version.into(),
+        ],
+    );
+}
+
+/// Deletes a state of an object.
+pub fn delete(batch: &mut Batch, person: &str, kind: &str, old: &ObjectRow) {
+    batch.must(
+        CHANGED,
+        "DELETE FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3 AND version = $4",
+        [person.into(), kind.into(), (&old.id).into(), old.version.into()],
+    );
+}
