@@ -2,6 +2,7 @@
 
 mod channels;
 mod models;
+mod office;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,6 +13,7 @@ use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
 use channels::Seats;
 pub use channels::{Channel, connect};
 pub use models::{Models, build_models, model_of};
+pub use office::build_office;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -35,8 +37,8 @@ use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
 use crate::skills::executor::Executor;
-use crate::skills::handlers::{HttpClient, own_store};
-use crate::skills::{Fault, Skills};
+use crate::skills::handlers::HttpClient;
+use crate::skills::{Fault, Skills, handlers};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
 
@@ -99,7 +101,7 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
 /// # Errors
 /// The faults of the skill files, or of `[approval.skills]`.
 pub fn load_skills(config: &Config) -> Result<Arc<Skills>, StartError> {
-    let skills = Skills::load(&config.skills.paths, &own_store::BUILTINS).map_err(StartError::Skills)?;
+    let skills = Skills::load(&config.skills.paths, &handlers::all()).map_err(StartError::Skills)?;
     let registry = skills.current();
     let names = registry.domains().iter().flat_map(|domain| &domain.skills);
     let names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
@@ -124,7 +126,7 @@ impl Service {
         let mut seats = Seats::of(channels);
         let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let orchestrator = orchestrator(config, &skills, models);
+        let orchestrator = orchestrator(config, &skills, models)?;
         let conversations = conversations(config, &store, &instance, orchestrator, hooks);
         let stop = CancellationToken::new();
         let access = Arc::new(Access { allow: seats.allow, owners: owners(config) });
@@ -361,20 +363,21 @@ async fn show(
     }
 }
 
-fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models) -> Orchestrator {
+fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models) -> Result<Orchestrator, StartError> {
     let executor = Executor {
         approval: config.approval.clone(),
         http: HttpClient::new(),
         work_dir: work_dir(&config.data_dir),
+        office: Arc::new(build_office(config, owners(config))?),
         breakers: Breakers::default(),
     };
-    Orchestrator {
+    Ok(Orchestrator {
         name: config.assistant.name.clone(),
         model: models.orchestrator,
         skills: skills.clone(),
         agents: Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) }),
         prefixes: moka::future::Cache::new(8),
-    }
+    })
 }
 
 fn work_dir(data_dir: &Path) -> std::path::PathBuf {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{CliError, SkillsArgs, SkillsCommand as Command};
 use crate::config::Config;
 use crate::skills::definition::Argument;
-use crate::skills::handlers::own_store::BUILTINS;
+use crate::skills::handlers;
 use crate::skills::{Domain, Fault, Skill, Skills, check_files, is_word};
 
 /// Why a command could not do its work.
@@ -54,7 +54,7 @@ fn lines(faults: &[Fault]) -> String {
 /// Runs `adjutant skills`.
 pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, CliError> {
     let mut out = Vec::new();
-    let done = run(&config.skills.paths, &BUILTINS, &args.command, &mut out);
+    let done = run(&config.skills.paths, &handlers::all(), &args.command, &mut out);
     super::out(&String::from_utf8_lossy(&out))?;
     match done {
         Ok(true) => Ok(ExitCode::SUCCESS),
@@ -238,8 +238,9 @@ mod tests {
                  risk = 'low'\nhandler = {{ command = ['true'] }}\n"
             )
         };
-        std::fs::write(folder.path().join("memory.toml"), stub("memory")).unwrap();
-        std::fs::write(folder.path().join("tasks.toml"), stub("tasks")).unwrap();
+        for domain in ["calendar", "contacts", "email", "memory", "tasks", "web"] {
+            std::fs::write(folder.path().join(format!("{domain}.toml")), stub(domain)).unwrap();
+        }
         let weather = r#"
 domain = "weather"
 summary = "Weather anywhere"
@@ -287,6 +288,15 @@ type = "string"
     fn list_shows_aligned_columns() {
         let folder = folder();
         insta::assert_snapshot!(said(folder.path(), &Command::List).1, @"
+        calendar: About calendar
+          calendar.run          low     Run it
+
+        contacts: About contacts
+          contacts.run          low     Run it
+
+        email: About email
+          email.run             low     Run it
+
         memory: About memory
           memory.run            low     Run it
 
@@ -296,6 +306,9 @@ type = "string"
         weather: Weather anywhere
           weather.today         low     Today's weather
           weather.report_storm  high    Tell the weather service of a storm
+
+        web: About web
+          web.run               low     Run it
         ");
     }
 
@@ -333,7 +346,7 @@ type = "string"
         let check = |path: Option<PathBuf>| said(folder.path(), &Command::Check { path });
         let (result, text) = check(None);
         assert!(result.unwrap());
-        insta::assert_snapshot!(text, @"4 skills in 3 files: all fine");
+        insta::assert_snapshot!(text, @"8 skills in 7 files: all fine");
         std::fs::write(folder.path().join("bad.toml"), "domain = \"bad\"\nsumary = \"x\"\n").unwrap();
         let (result, text) = check(None);
         assert!(!result.unwrap());
@@ -341,7 +354,7 @@ type = "string"
         FOLDER/bad.toml:1: the file has no [[skill]]
         FOLDER/bad.toml:1: the file lacks `summary`
         FOLDER/bad.toml:2: the file has no key 'sumary'; did you mean 'summary'?
-        3 faults; 4 skills in 3 files are fine
+        3 faults; 8 skills in 7 files are fine
         ");
         let (result, text) = check(Some(folder.path().join("weather.toml")));
         assert!(result.unwrap());

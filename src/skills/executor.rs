@@ -9,6 +9,8 @@
 //! - A yes is bound to the row and its exact arguments; it is looked up, never carried in memory.
 //! - A refused call has its row too.
 
+mod asking;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +19,14 @@ use serde_json::Value;
 
 use super::breaker::Breakers;
 use super::call::{Call, CallEnd, closing, new_row, report};
-use super::handlers::{self, own_store};
+use super::handlers::{self, own_store, page};
+use super::office::{Office, Work};
 use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
 use crate::config::{Approval, Policy};
-use crate::journal::{Question, Scope, fail_point};
+use crate::journal::{Scope, fail_point};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::leases::LOST;
-use crate::store::prompts;
 use crate::store::{Batch, StoreError};
 use crate::wording;
 
@@ -36,6 +38,8 @@ pub struct Executor {
     pub http: handlers::HttpClient,
     /// Where command handlers get their working directories.
     pub work_dir: PathBuf,
+    /// Mail, calendar and contacts.
+    pub office: Arc<Office>,
     /// Circuit breakers.
     pub breakers: Breakers,
 }
@@ -66,7 +70,11 @@ impl Executor {
         if let Err(wait) = self.breakers.look(&skill.name, scope.store.now()) {
             return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
         }
-        match risk::policy(&self.approval, &skill.name, skill.risk) {
+        let look = match self.look(scope, &skill, call, &row.id, false).await? {
+            Ok(look) => look,
+            Err(error) => return self.refuse(scope, call, row, error).await,
+        };
+        match risk::policy(&self.approval, &skill.name, skill.risk.max(look.risk)) {
             Policy::Deny => {
                 let error = SkillError::new(
                     ErrorKind::Permission,
@@ -74,7 +82,7 @@ impl Executor {
                 );
                 self.refuse(scope, call, row, error).await
             }
-            Policy::Ask => self.ask(scope, &skill, row, call).await,
+            Policy::Ask => self.ask(scope, &skill, row, call, look).await,
             Policy::Auto => self.run_checked(scope, &skill, call, row, false).await,
         }
     }
@@ -110,65 +118,13 @@ impl Executor {
         if row.status() == Status::Waiting {
             return self.go_on_answered(scope, &skill, call, row).await;
         }
-        if skill.repeatable {
+        let has_phases = matches!(&skill.handler, Handler::Builtin(name) if Office::has_phases(name));
+        if skill.repeatable || has_phases {
             return self.run(scope, &skill, call, row, true).await;
         }
         let mut error = SkillError::new(ErrorKind::Tool, wording::UNKNOWN_OUTCOME);
         error.unknown = true;
         self.close(scope, call, &row, Err(error), Batch::new(), true).await
-    }
-
-    async fn go_on_answered(
-        &self,
-        scope: &Scope,
-        skill: &Arc<Skill>,
-        call: &Call<'_>,
-        row: ExecutionRow,
-    ) -> Result<CallEnd, StoreError> {
-        let asked = prompts::of_turn(&scope.store, &scope.turn).await?;
-        let Some(prompt) = asked.into_iter().rev().find(|p| p.execution_id.as_deref() == Some(&row.id))
-        else {
-            return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
-        };
-        let arguments = call.arguments.to_string();
-        let bound =
-            [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
-        match prompt.answer.as_deref() {
-            None => Ok(CallEnd::Waiting),
-            // It was counted when it was asked for.
-            Some("approve") if bound => self.run_checked(scope, skill, call, row, true).await,
-            Some(_) => {
-                let reason =
-                    if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
-                let error = SkillError::new(ErrorKind::Rejected, reason);
-                self.close(scope, call, &row, Err(error), Batch::new(), true).await
-            }
-        }
-    }
-
-    async fn ask(
-        &self,
-        scope: &Scope,
-        skill: &Skill,
-        mut row: ExecutionRow,
-        call: &Call<'_>,
-    ) -> Result<CallEnd, StoreError> {
-        let preview = match own_store::preview(scope, &skill.handler, call.arguments).await? {
-            Some(more) => format!("{}\n- {more}", risk::preview(skill, call.arguments)),
-            None => risk::preview(skill, call.arguments),
-        };
-        let mut batch = scope.batch();
-        row.status = Status::Waiting.as_str().into();
-        row.started_at = Some(scope.store.now());
-        executions::insert(&mut batch, &row, &scope.conversation.id);
-        executions::wait(&mut batch, call.agent);
-        let text = wording::approval(&preview);
-        let choices = wording::approve_choices;
-        scope.ask(&mut batch, Question { kind: "approve", call: Some(&row), preview, text, choices });
-        scope.store.write(batch).await?;
-        fail_point("asked");
-        scope.said();
-        Ok(CallEnd::Waiting)
     }
 
     /// Runs a call unless its breaker is open.
@@ -198,9 +154,12 @@ impl Executor {
         written: bool,
     ) -> Result<CallEnd, StoreError> {
         row.started_at = Some(row.started_at.unwrap_or_else(|| scope.store.now()));
-        if let Handler::Builtin(name) = &skill.handler {
+        if let Handler::Builtin(name) = &skill.handler
+            && !self.is_outside(name)
+        {
             return self.run_on_own_store(scope, name, call, &row, written).await;
         }
+        let again = row.status() == Status::Running;
         let mut batch = scope.batch();
         if written {
             executions::start(&mut batch, &row.id, scope.store.now());
@@ -218,7 +177,7 @@ impl Executor {
             // Another process may take this turn at any moment, and would find the call under way.
             return Err(StoreError::Stale(LOST));
         }
-        let outcome = self.work(scope, skill, call.arguments).await;
+        let outcome = self.work(scope, skill, call.arguments, (&row.id, again)).await;
         fail_point("skill-worked");
         // That a person stopped it says nothing about the service.
         if !scope.cancel.is_cancelled() {
@@ -239,7 +198,14 @@ impl Executor {
         written: bool,
     ) -> Result<CallEnd, StoreError> {
         for _ in 0..3 {
-            let (effect, outcome) = match own_store::prepare(scope, handler, call.arguments).await? {
+            let prepared = match Office::has(handler) {
+                true => {
+                    let work = Work { scope, id: &row.id, again: false, arguments: call.arguments };
+                    self.office.prepare(&work, handler).await?
+                }
+                false => own_store::prepare(scope, handler, call.arguments).await?,
+            };
+            let (effect, outcome) = match prepared {
                 Ok((effect, output)) => (effect, Ok(output)),
                 Err(error) => (Batch::new(), Err(error)),
             };
@@ -253,7 +219,13 @@ impl Executor {
         self.close(scope, call, row, Err(error), Batch::new(), written).await
     }
 
-    async fn work(&self, scope: &Scope, skill: &Skill, arguments: &Value) -> Result<Output, SkillError> {
+    async fn work(
+        &self,
+        scope: &Scope,
+        skill: &Skill,
+        arguments: &Value,
+        (id, again): (&str, bool),
+    ) -> Result<Output, SkillError> {
         let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
         let mut tries = 0;
         loop {
@@ -264,15 +236,19 @@ impl Executor {
                     Handler::Command(handler) => {
                         handlers::command::call(handler, arguments, &self.work_dir).await
                     }
+                    Handler::Builtin(name) if name == page::FETCH => {
+                        page::fetch(arguments, &self.http, &[]).await
+                    }
                     Handler::Builtin(name) => {
-                        Err(SkillError::new(ErrorKind::Tool, format!("{name} is no work")))
+                        let work = Work { scope, id, again: again || tries > 1, arguments };
+                        self.office.call(&work, name).await
                     }
                 }
             };
             let outcome = tokio::select! {
                 outcome = tokio::time::timeout(timeout, work) => outcome.unwrap_or_else(|_| {
-                    let message = format!("{} gave no answer within {}", skill.name, wording::duration(timeout));
-                    Err(SkillError { unknown: true, ..SkillError::new(ErrorKind::Timeout, message) })
+                    let error = SkillError::new(ErrorKind::Timeout, silent(&skill.name, timeout));
+                    Err(SkillError { unknown: true, ..error })
                 }),
                 () = scope.cancel.cancelled() => {
                     let error = SkillError::new(ErrorKind::Tool, "it was stopped while at work");
@@ -289,6 +265,11 @@ impl Executor {
                 _ => return Err(error),
             }
         }
+    }
+
+    /// Whether a handler of ours reaches beyond our own store.
+    fn is_outside(&self, handler: &str) -> bool {
+        handler == page::FETCH || (Office::has(handler) && !self.office.is_own(handler))
     }
 
     async fn refuse(
@@ -337,6 +318,10 @@ impl Executor {
         fail_point("skill-closed");
         Ok(CallEnd::Closed(Box::new(report(&ended))))
     }
+}
+
+fn silent(skill: &str, timeout: Duration) -> String {
+    format!("{skill} gave no answer within {}", wording::duration(timeout))
 }
 
 fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {

@@ -7,6 +7,7 @@ pub mod definition;
 pub mod executor;
 pub mod handlers;
 mod intents;
+pub mod office;
 mod registry;
 pub mod risk;
 mod source;

@@ -12,9 +12,13 @@ use super::definition::{Domain, Skill};
 use super::source::{Fault, nearest};
 
 /// The domains that are compiled in.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("tasks", include_str!("../../skills/tasks.toml")),
     ("memory", include_str!("../../skills/memory.toml")),
+    ("email", include_str!("../../skills/email.toml")),
+    ("calendar", include_str!("../../skills/calendar.toml")),
+    ("contacts", include_str!("../../skills/contacts.toml")),
+    ("web", include_str!("../../skills/web.toml")),
 ];
 
 const POLL: Duration = Duration::from_secs(1);
@@ -341,7 +345,7 @@ mod tests {
         write(&second, "notes.txt", "no TOML");
         let skills = load(&[&first, &second]).current();
         let names: Vec<&str> = skills.domains().iter().map(|domain| domain.name.as_str()).collect();
-        assert_eq!(names, ["memory", "tasks", "weather"]);
+        assert_eq!(names, ["calendar", "contacts", "email", "memory", "tasks", "weather", "web"]);
         assert_eq!(skills.domain("tasks").unwrap().summary, "Ours");
         assert!(skills.get("tasks.run").is_some() && skills.get("tasks.search").is_none());
     }
@@ -354,11 +358,36 @@ mod tests {
         }
         let skills = load(&[&folder]);
         let before = skills.current();
-        insta::assert_snapshot!(before.catalogue(), @"
+        insta::assert_snapshot!(before.catalogue(), @r"
+        calendar: The person's calendar: what is on, when there is time, meetings
+        - calendar.check_availability(start, end, timezone?, attendees?, duration?): Whether a time is free, or when there is time for something
+        - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Put an event into the calendar, and invite people to it
+        - calendar.delete_event(id, instance?, span?): Delete an event, or some of a series
+        - calendar.list_events(start?, end?, calendar?): List what is on in a span of time; default: from now on, a week
+        - calendar.search(query, start?, end?): Find events by words of their title, place or notes
+        - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
+        contacts: The people the person knows: addresses, numbers, organizations
+        - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
+        - contacts.get(id): All that is known of a contact
+        - contacts.organizations(query?): List the organizations of the contacts
+        - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
+        - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
+        - contacts.validate_email(email): Whether a text can be a mail address
+        email: The person's mail: writing, finding, reading, sorting
+        - email.draft(subject, body, to?, cc?, bcc?, attachments?): Leave a mail in the drafts, unsent
+        - email.mark(message_id, as): Mark a mail as read, unread, flagged or unflagged
+        - email.move(message_id, folder): Move a mail to another folder
+        - email.read(message_id): Read a mail: its text, who got it, what goes with it
+        - email.reply(message_id, body, all?): Answer a mail
+        - email.search(text?, from?, to?, subject?, since?, before?, unread?, folder?, limit?): Find mails, the newest first
+        - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
+        - email.status(message_id): Whether a mail of ours was sent, and whether it came back
         memory: Things
         - memory.run(x?): Run it
         tasks: Things
         - tasks.run(x?): Run it
+        web: Pages of the web
+        - web.fetch(url): Read a page of the web
         zoo: Things
         - zoo.run(x?): Run it
         ");

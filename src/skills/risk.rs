@@ -40,7 +40,7 @@ pub fn preview(skill: &Skill, arguments: &Value) -> String {
 }
 
 /// Several lines as a code block whose fence the text can't close.
-fn fenced(text: &str) -> String {
+pub(super) fn fenced(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
         fence.push('`');

@@ -10,6 +10,7 @@ mod gateway;
 mod gauntlet;
 mod json;
 mod kill;
+mod office;
 mod once;
 #[expect(dead_code, reason = "the benches use more of it")]
 mod platform;

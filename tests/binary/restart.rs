@@ -9,7 +9,7 @@ use crate::process::{Chat, Home, Value, answers, button, json, lines};
 
 /// A program that talks with the assistant, starts it again when it dies, and sends again what was not
 /// accepted.
-struct Program<'a> {
+pub(crate) struct Program<'a> {
     home: &'a Home,
     chat: Chat,
     /// All events of the processes before.
@@ -18,7 +18,7 @@ struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    fn start(home: &'a Home, fail_point: &str) -> Self {
+    pub(crate) fn start(home: &'a Home, fail_point: &str) -> Self {
         Self { home, chat: home.chat_until(fail_point), before: Vec::new(), crashes: 0 }
     }
 
@@ -54,16 +54,16 @@ impl<'a> Program<'a> {
         }
     }
 
-    fn say(&mut self, id: &str, text: &str) -> Value {
+    pub(crate) fn say(&mut self, id: &str, text: &str) -> Value {
         self.ask(&json!({"id": id, "text": text}))
     }
 
-    fn press(&mut self, id: &str, button: &str) -> Value {
+    pub(crate) fn press(&mut self, id: &str, button: &str) -> Value {
         self.ask(&json!({"id": id, "press": button}))
     }
 
     /// Ends in an orderly way. Returns how often each id was answered, and whether the process had died.
-    fn finish(mut self) -> (BTreeMap<String, usize>, bool) {
+    pub(crate) fn finish(mut self) -> (BTreeMap<String, usize>, bool) {
         let (mut status, mut stderr) = self.chat.finish();
         if status.is_none() {
             self.start_again();
@@ -80,7 +80,7 @@ impl<'a> Program<'a> {
     }
 }
 
-fn once_each(ids: &[&str]) -> BTreeMap<String, usize> {
+pub(crate) fn once_each(ids: &[&str]) -> BTreeMap<String, usize> {
     ids.iter().map(|id| ((*id).to_owned(), 1)).collect()
 }
 
@@ -111,11 +111,16 @@ const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-clai
 const ASKING: &str = "asked prompt-answered turn-asleep turn-resumed";
 /// Those around a program.
 const PROGRAM: &str = "skill-running skill-worked";
+/// Those of a mail; `office.rs` tries them.
+const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> =
-        [PLAIN, ASKING, PROGRAM].iter().flat_map(|it| it.split_whitespace()).map(str::to_owned).collect();
+    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, MAIL]
+        .iter()
+        .flat_map(|it| it.split_whitespace())
+        .map(str::to_owned)
+        .collect();
     assert_eq!(tried, fail_points());
 }
 

@@ -9,6 +9,7 @@ mod executor;
 mod house;
 mod limits;
 mod models;
+mod office;
 mod parallel;
 mod platform;
 mod talk;

@@ -179,7 +179,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"there is no agent \"zed\" in this turn (known: good)"}
     {"error":"get_agent_results wants {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
     {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
-    {"error":"there is no domain \"task\"; there are memory, tasks"}
+    {"error":"there is no domain \"task\"; there are calendar, contacts, email, memory, tasks, web"}
     {"error":"the arguments can't be read: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments can't be read: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
@@ -201,6 +201,29 @@ async fn skills_are_looked_up() {
     let house = scripted(script).await;
     let heard = house.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
+    calendar: The person's calendar: what is on, when there is time, meetings
+    - calendar.check_availability(start, end, timezone?, attendees?, duration?): Whether a time is free, or when there is time for something
+    - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Put an event into the calendar, and invite people to it
+    - calendar.delete_event(id, instance?, span?): Delete an event, or some of a series
+    - calendar.list_events(start?, end?, calendar?): List what is on in a span of time; default: from now on, a week
+    - calendar.search(query, start?, end?): Find events by words of their title, place or notes
+    - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
+    contacts: The people the person knows: addresses, numbers, organizations
+    - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
+    - contacts.get(id): All that is known of a contact
+    - contacts.organizations(query?): List the organizations of the contacts
+    - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
+    - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
+    - contacts.validate_email(email): Whether a text can be a mail address
+    email: The person's mail: writing, finding, reading, sorting
+    - email.draft(subject, body, to?, cc?, bcc?, attachments?): Leave a mail in the drafts, unsent
+    - email.mark(message_id, as): Mark a mail as read, unread, flagged or unflagged
+    - email.move(message_id, folder): Move a mail to another folder
+    - email.read(message_id): Read a mail: its text, who got it, what goes with it
+    - email.reply(message_id, body, all?): Answer a mail
+    - email.search(text?, from?, to?, subject?, since?, before?, unread?, folder?, limit?): Find mails, the newest first
+    - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
+    - email.status(message_id): Whether a mail of ours was sent, and whether it came back
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory, by id or by words of it
     - memory.list(kind?, limit?): List what is remembered, newest first
@@ -212,6 +235,8 @@ async fn skills_are_looked_up() {
     - tasks.delete(id): Delete a task for good, by its id
     - tasks.search(query?, state?, due_before?, due_after?, tag?, limit?): List or find tasks by text, state, due date or tag
     - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
+    web: Pages of the web
+    - web.fetch(url): Read a page of the web
 
     memory: What the assistant remembers about the person
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others

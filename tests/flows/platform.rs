@@ -557,3 +557,19 @@ async fn a_channel_that_stops_says_why_and_the_others_go_on() {
     assert_eq!(troubles, [("phone".to_owned(), "the line was cut; lay a new one".to_owned())]);
     town.ends_well().await;
 }
+
+#[tokio::test]
+async fn an_account_on_a_server_is_its_owners_alone() {
+    let list = || direct("a", "calendar.list_events", json!({}));
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text(format!("{:?}", crate::house::reports(request)["a"]["error"]["message"].as_str())),
+        false => list(),
+    });
+    let town = town(script, |config| config.calendar = Some(crate::office::account())).await;
+    town.writes_in("room", "carol", "what is on?");
+    town.sees("this account belongs to my owners").await;
+    town.writes("ada", "what is on?");
+    // The owner gets as far as the server, which is not there.
+    town.sees("the server can't be reached").await;
+    town.ends_well().await;
+}

@@ -114,6 +114,18 @@ fn mend(error: &ModelError) -> &'static str {
     }
 }
 
+/// Logs in to the accounts of mail, calendar and contacts.
+pub(super) async fn office(config: &Config, checks: &mut Checks) {
+    match service::build_office(config, Vec::new()) {
+        Ok(office) => {
+            for (section, finding) in office.check().await {
+                checks.add(section, finding);
+            }
+        }
+        Err(error) => checks.add("accounts", Finding::fault(error.to_string(), "correct what it names")),
+    }
+}
+
 /// Looks at each channel, and at who may speak there.
 pub(super) async fn channels(channels: Vec<Channel>, config: &Config, checks: &mut Checks) {
     if channels.is_empty() {

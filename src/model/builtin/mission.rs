@@ -23,6 +23,9 @@ pub(super) enum Next {
 /// The id of the search; all others are effects.
 const SEARCH: &str = "search";
 
+/// How the parts of a brief begin, after its mission.
+const PARTS: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
+
 /// The brief of a mission, read from the request's user message.
 struct Brief<'a> {
     mission: &'a str,
@@ -48,7 +51,8 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
     let Some(said) = request.messages.iter().find(|message| message.role == Role::User) else {
         return Next::Say("There is no mission in this request.".into());
     };
-    let brief = brief(&said.text);
+    let text = read::opened(&said.text, &PARTS);
+    let brief = brief(&text);
     let granted = granted(request);
     let usable = |entry: &Entry, pronoun: Option<&str>| {
         let source = &entry.source;
@@ -97,7 +101,7 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
         return Err(Next::Say(format!("The search did not work: {}", failure(&answer))));
     }
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission);
-    let hits = things::items(answer.get("data").unwrap_or(&Value::Null));
+    let hits = things::items(&read::data(answer.get("data")));
     let exact: Vec<&Value> =
         hits.iter().filter(|hit| things::name(hit).is_some_and(|name| same(name, wanted))).collect();
     match (exact.as_slice(), hits.as_slice()) {
@@ -130,7 +134,9 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
     let told = answers.iter().map(|answer| {
         let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
         match answer.get("status").and_then(Value::as_str) {
-            Some("completed") => answer.get("summary").and_then(Value::as_str).unwrap_or("Done.").to_owned(),
+            Some("completed") => {
+                answer.get("summary").and_then(Value::as_str).map_or("Done.", read::inside).to_owned()
+            }
             _ => failure(&answer),
         }
     });
@@ -170,10 +176,9 @@ fn same(one: &str, other: &str) -> bool {
 }
 
 fn brief(text: &str) -> Brief<'_> {
-    const NEXT: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
     let after =
         text.find("Mission:").map_or(text, |at| text.get(at + "Mission:".len()..).unwrap_or_default());
-    let end = NEXT.iter().filter_map(|next| after.find(&format!("\n{next}"))).min().unwrap_or(after.len());
+    let end = PARTS.iter().filter_map(|next| after.find(&format!("\n{next}"))).min().unwrap_or(after.len());
     let mut results: Vec<String> = Vec::new();
     let mut things = Vec::new();
     let mut in_result = false;
@@ -186,7 +191,7 @@ fn brief(text: &str) -> Brief<'_> {
             let data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
             results = vec![things::described(&results.join("\n"), &data)];
             things.push((data.get("items").is_some(), things::items(&data)));
-        } else if in_result && !NEXT.iter().any(|next| line.starts_with(next)) {
+        } else if in_result && !PARTS.iter().any(|next| line.starts_with(next)) {
             results.push(line.to_owned());
         } else {
             in_result = false;

@@ -36,8 +36,8 @@ fn told(message: &Message) -> Vec<String> {
     let answer: Value = serde_json::from_str(&message.text).unwrap_or(Value::Null);
     let line = match answer.get("status").and_then(Value::as_str) {
         Some("completed") => {
-            let said = answer.get("summary").and_then(Value::as_str).unwrap_or("done");
-            things::described(said, answer.get("data").unwrap_or(&Value::Null))
+            let said = answer.get("summary").and_then(Value::as_str).map_or("done", read::inside);
+            things::described(said, &read::data(answer.get("data")))
         }
         Some(_) => failure(&answer),
         None => return Vec::new(),

@@ -57,7 +57,7 @@ pub async fn call(
 }
 
 /// The body as text, cut where it is too long; and whether it is whole.
-async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> {
+pub(super) async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> {
     let (mut bytes, mut whole) = (Vec::new(), true);
     while let Some(chunk) = response.chunk().await? {
         bytes.extend_from_slice(&chunk[..chunk.len().min(READ - bytes.len())]);
@@ -79,7 +79,7 @@ fn without(mut text: String, secrets: &[String]) -> String {
 }
 
 /// A call that got no answer. The error's own text may hold the address with its query, so it is not shown.
-fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
+pub(super) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
     if let Some(refused) = Refused::within(error) {
         return SkillError::new(ErrorKind::Permission, refused.to_string());
     }
@@ -105,7 +105,13 @@ fn root(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-fn failed(status: StatusCode, headers: &HeaderMap, host: &str, text: &str, acts: bool) -> SkillError {
+pub(super) fn failed(
+    status: StatusCode,
+    headers: &HeaderMap,
+    host: &str,
+    text: &str,
+    acts: bool,
+) -> SkillError {
     let (kind, what) = match status.as_u16() {
         401 => (ErrorKind::Auth, "does not accept the skill's credential"),
         402 | 403 => (ErrorKind::Permission, "does not allow it"),

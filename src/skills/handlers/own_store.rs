@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{memory, tasks};
 use crate::journal::Scope;
 use crate::skills::{ErrorKind, Handler, Output, SkillError};
+use crate::store::objects::CHANGED;
 use crate::store::{Batch, StoreError};
 
 /// The handlers there are, as `handler = { builtin = "..." }` names them.
@@ -61,7 +62,7 @@ pub async fn preview(
 
 /// Whether a write failed because the task or memory changed, not because the turn is lost.
 pub fn is_about_content(why: &str) -> bool {
-    why.contains("task") || why.contains("memory")
+    why.contains("task") || why.contains("memory") || why == CHANGED
 }
 
 /// A text argument.

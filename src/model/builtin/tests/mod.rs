@@ -48,7 +48,9 @@ fn source(skill: &str, intent: &Value) -> IntentSource {
 
 pub(super) const TASKS: &str = include_str!("../../../../skills/tasks.toml");
 pub(super) const MEMORY: &str = include_str!("../../../../skills/memory.toml");
-pub(super) const LATER: &str = include_str!("later.toml");
+pub(super) const EMAIL: &str = include_str!("../../../../skills/email.toml");
+pub(super) const CALENDAR: &str = include_str!("../../../../skills/calendar.toml");
+pub(super) const CONTACTS: &str = include_str!("../../../../skills/contacts.toml");
 
 pub(super) fn planner(files: &[&'static str]) -> Planner {
     // Compiling the patterns is most of a test's time, and the property tests ask often.

@@ -9,7 +9,7 @@ fn plans(lines: &str) -> String {
 
 /// The same with the domains that come later.
 fn all_plans(lines: &str) -> String {
-    show(&planner(&[LATER, MEMORY, TASKS]), lines)
+    show(&planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS]), lines)
 }
 
 fn show(planner: &Planner, lines: &str) -> String {
@@ -89,7 +89,7 @@ fn later_domains_of_the_promise() {
     > email bob@example.test: running late, start without me
     a1 email.send {"body":"running late, start without me","subject":"Running late, start without me","to":["bob@example.test"]}
     > find mails from alice about the budget
-    a1 email.search {"from":"alice","text":"the budget"}
+    a1 email.search {"from":"alice","text":"budget"}
     > who works at Acme?
     a1 contacts.search {"organization":"Acme"}
     > Find my overdue tasks, email the report to bob@example.test, then create a follow-up meeting with bob@example.test tomorrow at 2pm
@@ -424,8 +424,8 @@ fn several_requests_in_one_message() {
     SAYS I didn't understand “email the report to bob@example.test”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
     - email bob@example.test: running late, start without me
     - add a task to send the report by Friday 5pm
+    - draft a mail to bob@example.test: the offer comes on Monday
     - schedule a meeting with bob@example.test next Tuesday at 2pm
-    - find tasks about the report
     > email Bob: see you at noon
     a1 contacts.search+email.send “email Bob: see you at noon”
     > find Bob's contact and email him: see you at noon
@@ -449,7 +449,7 @@ fn lines_that_were_taken_together_are_each_handled() {
 #[test]
 fn a_mail_keeps_its_lines() {
     let shown = plan_of(
-        &planner(&[LATER, MEMORY, TASKS]),
+        &planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS]),
         &request("email bob@example.test: hello,\nI am late.\nAda"),
     );
     insta::assert_snapshot!(shown, @r#"a1 email.send {"body":"hello,\nI am late.\nAda","subject":"Hello","to":["bob@example.test"]}"#);

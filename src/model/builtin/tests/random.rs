@@ -99,7 +99,7 @@ proptest! {
 
     #[test]
     fn every_message_gets_a_plan_or_words(text in text()) {
-        let answer = ask(&planner(&[LATER, MEMORY, TASKS]), &request(&text));
+        let answer = ask(&planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS]), &request(&text));
         prop_assert!(!answer.text.is_empty() || !answer.tool_calls.is_empty());
     }
 
@@ -128,6 +128,6 @@ proptest! {
 #[test]
 fn a_megabyte_is_read_in_good_time() {
     let long = "and then do it tomorrow at 9, \n".repeat(35_000);
-    let answer = ask(&planner(&[LATER, MEMORY, TASKS]), &request(&long));
+    let answer = ask(&planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS]), &request(&long));
     assert!(answer.text.starts_with("I didn't understand"), "{}", answer.text.len());
 }

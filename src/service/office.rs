@@ -1,0 +1,80 @@
+//! The accounts of mail, calendar and contacts, as the configuration names them.
+
+use std::time::Duration;
+
+use adjutant_dav::{Account, CalDav, CardDav};
+use adjutant_mail::{Imap, Party, Server, Smtp, Tls};
+
+use super::StartError;
+use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
+use crate::skills::office::{Books, Calendars, Mailbox, Office};
+
+/// How long one exchange with a server may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Sets the accounts up; no server is asked yet.
+///
+/// # Errors
+/// When a file that the configuration names can't be read, or an address makes no sense.
+pub fn build_office(config: &Config, owners: Vec<String>) -> Result<Office, StartError> {
+    let calendar = config.calendar.as_ref().map(|it| {
+        let dav = CalDav::new(&account("calendar", it)?).map_err(|fault| faulty("calendar", &fault))?;
+        Ok::<_, StartError>(Calendars::new(dav, it.default.clone()))
+    });
+    let contacts = config.contacts.as_ref().map(|it| {
+        let dav = CardDav::new(&account("contacts", it)?).map_err(|fault| faulty("contacts", &fault))?;
+        Ok::<_, StartError>(Books::new(dav, it.default.clone()))
+    });
+    Ok(Office {
+        mail: config.mail.as_ref().map(mailbox).transpose()?,
+        calendar: calendar.transpose()?,
+        contacts: contacts.transpose()?,
+        outgoing: config.data_dir.join("mail"),
+        owners,
+    })
+}
+
+fn mailbox(config: &MailConfig) -> Result<Mailbox, StartError> {
+    let from: Party = config.from.parse().map_err(|fault| faulty("mail.from", &fault))?;
+    Ok(Mailbox {
+        from,
+        internal_domains: config.internal_domains.clone(),
+        self_copy: config.self_copy,
+        smtp: Smtp::new(server(&config.smtp)),
+        imap: config.imap.as_ref().map(|it| Imap::new(server(it))),
+    })
+}
+
+fn server(config: &MailServer) -> Server {
+    Server {
+        host: config.host.clone(),
+        port: config.port,
+        tls: match config.tls {
+            ConfigTls::Implicit => Tls::Implicit,
+            ConfigTls::StartTls => Tls::StartTls,
+            ConfigTls::None => Tls::None,
+        },
+        username: config.user.clone(),
+        password: config.password.expose().into(),
+        ca_file: config.ca_file.clone(),
+        timeout: PATIENCE,
+    }
+}
+
+fn account(section: &str, config: &DavConfig) -> Result<Account, StartError> {
+    let ca_pem = config.ca_file.as_ref().map(|path| {
+        std::fs::read_to_string(path)
+            .map_err(|error| faulty(section, &format!("ca_file {} can't be read: {error}", path.display())))
+    });
+    Ok(Account {
+        url: config.url.clone(),
+        user: config.user.clone(),
+        password: config.password.expose().to_owned(),
+        ca_pem: ca_pem.transpose()?,
+        timeout: PATIENCE,
+    })
+}
+
+fn faulty(section: &str, why: &dyn std::fmt::Display) -> StartError {
+    StartError::Config(ConfigError::one(Some(&format!("[{section}]")), why.to_string()))
+}

@@ -1,0 +1,105 @@
+//! Asking a person before a call: what it would do, the question, and what their answer is good for.
+
+use std::sync::Arc;
+
+use super::{Executor, silent};
+use crate::journal::{Question, Scope, fail_point};
+use crate::skills::call::{Call, CallEnd};
+use crate::skills::handlers::own_store;
+use crate::skills::office::{Look, Office, Trouble, Work};
+use crate::skills::{ErrorKind, Handler, Skill, SkillError, risk};
+use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::{Batch, StoreError, prompts};
+use crate::wording;
+
+impl Executor {
+    /// Works out what a call would do, where that is more than its arguments say.
+    pub(super) async fn look(
+        &self,
+        scope: &Scope,
+        skill: &Skill,
+        call: &Call<'_>,
+        id: &str,
+        again: bool,
+    ) -> Result<Result<Look, SkillError>, StoreError> {
+        let Handler::Builtin(name) = &skill.handler else { return Ok(Ok(Look::HARMLESS)) };
+        if !Office::has(name) {
+            return Ok(Ok(Look::HARMLESS));
+        }
+        let work = Work { scope, id, again, arguments: call.arguments };
+        let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
+        match tokio::time::timeout(timeout, self.office.look(&work, name)).await {
+            Ok(Ok(look)) => Ok(Ok(look)),
+            Ok(Err(Trouble::Skill(error))) => Ok(Err(SkillError { unknown: false, ..error })),
+            Ok(Err(Trouble::Store(error))) => Err(error),
+            Err(_) => Ok(Err(SkillError::new(ErrorKind::Timeout, silent(&skill.name, timeout)))),
+        }
+    }
+
+    pub(super) async fn go_on_answered(
+        &self,
+        scope: &Scope,
+        skill: &Arc<Skill>,
+        call: &Call<'_>,
+        row: ExecutionRow,
+    ) -> Result<CallEnd, StoreError> {
+        let asked = prompts::of_turn(&scope.store, &scope.turn).await?;
+        let Some(prompt) = asked.into_iter().rev().find(|p| p.execution_id.as_deref() == Some(&row.id))
+        else {
+            return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
+        };
+        let arguments = call.arguments.to_string();
+        let bound =
+            [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
+        match prompt.answer.as_deref() {
+            None => Ok(CallEnd::Waiting),
+            // It was counted when it was asked for.
+            Some("approve") if bound => match self.look(scope, skill, call, &row.id, false).await? {
+                Ok(look) if look.preview.as_ref().is_none_or(|now| *now == prompt.preview) => {
+                    self.run_checked(scope, skill, call, row, true).await
+                }
+                Ok(_) => {
+                    let reason = "what it would do has changed since the person was asked; ask again";
+                    let error = SkillError::new(ErrorKind::Rejected, reason);
+                    self.close(scope, call, &row, Err(error), Batch::new(), true).await
+                }
+                Err(error) => self.close(scope, call, &row, Err(error), Batch::new(), true).await,
+            },
+            Some(_) => {
+                let reason =
+                    if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
+                let error = SkillError::new(ErrorKind::Rejected, reason);
+                self.close(scope, call, &row, Err(error), Batch::new(), true).await
+            }
+        }
+    }
+
+    pub(super) async fn ask(
+        &self,
+        scope: &Scope,
+        skill: &Skill,
+        mut row: ExecutionRow,
+        call: &Call<'_>,
+        look: Look,
+    ) -> Result<CallEnd, StoreError> {
+        let preview = match look.preview {
+            Some(preview) => preview,
+            None => match own_store::preview(scope, &skill.handler, call.arguments).await? {
+                Some(more) => format!("{}\n- {more}", risk::preview(skill, call.arguments)),
+                None => risk::preview(skill, call.arguments),
+            },
+        };
+        let mut batch = scope.batch();
+        row.status = Status::Waiting.as_str().into();
+        row.started_at = Some(scope.store.now());
+        executions::insert(&mut batch, &row, &scope.conversation.id);
+        executions::wait(&mut batch, call.agent);
+        let text = wording::approval(&preview);
+        let choices = wording::approve_choices;
+        scope.ask(&mut batch, Question { kind: "approve", call: Some(&row), preview, text, choices });
+        scope.store.write(batch).await?;
+        fail_point("asked");
+        scope.said();
+        Ok(CallEnd::Waiting)
+    }
+}

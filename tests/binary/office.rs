@@ -1,0 +1,193 @@
+//! Mail, calendar and contacts on real servers: what the real binary does there, once, however often it dies.
+
+use std::fs;
+use std::path::Path;
+
+use adjutant_fakes::dav_server::{self, Kind};
+use adjutant_fakes::mail_server;
+
+use crate::process::{Home, button};
+use crate::restart::{Program, once_each};
+
+/// Alice's account on the mail server.
+fn mail(server: &mail_server::Server, more: &str) -> String {
+    let login = format!(
+        "host = \"localhost\"\nuser = \"alice@example.test\"\npassword = \"alice-secret\"\nca_file = \"{}\"\n",
+        server.file("ca.pem").display()
+    );
+    format!(
+        "[mail]\nfrom = \"Alice Adams <alice@example.test>\"\n{more}\n[mail.smtp]\nport = {}\n{login}\
+         [mail.imap]\nport = {}\n{login}",
+        server.submissions, server.imaps
+    )
+}
+
+/// How many letters with this subject somebody has, by the files of the mail server.
+fn letters(server: &mail_server::Server, who: &str, folder: &str, subject: &str) -> usize {
+    let maildir = server.file(&format!("store/{who}@example.test/Maildir/{folder}"));
+    let files = ["new", "cur"].iter().flat_map(|part| fs::read_dir(maildir.join(part)).into_iter().flatten());
+    let texts = files.filter_map(|file| fs::read_to_string(file.unwrap().path()).ok());
+    texts.filter(|text| text.contains(&format!("Subject: {subject}"))).count()
+}
+
+const INSIDE: &str = "internal_domains = [\"example.test\"]";
+
+#[test]
+fn a_mail_to_a_colleague_goes_out_and_is_kept() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let home = Home::with_config(&mail(server, INSIDE));
+    let mut chat = home.chat();
+    let reply = chat.say("m1", "email bob@example.test: Colleague note");
+    assert_eq!(reply["text"], "Sent “Colleague note” to bob@example.test");
+    assert_eq!(letters(server, "bob", "", "Colleague note"), 1);
+    assert_eq!(letters(server, "alice", ".Sent", "Colleague note"), 1);
+    let found = chat.say("m2", "find mails from alice about Colleague");
+    assert!(found["text"].as_str().unwrap().contains("Alice Adams — Colleague note"), "{found}");
+    chat.finish_well();
+    let ended = home.run(&["doctor"]);
+    assert!(ended.stdout.contains("✓ mail           mails can be sent"), "{ended:?}");
+    assert!(ended.stdout.contains("✓ mail           mails can be read"), "{ended:?}");
+}
+
+#[test]
+fn a_mail_to_a_stranger_needs_a_yes_and_what_the_server_refuses_is_told() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let home = Home::with_config(&mail(server, INSIDE));
+    let mut chat = home.chat();
+    let asked = chat.say("m1", "email carol@elsewhere.test: Stranger note");
+    let text = asked["text"].as_str().unwrap();
+    assert!(text.contains("- to: carol@elsewhere.test\n- subject: Stranger note"), "{text}");
+    assert_eq!(letters(server, "alice", ".Sent", "Stranger note"), 0);
+    let refused = chat.press("p1", &button(&asked, "Approve"));
+    assert!(refused["text"].as_str().unwrap().contains("relaying denied"), "{refused}");
+    assert_eq!(letters(server, "alice", ".Sent", "Stranger note"), 0);
+    chat.finish_well();
+    home.assert_tidy("refused");
+}
+
+#[test]
+fn a_wrong_password_is_told_with_the_mend() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let home = Home::with_config(&mail(server, INSIDE).replace("alice-secret", "wrong-secret"));
+    let reply = home.chat().say("m1", "email bob@example.test: Never");
+    let text = reply["text"].as_str().unwrap();
+    assert!(text.contains("the mail server refuses the login ([mail] user and password)"), "{text}");
+    assert!(!text.contains("wrong-secret"), "{text}");
+    let ended = home.run(&["doctor"]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("check [mail.smtp] host, port, tls, user, password"), "{ended:?}");
+    assert!(!format!("{ended:?}").contains("wrong-secret"), "{ended:?}");
+}
+
+#[test]
+fn a_mail_that_dies_on_its_way_is_never_two_and_never_none_without_a_word() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for copy in [false, true] {
+        for (point, sent) in [
+            ("skill-running", 1),
+            ("mail-handed-over", 0),
+            ("mail-sent", 1),
+            ("mail-accepted", 1),
+            ("skill-worked", 1),
+            ("skill-before-close", 1),
+        ] {
+            if copy && sent == 0 {
+                // It is waited for a minute, and ends as it does without a copy.
+                continue;
+            }
+            let home = Home::with_config(&mail(server, &format!("{INSIDE}\nself_copy = {copy}")));
+            let subject = format!("Kill {copy} {point}");
+            let mut program = Program::start(&home, point);
+            let reply = program.say("m1", &format!("email bob@example.test: {subject}"));
+            let text = reply["text"].as_str().unwrap();
+            // Only what the process had not been told about can't be known, unless there is a copy to look for.
+            let is_known = sent == 1 && (copy || point != "mail-sent");
+            match is_known {
+                true => assert!(text.starts_with("Sent “Kill"), "{point} {copy}: {text}"),
+                false => assert!(text.contains("may or may not have happened"), "{point} {copy}: {text}"),
+            }
+            assert_eq!(letters(server, "bob", "", &subject), sent, "{point} {copy}");
+            assert!(letters(server, "alice", ".Sent", &subject) <= 1, "{point} {copy}");
+            assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point} {copy}");
+            home.assert_tidy(point);
+        }
+    }
+}
+
+/// An account on Radicale with a calendar and an address book of its own.
+fn dav(server: &dav_server::Server, name: &str) -> String {
+    server.collection("me", &format!("{name}-events"), Kind::Calendar).unwrap();
+    server.collection("me", &format!("{name}-people"), Kind::AddressBook).unwrap();
+    let login = "user = \"me\"\npassword = \"me-secret\"\n";
+    let url = server.url();
+    format!(
+        "[calendar]\nurl = \"{url}me/{name}-events/\"\n{login}[contacts]\nurl = \"{url}me/{name}-people/\"\n{login}"
+    )
+}
+
+/// What another program sees of the calendar: a line for each event.
+fn seen(server: &dav_server::Server, name: &str) -> String {
+    let script = "import sys, caldav\n\
+                  client = caldav.DAVClient(sys.argv[1], username='me', password='me-secret')\n\
+                  for event in sorted(client.calendar(url=sys.argv[1]).events(), key=lambda e: str(e.url)):\n\
+                  \x20   it = event.icalendar_component\n\
+                  \x20   print(it['SUMMARY'], it['DTSTART'].dt.isoformat(), it.get('RRULE') is not None)\n";
+    server.python(script, &[&format!("{}me/{name}-events/", server.url())]).unwrap()
+}
+
+#[test]
+fn an_event_that_dies_on_its_way_is_there_once() {
+    let Some(server) = dav_server::shared().unwrap() else { return };
+    for point in ["skill-running", "skill-worked", "skill-before-close", "skill-closed"] {
+        let config = format!("[assistant]\ntimezone = \"Europe/Berlin\"\n{}", dav(server, point));
+        let home = Home::with_config(&config);
+        let mut program = Program::start(&home, point);
+        let reply = program.say("m1", "put lunch with the team into my calendar on 2030-03-04 at noon");
+        assert!(
+            reply["text"].as_str().unwrap().starts_with("Created “Lunch with the team”"),
+            "{point}: {reply}"
+        );
+        assert_eq!(seen(server, point), "Lunch with the team 2030-03-04T12:00:00+01:00 False\n", "{point}");
+        let reply = program.say("m2", "what is on my calendar on 2030-03-04?");
+        assert!(
+            reply["text"].as_str().unwrap().contains("Mon 4 Mar 2030, 12:00–13:00: Lunch"),
+            "{point}: {reply}"
+        );
+        assert_eq!(program.finish(), (once_each(&["m1", "m2"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn an_event_and_a_contact_are_found_again_and_an_event_is_cancelled() {
+    let Some(server) = dav_server::shared().unwrap() else { return };
+    let home = Home::with_config(&dav(server, "talk"));
+    let mut chat = home.chat();
+    chat.say("m1", "put the review into my calendar on 2030-03-04 at 3pm");
+    let gone = chat.say("m2", "cancel the review");
+    // The search begins now and ends in a year, so that it is not found so far ahead.
+    assert!(gone["text"].as_str().unwrap().contains("Nothing matches"), "{gone}");
+    let added = chat.say("m3", "add a contact Bob Baker, baker@acme.test, at Acme");
+    assert_eq!(added["text"], "Added the contact Bob Baker (baker@acme.test, Acme)");
+    let found = chat.say("m4", "who works at Acme?");
+    assert_eq!(found["text"], "Bob Baker (baker@acme.test, Acme)");
+    let asked = chat.say("m5", "email Bob Baker: see you");
+    assert!(asked["text"].as_str().unwrap().contains("- to: baker@acme.test"), "{asked}");
+    chat.press("p1", &button(&asked, "Reject"));
+    chat.finish_well();
+    let ended = home.run(&["doctor"]);
+    assert!(ended.stdout.contains("logged in; calendars: talk-events of me"), "{ended:?}");
+    assert!(ended.stdout.contains("logged in; address books: talk-people"), "{ended:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_and_nothing_is_kept() {
+    let login = "user = \"me\"\npassword = \"me-secret\"\n";
+    let home = Home::with_config(&format!("[calendar]\nurl = \"http://127.0.0.1:1/\"\n{login}"));
+    let mut chat = home.chat();
+    let reply = chat.say("m1", "put lunch into my calendar on 2030-03-04 at noon");
+    assert!(reply["text"].as_str().unwrap().contains("can't be reached"), "{reply}");
+    chat.finish_well();
+    assert_eq!(home.count("SELECT count(*) FROM objects"), 0);
+    assert!(!Path::new(&home.path().join("mail")).exists());
+}

@@ -1,0 +1,262 @@
+//! The office without a server: the store's own calendar and contacts, mails as files.
+
+use adjutant::config::{DavConfig, Secret};
+use adjutant::model::Request;
+use adjutant::model::scripted::{Reply, Scripted, call as calls, has_results, text};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use crate::house::{Heard, House, direct, reports, scripted_with};
+
+/// A model that does as it is told: `SKILL ARGUMENTS` calls that skill, and the answer is what came of it.
+fn obedient() -> Scripted {
+    Scripted::new()
+        .orchestrator(|request| if has_results(request) { read_out(request) } else { obey(request) })
+}
+
+fn obey(request: &Request) -> Reply {
+    let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
+    let (skill, arguments) = said.split_once(' ').unwrap();
+    direct("a", skill, serde_json::from_str(arguments).unwrap())
+}
+
+fn read_out(request: &Request) -> Reply {
+    let reports = reports(request);
+    let report = &reports["a"];
+    match report["error"].is_object() {
+        _ if report["status"] == "waiting" => calls("get_agent_results", json!({"agent_ids": ["a"]})),
+        true => {
+            let error = &report["error"];
+            text(format!("{}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()))
+        }
+        false => text(format!("{}\n{}", report["result"].as_str().unwrap(), report["data"])),
+    }
+}
+
+async fn office(zone: Tz) -> House {
+    scripted_with(obedient(), |config| config.assistant.timezone = zone).await
+}
+
+/// Calls a skill: what people read, and the data.
+async fn call(house: &House, skill: &str, arguments: Value) -> (String, Value) {
+    let heard = house.says("ada", &format!("{skill} {arguments}")).await;
+    split(&heard)
+}
+
+fn split(heard: &Heard) -> (String, Value) {
+    let (said, data) = heard.text.rsplit_once('\n').unwrap_or((&heard.text, ""));
+    match serde_json::from_str(data) {
+        Ok(data) => (said.to_owned(), data),
+        Err(_) => (heard.text.clone(), Value::Null),
+    }
+}
+
+/// Calls a skill that asks first, and says yes.
+async fn approved(house: &House, skill: &str, arguments: Value) -> (String, Value) {
+    let asked = house.says("ada", &format!("{skill} {arguments}")).await;
+    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
+    split(&house.presses("ada", &asked, "Approve").await)
+}
+
+#[tokio::test]
+async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
+    // Both changes of 2026 in three zones: the Sunday of the change lies between the two Mondays.
+    for (zone, weeks) in [
+        (Tz::Europe__Berlin, [("2026-03-23", "2026-04-01"), ("2026-10-19", "2026-10-28")]),
+        (Tz::America__New_York, [("2026-03-02", "2026-03-11"), ("2026-10-26", "2026-11-04")]),
+        (Tz::Australia__Sydney, [("2026-03-30", "2026-04-08"), ("2026-09-28", "2026-10-07")]),
+    ] {
+        let house = office(zone).await;
+        let weekly = json!({"title": "Standup", "start": "2026-01-05T09:00", "recurrence": "FREQ=WEEKLY"});
+        let (said, _) = call(&house, "calendar.create_event", weekly).await;
+        assert_eq!(said, "Created “Standup”, Mon 5 Jan 2026, 09:00–10:00, repeating");
+        for (from, to) in weeks {
+            let (_, data) = call(&house, "calendar.list_events", json!({"start": from, "end": to})).await;
+            let items = data["items"].as_array().unwrap();
+            assert_eq!(items.len(), 2, "{zone} {data:#}");
+            assert!(items.iter().all(|item| item["start"].as_str().unwrap().ends_with("T09:00")), "{data:#}");
+        }
+        house.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
+    let house = office(Tz::Europe__Berlin).await;
+    let days = json!({"start": "2026-06-01", "end": "2026-06-30"});
+    let listed = async |house: &House| {
+        let (_, data) = call(house, "calendar.list_events", days.clone()).await;
+        let items = data["items"].as_array().unwrap().clone();
+        items
+            .iter()
+            .map(|item| format!("{} {}", item["start"].as_str().unwrap(), item["title"].as_str().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let series = json!({"title": "Jour fixe", "start": "2026-06-01T10:00", "duration": "30m", "recurrence": "FREQ=WEEKLY;COUNT=5"});
+    let (_, made) = call(&house, "calendar.create_event", series).await;
+    let id = &made["id"];
+    let one = json!({"id": id, "instance": "2026-06-08T10:00", "start": "2026-06-09T11:00"});
+    let (said, _) = call(&house, "calendar.update_event", one).await;
+    assert_eq!(said, "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30");
+    let gone = json!({"id": id, "instance": "2026-06-15T10:00"});
+    let (said, _) = call(&house, "calendar.delete_event", gone).await;
+    assert_eq!(said, "Deleted “Jour fixe” of 2026-06-15T10:00");
+    let later = json!({"id": id, "instance": "2026-06-22T10:00", "span": "following", "title": "Weekly"});
+    call(&house, "calendar.update_event", later).await;
+    assert_eq!(
+        listed(&house).await,
+        [
+            "2026-06-01T10:00 Jour fixe",
+            "2026-06-09T11:00 Jour fixe",
+            "2026-06-22T10:00 Weekly",
+            "2026-06-29T10:00 Weekly"
+        ]
+    );
+    // A whole series goes only after a yes.
+    let asked = house.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
+    insta::assert_snapshot!(asked.text, @r"
+    I need your yes before I do this:
+
+    Delete the whole series:
+    - what: Jour fixe
+    - when: Mon 1 Jun 2026, 10:00–10:30 (Europe/Berlin)
+    - repeats: FREQ=WEEKLY;UNTIL=20260622T075959Z
+    ");
+    let done = house.presses("ada", &asked, "Approve").await;
+    assert!(done.text.starts_with("Deleted “Jour fixe”"), "{}", done.text);
+    assert_eq!(listed(&house).await, ["2026-06-22T10:00 Weekly", "2026-06-29T10:00 Weekly"]);
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
+    let house = office(Tz::Europe__Berlin).await;
+    for (arguments, fault) in [
+        (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" is no time"),
+        (
+            json!({"title": "x", "start": "2026-06-01T10:00", "end": "2026-06-01T09:00"}),
+            "params: /end: it would be over before it starts",
+        ),
+        (json!({"title": "x", "start": "2026-06-01T10:00", "timezone": "Mars/Base"}), "params: /timezone:"),
+        (
+            json!({"title": "x", "start": "2026-06-01T10:00", "duration": "a while"}),
+            "params: /duration: \"a while\" is no duration",
+        ),
+        (json!({"title": "x", "start": "2026-06-01T10:00", "recurrence": "FREQ=NEVER"}), "params:"),
+        (
+            json!({"title": "x", "start": "2026-06-01T10:00", "attendees": ["Bob"]}),
+            "params: there is no contact “Bob”",
+        ),
+    ] {
+        let heard = house.says("ada", &format!("calendar.create_event {arguments}")).await;
+        assert!(heard.text.starts_with(fault), "{arguments}: {}", heard.text);
+    }
+    let (said, _) = call(&house, "calendar.delete_event", json!({"id": "none"})).await;
+    assert!(said.starts_with("not_found: there is no event none"), "{said}");
+    assert_eq!(house.store().count("SELECT count(*) FROM objects", &[]).await.unwrap(), 0);
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn it_knows_when_there_is_time() {
+    let house = office(Tz::Europe__Berlin).await;
+    call(
+        &house,
+        "calendar.create_event",
+        json!({"title": "Review", "start": "2026-06-02T10:00", "duration": "2h"}),
+    )
+    .await;
+    call(
+        &house,
+        "calendar.create_event",
+        json!({"title": "Holiday", "start": "2026-06-03", "end": "2026-06-04"}),
+    )
+    .await;
+    let asks = async |arguments: Value| call(&house, "calendar.check_availability", arguments).await;
+    let (said, data) = asks(json!({"start": "2026-06-02T11:00", "end": "2026-06-02T11:30"})).await;
+    assert_eq!(said, "You are busy then:\n- Tue 2 Jun 2026, 10:00–12:00: Review");
+    assert_eq!(data["free"], false);
+    let (said, _) = asks(json!({"start": "2026-06-02T12:00", "end": "2026-06-02T13:00"})).await;
+    assert_eq!(said, "You are free then");
+    let (said, _) = asks(json!({"start": "2026-06-02", "end": "2026-06-05", "duration": "3h"})).await;
+    assert_eq!(
+        said,
+        "Free, on weekdays between 9 and 18 o'clock:\n- Tue 2 Jun 2026, 12:00–18:00\n- Fri 5 Jun 2026, 09:00–18:00"
+    );
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
+    let house = office(Tz::Europe__Berlin).await;
+    let baker = json!({"name": "Bob Baker", "emails": ["baker@acme.test"], "organization": "Acme"});
+    let (said, made) = call(&house, "contacts.create", baker).await;
+    assert_eq!(said, "Added the contact Bob Baker (baker@acme.test, Acme)");
+    let mail = json!({"to": ["bob"], "subject": "Hello", "body": "Are you *there*?"});
+    let asked = house.says("ada", &format!("email.send {mail}")).await;
+    insta::assert_snapshot!(asked.text, @r"
+    I need your yes before I do this:
+
+    Leave this mail as a file (no mail account is configured, so it is not sent):
+    - to: Bob Baker <baker@acme.test>
+    - subject: Hello
+    - text:
+    ```
+    Are you *there*?
+    ```
+    ");
+    // Whom the name means changes before the yes: then it is a yes to something else.
+    let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});
+    call(&house, "contacts.update", changed).await;
+    let done = house.presses("ada", &asked, "Approve").await;
+    assert_eq!(done.text, "rejected: what it would do has changed since the person was asked; ask again");
+    call(&house, "contacts.create", json!({"name": "Bob Carter", "emails": ["carter@acme.test"]})).await;
+    let (said, _) = call(&house, "email.send", mail.clone()).await;
+    assert_eq!(
+        said,
+        "params: several contacts are called “bob”: Bob Baker (other@acme.test, Acme); Bob Carter (carter@acme.test). Say which one"
+    );
+    let (said, _) = call(&house, "contacts.search", json!({"organization": "acme"})).await;
+    assert_eq!(said, "Bob Baker (other@acme.test, Acme)");
+    let (said, _) = call(&house, "contacts.validate_email", json!({"email": "bob@"})).await;
+    assert!(said.starts_with("bob@ is no mail address"), "{said}");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
+    let house = office(Tz::Europe__Berlin).await;
+    let mail = json!({"to": ["bob@example.test"], "subject": "Grüße", "body": "Bis **bald**!",
+        "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
+    let (said, data) = approved(&house, "email.send", mail).await;
+    let path = said.strip_prefix(
+        "Not sent, because no mail account is configured: the mail “Grüße” to bob@example.test lies in ",
+    );
+    let letter = std::fs::read_to_string(path.unwrap_or_else(|| panic!("{said}"))).unwrap();
+    assert!(letter.contains(data["message_id"].as_str().unwrap()), "{letter}");
+    assert!(letter.contains("list.csv") && letter.contains("multipart/alternative"), "{letter}");
+    let (said, _) = call(&house, "email.search", json!({})).await;
+    assert!(said.starts_with("not_found: no mailbox is configured"), "{said}");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_private_is_ones_own() {
+    let house = office(Tz::Europe__Berlin).await;
+    call(&house, "calendar.create_event", json!({"title": "Secret", "start": "2026-06-02T10:00"})).await;
+    let window = json!({"start": "2026-06-01", "end": "2026-06-05"});
+    let bob = house.says("bob", &format!("calendar.list_events {window}")).await;
+    assert!(bob.text.starts_with("Nothing is on then"), "{}", bob.text);
+    house.ends_well().await;
+}
+
+/// The account of a server that is not there.
+pub(crate) fn account() -> DavConfig {
+    DavConfig {
+        url: "http://127.0.0.1:1/".into(),
+        user: "ada".into(),
+        password: Secret::new("secret"),
+        default: String::new(),
+        ca_file: None,
+    }
+}
