@@ -200,7 +200,8 @@ impl Executor {
         for _ in 0..3 {
             let prepared = match Office::has(handler) {
                 true => {
-                    let work = Work { scope, id: &row.id, again: false, arguments: call.arguments };
+                    let (id, arguments) = (row.id.as_str(), call.arguments);
+                    let work = Work { scope, id, again: false, is_alone: true, arguments };
                     self.office.prepare(&work, handler).await?
                 }
                 false => own_store::prepare(scope, handler, call.arguments).await?,
@@ -240,7 +241,7 @@ impl Executor {
                         page::fetch(arguments, &self.http, &[]).await
                     }
                     Handler::Builtin(name) => {
-                        let work = Work { scope, id, again: again || tries > 1, arguments };
+                        let work = Work { scope, id, again: again || tries > 1, is_alone: false, arguments };
                         self.office.call(&work, name).await
                     }
                 }

@@ -191,3 +191,24 @@ fn a_server_that_is_not_there_is_told_and_nothing_is_kept() {
     assert_eq!(home.count("SELECT count(*) FROM objects"), 0);
     assert!(!Path::new(&home.path().join("mail")).exists());
 }
+
+#[test]
+fn who_is_invited_is_told_by_mail_once() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for point in ["skill-running", "mail-sent", "mail-accepted", "skill-worked"] {
+        let home = Home::with_config(&mail(server, &format!("{INSIDE}\nself_copy = true")));
+        let title = format!("Walk {point}");
+        let mut program = Program::start(&home, point);
+        let said = format!("schedule a {title} meeting with bob@example.test 2030-03-04 at 3pm");
+        let reply = program.say("m1", &said);
+        let text = reply["text"].as_str().unwrap();
+        assert!(
+            text.starts_with("Created “Walk") && text.ends_with("bob@example.test invited by mail"),
+            "{point}: {text}"
+        );
+        assert_eq!(letters(server, "bob", "", &format!("Invitation: {title}")), 1, "{point}");
+        assert_eq!(home.count("SELECT count(*) FROM objects"), 1, "{point}");
+        assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+}

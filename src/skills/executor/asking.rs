@@ -26,7 +26,7 @@ impl Executor {
         if !Office::has(name) {
             return Ok(Ok(Look::HARMLESS));
         }
-        let work = Work { scope, id, again, arguments: call.arguments };
+        let work = Work { scope, id, again, is_alone: true, arguments: call.arguments };
         let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
         match tokio::time::timeout(timeout, self.office.look(&work, name)).await {
             Ok(Ok(look)) => Ok(Ok(look)),

@@ -50,7 +50,11 @@ impl Office {
     }
 
     fn shelf<'a>(&'a self, work: &Work<'a>) -> Shelf<'a> {
-        self.calendar.as_ref().map_or(Shelf::Own(work.scope), Shelf::Server)
+        match &self.calendar {
+            Some(calendars) => Shelf::Server(calendars),
+            None if work.is_alone => Shelf::Own(work.scope),
+            None => Shelf::OwnAtOnce(work.scope),
+        }
     }
 
     /// What takes place in a window, by time.

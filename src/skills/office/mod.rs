@@ -51,7 +51,6 @@ pub const HANDLERS: [&str; 20] = [
 ];
 
 /// The accounts, and what else these skills stand on.
-#[derive(Default)]
 pub struct Office {
     /// The mail account; without it mails are left as files.
     pub mail: Option<mail::Mailbox>,
@@ -76,6 +75,8 @@ pub struct Work<'a> {
     pub id: &'a str,
     /// Whether it was, or may have been, at work before.
     pub again: bool,
+    /// Whether all it does is written with its row; see [`Office::is_own`].
+    pub is_alone: bool,
     /// The arguments, valid for the skill's schema.
     pub arguments: &'a Value,
 }
@@ -180,10 +181,21 @@ impl Office {
 
     /// Whether a handler works on our own store alone, so that effect and row are one commit.
     pub fn is_own(&self, handler: &str) -> bool {
+        match handler {
+            // Those who are invited are told by mail.
+            "calendar.create_event" | "calendar.update_event" => {
+                self.calendar.is_none() && self.mail.is_none()
+            }
+            _ => self.is_theirs(handler) && !handler.starts_with("email."),
+        }
+    }
+
+    /// Whether a handler needs no account on a server.
+    fn is_theirs(&self, handler: &str) -> bool {
         match handler.split('.').next() {
             Some("calendar") => self.calendar.is_none(),
-            Some("contacts") => self.contacts.is_none(),
-            _ => false,
+            Some("contacts") => self.contacts.is_none() || handler == "contacts.validate_email",
+            _ => self.mail.is_none(),
         }
     }
 
@@ -205,12 +217,8 @@ impl Office {
     }
 
     /// An account on a server is its owners', and theirs who sit at the machine.
-    async fn admit(&self, scope: &Scope, handler: &str) -> Result<(), Trouble> {
-        let is_theirs = match handler.split('.').next() {
-            Some("email") => self.mail.is_none(),
-            _ => self.is_own(handler) || handler == "contacts.validate_email",
-        };
-        if is_theirs || scope.conversation.channel == "console" {
+    pub(super) async fn admit(&self, scope: &Scope, handler: &str) -> Result<(), Trouble> {
+        if self.is_theirs(handler) || scope.conversation.channel == "console" {
             return Ok(());
         }
         let accounts = people::accounts(&scope.store, &scope.person.id).await?;

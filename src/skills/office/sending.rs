@@ -135,6 +135,9 @@ impl Office {
         let Some(mail) = &self.mail else {
             return Ok(format!("; nobody was told ({names}), because no mail account is configured"));
         };
+        if self.admit(work.scope, "email.send").await.is_err() {
+            return Ok(format!("; nobody was told ({names}), because the mail account is my owners'"));
+        }
         let occasion = series.occasion()?;
         let when = super::event::spoken(&occasion.start, &occasion.end, work.scope.zone);
         let to = attendees.iter().map(|one| Party {

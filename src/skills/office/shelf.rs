@@ -49,7 +49,10 @@ pub(super) enum Change<'a> {
 /// The shelf of one person.
 pub(super) enum Shelf<'a> {
     Server(&'a Calendars),
+    /// What is changed is written with the call's row.
     Own(&'a Scope),
+    /// What is changed is written at once, because the call also reaches outside.
+    OwnAtOnce(&'a Scope),
 }
 
 impl Calendars {
@@ -124,7 +127,7 @@ impl Shelf<'_> {
     /// What may take place in a window, in the calendar of that name or in all. What can't be read is left out.
     pub(super) async fn list(&self, window: Span, calendar: Option<&str>) -> Result<Vec<Object>, Trouble> {
         match self {
-            Self::Own(scope) => {
+            Self::Own(scope) | Self::OwnAtOnce(scope) => {
                 let (from, to) = (window.from.timestamp_millis(), window.to.timestamp_millis());
                 let rows = objects::between(&scope.store, &scope.person.id, "event", from, to).await?;
                 Ok(rows.into_iter().filter_map(own).collect())
@@ -144,7 +147,7 @@ impl Shelf<'_> {
     /// The object with that UID.
     pub(super) async fn find(&self, uid: &str) -> Result<Option<Object>, Trouble> {
         match self {
-            Self::Own(scope) => {
+            Self::Own(scope) | Self::OwnAtOnce(scope) => {
                 let row = objects::by_id(&scope.store, &scope.person.id, "event", uid).await?;
                 Ok(row.and_then(own))
             }
@@ -163,6 +166,18 @@ impl Shelf<'_> {
     pub(super) async fn change(&self, change: Change<'_>, batch: &mut Batch) -> Result<(), Trouble> {
         match self {
             Self::Own(scope) => write_own(scope, change, batch),
+            Self::OwnAtOnce(scope) => {
+                if let Change::Create(series, _) = &change
+                    && self.find(&series.uid()).await?.is_some()
+                {
+                    // An earlier try of this very call has made it.
+                    return Ok(());
+                }
+                let mut now = scope.batch();
+                write_own(scope, change, &mut now)?;
+                scope.store.write(now).await?;
+                Ok(())
+            }
             Self::Server(calendars) => write_to_server(calendars, change).await,
         }
     }
