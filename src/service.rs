@@ -38,6 +38,7 @@ use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
 use crate::skills::executor::Executor;
 use crate::skills::handlers::HttpClient;
+use crate::skills::office::Office;
 use crate::skills::{Fault, Skills, handlers};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
@@ -126,7 +127,8 @@ impl Service {
         let mut seats = Seats::of(channels);
         let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let orchestrator = orchestrator(config, &skills, models)?;
+        let accounts = Arc::new(build_office(config, owners(config))?);
+        let orchestrator = orchestrator(config, &skills, models, accounts.clone());
         let conversations = conversations(config, &store, &instance, orchestrator, hooks);
         let stop = CancellationToken::new();
         let access = Arc::new(Access { allow: seats.allow, owners: owners(config) });
@@ -164,6 +166,7 @@ impl Service {
         tasks.spawn(upkeep.clone().work(stop.clone()));
         tasks.spawn(upkeep.clone().listen(stop.clone()));
         tasks.spawn(skills.watch(stop.clone()));
+        tasks.spawn(office::watch_mail(accounts, delivering.clone(), stop.clone()));
         Ok(Self {
             store,
             instance,
@@ -363,21 +366,21 @@ async fn show(
     }
 }
 
-fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models) -> Result<Orchestrator, StartError> {
+fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models, office: Arc<Office>) -> Orchestrator {
     let executor = Executor {
         approval: config.approval.clone(),
         http: HttpClient::new(),
         work_dir: work_dir(&config.data_dir),
-        office: Arc::new(build_office(config, owners(config))?),
+        office,
         breakers: Breakers::default(),
     };
-    Ok(Orchestrator {
+    Orchestrator {
         name: config.assistant.name.clone(),
         model: models.orchestrator,
         skills: skills.clone(),
         agents: Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) }),
         prefixes: moka::future::Cache::new(8),
-    })
+    }
 }
 
 fn work_dir(data_dir: &Path) -> std::path::PathBuf {

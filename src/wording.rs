@@ -303,6 +303,11 @@ pub fn unknown(reason: &str) -> String {
     format!("{reason}; it may or may not have happened, and I will not repeat it, so please check")
 }
 
+/// A mail of ours came back: a line for each whom it did not reach.
+pub fn came_back(subject: &str, lines: &[String]) -> String {
+    format!("The mail “{subject}” did not reach everybody. Its server says:\n- {}", lines.join("\n- "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,3 +14,9 @@ CREATE TABLE objects (
     over_at BIGINT,
     PRIMARY KEY (person_id, kind, id)
 );
+
+-- What people were told of its own accord, so that it is told once: a mail that came back, by its name in the mailbox.
+CREATE TABLE told (
+    what TEXT PRIMARY KEY,
+    told_at BIGINT NOT NULL
+);

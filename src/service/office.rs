@@ -1,16 +1,23 @@
 //! The accounts of mail, calendar and contacts, as the configuration names them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_dav::{Account, CalDav, CardDav};
 use adjutant_mail::{Imap, Party, Server, Smtp, Tls};
 
+use tokio_util::sync::CancellationToken;
+
 use super::StartError;
 use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
+use crate::gateway::outbox::Delivering;
 use crate::skills::office::{Books, Calendars, Mailbox, Office};
 
 /// How long one exchange with a server may take.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How often it is looked whether mails came back.
+const LOOKS_FOR_MAIL: Duration = Duration::from_mins(1);
 
 /// Sets the accounts up; no server is asked yet.
 ///
@@ -77,4 +84,21 @@ fn account(section: &str, config: &DavConfig) -> Result<Account, StartError> {
 
 fn faulty(section: &str, why: &dyn std::fmt::Display) -> StartError {
     StartError::Config(ConfigError::one(Some(&format!("[{section}]")), why.to_string()))
+}
+
+/// Tells people of mails that came back.
+pub(super) async fn watch_mail(office: Arc<Office>, delivering: Arc<Delivering>, stop: CancellationToken) {
+    if office.mail.is_none() {
+        return;
+    }
+    let mut ticks = tokio::time::interval(LOOKS_FOR_MAIL);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        let look = office.tell_bounces(&delivering.store, &delivering.instance);
+        match stop.run_until_cancelled(look).await {
+            Some(Ok(conversations)) => conversations.iter().for_each(|it| delivering.wake(it)),
+            Some(Err(error)) => tracing::error!(%error, "it could not be noted that a mail came back"),
+            None => return,
+        }
+    }
 }

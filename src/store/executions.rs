@@ -167,6 +167,20 @@ pub struct Closing {
     pub started_at: Option<i64>,
 }
 
+/// Where, and with which arguments, a skill was called that wrote a mail.
+///
+/// # Errors
+/// When the store fails.
+pub async fn sent_by(store: &Store, id: &str) -> Result<Option<(String, String)>, StoreError> {
+    store
+        .first(
+            "SELECT conversation_id, parameters FROM executions \
+             WHERE id = $1 AND kind = 'skill' AND phase IS NOT NULL AND parameters IS NOT NULL",
+            &[id.into()],
+        )
+        .await
+}
+
 /// How far a call has come that must not be made twice.
 ///
 /// # Errors

@@ -81,6 +81,15 @@ pub fn say(
     id
 }
 
+/// Adds that something is told of our own accord, if it was not told before.
+pub fn told_once(batch: &mut Batch, what: &str, now: i64) {
+    batch.must(
+        "it was told before",
+        "INSERT INTO told (what, told_at) VALUES ($1, $2) ON CONFLICT (what) DO NOTHING",
+        [what.into(), now.into()],
+    );
+}
+
 fn json<T: serde::Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "[]".into())
 }

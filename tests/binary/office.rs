@@ -1,6 +1,8 @@
 //! Mail, calendar and contacts on real servers: what the real binary does there, once, however often it dies.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 
 use adjutant_fakes::dav_server::{self, Kind};
@@ -211,4 +213,62 @@ fn who_is_invited_is_told_by_mail_once() {
         assert_eq!(program.finish(), (once_each(&["m1"]), true), "{point}");
         home.assert_tidy(point);
     }
+}
+
+/// A server's notification that a letter did not arrive, put into Alice's inbox as the world would.
+fn bounce(server: &mail_server::Server, message_id: &str) {
+    let letter = format!(
+        "From: MAILER-DAEMON@elsewhere.test\r\nTo: alice@example.test\r\nSubject: Undeliverable\r\n\
+         MIME-Version: 1.0\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n\
+         --b\r\nContent-Type: text/plain\r\n\r\nIt failed.\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\n\
+         Reporting-MTA: dns; mx.elsewhere.test\r\n\r\nFinal-Recipient: rfc822; bob@example.test\r\nAction: failed\r\n\
+         Status: 5.1.1\r\nDiagnostic-Code: smtp; 550 no such user\r\n\r\n--b\r\nContent-Type: text/rfc822-headers\r\n\r\n\
+         Message-ID: {message_id}\r\n\r\n--b--\r\n"
+    );
+    let mut stream = TcpStream::connect(("127.0.0.1", server.smtp)).unwrap();
+    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+    let mut wait = |code: &str| {
+        let line =
+            lines.find(|line| line.as_ref().unwrap().as_bytes().get(3) == Some(&b' ')).unwrap().unwrap();
+        assert!(line.starts_with(code), "{line}");
+    };
+    wait("220");
+    for (command, code) in [
+        ("HELO elsewhere.test", "250"),
+        ("MAIL FROM:<>", "250"),
+        ("RCPT TO:<alice@example.test>", "250"),
+        ("DATA", "354"),
+        (&format!("{letter}."), "250"),
+    ] {
+        write!(stream, "{command}\r\n").unwrap();
+        wait(code);
+    }
+}
+
+#[test]
+fn a_mail_that_comes_back_is_told_once() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let home = Home::with_config(&mail(server, INSIDE));
+    let mut chat = home.chat();
+    chat.say("m1", "email bob@example.test: Comes back");
+    chat.finish_well();
+    let id = home.ask(async |store| {
+        let rows: Vec<(String,)> =
+            store.all("SELECT id FROM executions WHERE skill = 'email.send'", &[]).await.unwrap();
+        rows[0].0.clone()
+    });
+    bounce(server, &format!("<{id}@example.test>"));
+    // One about a letter that is not ours.
+    bounce(server, "<forged@example.test>");
+    let told = "The mail “Comes back” did not reach everybody. Its server says:\n- bob@example.test: 5.1.1";
+    let mut chat = home.chat();
+    let reply = chat.find(|it| it["event"] == "reply").unwrap();
+    assert!(reply["text"].as_str().unwrap().starts_with(told), "{reply}");
+    chat.finish_well();
+    let mut again = home.chat();
+    again.say("m2", "/status");
+    again.finish_well();
+    assert_eq!(again.seen.iter().filter(|it| it["event"] == "reply").count(), 1, "{:?}", again.seen);
+    assert_eq!(home.count("SELECT count(*) FROM told"), 1);
+    home.assert_tidy("told");
 }

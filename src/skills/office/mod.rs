@@ -8,6 +8,7 @@
 //! - How risky a call is, and what exactly it would do, is worked out from its arguments and from what they name,
 //!   before anybody is asked; what was approved is compared with what would be done.
 
+mod bounces;
 mod calendar;
 mod contacts;
 mod event;
