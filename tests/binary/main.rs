@@ -8,6 +8,7 @@ mod commands;
 mod doctor;
 mod gateway;
 mod gauntlet;
+mod injections;
 mod json;
 mod kill;
 mod office;

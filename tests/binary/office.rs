@@ -1,8 +1,6 @@
 //! Mail, calendar and contacts on real servers: what the real binary does there, once, however often it dies.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
 use std::path::Path;
 
 use adjutant_fakes::dav_server::{self, Kind};
@@ -12,7 +10,7 @@ use crate::process::{Home, button};
 use crate::restart::{Program, once_each};
 
 /// Alice's account on the mail server.
-fn mail(server: &mail_server::Server, more: &str) -> String {
+pub(crate) fn mail(server: &mail_server::Server, more: &str) -> String {
     let login = format!(
         "host = \"localhost\"\nuser = \"alice@example.test\"\npassword = \"alice-secret\"\nca_file = \"{}\"\n",
         server.file("ca.pem").display()
@@ -223,26 +221,9 @@ fn bounce(server: &mail_server::Server, message_id: &str) {
          --b\r\nContent-Type: text/plain\r\n\r\nIt failed.\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\n\
          Reporting-MTA: dns; mx.elsewhere.test\r\n\r\nFinal-Recipient: rfc822; bob@example.test\r\nAction: failed\r\n\
          Status: 5.1.1\r\nDiagnostic-Code: smtp; 550 no such user\r\n\r\n--b\r\nContent-Type: text/rfc822-headers\r\n\r\n\
-         Message-ID: {message_id}\r\n\r\n--b--\r\n"
+         Message-ID: {message_id}\r\n\r\n--b--"
     );
-    let mut stream = TcpStream::connect(("127.0.0.1", server.smtp)).unwrap();
-    let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-    let mut wait = |code: &str| {
-        let line =
-            lines.find(|line| line.as_ref().unwrap().as_bytes().get(3) == Some(&b' ')).unwrap().unwrap();
-        assert!(line.starts_with(code), "{line}");
-    };
-    wait("220");
-    for (command, code) in [
-        ("HELO elsewhere.test", "250"),
-        ("MAIL FROM:<>", "250"),
-        ("RCPT TO:<alice@example.test>", "250"),
-        ("DATA", "354"),
-        (&format!("{letter}."), "250"),
-    ] {
-        write!(stream, "{command}\r\n").unwrap();
-        wait(code);
-    }
+    crate::injections::receive(server, &letter);
 }
 
 #[test]
