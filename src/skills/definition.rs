@@ -1,8 +1,9 @@
 //! What a skill is, once its TOML has been read and found sound.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use jsonschema::PatternOptions;
 use jsonschema::error::ValidationErrorKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -72,8 +73,34 @@ pub struct Skill {
     pub(super) validator: Checker,
 }
 
-/// The compiled schema. It shows nothing of itself: `parameters` says the same.
-pub(super) struct Checker(pub(super) jsonschema::Validator);
+/// The compiled schema, compiled when it is first needed if it is one of ours. It shows nothing of itself: `parameters`
+/// says the same.
+#[derive(Default)]
+pub(super) struct Checker(OnceLock<Option<jsonschema::Validator>>);
+
+impl From<jsonschema::Validator> for Checker {
+    fn from(validator: jsonschema::Validator) -> Self {
+        Self(OnceLock::from(Some(validator)))
+    }
+}
+
+impl Checker {
+    /// The validator, if it is compiled by now.
+    pub(super) fn made(&self) -> Option<&jsonschema::Validator> {
+        self.0.get()?.as_ref()
+    }
+
+    fn of(&self, schema: &Value) -> Option<&jsonschema::Validator> {
+        self.0.get_or_init(|| build(schema).ok()).as_ref()
+    }
+}
+
+/// Compiles a schema.
+pub(super) fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
+    // Patterns of linear time only: they meet what models and strangers write.
+    let options = jsonschema::draft202012::options().with_pattern_options(PatternOptions::regex()).offline();
+    options.build(schema)
+}
 
 impl std::fmt::Debug for Checker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -134,8 +161,11 @@ impl Skill {
     /// # Errors
     /// Every fault, a line each, with its JSON path; at most 20.
     pub fn validate(&self, arguments: &Value) -> Result<(), String> {
+        let Some(validator) = self.validator.of(&self.parameters) else {
+            return Err("the skill's `parameters` are no JSON Schema".to_owned());
+        };
         let mut faults: Vec<String> = Vec::new();
-        for error in self.validator.0.iter_errors(arguments).take(MOST_FAULTS) {
+        for error in validator.iter_errors(arguments).take(MOST_FAULTS) {
             let path = error.instance_path().to_string();
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {

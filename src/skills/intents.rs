@@ -37,6 +37,11 @@ pub(super) fn read(skill: Table, target: &Target, faults: &mut Faults) -> (Vec<I
         let arguments = read_arguments(table, faults);
         let example = table.optional_text("example", faults).map(str::to_owned);
         let Some(source) = table.text("pattern", faults) else { continue };
+        if faults.is_ours {
+            let lookup = lookup.map(|(lookup, _)| lookup);
+            intents.push(Intent { pattern: source.to_owned(), arguments, lookup, example });
+            continue;
+        }
         let pattern = RegexBuilder::new(source).case_insensitive(true).size_limit(PATTERN_BYTES).build();
         match pattern {
             Ok(pattern) => {

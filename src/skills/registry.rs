@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
-use super::check::parse;
+use super::check::{parse, parse_ours};
 use super::definition::{Domain, Skill};
 use super::source::{Fault, nearest};
 
@@ -226,7 +226,7 @@ fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, toml) in BUILT_IN {
         if !domains.iter().any(|domain| domain.name == name) {
-            match parse(&format!("skills/{name}.toml (built in)"), toml, builtins) {
+            match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
                 Ok(domain) => domains.push(domain),
                 Err(wrong) => faults.extend(wrong),
             }
@@ -334,6 +334,14 @@ mod tests {
     fn load(folders: &[&TempDir]) -> Skills {
         let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_path_buf()).collect();
         Skills::load(&paths, &builtins()).unwrap()
+    }
+
+    #[test]
+    fn what_is_compiled_in_is_sound() {
+        for (name, toml) in BUILT_IN {
+            let domain = parse(name, toml, &crate::skills::handlers::all());
+            assert_eq!(domain.map(|domain| domain.name), Ok(name.to_owned()));
+        }
     }
 
     #[test]

@@ -33,11 +33,14 @@ pub(super) struct Faults<'a> {
     file: &'a str,
     text: &'a str,
     found: Vec<Fault>,
+    /// Whether the file is compiled in: a test has checked its patterns and schemas, which takes longer than
+    /// all the rest of a start.
+    pub(super) is_ours: bool,
 }
 
 impl<'a> Faults<'a> {
     pub(super) fn new(file: &'a str, text: &'a str) -> Self {
-        Self { file, text, found: Vec::new() }
+        Self { file, text, found: Vec::new(), is_ours: false }
     }
 
     /// Notes a fault at a place, given in bytes from the file's start.

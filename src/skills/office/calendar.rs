@@ -1,6 +1,10 @@
 //! The calendar's skills.
 
-use adjutant_dav::{Answer, Attendee, Occasion, Series, Span, When, WorkingHours, conflicts, free_slots};
+use std::collections::BTreeSet;
+
+use adjutant_dav::{
+    Answer, Attendee, Occasion, Occurrence, Series, Span, When, WorkingHours, conflicts, free_slots,
+};
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc, Weekday};
 use serde_json::{Value, json};
 
@@ -10,18 +14,17 @@ use crate::clock::utc;
 use crate::skills::{ErrorKind, Output, Risk, SkillError};
 use crate::store::Batch;
 
-/// More occurrences are not looked at in one call.
+/// More times of one event are not looked at in one call.
 const MOST: usize = 2_000;
 /// So many are shown.
 const SHOWN: usize = 50;
 /// So many free slots are proposed.
 const SLOTS: usize = 10;
 
-/// One time that an event takes place.
-struct Hit {
-    occasion: Occasion,
-    span: Span,
-    calendar: String,
+/// What takes place in a window: the events, and each of their times, by time.
+struct Found {
+    objects: Vec<Object>,
+    times: Vec<(usize, Occurrence)>,
 }
 
 /// What of a series is meant.
@@ -57,64 +60,61 @@ impl Office {
         }
     }
 
-    /// What takes place in a window, by time.
-    async fn hits(&self, work: &Work<'_>, window: Span, calendar: Option<&str>) -> Result<Vec<Hit>, Trouble> {
-        let mut hits = Vec::new();
-        for object in self.shelf(work).list(window, calendar).await? {
-            // One event that can't be read hides no other.
-            let Ok(found) = object.series.occurrences(window, work.scope.zone, MOST) else { continue };
-            for occurrence in found.occurrences {
-                let Ok(occasion) = object.series.occasion_at(&occurrence) else { continue };
-                hits.push(Hit { occasion, span: occurrence.span, calendar: object.calendar.clone() });
-            }
+    /// What takes place in a window. One event that can't be read hides no other.
+    async fn find(
+        &self,
+        work: &Work<'_>,
+        window: Span,
+        calendar: Option<&str>,
+        is_wanted: impl Fn(&Series) -> bool,
+    ) -> Result<Found, Trouble> {
+        let mut objects = self.shelf(work).list(window, calendar).await?;
+        objects.retain(|object| is_wanted(&object.series));
+        let mut times = Vec::new();
+        for (index, object) in objects.iter().enumerate() {
+            let Ok(expansion) = object.series.occurrences(window, work.scope.zone, MOST) else { continue };
+            times.extend(expansion.occurrences.into_iter().map(|time| (index, time)));
         }
-        hits.sort_by_key(|hit| hit.span);
-        hits.truncate(MOST);
-        Ok(hits)
+        times.sort_by_key(|(_, time)| time.span);
+        Ok(Found { objects, times })
     }
 
     async fn list_events(&self, work: &Work<'_>) -> Result<Output, Trouble> {
         let window = window(work, TimeDelta::days(7))?;
-        let hits = self.hits(work, window, text(work.arguments, "calendar")).await?;
-        Ok(self.found(work, &hits, "Nothing is on then".to_owned()))
+        let found = self.find(work, window, text(work.arguments, "calendar"), |_| true).await?;
+        self.tell(work, &found, "Nothing is on then".to_owned())
     }
 
     async fn search_events(&self, work: &Work<'_>) -> Result<Output, Trouble> {
         let query = text(work.arguments, "query").unwrap_or_default();
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        let mut hits = self.hits(work, window(work, TimeDelta::days(366))?, None).await?;
-        hits.retain(|hit| {
-            let it = &hit.occasion;
-            let attendees: String =
-                it.attendees.iter().map(|one| format!("{} {} ", one.name, one.address)).collect();
-            let all = format!("{} {} {} {attendees}", it.title, it.location, it.notes).to_lowercase();
-            words.iter().all(|word| all.contains(word.as_str()))
-        });
+        let window = window(work, TimeDelta::days(366))?;
+        let mut found = self.find(work, window, None, |series| mentions(series, &words)).await?;
         // Of a series the next one stands for all.
-        let mut seen = std::collections::BTreeSet::new();
-        hits.retain(|hit| seen.insert(hit.occasion.uid.clone()));
-        Ok(self.found(work, &hits, format!("No event about “{query}” in that time")))
+        let mut seen = BTreeSet::new();
+        found.times.retain(|(index, _)| seen.insert(*index));
+        self.tell(work, &found, format!("No event about “{query}” in that time"))
     }
 
-    fn found(&self, work: &Work<'_>, hits: &[Hit], none: String) -> Output {
+    fn tell(&self, work: &Work<'_>, found: &Found, none: String) -> Result<Output, Trouble> {
         let home = work.scope.zone;
-        let line = |hit: &Hit| {
-            let it = &hit.occasion;
+        let (mut lines, mut items) = (Vec::new(), Vec::new());
+        for (index, time) in found.times.iter().take(SHOWN) {
+            let object = &found.objects[*index];
+            let it = object.series.occasion_at(time)?;
             let place = if it.location.is_empty() { String::new() } else { format!(" ({})", it.location) };
-            format!("- {}: {}{place}", event::spoken(&it.start, &it.end, home), it.title)
-        };
-        let lines: Vec<String> = hits.iter().take(SHOWN).map(line).collect();
-        let summary = match hits.len() {
+            lines.push(format!("- {}: {}{place}", event::spoken(&it.start, &it.end, home), it.title));
+            items.push(event::item(&it, &object.calendar, home));
+        }
+        let summary = match found.times.len() {
             0 => none,
             1 => format!("1 event:\n{}", lines.join("\n")),
             many if many > SHOWN => format!("{many} events, the first {SHOWN}:\n{}", lines.join("\n")),
             many => format!("{many} events:\n{}", lines.join("\n")),
         };
-        let item = |hit: &Hit| event::item(&hit.occasion, &hit.calendar, home);
-        let items: Vec<Value> = hits.iter().take(SHOWN).map(item).collect();
-        let data = json!({"items": items, "count": hits.len()});
         // Others write into a calendar on a server: invitations do.
-        Output { summary, data, untrusted: self.calendar.is_some() && !hits.is_empty() }
+        let untrusted = self.calendar.is_some() && !items.is_empty();
+        Ok(Output { summary, data: json!({"items": items, "count": found.times.len()}), untrusted })
     }
 
     /// The event that a call would make, its attendees found.
@@ -260,26 +260,25 @@ impl Office {
 
     async fn check_availability(&self, work: &Work<'_>) -> Result<Output, Trouble> {
         let window = window(work, TimeDelta::days(1))?;
-        let mut hits = self.hits(work, window, None).await?;
-        hits.retain(|hit| hit.occasion.is_busy);
-        let busy: Vec<Span> = hits.iter().map(|hit| hit.span).collect();
+        let mut found = self.find(work, window, None, |_| true).await?;
+        found.times.retain(|(_, time)| time.is_busy);
+        let busy: Vec<Span> = found.times.iter().map(|(_, time)| time.span).collect();
         let mut output = match text(work.arguments, "duration") {
             Some(said) => slots(work, &busy, window, event::duration(said)?)?,
             None if conflicts(&busy, window).is_empty() => {
                 Output { summary: "You are free then".into(), data: json!({"free": true}), untrusted: false }
             }
             None => {
-                let found = self.found(work, &hits, String::new());
-                let lines = found.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
-                let mut data = found.data;
-                data["free"] = json!(false);
-                Output { summary: format!("You are busy then:\n{lines}"), data, untrusted: found.untrusted }
+                let mut told = self.tell(work, &found, String::new())?;
+                let lines = told.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
+                told.summary = format!("You are busy then:\n{lines}");
+                told.data["free"] = json!(false);
+                told
             }
         };
         if !texts(work.arguments, "attendees").is_empty() {
-            output
-                .summary
-                .push_str("\nThe others' calendars can't be read from here, so only yours was looked at.");
+            let note = "\nThe others' calendars can't be read from here, so only yours was looked at.";
+            output.summary.push_str(note);
         }
         Ok(output)
     }
@@ -363,6 +362,17 @@ fn slots(work: &Work<'_>, busy: &[Span], window: Span, duration: TimeDelta) -> R
     };
     let items: Vec<Value> = free.iter().take(SLOTS).map(item).collect();
     Ok(Output { summary, data: json!({"free": !free.is_empty(), "slots": items}), untrusted: false })
+}
+
+/// Whether all words stand in what an event, or one of its instances, says.
+fn mentions(series: &Series, words: &[String]) -> bool {
+    let parts = series.occasion().into_iter().chain(series.overrides().unwrap_or_default());
+    let mut texts = parts.map(|it| {
+        let people = it.attendees.iter().map(|one| format!(" {} {}", one.name, one.address));
+        let people: String = people.collect();
+        format!("{} {} {}{people}", it.title, it.location, it.notes).to_lowercase()
+    });
+    texts.any(|text| words.iter().all(|word| text.contains(word.as_str())))
 }
 
 /// What of a series a call means.
