@@ -41,7 +41,16 @@ impl Channel {
 /// [`StartError::Channel`] when one can't be set up.
 pub fn connect(config: &Config) -> Result<Vec<Channel>, StartError> {
     let enabled = config.channels.iter().filter(|(_, channel)| channel.enabled);
-    enabled.map(|(name, channel)| connect_one(name, channel)).collect()
+    // Each reads the machine's certificates for itself, which is the longest part of a start.
+    std::thread::scope(|scope| {
+        let started = enabled.map(|(name, channel)| (name, scope.spawn(|| connect_one(name, channel))));
+        let started: Vec<_> = started.collect();
+        let done = started.into_iter().map(|(name, channel)| {
+            let died = |_| StartError::Channel { name: name.clone(), why: "setting it up failed".to_owned() };
+            channel.join().map_err(died)?
+        });
+        done.collect()
+    })
 }
 
 fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError> {
