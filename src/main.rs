@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use adjutant::cli::{self, Cli, CliError};
 use adjutant::config::Env;
-use adjutant::logging;
+use adjutant::{heap, logging};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    keep_memory_together();
+    heap::keep_together();
     run(Cli::parse()).unwrap_or_else(|error| error.report())
 }
 
@@ -24,16 +24,3 @@ fn run(cli: Cli) -> Result<ExitCode, CliError> {
     runtime.shutdown_background();
     result
 }
-
-/// The C library gives each thread memory of its own to allocate from. The database's threads leave theirs
-/// half empty after a rush, for good; of one memory for all, more is used again (`docs/figures.md`).
-#[cfg(target_env = "gnu")]
-#[expect(unsafe_code, reason = "the C library can be told in no other way but its environment")]
-fn keep_memory_together() {
-    // SAFETY: a call without pointers, before there is a second thread. Its answer says only whether it was
-    // understood.
-    unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
-}
-
-#[cfg(not(target_env = "gnu"))]
-fn keep_memory_together() {}

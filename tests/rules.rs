@@ -37,6 +37,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("clock", &[]),
     ("lifecycle", &[]),
+    ("heap", &[]),
     ("http", &["adjutant_chat"]),
 ];
 

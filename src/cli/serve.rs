@@ -11,6 +11,7 @@ use super::CliError;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, ConfigError};
 use crate::gateway::door::{Door, Health};
+use crate::heap;
 use crate::http::{Hooks, Http, Troubles};
 use crate::lifecycle::Stops;
 use crate::service::{self, Service};
@@ -32,6 +33,7 @@ pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
     let service = Service::start(&config, store, skills, models, channels).await?;
+    tokio::spawn(heap::give_back());
     let health = service.health.clone();
     let troubles = troubles(service.store().clone(), health.clone());
     let http = async {

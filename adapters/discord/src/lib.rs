@@ -35,6 +35,9 @@ use roles::Roles;
 /// Where Discord is.
 const DISCORD: &str = "https://discord.com";
 
+/// So many connections wait for the next call; more would only keep memory after a rush.
+const MOST_IDLE: usize = 4;
+
 /// What a Discord channel needs.
 #[derive(Clone)]
 pub struct Settings {
@@ -52,6 +55,9 @@ pub enum ConnectError {
     /// The root is no http or https address.
     #[error("channels.{0}.api_url is no address; write \"https://discord.com\"")]
     ApiUrl(String),
+    /// No client could be made, for this reason.
+    #[error("no HTTP client for [channels.{0}]: {1}")]
+    Client(String, String),
 }
 
 /// One Discord bot.
@@ -78,7 +84,10 @@ pub fn connect(settings: Settings) -> Result<Discord, ConnectError> {
     // The clients want to be told which of TLS's providers to take; an error says that they were before.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let root = api_url.as_str().trim_end_matches('/').to_owned();
-    let http = HttpBuilder::new(token);
+    let client = reqwest_of_serenity::Client::builder().pool_max_idle_per_host(MOST_IDLE).build();
+    let client =
+        client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
+    let http = HttpBuilder::new(token).client(client);
     // The library goes past a proxy while it keeps to the rate limits.
     let http = if root == DISCORD { http } else { http.proxy(root).ratelimiter_disabled(true) };
     let http = http.build();
