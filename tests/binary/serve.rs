@@ -141,6 +141,12 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     let first = Gateway::start(&home);
     telegram.say(ada, ada, "find it");
     sees(&telegram, ada, "Working on it");
+    // Only a message whose receipt is stored can be gone on in.
+    let begun = Instant::now();
+    while home.count("SELECT count(*) FROM turns WHERE shown IS NOT NULL") == 0 {
+        assert!(begun.elapsed() < DEADLINE, "its receipt was not stored");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     first.kill();
     let shown = telegram.calls("editmessagetext");
     let second = Gateway::start(&home);
