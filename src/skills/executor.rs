@@ -70,7 +70,7 @@ impl Executor {
         if let Err(wait) = self.breakers.look(&skill.name, scope.store.now()) {
             return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
         }
-        let look = match self.look(scope, &skill, call, &row.id, false).await? {
+        let look = match self.look(scope, &skill, call, &row.id).await? {
             Ok(look) => look,
             Err(error) => return self.refuse(scope, call, row, error).await,
         };
@@ -201,7 +201,7 @@ impl Executor {
             let prepared = match Office::has(handler) {
                 true => {
                     let (id, arguments) = (row.id.as_str(), call.arguments);
-                    let work = Work { scope, id, again: false, is_alone: true, arguments };
+                    let work = Work { scope, id, again: false, arguments };
                     self.office.prepare(&work, handler).await?
                 }
                 false => own_store::prepare(scope, handler, call.arguments).await?,
@@ -241,7 +241,7 @@ impl Executor {
                         page::fetch(arguments, &self.http, &[]).await
                     }
                     Handler::Builtin(name) => {
-                        let work = Work { scope, id, again: again || tries > 1, is_alone: false, arguments };
+                        let work = Work { scope, id, again: again || tries > 1, arguments };
                         self.office.call(&work, name).await
                     }
                 }

@@ -20,13 +20,12 @@ impl Executor {
         skill: &Skill,
         call: &Call<'_>,
         id: &str,
-        again: bool,
     ) -> Result<Result<Look, SkillError>, StoreError> {
         let Handler::Builtin(name) = &skill.handler else { return Ok(Ok(Look::HARMLESS)) };
         if !Office::has(name) {
             return Ok(Ok(Look::HARMLESS));
         }
-        let work = Work { scope, id, again, is_alone: true, arguments: call.arguments };
+        let work = Work { scope, id, again: false, arguments: call.arguments };
         let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
         match tokio::time::timeout(timeout, self.office.look(&work, name)).await {
             Ok(Ok(look)) => Ok(Ok(look)),
@@ -54,7 +53,7 @@ impl Executor {
         match prompt.answer.as_deref() {
             None => Ok(CallEnd::Waiting),
             // It was counted when it was asked for.
-            Some("approve") if bound => match self.look(scope, skill, call, &row.id, false).await? {
+            Some("approve") if bound => match self.look(scope, skill, call, &row.id).await? {
                 Ok(look) if look.preview.as_ref().is_none_or(|now| *now == prompt.preview) => {
                     self.run_checked(scope, skill, call, row, true).await
                 }

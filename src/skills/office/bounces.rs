@@ -8,6 +8,7 @@ use adjutant_mail::Bounce;
 use chrono::TimeDelta;
 
 use super::Office;
+use super::sending::written_by;
 use crate::clock::utc;
 use crate::store::outbox::{self, Message};
 use crate::store::{Batch, Store, StoreError, executions};
@@ -24,9 +25,7 @@ impl Office {
     /// # Errors
     /// When the store fails. A mailbox that can't be asked now is asked the next time.
     pub async fn tell_bounces(&self, store: &Store, instance: &str) -> Result<Vec<String>, StoreError> {
-        let Some(imap) = self.mail.as_ref().and_then(|mail| mail.imap.as_ref()) else {
-            return Ok(Vec::new());
-        };
+        let Ok(imap) = self.imap() else { return Ok(Vec::new()) };
         let since = (utc(store.now()) - AGE).date_naive();
         let bounces = match imap.bounces(Some(since), 0, MOST).await {
             Ok(bounces) => bounces,
@@ -45,8 +44,7 @@ impl Office {
 
 async fn tell(store: &Store, instance: &str, bounce: &Bounce) -> Result<Option<String>, StoreError> {
     let Some(original) = &bounce.original else { return Ok(None) };
-    let execution = original.trim_start_matches('<').split('@').next().unwrap_or_default();
-    let Some((conversation, parameters)) = executions::sent_by(store, execution).await? else {
+    let Some((conversation, parameters)) = executions::sent_by(store, written_by(original)).await? else {
         return Ok(None);
     };
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();

@@ -2,20 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use adjutant_dav::{
-    Answer, Attendee, Occasion, Occurrence, Series, Span, When, WorkingHours, conflicts, free_slots,
-};
+use adjutant_dav::{Occurrence, Series, Span, When, WorkingHours, conflicts, free_slots};
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc, Weekday};
 use serde_json::{Value, json};
 
-use super::shelf::{Change, Object, Shelf, span};
-use super::{Look, Office, Trouble, Work, event, params, text, texts};
+use super::shelf::{Object, Shelf, span};
+use super::{Office, Trouble, Work, event, params, text, texts};
 use crate::clock::utc;
-use crate::skills::{ErrorKind, Output, Risk, SkillError};
+use crate::skills::{ErrorKind, Output, SkillError};
 use crate::store::Batch;
 
 /// More times of one event are not looked at in one call.
-const MOST: usize = 2_000;
+pub(super) const MOST: usize = 2_000;
 /// So many are shown.
 const SHOWN: usize = 50;
 /// So many free slots are proposed.
@@ -27,19 +25,12 @@ struct Found {
     times: Vec<(usize, Occurrence)>,
 }
 
-/// What of a series is meant.
-enum Part {
-    All,
-    One(When),
-    Following(When),
-}
-
 impl Office {
     pub(super) async fn calendar_call(
         &self,
         work: &Work<'_>,
         handler: &str,
-        batch: &mut Batch,
+        batch: Option<&mut Batch>,
     ) -> Result<Output, Trouble> {
         match handler {
             "calendar.list_events" => self.list_events(work).await,
@@ -52,11 +43,10 @@ impl Office {
         }
     }
 
-    fn shelf<'a>(&'a self, work: &Work<'a>) -> Shelf<'a> {
+    pub(super) fn shelf<'a>(&'a self, work: &Work<'a>) -> Shelf<'a> {
         match &self.calendar {
             Some(calendars) => Shelf::Server(calendars),
-            None if work.is_alone => Shelf::Own(work.scope),
-            None => Shelf::OwnAtOnce(work.scope),
+            None => Shelf::Own(work.scope),
         }
     }
 
@@ -117,147 +107,6 @@ impl Office {
         Ok(Output { summary, data: json!({"items": items, "count": found.times.len()}), untrusted })
     }
 
-    /// The event that a call would make, its attendees found.
-    async fn planned(&self, work: &Work<'_>) -> Result<Occasion, Trouble> {
-        let mut new = event::new(work.arguments, format!("{}@adjutant", work.id), work.scope.zone)?;
-        self.set_attendees(work, &mut new).await?;
-        Ok(new)
-    }
-
-    async fn set_attendees(&self, work: &Work<'_>, new: &mut Occasion) -> Result<(), Trouble> {
-        if work.arguments.get("attendees").is_none() {
-            return Ok(());
-        }
-        let parties = self.parties(work, &texts(work.arguments, "attendees")).await?;
-        let before = std::mem::take(&mut new.attendees);
-        let attendee = |party: adjutant_mail::Party| {
-            let same = |one: &&Attendee| one.address.eq_ignore_ascii_case(&party.address);
-            before.iter().find(same).cloned().unwrap_or_else(|| Attendee {
-                address: party.address.clone(),
-                name: party.name.clone().unwrap_or_default(),
-                answer: Answer::Open,
-            })
-        };
-        new.attendees = parties.into_iter().map(attendee).collect();
-        if new.organizer.is_none() && !new.attendees.is_empty() {
-            new.organizer = Some(self.organizer(work));
-        }
-        Ok(())
-    }
-
-    /// Who invites: the mail account, or somebody without an address that anybody could answer to.
-    fn organizer(&self, work: &Work<'_>) -> Attendee {
-        let (address, name) = match &self.mail {
-            Some(mail) => (mail.from.address.clone(), mail.from.name.clone().unwrap_or_default()),
-            None => ("nobody@localhost".to_owned(), work.scope.person.name.clone()),
-        };
-        Attendee { address, name, answer: Answer::Accepted }
-    }
-
-    async fn create_event(&self, work: &Work<'_>, batch: &mut Batch) -> Result<Output, Trouble> {
-        let home = work.scope.zone;
-        let planned = self.planned(work).await?;
-        let series = Series::new(&planned, now(work))?;
-        // A rule that makes no sense is told now, and not when it is looked at.
-        let start = planned.start.instant(home);
-        series.occurrences(span(start, start + TimeDelta::days(1)), home, 1)?;
-        let calendar = text(work.arguments, "calendar");
-        self.shelf(work).change(Change::Create(&series, calendar), batch).await?;
-        let mut summary =
-            format!("Created “{}”, {}", planned.title, event::spoken(&planned.start, &planned.end, home));
-        if planned.rule.is_some() {
-            summary.push_str(", repeating");
-        }
-        summary.push_str(&self.invite(work, &series, &planned.attendees, calendar).await?);
-        let item = event::item(&planned, calendar.unwrap_or_default(), home);
-        Ok(Output { summary, data: item, untrusted: false })
-    }
-
-    async fn update_event(&self, work: &Work<'_>, batch: &mut Batch) -> Result<Output, Trouble> {
-        let home = work.scope.zone;
-        let object = self.meant(work).await?;
-        let mut series = object.series.clone();
-        let part = part(work, &series)?;
-        let new = self.replanned(work, &series, &part).await?;
-        let shelf = self.shelf(work);
-        let calendar = Some(object.calendar.as_str()).filter(|name| !name.is_empty());
-        match &part {
-            Part::All => series.change_all(&new, now(work))?,
-            Part::One(instance) => series.change_one(instance, &new, now(work))?,
-            Part::Following(instance) => {
-                let uid = format!("{}@adjutant", work.id);
-                if let Some(tail) = series.change_following(instance, &new, &uid, now(work))? {
-                    shelf.change(Change::Create(&tail, calendar), batch).await?;
-                }
-            }
-        }
-        shelf.change(Change::Update(&object, &series), batch).await?;
-        let mut summary = format!("Changed “{}”, {}", new.title, event::spoken(&new.start, &new.end, home));
-        summary.push_str(&self.invite(work, &series, &new.attendees, calendar).await?);
-        Ok(Output { summary, data: event::item(&new, &object.calendar, home), untrusted: false })
-    }
-
-    /// The event as an update would make it.
-    async fn replanned(&self, work: &Work<'_>, series: &Series, part: &Part) -> Result<Occasion, Trouble> {
-        let home = work.scope.zone;
-        let old = match part {
-            Part::All => series.occasion()?,
-            Part::One(instance) | Part::Following(instance) => {
-                let at = instance.instant(home);
-                let window = span(at - TimeDelta::days(2), at + TimeDelta::days(2));
-                let found = series.occurrences(window, home, MOST)?;
-                let same = |instant: &When| instant.instant(home) == at;
-                let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(same));
-                let none = || {
-                    let message = format!("the series has nothing at {}", event::iso(instance, home));
-                    SkillError::new(ErrorKind::NotFound, message)
-                };
-                series.occasion_at(one.ok_or_else(none)?)?
-            }
-        };
-        let mut new = event::changed(&old, work.arguments, home)?;
-        self.set_attendees(work, &mut new).await?;
-        Ok(new)
-    }
-
-    async fn delete_event(&self, work: &Work<'_>, batch: &mut Batch) -> Result<Output, Trouble> {
-        let object = match self.meant(work).await {
-            Err(Trouble::Skill(error)) if work.again && error.kind == ErrorKind::NotFound => {
-                return Ok(Output { summary: "The event is gone".into(), ..Output::default() });
-            }
-            object => object?,
-        };
-        let shelf = self.shelf(work);
-        let title = object.series.occasion()?.title;
-        let mut series = object.series.clone();
-        let (is_left, what) = match part(work, &series)? {
-            Part::All => (false, String::new()),
-            Part::One(instance) => {
-                let what = format!(" of {}", event::iso(&instance, work.scope.zone));
-                (series.delete_one(&instance, now(work))?, what)
-            }
-            Part::Following(instance) => {
-                let what = format!(" from {} on", event::iso(&instance, work.scope.zone));
-                (series.delete_following(&instance, now(work))?, what)
-            }
-        };
-        let change = if is_left { Change::Update(&object, &series) } else { Change::Delete(&object) };
-        shelf.change(change, batch).await?;
-        let data = json!({"id": series.uid(), "title": title});
-        Ok(Output { summary: format!("Deleted “{title}”{what}"), data, untrusted: false })
-    }
-
-    /// The event that a call names.
-    async fn meant(&self, work: &Work<'_>) -> Result<Object, Trouble> {
-        let id = text(work.arguments, "id").unwrap_or_default();
-        let none = || {
-            let message =
-                format!("there is no event {id}; calendar.list_events and calendar.search give the ids");
-            SkillError::new(ErrorKind::NotFound, message)
-        };
-        Ok(self.shelf(work).find(id).await?.ok_or_else(none)?)
-    }
-
     async fn check_availability(&self, work: &Work<'_>) -> Result<Output, Trouble> {
         let window = window(work, TimeDelta::days(1))?;
         let mut found = self.find(work, window, None, |_| true).await?;
@@ -282,45 +131,9 @@ impl Office {
         }
         Ok(output)
     }
-
-    pub(super) async fn look_at_event(&self, work: &Work<'_>, handler: &str) -> Result<Look, Trouble> {
-        let home = work.scope.zone;
-        let (occasion, risk, verb) = match handler {
-            "calendar.create_event" => (self.planned(work).await?, Risk::Medium, "Put into the calendar"),
-            "calendar.update_event" => {
-                let object = self.meant(work).await?;
-                let part = part(work, &object.series)?;
-                (self.replanned(work, &object.series, &part).await?, Risk::Medium, "Change the event to")
-            }
-            _ => {
-                let object = match self.meant(work).await {
-                    Err(Trouble::Skill(error)) if work.again && error.kind == ErrorKind::NotFound => {
-                        return Ok(Look::HARMLESS);
-                    }
-                    object => object?,
-                };
-                let occasion = object.series.occasion()?;
-                let is_series = occasion.rule.is_some();
-                match part(work, &object.series)? {
-                    Part::One(_) => (occasion, Risk::Medium, "Delete one of the series"),
-                    Part::Following(_) => {
-                        (occasion, Risk::High, "Delete this and all later ones of the series")
-                    }
-                    Part::All if is_series => (occasion, Risk::High, "Delete the whole series"),
-                    Part::All => (occasion, Risk::Medium, "Delete the event"),
-                }
-            }
-        };
-        let outside = handler != "calendar.delete_event"
-            && self.is_outside(occasion.attendees.iter().map(|one| one.address.as_str()));
-        let risk = if outside { Risk::High } else { risk };
-        let instance = text(work.arguments, "instance").map(|at| format!("\n- which: the one of {at}"));
-        let lines = event::lines(&occasion, home);
-        Ok(Look { risk, preview: Some(format!("{verb}:\n{lines}{}", instance.unwrap_or_default())) })
-    }
 }
 
-fn now(work: &Work<'_>) -> DateTime<Utc> {
+pub(super) fn now(work: &Work<'_>) -> DateTime<Utc> {
     utc(work.scope.store.now())
 }
 
@@ -373,19 +186,4 @@ fn mentions(series: &Series, words: &[String]) -> bool {
         format!("{} {} {}{people}", it.title, it.location, it.notes).to_lowercase()
     });
     texts.any(|text| words.iter().all(|word| text.contains(word.as_str())))
-}
-
-/// What of a series a call means.
-fn part(work: &Work<'_>, series: &Series) -> Result<Part, Trouble> {
-    let home = work.scope.zone;
-    let instance = event::moment(work.arguments, "instance", home)?;
-    let recurs = series.occasion()?.rule.is_some();
-    let span = text(work.arguments, "span").unwrap_or(if instance.is_some() { "one" } else { "all" });
-    match (span, instance) {
-        ("all", _) => Ok(Part::All),
-        (_, _) if !recurs => Ok(Part::All),
-        ("one", Some(instance)) => Ok(Part::One(instance)),
-        (_, Some(instance)) => Ok(Part::Following(instance)),
-        (_, None) => Err(params("/instance: say which one of the series is meant, by its start").into()),
-    }
 }

@@ -65,36 +65,49 @@ impl Office {
         }
     }
 
-    fn imap(&self) -> Result<&Imap, Trouble> {
-        let none = || {
-            let message = "no mailbox is configured: [mail] and [mail.imap] in the configuration say which";
-            SkillError::new(ErrorKind::NotFound, message)
-        };
-        self.mail.as_ref().and_then(|mail| mail.imap.as_ref()).ok_or_else(|| none().into())
+    pub(super) fn no_mailbox() -> SkillError {
+        let message = "no mailbox is configured: [mail] and [mail.imap] in the configuration say which";
+        SkillError::new(ErrorKind::NotFound, message)
     }
 
-    /// The letter that a call writes.
-    pub(super) async fn letter(&self, work: &Work<'_>, handler: &str) -> Result<Draft, Trouble> {
-        let from = match &self.mail {
-            Some(mail) => mail.from.clone(),
-            None => Party { name: Some(work.scope.person.name.clone()), address: "nobody@localhost".into() },
-        };
-        let now = utc(work.scope.store.now()).with_timezone(&work.scope.zone).fixed_offset();
-        let message_id = message_id(work.id, &from);
-        let body = text(work.arguments, "body").unwrap_or_default();
-        let mut draft = Draft {
+    pub(super) fn imap(&self) -> Result<&Imap, SkillError> {
+        self.mail.as_ref().and_then(|mail| mail.imap.as_ref()).ok_or_else(Self::no_mailbox)
+    }
+
+    /// Who writes: the mail account, or somebody without an address that anybody could answer to.
+    pub(super) fn writer(&self, work: &Work<'_>) -> Party {
+        let nobody =
+            || Party { name: Some(work.scope.person.name.clone()), address: "nobody@localhost".into() };
+        self.mail.as_ref().map_or_else(nobody, |mail| mail.from.clone())
+    }
+
+    /// A letter with nothing in it, the call's first or a later one.
+    pub(super) fn blank(&self, work: &Work<'_>, number: usize) -> Draft {
+        let from = self.writer(work);
+        Draft {
+            message_id: message_id(work.id, number, &from),
             from,
             to: Vec::new(),
             cc: Vec::new(),
             bcc: Vec::new(),
-            subject: text(work.arguments, "subject").unwrap_or_default().to_owned(),
-            body: body.to_owned(),
-            attachments: attachments(work.arguments),
+            subject: String::new(),
+            body: String::new(),
+            attachments: Vec::new(),
             invitation: None,
             in_reply_to: None,
             references: Vec::new(),
-            message_id,
-            date: now,
+            date: utc(work.scope.store.now()).with_timezone(&work.scope.zone).fixed_offset(),
+        }
+    }
+
+    /// The letter that a call writes.
+    pub(super) async fn letter(&self, work: &Work<'_>, handler: &str) -> Result<Draft, Trouble> {
+        let body = text(work.arguments, "body").unwrap_or_default();
+        let mut draft = Draft {
+            subject: text(work.arguments, "subject").unwrap_or_default().to_owned(),
+            body: body.to_owned(),
+            attachments: attachments(work.arguments),
+            ..self.blank(work, 0)
         };
         if handler == "email.reply" {
             let id = text(work.arguments, "message_id").unwrap_or_default();
@@ -123,7 +136,6 @@ impl Office {
     }
 
     fn preview(&self, draft: &Draft) -> String {
-        let names = |parties: &[Party]| parties.iter().map(Party::to_string).collect::<Vec<_>>().join(", ");
         let verb = match self.mail.is_some() {
             true => "Send this mail",
             false => "Leave this mail as a file (no mail account is configured, so it is not sent)",
@@ -131,9 +143,9 @@ impl Office {
         let files: Vec<&str> = draft.attachments.iter().map(|file| file.name.as_str()).collect();
         let mut text = format!("{verb}:");
         for (name, value) in [
-            ("to", names(&draft.to)),
-            ("cc", names(&draft.cc)),
-            ("bcc", names(&draft.bcc)),
+            ("to", parties(&draft.to).join(", ")),
+            ("cc", parties(&draft.cc).join(", ")),
+            ("bcc", parties(&draft.bcc).join(", ")),
             ("subject", draft.subject.clone()),
             ("attachments", files.join(", ")),
         ] {
@@ -164,13 +176,13 @@ impl Office {
         let draft = self.letter(work, "email.draft").await?;
         let bytes = draft.unsent()?;
         let data = json!({"message_id": draft.message_id, "subject": draft.subject});
-        let summary = match self.mail.as_ref().and_then(|mail| mail.imap.as_ref()) {
-            Some(imap) => {
+        let summary = match self.imap() {
+            Ok(imap) => {
                 // Looked for by its Message-ID first, so that it is never there twice.
                 imap.append(FolderKind::Drafts, &bytes, true).await?;
                 format!("“{}” is in your drafts", draft.subject)
             }
-            None => {
+            Err(_) => {
                 let path = self.leave(work, &bytes).await?;
                 format!("There is no mailbox for drafts, so “{}” lies in {}", draft.subject, path.display())
             }
@@ -236,13 +248,12 @@ impl Office {
     async fn read_letter(&self, work: &Work<'_>) -> Result<Output, Trouble> {
         let letter = self.imap()?.read(text(work.arguments, "message_id").unwrap_or_default()).await?;
         let Letter { subject, text, .. } = &letter;
-        let names = |parties: &[Party]| parties.iter().map(Party::to_string).collect::<Vec<_>>().join(", ");
         let files: Vec<Value> = letter
             .attachments
             .iter()
             .map(|file| json!({"name": file.name, "type": file.media_type, "bytes": file.size}))
             .collect();
-        let summary = format!("From {}: {subject}\n\n{text}", names(&letter.from));
+        let summary = format!("From {}: {subject}\n\n{text}", parties(&letter.from).join(", "));
         let data = json!({
             "id": letter.message_id.as_ref().unwrap_or(&letter.id), "from": parties(&letter.from),
             "to": parties(&letter.to), "cc": parties(&letter.cc), "subject": subject,
@@ -319,6 +330,7 @@ fn attachments(arguments: &Value) -> Vec<Attachment> {
     files.map(file).collect()
 }
 
-fn parties(parties: &[Party]) -> Vec<String> {
+/// Names and addresses.
+pub(super) fn parties(parties: &[Party]) -> Vec<String> {
     parties.iter().map(Party::to_string).collect()
 }

@@ -10,8 +10,10 @@
 
 mod bounces;
 mod calendar;
+mod changing;
 mod contacts;
 mod event;
+mod invitations;
 mod mail;
 mod sending;
 mod shelf;
@@ -76,8 +78,6 @@ pub struct Work<'a> {
     pub id: &'a str,
     /// Whether it was, or may have been, at work before.
     pub again: bool,
-    /// Whether all it does is written with its row; see [`Office::is_own`].
-    pub is_alone: bool,
     /// The arguments, valid for the skill's schema.
     pub arguments: &'a Value,
 }
@@ -184,7 +184,7 @@ impl Office {
     pub fn is_own(&self, handler: &str) -> bool {
         match handler {
             // Those who are invited are told by mail.
-            "calendar.create_event" | "calendar.update_event" => {
+            "calendar.create_event" | "calendar.update_event" | "calendar.delete_event" => {
                 self.calendar.is_none() && self.mail.is_none()
             }
             _ => self.is_theirs(handler) && !handler.starts_with("email."),
@@ -238,7 +238,7 @@ impl Office {
     ) -> Result<Result<(Batch, Output), SkillError>, StoreError> {
         let mut batch = Batch::new();
         let done = match handler.split('.').next() {
-            Some("calendar") => self.calendar_call(work, handler, &mut batch).await,
+            Some("calendar") => self.calendar_call(work, handler, Some(&mut batch)).await,
             _ => self.contacts_call(work, handler, &mut batch).await,
         };
         match done {
@@ -250,10 +250,9 @@ impl Office {
 
     /// Does what a call does outside our own store.
     pub(super) async fn call(&self, work: &Work<'_>, handler: &str) -> Result<Output, SkillError> {
-        let mut none = Batch::new();
         let done = match handler.split('.').next() {
-            Some("calendar") => self.calendar_call(work, handler, &mut none).await,
-            Some("contacts") => self.contacts_call(work, handler, &mut none).await,
+            Some("calendar") => self.calendar_call(work, handler, None).await,
+            Some("contacts") => self.contacts_call(work, handler, &mut Batch::new()).await,
             _ => self.mail_call(work, handler).await,
         };
         done.map_err(|trouble| match trouble {

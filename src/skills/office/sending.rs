@@ -9,15 +9,16 @@
 //!   it is `unknown`, which is told and never repeated.
 //! - `accepted`: the server has it. It is only filed in Sent, where it is looked for first.
 //!
+//! A call that writes several letters says with the phase which of them is meant.
+//!
 //! Race accepted: a crash between the server's yes and our commit of it is `handed_over`.
 
 use std::time::Duration;
 
-use adjutant_dav::{Attendee, Series};
-use adjutant_mail::{Composed, FolderKind, Party};
+use adjutant_mail::{Composed, Draft, FolderKind, Party};
 use serde_json::json;
 
-use super::mail::Mailbox;
+use super::mail::{Mailbox, parties};
 use super::{Office, Trouble, Work};
 use crate::journal::fail_point;
 use crate::skills::{ErrorKind, Output, SkillError};
@@ -31,141 +32,127 @@ const PAUSE: Duration = Duration::from_secs(3);
 const HANDED_OVER: &str = "handed_over";
 const ACCEPTED: &str = "accepted";
 
-/// The Message-ID of what an execution writes.
-pub(super) fn message_id(execution: &str, from: &Party) -> String {
+/// The Message-ID of what an execution writes, first or later.
+pub(super) fn message_id(execution: &str, number: usize, from: &Party) -> String {
     let domain = from.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
-    format!("<{execution}@{domain}>")
+    match number {
+        0 => format!("<{execution}@{domain}>"),
+        _ => format!("<{execution}.{number}@{domain}>"),
+    }
+}
+
+/// The execution that wrote a letter of ours.
+pub(super) fn written_by(message_id: &str) -> &str {
+    message_id.trim_start_matches('<').split(['@', '.']).next().unwrap_or_default()
 }
 
 impl Office {
     pub(super) async fn send_letter(&self, work: &Work<'_>, handler: &str) -> Result<Output, Trouble> {
-        let mut draft = self.letter(work, handler).await?;
-        let recipients: Vec<String> =
-            draft.to.iter().chain(&draft.cc).chain(&draft.bcc).map(Party::to_string).collect();
-        let data = json!({"message_id": draft.message_id, "to": recipients, "subject": draft.subject});
-        let Some(mail) = &self.mail else {
-            let path = self.leave(work, &draft.compose()?.bytes).await?;
-            let summary = format!(
-                "Not sent, because no mail account is configured: the mail “{}” to {} lies in {}",
-                draft.subject,
-                recipients.join(", "),
-                path.display()
-            );
-            return Ok(Output { summary, data, untrusted: false });
+        let draft = self.letter(work, handler).await?;
+        let (subject, message_id) = (draft.subject.clone(), draft.message_id.clone());
+        let recipients = [&draft.to, &draft.cc, &draft.bcc].map(|list| parties(list)).concat();
+        let to = recipients.join(", ");
+        let data = json!({"message_id": message_id, "to": recipients, "subject": subject});
+        let summary = match &self.mail {
+            Some(_) => {
+                let filed = self.send_once(work, draft, 0).await?;
+                format!("Sent “{subject}” to {to}{filed}")
+            }
+            None => {
+                let path = self.leave(work, &draft.compose()?.bytes).await?;
+                let why = "Not sent, because no mail account is configured";
+                format!("{why}: the mail “{subject}” to {to} lies in {}", path.display())
+            }
         };
-        if mail.self_copy {
-            draft.bcc.push(mail.from.clone());
-        }
-        let filed = self.send_once(work, mail, &draft.message_id, &draft.compose()?).await?;
-        let summary = format!("Sent “{}” to {}{filed}", draft.subject, recipients.join(", "));
         Ok(Output { summary, data, untrusted: false })
     }
 
-    /// Sends what was composed unless it was sent before. Returns what is to be said of its copy in Sent.
-    async fn send_once(
+    /// Sends a letter, the call's first or a later one, unless it was sent before. Returns what is to be said of its
+    /// copy in Sent.
+    pub(super) async fn send_once(
         &self,
         work: &Work<'_>,
-        mail: &Mailbox,
-        message_id: &str,
-        letter: &Composed,
+        mut draft: Draft,
+        number: usize,
     ) -> Result<String, Trouble> {
-        let phase = executions::phase(&work.scope.store, work.id).await?;
-        match phase.as_deref() {
-            Some(ACCEPTED) => {}
-            Some(HANDED_OVER) => match was_sent(mail, message_id).await {
-                true => set_phase(work, Some(ACCEPTED)).await?,
-                false => return Err(unknown().into()),
-            },
-            _ => self.hand_over(work, mail, message_id, letter).await?,
+        let Some(mail) = &self.mail else { return Err(Self::no_mailbox().into()) };
+        if mail.self_copy {
+            draft.bcc.push(mail.from.clone());
         }
+        let letter = draft.compose()?;
+        let sending = Sending { work, mail, number, message_id: &draft.message_id };
+        sending.go_on(&letter).await?;
         fail_point("mail-accepted");
-        Ok(file(mail, letter).await)
+        Ok(file(mail, &letter).await)
+    }
+}
+
+/// A letter on its way.
+struct Sending<'a> {
+    work: &'a Work<'a>,
+    mail: &'a Mailbox,
+    number: usize,
+    message_id: &'a str,
+}
+
+impl Sending<'_> {
+    async fn go_on(&self, letter: &Composed) -> Result<(), Trouble> {
+        let phase = executions::phase(&self.work.scope.store, self.work.id).await?;
+        match self.state(phase.as_deref()) {
+            Some(ACCEPTED) => Ok(()),
+            Some(HANDED_OVER) => self.settle().await,
+            _ => self.hand_over(letter).await,
+        }
     }
 
-    async fn hand_over(
-        &self,
-        work: &Work<'_>,
-        mail: &Mailbox,
-        message_id: &str,
-        letter: &Composed,
-    ) -> Result<(), Trouble> {
+    /// How far this letter has come, by the row's phase: `handed_over 1` is of the second letter, and says that the
+    /// first was accepted.
+    fn state(&self, phase: Option<&str>) -> Option<&'static str> {
+        let mut words = phase?.split(' ');
+        let state = words.next();
+        let number = words.next().and_then(|number| number.parse::<usize>().ok()).unwrap_or_default();
+        match number.cmp(&self.number) {
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal if state == Some(HANDED_OVER) => Some(HANDED_OVER),
+            _ => Some(ACCEPTED),
+        }
+    }
+
+    async fn set(&self, state: &str) -> Result<(), Trouble> {
+        let phase = if self.number == 0 { state.to_owned() } else { format!("{state} {}", self.number) };
+        set_phase(self.work, Some(&phase)).await
+    }
+
+    /// Finds out what became of a letter that may have been sent.
+    async fn settle(&self) -> Result<(), Trouble> {
+        match was_sent(self.mail, self.message_id).await {
+            true => self.set(ACCEPTED).await,
+            false => Err(unknown().into()),
+        }
+    }
+
+    async fn hand_over(&self, letter: &Composed) -> Result<(), Trouble> {
+        let before = executions::phase(&self.work.scope.store, self.work.id).await?;
         let before_data = async {
-            let committed = set_phase(work, Some(HANDED_OVER)).await;
+            let committed = self.set(HANDED_OVER).await;
             fail_point("mail-handed-over");
             match committed {
-                Ok(()) if work.scope.lease.pulse.is_sure() => Ok(()),
+                Ok(()) if self.work.scope.lease.pulse.is_sure() => Ok(()),
                 Ok(()) => Err("another process may take this over".to_owned()),
                 Err(_) => Err("the journal could not be written".to_owned()),
             }
         };
-        match mail.smtp.send(&letter.envelope, &letter.bytes, before_data).await {
+        match self.mail.smtp.send(&letter.envelope, &letter.bytes, before_data).await {
             Ok(_) => {
                 fail_point("mail-sent");
-                set_phase(work, Some(ACCEPTED)).await
+                self.set(ACCEPTED).await
             }
-            Err(fault) if fault.may_have_happened => match was_sent(mail, message_id).await {
-                true => set_phase(work, Some(ACCEPTED)).await,
-                false => Err(unknown().into()),
-            },
+            Err(fault) if fault.may_have_happened => self.settle().await,
             Err(fault) => {
                 // It surely was not sent, so another try may begin afresh.
-                set_phase(work, None).await?;
+                set_phase(self.work, before.as_deref()).await?;
                 Err(fault.into())
             }
-        }
-    }
-
-    /// Invites those who are not told by the calendar's server. Returns what is to be said of it.
-    pub(super) async fn invite(
-        &self,
-        work: &Work<'_>,
-        series: &Series,
-        attendees: &[Attendee],
-        calendar: Option<&str>,
-    ) -> Result<String, Trouble> {
-        if attendees.is_empty() {
-            return Ok(String::new());
-        }
-        let names = attendees.iter().map(|one| one.address.clone()).collect::<Vec<_>>().join(", ");
-        if let Some(calendars) = &self.calendar
-            && calendars.sends_invitations(calendar).await?
-        {
-            return Ok(format!("; the calendar's server invites {names}"));
-        }
-        let Some(mail) = &self.mail else {
-            return Ok(format!("; nobody was told ({names}), because no mail account is configured"));
-        };
-        if self.admit(work.scope, "email.send").await.is_err() {
-            return Ok(format!("; nobody was told ({names}), because the mail account is my owners'"));
-        }
-        let occasion = series.occasion()?;
-        let when = super::event::spoken(&occasion.start, &occasion.end, work.scope.zone);
-        let to = attendees.iter().map(|one| Party {
-            name: Some(one.name.clone()).filter(|name| !name.is_empty()),
-            address: one.address.clone(),
-        });
-        let draft = adjutant_mail::Draft {
-            from: mail.from.clone(),
-            to: to.collect(),
-            cc: Vec::new(),
-            bcc: if mail.self_copy { vec![mail.from.clone()] } else { Vec::new() },
-            subject: format!("Invitation: {}", occasion.title),
-            body: format!("{}\n\n{when} ({})\n\n{}", occasion.title, work.scope.zone, occasion.notes),
-            attachments: Vec::new(),
-            invitation: Some(series.request()?),
-            in_reply_to: None,
-            references: Vec::new(),
-            message_id: message_id(work.id, &mail.from),
-            date: crate::clock::utc(work.scope.store.now()).with_timezone(&work.scope.zone).fixed_offset(),
-        };
-        match self.send_once(work, mail, &draft.message_id, &draft.compose()?).await {
-            Ok(_) => Ok(format!("; {names} invited by mail")),
-            // The event is there all the same, which is what the call was for.
-            Err(Trouble::Skill(error)) if error.unknown => {
-                Ok(format!("; whether the invitation reached {names} is not known, so it was not sent again"))
-            }
-            Err(Trouble::Skill(error)) => Ok(format!("; {names} could not be invited: {error}")),
-            Err(error) => Err(error),
         }
     }
 }
@@ -174,7 +161,7 @@ fn unknown() -> SkillError {
     SkillError { unknown: true, ..SkillError::new(ErrorKind::Tool, wording::UNKNOWN_OUTCOME) }
 }
 
-async fn set_phase(work: &Work<'_>, phase: Option<&'static str>) -> Result<(), Trouble> {
+async fn set_phase(work: &Work<'_>, phase: Option<&str>) -> Result<(), Trouble> {
     let mut batch = work.scope.batch();
     executions::set_phase(&mut batch, work.id, phase);
     work.scope.store.write(batch).await?;

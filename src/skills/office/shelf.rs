@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Finding;
-use adjutant_dav::{CalDav, Collection, Created, Series, Span, Written};
+use adjutant_dav::{CalDav, Collection, Created, Series, Span, When, Written};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
@@ -49,10 +49,7 @@ pub(super) enum Change<'a> {
 /// The shelf of one person.
 pub(super) enum Shelf<'a> {
     Server(&'a Calendars),
-    /// What is changed is written with the call's row.
     Own(&'a Scope),
-    /// What is changed is written at once, because the call also reaches outside.
-    OwnAtOnce(&'a Scope),
 }
 
 impl Calendars {
@@ -127,7 +124,7 @@ impl Shelf<'_> {
     /// What may take place in a window, in the calendar of that name or in all. What can't be read is left out.
     pub(super) async fn list(&self, window: Span, calendar: Option<&str>) -> Result<Vec<Object>, Trouble> {
         match self {
-            Self::Own(scope) | Self::OwnAtOnce(scope) => {
+            Self::Own(scope) => {
                 let (from, to) = (window.from.timestamp_millis(), window.to.timestamp_millis());
                 let rows = objects::between(&scope.store, &scope.person.id, "event", from, to).await?;
                 Ok(rows.into_iter().filter_map(own).collect())
@@ -147,7 +144,7 @@ impl Shelf<'_> {
     /// The object with that UID.
     pub(super) async fn find(&self, uid: &str) -> Result<Option<Object>, Trouble> {
         match self {
-            Self::Own(scope) | Self::OwnAtOnce(scope) => {
+            Self::Own(scope) => {
                 let row = objects::by_id(&scope.store, &scope.person.id, "event", uid).await?;
                 Ok(row.and_then(own))
             }
@@ -162,24 +159,26 @@ impl Shelf<'_> {
         }
     }
 
-    /// Makes a change on the server, or adds it to what is to be written.
-    pub(super) async fn change(&self, change: Change<'_>, batch: &mut Batch) -> Result<(), Trouble> {
-        match self {
-            Self::Own(scope) => write_own(scope, change, batch),
-            Self::OwnAtOnce(scope) => {
-                if let Change::Create(series, _) = &change
-                    && self.find(&series.uid()).await?.is_some()
-                {
-                    // An earlier try of this very call has made it.
-                    return Ok(());
-                }
-                let mut now = scope.batch();
-                write_own(scope, change, &mut now)?;
-                scope.store.write(now).await?;
-                Ok(())
-            }
-            Self::Server(calendars) => write_to_server(calendars, change).await,
+    /// Makes a change: on the server, or in our own store. That is added to the batch which is written with the
+    /// call's row, or, where the call also reaches outside and so has none, written at once.
+    pub(super) async fn change(&self, change: Change<'_>, batch: Option<&mut Batch>) -> Result<(), Trouble> {
+        let scope = match self {
+            Self::Own(scope) => scope,
+            Self::Server(calendars) => return write_to_server(calendars, change).await,
+        };
+        if let Some(batch) = batch {
+            return write_own(scope, change, batch);
         }
+        if let Change::Create(series, _) = &change
+            && self.find(&series.uid()).await?.is_some()
+        {
+            // An earlier try of this very call has made it.
+            return Ok(());
+        }
+        let mut now = scope.batch();
+        write_own(scope, change, &mut now)?;
+        scope.store.write(now).await?;
+        Ok(())
     }
 }
 
@@ -256,19 +255,21 @@ fn own(row: ObjectRow) -> Option<Object> {
     Some(Object { series, calendar: String::new(), place: Place::Own(row) })
 }
 
-/// When an event first starts, and when it is over for good. A rule may go on for ever.
+/// When an event first starts, and when it is over for good: never, where it recurs.
 fn life(series: &Series, home: Tz) -> Result<Life, Trouble> {
+    // Where the zone is another one day, a day more is enough.
+    const DAY: i64 = 24 * 3_600 * 1_000;
+    let millis = |when: &When| when.instant(home).timestamp_millis();
     let occasion = series.occasion()?;
-    let starts_at = Some(occasion.start.instant(home).timestamp_millis());
-    // Where the zone is another one day, a day later is early enough.
-    let day = 24 * 3_600 * 1_000;
-    let over_at = occasion.rule.is_none().then(|| occasion.end.instant(home).timestamp_millis() + day);
-    let overridden = series.overrides()?;
-    let first = overridden.iter().map(|one| one.start.instant(home).timestamp_millis() - day);
-    Ok(Life { starts_at: starts_at.into_iter().chain(first).min().map(|at| at - day), over_at })
+    let mut first = millis(&occasion.start);
+    for one in series.overrides()? {
+        first = first.min(millis(&one.start));
+    }
+    let over_at = occasion.rule.is_none().then(|| millis(&occasion.end) + DAY);
+    Ok(Life { starts_at: Some(first - DAY), over_at })
 }
 
-/// From now to the end of a span of time.
+/// A span that does not end before it begins.
 pub(super) fn span(from: DateTime<Utc>, to: DateTime<Utc>) -> Span {
     Span { from, to: to.max(from) }
 }

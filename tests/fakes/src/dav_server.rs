@@ -8,13 +8,14 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use crate::ports;
 use crate::postgres::NO_SKIP;
 
 /// Who may log in; the password is the name with `-secret` after it.
@@ -99,11 +100,7 @@ impl Server {
     fn start(python: &Path) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("adjutant-dav-{}", std::process::id()));
         std::fs::create_dir(&folder)?;
-        // Below the ports that are given to whoever asks for any, or a test could get it before the server.
-        let mut ports = (0..10_000_u32).map(|step| 20_000 + (std::process::id() + step) % 10_000);
-        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-        let port = ports.find_map(|port| u16::try_from(port).ok().filter(is_free));
-        let port = port.ok_or_else(|| io::Error::other("no port is free"))?;
+        let &[port] = ports::free(1)?.as_slice() else { return Err(io::Error::other("no port")) };
         let passwords: String = PEOPLE.iter().map(|name| format!("{name}:{name}-secret\n")).collect();
         std::fs::write(folder.join("htpasswd"), passwords)?;
         let config = format!(

@@ -5,6 +5,7 @@ pub mod discord;
 mod http;
 pub mod mail_server;
 pub mod model;
+mod ports;
 pub mod postgres;
 pub mod slack;
 mod strict;

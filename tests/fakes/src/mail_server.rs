@@ -6,12 +6,12 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
+use crate::ports;
 use crate::postgres::NO_SKIP;
 
 const KEEPER: &str = include_str!("mail_server.sh");
@@ -51,7 +51,7 @@ pub fn shared() -> Result<Option<&'static Server>, String> {
     static SHARED: OnceLock<Result<Option<Server>, String>> = OnceLock::new();
     let server = SHARED.get_or_init(|| {
         if PROGRAMS.iter().all(|program| Path::new(program).is_file()) {
-            return Server::start_surely().map(Some).map_err(|error| format!("the mail server: {error}"));
+            return Server::start().map(Some).map_err(|error| format!("the mail server: {error}"));
         }
         let skipped = "the tests on a mail server: needs the Debian packages dovecot-imapd, dovecot-lmtpd, \
                        exim4-daemon-light and openssl";
@@ -65,32 +65,10 @@ pub fn shared() -> Result<Option<&'static Server>, String> {
 }
 
 impl Server {
-    /// Another process may take a port between our finding it free and the server's taking it.
-    fn start_surely() -> io::Result<Self> {
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let server = Self::start(tries);
-            let is_whole = server.as_ref().is_ok_and(Self::answers);
-            if is_whole || tries == 3 {
-                return server;
-            }
-        }
-    }
-
-    fn answers(&self) -> bool {
-        let ports = [self.imap, self.imaps, self.submission, self.submissions, self.smtp];
-        ports.iter().all(|port| TcpStream::connect((Ipv4Addr::LOCALHOST, *port)).is_ok())
-    }
-
-    fn start(number: u32) -> io::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("adjutant-mail-{}-{number}", std::process::id()));
+    fn start() -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("adjutant-mail-{}", std::process::id()));
         std::fs::create_dir(&folder)?;
-        // Held together, so that they differ, and let go just before the servers take them.
-        let held =
-            (0..5).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<io::Result<Vec<_>>>()?;
-        let ports = held.iter().map(|it| Ok(it.local_addr()?.port())).collect::<io::Result<Vec<u16>>>()?;
-        drop(held);
+        let ports = ports::free(5)?;
         let &[imap, imaps, submission, submissions, smtp] = ports.as_slice() else {
             return Err(io::Error::other("no ports"));
         };
