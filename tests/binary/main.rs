@@ -9,6 +9,7 @@ mod doctor;
 mod gateway;
 mod gauntlet;
 mod injections;
+mod invitations;
 mod json;
 mod kill;
 mod office;

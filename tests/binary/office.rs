@@ -22,12 +22,16 @@ pub(crate) fn mail(server: &mail_server::Server, more: &str) -> String {
     )
 }
 
-/// How many letters with this subject somebody has, by the files of the mail server.
-fn letters(server: &mail_server::Server, who: &str, folder: &str, subject: &str) -> usize {
+/// The letters with this subject that somebody has, by the files of the mail server.
+pub(crate) fn texts(server: &mail_server::Server, who: &str, folder: &str, subject: &str) -> Vec<String> {
     let maildir = server.file(&format!("store/{who}@example.test/Maildir/{folder}"));
     let files = ["new", "cur"].iter().flat_map(|part| fs::read_dir(maildir.join(part)).into_iter().flatten());
     let texts = files.filter_map(|file| fs::read_to_string(file.unwrap().path()).ok());
-    texts.filter(|text| text.contains(&format!("Subject: {subject}"))).count()
+    texts.filter(|text| text.contains(&format!("Subject: {subject}"))).collect()
+}
+
+fn letters(server: &mail_server::Server, who: &str, folder: &str, subject: &str) -> usize {
+    texts(server, who, folder, subject).len()
 }
 
 const INSIDE: &str = "internal_domains = [\"example.test\"]";

@@ -1,7 +1,7 @@
 //! The calendar's skills that change something: making events, changing and deleting them.
 
 use adjutant_dav::{Answer, Attendee, Occasion, Series, When};
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use super::invitations::{Notice, Replanned, differs};
 use super::shelf::{Change, Object, span};
 use super::{Look, Office, Trouble, Work, event, params, text, texts};
 use crate::skills::{ErrorKind, Output, Risk, SkillError};
-use crate::store::Batch;
+use crate::store::{Batch, executions};
 
 /// What of a series is meant.
 enum Part {
@@ -170,40 +170,49 @@ impl Office {
             }
             object => object?,
         };
-        let (home, stamp) = (work.scope.zone, now(work));
-        let occasion = object.series.occasion()?;
-        let title = occasion.title.clone();
-        let mut series = object.series.clone();
-        let part = part(work, &series)?;
-        let (is_left, what) = match &part {
-            Part::All => (false, String::new()),
-            Part::One(instance) => {
-                (series.delete_one(instance, stamp)?, format!(" of {}", event::iso(instance, home)))
-            }
-            Part::Following(instance) => (
-                series.delete_following(instance, stamp)?,
-                format!(" from {} on", event::iso(instance, home)),
-            ),
+        let title = object.series.occasion()?.title;
+        let part = part(work, &object.series)?;
+        let at = |instance| event::iso(instance, work.scope.zone);
+        let what = match &part {
+            Part::All => String::new(),
+            Part::One(instance) => format!(" of {}", at(instance)),
+            Part::Following(instance) => format!(" from {} on", at(instance)),
         };
-        let notices = match (&part, occasion.attendees.is_empty()) {
-            (_, true) => None,
-            (Part::Following(_), _) if is_left => Notice::invitation(&series, series.occasion()?)?,
-            (Part::One(instance), _) if is_left => {
-                let one = instance_of(&object.series, instance, home)?;
-                let calendar = object.series.cancel(Some(instance), stamp)?;
-                Notice::cancellation(one, occasion.attendees, calendar)
+        let told = match without(&object.series, &part, now(work)) {
+            // An earlier try of this very call has done it, which is the last of its steps.
+            Err(fault) if work.again && fault.kind == adjutant_dav::Kind::NotFound => {
+                let phase = executions::phase(&work.scope.store, work.id).await?;
+                phase.map(|_| "; who is invited was told by mail".to_owned()).unwrap_or_default()
             }
-            _ => {
-                let (to, calendar) = (occasion.attendees.clone(), object.series.cancel(None, stamp)?);
-                Notice::cancellation(occasion, to, calendar)
+            left => self.take_out(work, batch, (&object, &part, left?.as_ref())).await?,
+        };
+        let data = json!({"id": object.series.uid(), "title": title});
+        Ok(Output { summary: format!("Deleted “{title}”{what}{told}"), data, untrusted: false })
+    }
+
+    /// Tells those who are invited, and then deletes what is meant. Returns what is to be said of the telling.
+    async fn take_out(
+        &self,
+        work: &Work<'_>,
+        batch: Option<&mut Batch>,
+        (object, part, left): (&Object, &Part, Option<&Series>),
+    ) -> Result<String, Trouble> {
+        let occasion = object.series.occasion()?;
+        let to = occasion.attendees.clone();
+        let notice = match (part, left) {
+            _ if to.is_empty() => None,
+            (Part::Following(_), Some(left)) => Notice::invitation(left, left.occasion()?)?,
+            (Part::One(instance), Some(_)) => {
+                let one = instance_of(&object.series, instance, work.scope.zone)?;
+                Notice::cancellation(one, to, object.series.cancel(Some(instance), now(work))?)
             }
+            _ => Notice::cancellation(occasion, to, object.series.cancel(None, now(work))?),
         };
         let calendar = Some(object.calendar.as_str()).filter(|name| !name.is_empty());
-        let told = self.notify(work, notices.into_iter().collect(), calendar).await?;
-        let change = if is_left { Change::Update(&object, &series) } else { Change::Delete(&object) };
+        let told = self.notify(work, notice.into_iter().collect(), calendar).await?;
+        let change = left.map_or(Change::Delete(object), |left| Change::Update(object, left));
         self.shelf(work).change(change, batch).await?;
-        let data = json!({"id": series.uid(), "title": title});
-        Ok(Output { summary: format!("Deleted “{title}”{what}{told}"), data, untrusted: false })
+        Ok(told)
     }
 
     /// The event that a call names.
@@ -248,6 +257,21 @@ impl Office {
         let lines = event::lines(&occasion, home);
         Ok(Look { risk, preview: Some(format!("{verb}:\n{lines}{}", instance.unwrap_or_default())) })
     }
+}
+
+/// What is left of a series without a part of it; none when nothing is.
+fn without(
+    series: &Series,
+    part: &Part,
+    stamp: DateTime<Utc>,
+) -> Result<Option<Series>, adjutant_dav::Fault> {
+    let mut series = series.clone();
+    let is_left = match part {
+        Part::All => false,
+        Part::One(instance) => series.delete_one(instance, stamp)?,
+        Part::Following(instance) => series.delete_following(instance, stamp)?,
+    };
+    Ok(is_left.then_some(series))
 }
 
 /// The UID of what an update of this and following makes.

@@ -1,0 +1,154 @@
+//! Word to those who are invited, as real letters on a real mail server: what changes, and what is called off.
+
+use adjutant_fakes::mail_server::{self, Server};
+use adjutant_fakes::model::{FakeModel, Reply, last_message};
+use serde_json::{Value, json};
+
+use crate::office::{mail, texts};
+use crate::process::Home;
+use crate::restart::{Program, once_each};
+
+/// A model that does as it is told: `SKILL ARGUMENTS` calls that skill, and the answer is what came of it.
+fn obedient() -> FakeModel {
+    FakeModel::start(|request| {
+        let said = last_message(request);
+        let said: Value = serde_json::from_str(&said).unwrap_or(Value::String(said));
+        let said = said["content"].as_str().or(said.as_str()).unwrap_or_default();
+        match said.split_once(" {") {
+            Some((skill, arguments)) if skill.starts_with("calendar.") => {
+                let arguments: Value = serde_json::from_str(&format!("{{{arguments}")).unwrap();
+                let dispatch =
+                    json!({"agent_id": "a", "mission": "do it", "skills": [skill], "arguments": arguments});
+                Reply::call("dispatch_agent", &dispatch)
+            }
+            _ => {
+                let report: Value = serde_json::from_str(said).unwrap_or_default();
+                Reply::text(report["error"]["message"].as_str().or(report["result"].as_str()).unwrap_or(said))
+            }
+        }
+    })
+}
+
+fn home(server: &Server, model: &FakeModel) -> Home {
+    let account = mail(server, "internal_domains = [\"example.test\"]\nself_copy = true");
+    Home::with_config(&format!(
+        "[assistant]\ntimezone = \"Europe/Berlin\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n{account}",
+        model.base_url()
+    ))
+}
+
+/// What the calendar parts of somebody's letters with this subject say: the lines that matter, of each letter.
+fn received(server: &Server, who: &str, subject: &str) -> Vec<String> {
+    let wanted = ["METHOD:", "DTSTART;TZID", "RRULE:FREQ=W", "RECURRENCE-ID", "STATUS:CANCELLED"];
+    let lines = |text: String| {
+        let lines = text.lines().map(str::trim).filter(|line| wanted.iter().any(|it| line.starts_with(it)));
+        lines.map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    let mut found: Vec<String> = texts(server, who, "", subject).into_iter().map(lines).collect();
+    found.sort();
+    found
+}
+
+fn id(home: &Home) -> String {
+    home.ask(async |store| {
+        let rows: Vec<(String,)> = store.all("SELECT id FROM objects", &[]).await.unwrap();
+        rows[0].0.clone()
+    })
+}
+
+fn create(home: &Home, title: &str) -> String {
+    let mut chat = home.chat();
+    let event = json!({"title": title, "start": "2030-03-04T15:00", "timezone": "Europe/Berlin",
+        "attendees": ["bob@example.test"], "recurrence": "FREQ=WEEKLY"});
+    let made = chat.say("m1", &format!("calendar.create_event {event}"));
+    let text = made["text"].as_str().unwrap();
+    assert!(text.ends_with(", repeating; bob@example.test invited by mail"), "{text}");
+    chat.finish_well();
+    id(home)
+}
+
+#[test]
+fn what_is_called_off_is_told_once() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for point in ["mail-sent", "mail-accepted", "skill-worked"] {
+        let (model, title) = (obedient(), format!("Off {point}"));
+        let home = home(server, &model);
+        let id = create(&home, &title);
+        let mut program = Program::start(&home, point);
+        let one = json!({"id": id, "instance": "2030-03-11T15:00", "span": "one"});
+        let said = program.say("m2", &format!("calendar.delete_event {one}"));
+        let told = match point {
+            "skill-worked" => "who is invited was told by mail",
+            _ => "bob@example.test told that it is off by mail",
+        };
+        assert_eq!(said["text"], format!("Deleted “{title}” of 2030-03-11T15:00; {told}"), "{point}");
+        insta::allow_duplicates! {
+            insta::assert_debug_snapshot!(received(server, "bob", &format!("Cancelled: {title}")), @r#"
+[
+    "METHOD:CANCEL DTSTART;TZID=Europe/Berlin:20300311T150000 RECURRENCE-ID;TZID=Europe/Berlin:20300311T150000 STATUS:CANCELLED",
+]
+"#);
+        }
+        assert_eq!(program.finish(), (once_each(&["m2"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn the_rest_of_a_series_that_is_cut_is_an_invitation_of_its_own() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    for point in ["mail-sent", "mail-accepted", "skill-worked"] {
+        let (model, title) = (obedient(), format!("Cut {point}"));
+        let home = home(server, &model);
+        let id = create(&home, &title);
+        let mut program = Program::start(&home, point);
+        let change = json!({"id": id, "instance": "2030-03-18T15:00", "span": "following", "start": "2030-03-18T16:00",
+            "timezone": "Europe/Berlin"});
+        let said = program.say("m2", &format!("calendar.update_event {change}"));
+        assert_eq!(
+            said["text"],
+            format!("Changed “{title}”, Mon 18 Mar 2030, 16:00–17:00; bob@example.test invited by mail")
+        );
+        insta::allow_duplicates! {
+            insta::assert_debug_snapshot!(received(server, "bob", &format!("Invitation: {title}")), @r#"
+[
+    "METHOD:REQUEST DTSTART;TZID=Europe/Berlin:20300304T150000 RRULE:FREQ=WEEKLY",
+    "METHOD:REQUEST DTSTART;TZID=Europe/Berlin:20300304T150000 RRULE:FREQ=WEEKLY;UNTIL=20300318T135959Z",
+    "METHOD:REQUEST DTSTART;TZID=Europe/Berlin:20300318T160000 RRULE:FREQ=WEEKLY",
+]
+"#);
+        }
+        assert_eq!(home.count("SELECT count(*) FROM objects"), 2, "{point}");
+        assert_eq!(program.finish(), (once_each(&["m2"]), true), "{point}");
+        home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn who_is_invited_no_more_is_told_and_a_reminder_is_nobody_elses_business() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let (model, title) = (obedient(), "Fewer");
+    let home = home(server, &model);
+    let id = create(&home, title);
+    let mut chat = home.chat();
+    let mut change = |name: &str, more: Value| {
+        let mut arguments = more;
+        arguments["id"] = json!(id);
+        chat.say(name, &format!("calendar.update_event {arguments}"))["text"].as_str().unwrap().to_owned()
+    };
+    let quiet = change("m2", json!({"reminders": [10]}));
+    assert_eq!(quiet, "Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00");
+    let told = change("m3", json!({"attendees": ["carol@example.test"]}));
+    insta::assert_snapshot!(told, @r"Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00; bob@example.test told that it is off by mail; carol@example.test invited by mail");
+    insta::assert_debug_snapshot!(received(server, "bob", "Cancelled: Fewer"), @r#"
+[
+    "METHOD:CANCEL DTSTART;TZID=Europe/Berlin:20300304T150000 RRULE:FREQ=WEEKLY STATUS:CANCELLED",
+]
+"#);
+    insta::assert_debug_snapshot!(received(server, "carol", "Invitation: Fewer"), @r#"
+[
+    "METHOD:REQUEST DTSTART;TZID=Europe/Berlin:20300304T150000 RRULE:FREQ=WEEKLY",
+]
+"#);
+    chat.finish_well();
+}
