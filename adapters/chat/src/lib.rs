@@ -9,6 +9,7 @@ mod richtext;
 
 mod limits;
 mod port;
+mod rooms;
 mod split;
 
 pub mod conformance;
@@ -21,4 +22,5 @@ pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, Outbound, Progress};
 pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
 pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, row_by_row};
+pub use rooms::{Profile, Room, RoomLine, Rooms, Unread};
 pub use split::split;
