@@ -102,7 +102,8 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
 /// # Errors
 /// The faults of the skill files, or of `[approval.skills]`.
 pub fn load_skills(config: &Config) -> Result<Arc<Skills>, StartError> {
-    let skills = Skills::load(&config.skills.paths, &handlers::all()).map_err(StartError::Skills)?;
+    let builtins = handlers::all(!config.channels.is_empty());
+    let skills = Skills::load(&config.skills.paths, &builtins).map_err(StartError::Skills)?;
     let registry = skills.current();
     let names = registry.domains().iter().flat_map(|domain| &domain.skills);
     let names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
@@ -127,7 +128,7 @@ impl Service {
         let mut seats = Seats::of(channels);
         let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let accounts = Arc::new(build_office(config, owners(config))?);
+        let accounts = Arc::new(build_office(config, owners(config), std::mem::take(&mut seats.rooms))?);
         let orchestrator = orchestrator(config, &skills, models, accounts.clone());
         let conversations = conversations(config, &store, &instance, orchestrator, hooks);
         let stop = CancellationToken::new();

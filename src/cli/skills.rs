@@ -54,7 +54,8 @@ fn lines(faults: &[Fault]) -> String {
 /// Runs `adjutant skills`.
 pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, CliError> {
     let mut out = Vec::new();
-    let done = run(&config.skills.paths, &handlers::all(), &args.command, &mut out);
+    let done =
+        run(&config.skills.paths, &handlers::all(!config.channels.is_empty()), &args.command, &mut out);
     super::out(&String::from_utf8_lossy(&out))?;
     match done {
         Ok(true) => Ok(ExitCode::SUCCESS),

@@ -1,9 +1,9 @@
 //! The channels, as the configuration names them: the only file that knows every platform.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use adjutant_chat::{ChatPort, Connection};
+use adjutant_chat::{ChatPort, Connection, Rooms};
 
 use super::StartError;
 use crate::config::{ChannelConfig, Config, Platform, Secret};
@@ -15,6 +15,8 @@ pub struct Channel {
     pub port: Arc<dyn ChatPort>,
     /// How it listens there; a terminal hands over what it reads by [`Service::accept`].
     pub connection: Option<Arc<dyn Connection>>,
+    /// How its places are read, where a platform can be asked.
+    pub rooms: Option<Arc<dyn Rooms>>,
     /// The one place it looks after; none is all of the channel.
     pub place: Option<String>,
     /// Which replies it delivers, if not all.
@@ -26,12 +28,14 @@ pub struct Channel {
 impl Channel {
     /// A channel on which everybody may speak, because the machine has let them in.
     pub fn open(port: Arc<dyn ChatPort>) -> Self {
-        Self { port, connection: None, place: None, wants: None, allow: vec!["*".to_owned()] }
+        let allow = vec!["*".to_owned()];
+        Self { port, connection: None, rooms: None, place: None, wants: None, allow }
     }
 
     fn connected<P: ChatPort + Connection + 'static>(platform: Arc<P>, config: &ChannelConfig) -> Self {
         let allow = config.allow.clone();
-        Self { port: platform.clone(), connection: Some(platform), place: None, wants: None, allow }
+        let (port, connection) = (platform.clone(), platform.clone());
+        Self { port, connection: Some(connection), rooms: None, place: None, wants: None, allow }
     }
 }
 
@@ -92,6 +96,7 @@ pub(super) struct Seats {
     pub(super) allow: HashMap<String, Vec<String>>,
     pub(super) places: Vec<(String, Option<String>)>,
     pub(super) connections: Vec<(String, Arc<dyn Connection>)>,
+    pub(super) rooms: BTreeMap<String, Arc<dyn Rooms>>,
 }
 
 impl Seats {
@@ -102,12 +107,16 @@ impl Seats {
             allow: HashMap::new(),
             places: Vec::new(),
             connections: Vec::new(),
+            rooms: BTreeMap::new(),
         };
         for channel in channels {
             let name = channel.port.channel().to_owned();
             seats.ports.insert(name.clone(), channel.port);
             seats.allow.insert(name.clone(), channel.allow);
             seats.places.push((name.clone(), channel.place));
+            if let Some(rooms) = channel.rooms {
+                seats.rooms.insert(name.clone(), rooms);
+            }
             if let Some(wants) = channel.wants {
                 seats.wants.insert(name.clone(), wants);
             }

@@ -1,8 +1,10 @@
 //! The accounts of mail, calendar and contacts, as the configuration names them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::Rooms;
 use adjutant_dav::{Account, CalDav, CardDav};
 use adjutant_mail::{Imap, Party, Server, Smtp, Tls};
 
@@ -16,6 +18,9 @@ use crate::skills::office::{Books, Calendars, Mailbox, Office};
 /// How long one exchange with a server may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// So long after the start it is looked for the first time.
+const SETTLES: Duration = Duration::from_secs(2);
+
 /// How often it is looked whether mails came back.
 const LOOKS_FOR_MAIL: Duration = Duration::from_mins(1);
 
@@ -23,7 +28,11 @@ const LOOKS_FOR_MAIL: Duration = Duration::from_mins(1);
 ///
 /// # Errors
 /// When a file that the configuration names can't be read, or an address makes no sense.
-pub fn build_office(config: &Config, owners: Vec<String>) -> Result<Office, StartError> {
+pub fn build_office(
+    config: &Config,
+    owners: Vec<String>,
+    rooms: BTreeMap<String, Arc<dyn Rooms>>,
+) -> Result<Office, StartError> {
     let calendar = config.calendar.as_ref().map(|it| {
         let dav = CalDav::new(&account("calendar", it)?).map_err(|fault| faulty("calendar", &fault))?;
         Ok::<_, StartError>(Calendars::new(dav, it.default.clone()))
@@ -36,6 +45,7 @@ pub fn build_office(config: &Config, owners: Vec<String>) -> Result<Office, Star
         mail: config.mail.as_ref().map(mailbox).transpose()?,
         calendar: calendar.transpose()?,
         contacts: contacts.transpose()?,
+        rooms,
         outgoing: config.data_dir.join("mail"),
         owners,
     })
@@ -91,6 +101,8 @@ pub(super) async fn watch_mail(office: Arc<Office>, delivering: Arc<Delivering>,
     if office.mail.is_none() {
         return;
     }
+    // Who only asks one thing in the terminal has left by then.
+    let _ = stop.run_until_cancelled(tokio::time::sleep(SETTLES)).await;
     let mut ticks = tokio::time::interval(LOOKS_FOR_MAIL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {

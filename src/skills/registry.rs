@@ -11,14 +11,18 @@ use super::check::{parse, parse_ours};
 use super::definition::{Domain, Skill};
 use super::source::{Fault, nearest};
 
+/// The domain that is only there where its handlers are.
+const CHAT: &str = "chat";
+
 /// The domains that are compiled in.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("tasks", include_str!("../../skills/tasks.toml")),
     ("memory", include_str!("../../skills/memory.toml")),
     ("email", include_str!("../../skills/email.toml")),
     ("calendar", include_str!("../../skills/calendar.toml")),
     ("contacts", include_str!("../../skills/contacts.toml")),
     ("web", include_str!("../../skills/web.toml")),
+    (CHAT, include_str!("../../skills/chat.toml")),
 ];
 
 const POLL: Duration = Duration::from_secs(1);
@@ -225,7 +229,8 @@ pub(crate) fn check_files(paths: &[PathBuf], built_in: bool, builtins: &[&str]) 
 fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, toml) in BUILT_IN {
-        if !domains.iter().any(|domain| domain.name == name) {
+        let is_there = name != CHAT || builtins.iter().any(|handler| handler.starts_with("chat."));
+        if is_there && !domains.iter().any(|domain| domain.name == name) {
             match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
                 Ok(domain) => domains.push(domain),
                 Err(wrong) => faults.extend(wrong),
@@ -339,7 +344,7 @@ mod tests {
     #[test]
     fn what_is_compiled_in_is_sound() {
         for (name, toml) in BUILT_IN {
-            let domain = parse(name, toml, &crate::skills::handlers::all());
+            let domain = parse(name, toml, &crate::skills::handlers::all(true));
             assert_eq!(domain.map(|domain| domain.name), Ok(name.to_owned()));
         }
     }
@@ -353,7 +358,7 @@ mod tests {
         write(&second, "notes.txt", "no TOML");
         let skills = load(&[&first, &second]).current();
         let names: Vec<&str> = skills.domains().iter().map(|domain| domain.name.as_str()).collect();
-        assert_eq!(names, ["calendar", "contacts", "email", "memory", "tasks", "weather", "web"]);
+        assert_eq!(names, ["calendar", "chat", "contacts", "email", "memory", "tasks", "weather", "web"]);
         assert_eq!(skills.domain("tasks").unwrap().summary, "Ours");
         assert!(skills.get("tasks.run").is_some() && skills.get("tasks.search").is_none());
     }
@@ -374,6 +379,13 @@ mod tests {
         - calendar.list_events(start?, end?, calendar?): List what is on in a span of time; default: from now on, a week
         - calendar.search(query, start?, end?): Find events by words of their title, place or notes
         - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
+        chat: The channels and groups of the chat platforms that the person is in
+        - chat.post(place, text): Post a message into a channel or group
+        - chat.read_channel(place, since?, limit?): Read the newest messages of a channel or group
+        - chat.read_thread(place, thread, since?, limit?): Read a thread
+        - chat.search(query, place?, since?, limit?): Search what was written in channels and groups
+        - chat.summarise(place, since?, limit?): Get what was written in a channel or group, to sum it up
+        - chat.user_info(user): What a chat platform tells of somebody
         contacts: The people the person knows: addresses, numbers, organizations
         - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
         - contacts.get(id): All that is known of a contact

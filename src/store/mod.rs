@@ -15,6 +15,7 @@ pub mod objects;
 pub mod outbox;
 pub mod people;
 pub mod prompts;
+pub mod rooms;
 pub mod tasks;
 pub mod turns;
 mod writer;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adjutant::clock::{FixedClock, SharedClock};
-use adjutant::config::Config;
+use adjutant::config::{ChannelConfig, Config, Platform, Secret};
 use adjutant::model::scripted::{Reply, Scripted, Who, call};
 use adjutant::model::{Request, Role};
 use adjutant::service::{self, Channel, Models, Service};
@@ -20,7 +20,7 @@ use adjutant::store::turns::{self, TurnRow};
 use adjutant::store::{Store, check};
 use adjutant_chat::{
     Address, ChatPort, Choice, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Pressed,
-    Progress, Said, SenderId, Unit,
+    Progress, Rooms, Said, SenderId, Unit,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -109,23 +109,43 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
         orchestrator: model.clone(),
         agent: model,
     };
-    let mut house = build(models, change).await;
+    let mut house = build(models, None, change).await;
     house.script = Some(script);
     house
 }
 
+/// A house on a platform whose places can be read.
+pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> House {
+    let model = Arc::new(script);
+    let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
+        orchestrator: model.clone(),
+        agent: model,
+    };
+    build(models, Some(rooms), |_| {}).await
+}
+
 /// A house with the models that the configuration names: the built-in planner, unless it is changed.
 pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> House {
-    build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), change).await
+    build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), None, change).await
+}
+
+/// Any platform: the skills of the places are there where one is configured.
+fn platform() -> ChannelConfig {
+    let platform = Platform::Telegram(Secret::new("1:x"));
+    ChannelConfig { enabled: true, platform, api_url: String::new(), allow: Vec::new() }
 }
 
 async fn build(
     models: impl FnOnce(&Config, &Arc<Skills>, &SharedClock) -> Models,
+    rooms: Option<Arc<dyn Rooms>>,
     change: impl FnOnce(&mut Config),
 ) -> House {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::in_dir(folder.path().to_owned());
     change(&mut config);
+    if rooms.is_some() {
+        config.channels.insert("console".into(), platform());
+    }
     let clock = FixedClock::at(NOW);
     let shared: SharedClock = clock.clone();
     let store = service::open_store(&config, shared.clone()).await.unwrap();
@@ -136,7 +156,7 @@ async fn build(
         count: watch::Sender::new(0),
         progress: Mutex::default(),
     });
-    let channels = vec![Channel::open(desk.clone())];
+    let channels = vec![Channel { rooms, ..Channel::open(desk.clone()) }];
     let service = Service::start(&config, store, skills, models, channels).await.unwrap();
     House { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
 }

@@ -12,5 +12,6 @@ mod models;
 mod office;
 mod parallel;
 mod platform;
+mod rooms;
 mod talk;
 mod web;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::house::{Heard, House, direct, reports, scripted_with};
 
 /// A model that does as it is told: `SKILL ARGUMENTS` calls that skill, and the answer is what came of it.
-fn obedient() -> Scripted {
+pub(crate) fn obedient() -> Scripted {
     Scripted::new()
         .orchestrator(|request| if has_results(request) { read_out(request) } else { obey(request) })
 }
@@ -38,12 +38,12 @@ async fn office(zone: Tz) -> House {
 }
 
 /// Calls a skill: what people read, and the data.
-async fn call(house: &House, skill: &str, arguments: Value) -> (String, Value) {
+pub(crate) async fn call(house: &House, skill: &str, arguments: Value) -> (String, Value) {
     let heard = house.says("ada", &format!("{skill} {arguments}")).await;
     split(&heard)
 }
 
-fn split(heard: &Heard) -> (String, Value) {
+pub(crate) fn split(heard: &Heard) -> (String, Value) {
     let (said, data) = heard.text.rsplit_once('\n').unwrap_or((&heard.text, ""));
     match serde_json::from_str(data) {
         Ok(data) => (said.to_owned(), data),

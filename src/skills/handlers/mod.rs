@@ -12,7 +12,8 @@ pub mod when;
 
 pub use address::HttpClient;
 
-/// Every handler that `handler = { builtin = "..." }` may name.
-pub fn all() -> Vec<&'static str> {
-    own_store::BUILTINS.into_iter().chain(super::office::HANDLERS).chain([page::FETCH]).collect()
+/// Every handler that `handler = { builtin = "..." }` may name. Those of `chat` are for who has a chat platform.
+pub fn all(has_platform: bool) -> Vec<&'static str> {
+    let all = own_store::BUILTINS.into_iter().chain(super::office::HANDLERS).chain([page::FETCH]);
+    all.filter(|name| has_platform || !name.starts_with("chat.")).collect()
 }

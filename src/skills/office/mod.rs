@@ -1,4 +1,5 @@
-//! Mail, calendar and contacts: what the skills do with an account on a server, or with what the store keeps.
+//! Mail, calendar and contacts: what the skills do with an account on a server, or with what the store keeps. And
+//! the places of the chat platforms.
 //!
 //! Properties:
 //!
@@ -15,12 +16,15 @@ mod contacts;
 mod event;
 mod invitations;
 mod mail;
+mod rooms;
 mod sending;
 mod shelf;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use adjutant_chat::Finding;
+use adjutant_chat::{Finding, Rooms};
 use serde_json::Value;
 
 pub use shelf::Calendars;
@@ -30,13 +34,19 @@ use crate::journal::Scope;
 use crate::store::{Batch, StoreError, people};
 
 /// The handlers of this room, as `handler = { builtin = "..." }` names them.
-pub const HANDLERS: [&str; 20] = [
+pub const HANDLERS: [&str; 26] = [
     "calendar.check_availability",
     "calendar.create_event",
     "calendar.delete_event",
     "calendar.list_events",
     "calendar.search",
     "calendar.update_event",
+    "chat.post",
+    "chat.read_channel",
+    "chat.read_thread",
+    "chat.search",
+    "chat.summarise",
+    "chat.user_info",
     "contacts.create",
     "contacts.get",
     "contacts.organizations",
@@ -61,6 +71,8 @@ pub struct Office {
     pub calendar: Option<Calendars>,
     /// The contacts on a server; without it the store keeps them for each person.
     pub contacts: Option<contacts::Books>,
+    /// The channels whose places can be read.
+    pub rooms: BTreeMap<String, Arc<dyn Rooms>>,
     /// Where mails are left that can't be sent.
     pub outgoing: PathBuf,
     /// Whose the accounts are, each `CHANNEL:USER-ID`.
@@ -187,7 +199,8 @@ impl Office {
             "calendar.create_event" | "calendar.update_event" | "calendar.delete_event" => {
                 self.calendar.is_none() && self.mail.is_none()
             }
-            _ => self.is_theirs(handler) && !handler.starts_with("email."),
+            "chat.post" => true,
+            _ => self.is_theirs(handler) && !handler.starts_with("email.") && !handler.starts_with("chat."),
         }
     }
 
@@ -196,6 +209,8 @@ impl Office {
         match handler.split('.').next() {
             Some("calendar") => self.calendar.is_none(),
             Some("contacts") => self.contacts.is_none() || handler == "contacts.validate_email",
+            // Who may read a place is asked from its platform.
+            Some("chat") => true,
             _ => self.mail.is_none(),
         }
     }
@@ -213,6 +228,7 @@ impl Office {
             "calendar.create_event" | "calendar.update_event" | "calendar.delete_event" => {
                 self.look_at_event(work, handler).await
             }
+            "chat.post" => self.look_at_post(work).await,
             _ => Ok(Look::HARMLESS),
         }
     }
@@ -239,6 +255,7 @@ impl Office {
         let mut batch = Batch::new();
         let done = match handler.split('.').next() {
             Some("calendar") => self.calendar_call(work, handler, Some(&mut batch)).await,
+            Some("chat") => self.post(work, &mut batch).await,
             _ => self.contacts_call(work, handler, &mut batch).await,
         };
         match done {
@@ -252,6 +269,7 @@ impl Office {
     pub(super) async fn call(&self, work: &Work<'_>, handler: &str) -> Result<Output, SkillError> {
         let done = match handler.split('.').next() {
             Some("calendar") => self.calendar_call(work, handler, None).await,
+            Some("chat") => self.rooms_call(work, handler).await,
             Some("contacts") => self.contacts_call(work, handler, &mut Batch::new()).await,
             _ => self.mail_call(work, handler).await,
         };
