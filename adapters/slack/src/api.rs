@@ -118,24 +118,36 @@ impl Api {
         arguments: &[(&str, String)],
         pages: usize,
     ) -> Result<Vec<Value>, CallError> {
-        let mut all = Vec::new();
-        let mut cursor = String::new();
+        let (mut all, mut cursor) = (Vec::new(), String::new());
         for _ in 0..pages {
-            let mut arguments = arguments.to_vec();
-            if !cursor.is_empty() {
-                arguments.push(("cursor", cursor));
-            }
-            let mut page = self.read(method, &arguments).await?;
-            match page[name].take() {
-                Value::Array(entries) => all.extend(entries),
-                _ => return Err(CallError::Unclear),
-            }
-            cursor = page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned();
+            let (entries, next) = self.page(method, name, arguments, &cursor).await?;
+            all.extend(entries);
+            cursor = next;
             if cursor.is_empty() {
                 break;
             }
         }
         Ok(all)
+    }
+
+    /// One page of a list, and the cursor of the next one; that of the first and behind the last is empty.
+    pub(crate) async fn page(
+        &self,
+        method: &str,
+        name: &str,
+        arguments: &[(&str, String)],
+        cursor: &str,
+    ) -> Result<(Vec<Value>, String), CallError> {
+        let mut arguments = arguments.to_vec();
+        if !cursor.is_empty() {
+            arguments.push(("cursor", cursor.to_owned()));
+        }
+        let mut page = self.read(method, &arguments).await?;
+        let next = page["response_metadata"]["next_cursor"].as_str().unwrap_or_default().to_owned();
+        match page[name].take() {
+            Value::Array(entries) => Ok((entries, next)),
+            _ => Err(CallError::Unclear),
+        }
     }
 }
 

@@ -10,16 +10,19 @@ use crate::api::CallError;
 use crate::connect::End;
 
 /// What the bot's token must allow; `docs/channels.md` has the same list.
-const SCOPES: [&str; 10] = [
+const SCOPES: [&str; 13] = [
     "app_mentions:read",
     "channels:history",
+    "channels:read",
     "chat:write",
     "commands",
     "files:read",
     "groups:history",
+    "groups:read",
     "im:history",
     "im:read",
     "mpim:history",
+    "mpim:read",
     "users:read",
 ];
 

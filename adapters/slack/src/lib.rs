@@ -21,6 +21,7 @@ mod socket;
 mod attachments;
 mod catch_up;
 mod check;
+mod rooms;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -110,6 +111,7 @@ pub struct Slack {
     posts: Mutex<Option<UnboundedSender<Waiting>>>,
     /// So many places are caught up at the same time.
     catching_up: Semaphore,
+    lists: rooms::Lists,
 }
 
 /// Makes a channel. Nothing is sent yet.
@@ -138,9 +140,9 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     }
     let app = app_token.map(|token| Api::new(connector.clone(), &token));
     let verifier = signing_secret.map(|secret| SlackEventSignatureVerifier::new(&SlackSigningSecret(secret)));
-    let (plain, me, known, posts) = Default::default();
+    let (plain, me, known, posts, lists) = Default::default();
     let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(AT_ONCE));
-    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, known, posts, catching_up })
+    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, known, posts, catching_up, lists })
 }
 
 impl Slack {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use adjutant_chat::{Attachment, Condition, Inbound, Intake, Taken};
 use futures::StreamExt;
-use futures::future::{Fuse, FusedFuture, FutureExt, join_all};
+use futures::future::{Fuse, FusedFuture, FutureExt};
 use futures::stream::FuturesUnordered;
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,7 +27,7 @@ use crate::{Slack, attachments, catch_up, deliver};
 /// So long a message waits for its files and for the names in it: it has to be acknowledged within 3 s.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Presses that are looked after at the same time.
+/// Presses that are looked after, and people that are asked about, at the same time.
 const AT_ONCE: usize = 16;
 
 /// What is to be done once something is journalled.
@@ -186,22 +186,21 @@ impl Slack {
     }
 
     /// What people are called; who can't be asked about is not among them.
-    async fn names(&self, people: Vec<String>) -> Vec<(String, String)> {
+    pub(crate) async fn names(&self, people: Vec<String>) -> Vec<(String, String)> {
         let ask = |id: String| async move {
             let name = timeout(TIMEOUT, self.name(&id)).await.ok().flatten()?;
             Some((id, name))
         };
-        join_all(people.into_iter().map(ask)).await.into_iter().flatten().collect()
+        let asked = futures::stream::iter(people).map(ask).buffer_unordered(AT_ONCE);
+        asked.filter_map(std::future::ready).collect().await
     }
 
-    async fn name(&self, id: &str) -> Option<String> {
+    pub(crate) async fn name(&self, id: &str) -> Option<String> {
         if let Some(name) = self.known.name(id) {
             return Some(name);
         }
         let answer = self.bot.read("users.info", &[("user", id.to_owned())]).await.ok()?;
-        let user = &answer["user"];
-        let names = [&user["profile"]["display_name"], &user["real_name"], &user["name"]];
-        let name = names.into_iter().find_map(|name| name.as_str().filter(|name| !name.is_empty()))?;
+        let name = called(&answer["user"])?;
         self.known.is_called(id, name);
         Some(name.to_owned())
     }
@@ -230,4 +229,10 @@ impl Slack {
             deliver::whisper(self, &pressed.address, &pressed.sender.0, &text).await;
         }
     }
+}
+
+/// What Slack's clients call somebody.
+pub(crate) fn called(user: &Value) -> Option<&str> {
+    let names = [&user["profile"]["display_name"], &user["real_name"], &user["name"]];
+    names.into_iter().find_map(|name| name.as_str().filter(|name| !name.is_empty()))
 }

@@ -62,6 +62,18 @@ impl Ts {
         Self { seconds: self.seconds.saturating_sub(seconds), ..self }
     }
 
+    /// The first that can be at a time, in milliseconds since 1970 UTC.
+    pub(crate) fn at(millis: u64) -> Self {
+        let micros = u32::try_from(millis % 1_000).unwrap_or_default() * 1_000;
+        Self { seconds: millis / 1_000, micros }
+    }
+
+    /// When that was, in milliseconds since 1970 UTC.
+    pub(crate) fn millis(self) -> i64 {
+        let millis = self.seconds.saturating_mul(1_000).saturating_add(u64::from(self.micros / 1_000));
+        i64::try_from(millis).unwrap_or(i64::MAX)
+    }
+
     /// The time stamp at the end of one of Slack's names: of a message or a press.
     pub(crate) fn of_event(event: &str) -> Option<Self> {
         event.rsplit(':').next()?.parse().ok()
@@ -110,5 +122,7 @@ mod tests {
         assert_eq!(Ts::of_event("press:C1:1.000000:U1:1000.000009"), Some(ts("1000.000009")));
         assert_eq!(Ts::of_event("command:133.7384.8088930838d88f008e0"), None);
         assert_eq!(ts("70.000009").before(60), ts("10.000009"));
+        assert_eq!((Ts::at(1_002), ts("1.002999").millis()), (ts("1.002000"), 1_002));
+        assert_eq!(ts("18446744073709551615.000000").millis(), i64::MAX);
     }
 }

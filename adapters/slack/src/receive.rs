@@ -64,7 +64,7 @@ pub(crate) struct File {
 }
 
 /// Subtypes of messages that people write. The others are Slack's own (joins, topics) or machines'.
-const WRITTEN: [&str; 3] = ["file_share", "thread_broadcast", "me_message"];
+pub(crate) const WRITTEN: [&str; 3] = ["file_share", "thread_broadcast", "me_message"];
 
 impl Post {
     /// The place that it belongs to, in this channel.

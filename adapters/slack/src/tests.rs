@@ -3,6 +3,7 @@
 mod deliver;
 mod hook;
 mod receive;
+mod rooms;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

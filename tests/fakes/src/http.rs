@@ -87,3 +87,20 @@ fn head(status: u16, headers: &[(String, String)], length: &str) -> Vec<u8> {
     head.push_str("\r\n");
     head.into_bytes()
 }
+
+/// A value of a query or a form.
+pub(crate) fn decoded(text: &str) -> String {
+    let mut out = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'+' => out.push(b' '),
+            b'%' => {
+                let hex: Vec<u8> = rest.by_ref().take(2).collect();
+                out.extend(u8::from_str_radix(&String::from_utf8_lossy(&hex), 16));
+            }
+            byte => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}

@@ -13,6 +13,7 @@
 mod blocks;
 mod events;
 mod mrkdwn;
+mod rooms;
 mod socket;
 mod web;
 mod world;

@@ -96,3 +96,31 @@ fn a_signature_is_slacks() {
         "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
     );
 }
+
+#[test]
+fn places_are_shown_to_those_with_the_scope_and_who_are_in_them() {
+    let slack = FakeSlack::start();
+    let (open, secret) = (slack.channel("general"), slack.private_channel("secret"));
+    let error = |path: &str| read(&slack, path)["error"].clone();
+    let history = |place: &str| error(&format!("conversations.history?channel={place}"));
+    assert_eq!((history(&open), history(&secret)), (Value::Null, Value::Null));
+    assert_eq!(error("conversations.list?types=public_channel,rooms"), "invalid_types");
+    assert_eq!(error("conversations.list?types=im&limit=1000"), "invalid_limit");
+    assert_eq!(error(&format!("conversations.members?channel={open}&cursor=x")), "invalid_cursor");
+    assert_eq!(error("users.info?user=U9999"), "user_not_found");
+    slack.put_out(&open);
+    slack.put_out(&secret);
+    assert_eq!((history(&open), history(&secret)), (json!("not_in_channel"), json!("channel_not_found")));
+    assert_eq!(error(&format!("conversations.info?channel={open}")), Value::Null);
+    let listed = read(&slack, "conversations.list?types=public_channel,private_channel");
+    assert_eq!(listed["channels"].as_array().map(Vec::len), Some(1));
+    slack.withdraw("channels:read");
+    for path in ["conversations.list?types=public_channel", &format!("conversations.members?channel={open}")]
+    {
+        let answer = read(&slack, path);
+        assert_eq!((&answer["error"], &answer["needed"]), (&json!("missing_scope"), &json!("channels:read")));
+    }
+    assert!(slack.faults().is_empty());
+    read(&slack, "users.list?presence=true");
+    assert_eq!(slack.faults(), ["users.list has no argument presence"]);
+}

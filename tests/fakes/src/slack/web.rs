@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::world::{BOT, Kind, World};
-use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, mrkdwn};
+use super::world::{BOT, World};
+use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, mrkdwn, rooms};
 use crate::http::{self, HttpRequest};
 
 /// How a call goes wrong.
@@ -84,7 +84,7 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Arc<Shared>
     http::respond(stream, status, &headers, &body).map(|()| true)
 }
 
-fn failed(error: &str) -> Value {
+pub(super) fn failed(error: &str) -> Value {
     json!({"ok": false, "error": error})
 }
 
@@ -108,23 +108,9 @@ fn arguments(request: &HttpRequest, query: &str) -> Value {
     }
     let body = String::from_utf8_lossy(&request.body);
     let pairs = query.split('&').chain(body.split('&')).filter_map(|pair| pair.split_once('='));
-    Value::Object(pairs.map(|(key, value)| (key.to_owned(), json!(decoded(value)))).collect::<Map<_, _>>())
-}
-
-fn decoded(text: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'+' => out.push(b' '),
-            b'%' => {
-                let hex: Vec<u8> = rest.by_ref().take(2).collect();
-                out.extend(u8::from_str_radix(&String::from_utf8_lossy(&hex), 16));
-            }
-            byte => out.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    Value::Object(
+        pairs.map(|(key, value)| (key.to_owned(), json!(http::decoded(value)))).collect::<Map<_, _>>(),
+    )
 }
 
 fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Value {
@@ -139,13 +125,16 @@ fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Valu
     let mut world = shared.world();
     let text = |key: &str| arguments[key].as_str().unwrap_or_default();
     let (channel, ts) = (text("channel"), text("ts"));
-    if method.starts_with("chat.") || matches!(method, "conversations.history" | "conversations.replies") {
+    if method.starts_with("chat.") || method.starts_with("conversations.") && method != "conversations.list" {
         if let Some(error) = world.closed.get(channel) {
             return failed(error);
         }
         if !world.places.contains_key(channel) {
             return failed("channel_not_found");
         }
+    }
+    if let Some(refusal) = rooms::refusal(&mut world, method, arguments) {
+        return refusal;
     }
     match method {
         "auth.test" => {
@@ -157,20 +146,11 @@ fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Valu
             world.tickets.push(ticket);
             json!({"ok": true, "url": url})
         }
-        "users.info" => match world.name_of(text("user")) {
-            Some(name) => {
-                json!({"ok": true, "user": {"id": text("user"), "name": name, "real_name": name, "profile": {"display_name": name}}})
-            }
-            None => failed("user_not_found"),
-        },
-        "conversations.list" => {
-            let asked = text("types");
-            let of_type =
-                world.places.iter().filter(|(_, place)| asked.split(',').any(|one| one == place.kind.name()));
-            let channels: Vec<Value> =
-                of_type.map(|(id, place)| json!({"id": id, "is_im": place.kind == Kind::Direct})).collect();
-            page(arguments, "channels", &channels)
-        }
+        "users.info" => rooms::user(&world, text("user")),
+        "users.list" => rooms::users(&world, arguments),
+        "conversations.info" => rooms::info(&world, channel),
+        "conversations.list" => rooms::list(&world, arguments),
+        "conversations.members" => rooms::members(&world, channel, arguments),
         "conversations.history" => history(&world, channel, arguments),
         "conversations.replies" => replies(&world, channel, ts, arguments),
         "chat.postMessage" => send(&mut world, channel, arguments),
@@ -192,10 +172,14 @@ fn is_true(value: &Value) -> bool {
 }
 
 /// One page of a list, and where the next one begins.
-fn page(arguments: &Value, name: &str, all: &[Value]) -> Value {
-    let number = |key: &str| arguments[key].as_str().and_then(|one| one.parse::<usize>().ok());
-    let from = number("cursor").unwrap_or_default().min(all.len());
-    let limit = number("limit").unwrap_or(100).clamp(1, 999);
+pub(super) fn page(world: &World, arguments: &Value, name: &str, all: &[Value]) -> Value {
+    let number = |key: &str| arguments[key].as_str().map(str::parse::<usize>);
+    let (from, limit) = match (number("cursor").unwrap_or(Ok(0)), number("limit").unwrap_or(Ok(100))) {
+        (Ok(from), _) if from > all.len() => return failed("invalid_cursor"),
+        (Err(_), _) => return failed("invalid_cursor"),
+        (Ok(from), Ok(limit @ 1..=999)) => (from, limit.min(world.most)),
+        _ => return failed("invalid_limit"),
+    };
     let to = (from + limit).min(all.len());
     let next = if to < all.len() { to.to_string() } else { String::new() };
     json!({"ok": true, name: all[from..to], "has_more": to < all.len(), "response_metadata": {"next_cursor": next}})
@@ -228,7 +212,7 @@ fn history(world: &World, channel: &str, arguments: &Value) -> Value {
         world.places.get(channel).into_iter().flat_map(|place| &place.messages).filter(at_top).collect();
     let mut all = between(&all, arguments);
     all.reverse();
-    page(arguments, "messages", &all)
+    page(world, arguments, "messages", &all)
 }
 
 /// Oldest first, the thread's first message always among them.
@@ -239,7 +223,7 @@ fn replies(world: &World, channel: &str, ts: &str, arguments: &Value) -> Value {
         world.places.get(channel).into_iter().flat_map(|place| &place.messages).filter(is_reply).collect();
     let mut all = between(&all, arguments);
     all.insert(0, root.clone());
-    page(arguments, "messages", &all)
+    page(world, arguments, "messages", &all)
 }
 
 /// Refuses what Slack refuses, and counts what would ping.
@@ -267,6 +251,7 @@ fn send(world: &mut World, channel: &str, arguments: &Value) -> Value {
     let place = thread.map_or(channel.to_owned(), |thread| format!("{channel}/{thread}"));
     let mut fields = kept(arguments);
     fields["bot_id"] = json!("B0BOT");
+    fields["bot_profile"] = json!({"id": "B0BOT", "name": "adjutant"});
     let ts = world.post(&place, BOT, &fields);
     world.said += 1;
     json!({"ok": true, "channel": channel, "ts": ts, "message": world.find(channel, &ts)})

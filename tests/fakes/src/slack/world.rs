@@ -1,6 +1,6 @@
 //! The people, the places, what was said, and who is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -14,16 +14,19 @@ use super::{Call, Seen, blocks, plain};
 pub(super) const BOT: &str = "U0BOT";
 const TEAM: &str = "T0TEAM";
 /// What the manifest of `docs/channels.md` asks for.
-const SCOPES: [&str; 10] = [
+const SCOPES: [&str; 13] = [
     "app_mentions:read",
     "channels:history",
+    "channels:read",
     "chat:write",
     "commands",
     "files:read",
     "groups:history",
+    "groups:read",
     "im:history",
     "im:read",
     "mpim:history",
+    "mpim:read",
     "users:read",
 ];
 
@@ -31,6 +34,7 @@ const SCOPES: [&str; 10] = [
 pub(super) enum Kind {
     Direct,
     Channel,
+    Private,
     Group,
 }
 
@@ -38,16 +42,37 @@ impl Kind {
     fn letter(self) -> char {
         match self {
             Self::Direct => 'D',
-            Self::Channel => 'C',
+            Self::Channel | Self::Private => 'C',
             Self::Group => 'G',
         }
     }
 
+    /// As events call it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Direct => "im",
             Self::Channel => "channel",
+            Self::Private => "group",
             Self::Group => "mpim",
+        }
+    }
+
+    /// As `conversations.list` calls it.
+    pub(super) fn of_type(name: &str) -> Option<Self> {
+        match name {
+            "im" => Some(Self::Direct),
+            "public_channel" => Some(Self::Channel),
+            "private_channel" => Some(Self::Private),
+            "mpim" => Some(Self::Group),
+            _ => None,
+        }
+    }
+
+    /// The scope to `read` it or its `history`.
+    pub(super) fn scope(self, what: &str) -> String {
+        match self {
+            Self::Channel | Self::Private => format!("{}s:{what}", self.name()),
+            Self::Direct | Self::Group => format!("{}:{what}", self.name()),
         }
     }
 }
@@ -55,6 +80,8 @@ impl Kind {
 pub(super) struct Place {
     pub(super) kind: Kind,
     pub(super) name: String,
+    pub(super) members: BTreeSet<String>,
+    pub(super) is_archived: bool,
     /// As Slack tells of them, oldest first, those of threads included.
     pub(super) messages: Vec<Value>,
 }
@@ -82,7 +109,11 @@ pub(super) struct World {
     /// Microseconds.
     last_ts: u64,
     last_id: u64,
-    people: BTreeMap<String, String>,
+    pub(super) people: BTreeMap<String, String>,
+    /// Fields of accounts that are told beside the usual ones.
+    pub(super) accounts: BTreeMap<String, Value>,
+    /// Entries of a page.
+    pub(super) most: usize,
     pub(super) places: BTreeMap<String, Place>,
     pub(super) closed: BTreeMap<String, String>,
     /// What the bot's token allows, as far as that is told.
@@ -114,6 +145,8 @@ impl World {
             last_ts: u64::try_from(now.as_micros()).unwrap_or_default(),
             last_id: 0,
             people: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            most: usize::MAX,
             places: BTreeMap::new(),
             closed: BTreeMap::new(),
             scopes: SCOPES.to_vec(),
@@ -163,7 +196,10 @@ impl World {
             return id.clone();
         }
         let id = format!("{}{:04}", kind.letter(), self.new_id());
-        self.places.insert(id.clone(), Place { kind, name: name.to_owned(), messages: Vec::new() });
+        let person = (kind == Kind::Direct).then(|| self.person(name));
+        let members = person.into_iter().chain([BOT.to_owned()]).collect();
+        let (name, messages) = (name.to_owned(), Vec::new());
+        self.places.insert(id.clone(), Place { kind, name, members, is_archived: false, messages });
         id
     }
 
@@ -187,6 +223,7 @@ impl World {
         }
         let Some(found) = self.places.get_mut(channel) else { return String::new() };
         found.messages.push(message.clone());
+        found.members.insert(author.to_owned());
         let kind = found.kind;
         message["channel"] = json!(channel);
         message["event_ts"] = json!(ts);

@@ -110,21 +110,9 @@ fn parameters(query: &str, request: &HttpRequest) -> Parameters {
 fn form(text: &str) -> impl Iterator<Item = (String, Value)> {
     let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     pairs.map(|(name, value)| {
-        let value = decoded(value);
+        let value = http::decoded(value);
         let is_text = matches!(name, "text" | "parse_mode" | "callback_query_id" | "file_id");
         let json = (!is_text).then(|| serde_json::from_str(&value).ok()).flatten();
         (name.to_owned(), json.unwrap_or(Value::String(value)))
     })
-}
-
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((first, others)) = rest.split_first() {
-        let hex = others.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let code = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(code.unwrap_or(if *first == b'+' { b' ' } else { *first }));
-        rest = if code.is_some() { &others[2..] } else { others };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

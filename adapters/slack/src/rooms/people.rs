@@ -1,0 +1,108 @@
+//! The people of a workspace.
+
+use std::sync::Arc;
+
+use adjutant_chat::Profile;
+use serde_json::Value;
+
+use super::{LIST_PAGE, LIST_PAGES, one_line};
+use crate::Slack;
+use crate::api::CallError;
+use crate::listen::called;
+
+/// So many people that a name may mean are told of.
+const MOST: usize = 20;
+
+/// Somebody who is on the list.
+pub(super) struct Person {
+    profile: Profile,
+    /// In lower case.
+    names: Vec<String>,
+}
+
+impl Slack {
+    pub(super) async fn people_called(&self, said: &str) -> Result<Vec<Profile>, CallError> {
+        let said = said.trim();
+        let mention = said.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
+        let said = mention.map_or(said, |inner| inner.split('|').next().unwrap_or(inner));
+        if is_id(said) {
+            match self.bot.read("users.info", &[("user", said.to_owned())]).await {
+                Ok(answer) => return Ok(profile(&answer["user"]).into_iter().collect()),
+                Err(CallError::Refused(why)) if why.starts_with("user_not_") => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let name = said.trim_start_matches('@').to_lowercase();
+        if name.is_empty() || mention.is_some() {
+            return Ok(Vec::new());
+        }
+        let people = self.lists.people.try_get_with((), self.list_people()).await;
+        let people = people.map_err(|error| (*error).clone())?;
+        let with = |is_it: &dyn Fn(&Person) -> bool| {
+            let found = people.iter().filter(|person| is_it(person)).take(MOST);
+            found.map(|person| person.profile.clone()).collect::<Vec<_>>()
+        };
+        let exact = with(&|person| person.names.contains(&name));
+        if !exact.is_empty() {
+            return Ok(exact);
+        }
+        let has = |person: &Person, word: &str| person.names.iter().any(|name| name.contains(word));
+        Ok(with(&|person| name.split_whitespace().all(|word| has(person, word))))
+    }
+
+    async fn list_people(&self) -> Result<Arc<Vec<Person>>, CallError> {
+        let arguments = [("limit", LIST_PAGE.to_string())];
+        let (mut people, mut cursor) = (Vec::new(), String::new());
+        for _ in 0..LIST_PAGES {
+            let (page, next) = self.bot.page("users.list", "members", &arguments, &cursor).await?;
+            let here = page.iter().filter(|user| user["deleted"] != true);
+            people.extend(here.filter_map(|user| {
+                Some(Person { profile: profile(user)?, names: names(user).map(str::to_lowercase).collect() })
+            }));
+            cursor = next;
+            if cursor.is_empty() {
+                break;
+            }
+        }
+        Ok(Arc::new(people))
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    let is_of_ids = text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+    is_of_ids && text.len() > 1 && text.starts_with(['U', 'W'])
+}
+
+/// All that somebody is called.
+fn names(user: &Value) -> impl Iterator<Item = &str> {
+    let profile = &user["profile"];
+    let names =
+        [&user["name"], &user["real_name"], &profile["real_name"], &profile["display_name"]].into_iter();
+    names.filter_map(|name| name.as_str().filter(|name| !name.is_empty()))
+}
+
+/// What Slack tells of somebody.
+/// Source: <https://docs.slack.dev/reference/objects/user-object>
+fn profile(user: &Value) -> Option<Profile> {
+    let (id, about) = (user["id"].as_str()?, &user["profile"]);
+    let text = |value: &Value| one_line(value.as_str().unwrap_or_default().trim());
+    let status = format!("{} {}", text(&about["status_emoji"]), text(&about["status_text"]));
+    let account = match (user["deleted"] == true, user["is_bot"] == true) {
+        (true, _) => "deactivated",
+        (false, true) => "a bot's",
+        (false, false) => "",
+    };
+    let facts = [
+        ("user name", text(&user["name"])),
+        ("full name", text(&user["real_name"])),
+        ("title", text(&about["title"])),
+        ("time zone", text(&user["tz"])),
+        ("status", status.trim().to_owned()),
+        ("e-mail", text(&about["email"])),
+        ("account", account.to_owned()),
+    ];
+    let name = one_line(called(user).unwrap_or(id));
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty() && *value != name);
+    let facts = facts.map(|(fact, value)| (fact.to_owned(), value)).collect();
+    Some(Profile { id: id.to_owned(), name, facts })
+}
