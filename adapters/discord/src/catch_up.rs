@@ -84,7 +84,7 @@ impl Discord {
         for tries in 1.. {
             match ask().await {
                 Ok(answer) => return Some(answer),
-                Err(CallError::Closed(_) | CallError::Refused(_) | CallError::NoMessage) => return None,
+                Err(CallError::Closed(..) | CallError::Refused(_) | CallError::NoMessage) => return None,
                 Err(error) => intake.condition(Condition::Trouble(format!("catching up: {error}"))),
             }
             sleep(wait_after(tries)).await;

@@ -14,7 +14,7 @@ use crate::{Discord, id_of, render};
 const SUPPRESS_EMBEDS: u64 = 1 << 2;
 
 /// Messages that Discord gives at once.
-const PAGE: usize = 100;
+pub(crate) const PAGE: usize = 100;
 
 /// So many pages are read for one reconciliation.
 const PAGES: usize = 10;
@@ -120,7 +120,7 @@ pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
         let page = match page {
             Ok(page) => page,
             // Sending it again will tell.
-            Err(CallError::Closed(_)) => return Found::Absent,
+            Err(CallError::Closed(..)) => return Found::Absent,
             Err(_) => return Found::Later,
         };
         if let Some(id) = page.iter().find(is_it).and_then(id_of) {
@@ -145,7 +145,7 @@ pub(crate) fn is_full(page: &[Value]) -> bool {
 }
 
 /// Messages of a place, oldest first.
-async fn page(
+pub(crate) async fn page(
     discord: &Discord,
     channel_id: ChannelId,
     params: Vec<(&'static str, String)>,
@@ -198,7 +198,7 @@ fn delivery(done: Result<Value, CallError>) -> Delivery {
         Ok(message) => id_of(&message).map_or(Delivery::Unknown, |id| Delivery::Sent(id.to_string())),
         // A token can be mended while the message waits.
         Err(CallError::Token | CallError::TooMany | CallError::Unreachable) => Delivery::Retry(None),
-        Err(CallError::Closed(why)) => Delivery::Gone(why),
+        Err(CallError::Closed(_, why)) => Delivery::Gone(why),
         Err(CallError::Refused(why)) => Delivery::Refused(why),
         Err(error @ CallError::NoMessage) => Delivery::Refused(error.to_string()),
         Err(CallError::Unclear) => Delivery::Unknown,

@@ -20,6 +20,9 @@ mod catch_up;
 mod check;
 mod roles;
 
+mod permissions;
+mod rooms;
+
 use adjutant_chat::{Address, ChatPort, Delivery, Found, Limits, Outbound, Retract};
 use async_trait::async_trait;
 use reqwest::Url;
@@ -71,6 +74,7 @@ pub struct Discord {
     known: Known,
     roles: Roles,
     commands_are_set: OnceCell<()>,
+    guilds: rooms::Guilds,
 }
 
 /// Makes a channel. Nothing is sent yet.
@@ -92,7 +96,8 @@ pub fn connect(settings: Settings) -> Result<Discord, ConnectError> {
     let http = if root == DISCORD { http } else { http.proxy(root).ratelimiter_disabled(true) };
     let http = http.build();
     let (files, me, known, roles, commands_are_set) = Default::default();
-    Ok(Discord { channel, http, files, api_url, me, known, roles, commands_are_set })
+    let guilds = rooms::guilds();
+    Ok(Discord { channel, http, files, api_url, me, known, roles, commands_are_set, guilds })
 }
 
 impl Discord {

@@ -80,13 +80,20 @@ pub(crate) struct Mentioned {
 }
 
 #[derive(Debug, Deserialize)]
-struct Account {
-    id: UserId,
+pub(crate) struct Account {
+    pub(crate) id: UserId,
     #[serde(default)]
-    username: String,
+    pub(crate) username: String,
     global_name: Option<String>,
     #[serde(default)]
-    bot: bool,
+    pub(crate) bot: bool,
+}
+
+impl Account {
+    /// How people call them where they have no nickname.
+    pub(crate) fn name(&self) -> &str {
+        self.global_name.as_deref().unwrap_or(&self.username)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -240,7 +247,7 @@ impl Reader<'_> {
 
 fn name(account: &Account, member: Option<&Member>) -> String {
     let nick = member.and_then(|member| member.nick.clone());
-    nick.or_else(|| account.global_name.clone()).unwrap_or_else(|| account.username.clone())
+    nick.unwrap_or_else(|| account.name().to_owned())
 }
 
 /// Both forms in which a text may mention an account.
@@ -264,12 +271,19 @@ fn cleaned(content: &str, mentioned: &[Account], reader: Reader<'_>) -> String {
         // With the space behind it, or a double one would be left.
         text = text.replace(&format!("{mark} "), "").replace(&mark, "");
     }
-    for account in mentioned.iter().filter(|account| account.id != reader.me) {
+    let others = mentioned.iter().filter(|account| account.id != reader.me);
+    named(&text, others).trim().to_owned()
+}
+
+/// The text with those that it mentions by their names.
+pub(crate) fn named<'a>(text: &str, mentioned: impl IntoIterator<Item = &'a Account>) -> String {
+    let mut text = text.to_owned();
+    for account in mentioned {
         for mark in marks(account.id) {
-            text = text.replace(&mark, &format!("@{}", name(account, None)));
+            text = text.replace(&mark, &format!("@{}", account.name()));
         }
     }
-    text.trim().to_owned()
+    text
 }
 
 #[cfg(test)]

@@ -31,9 +31,9 @@ pub(crate) enum CallError {
     /// The message to change is not there.
     #[error("the message is gone")]
     NoMessage,
-    /// The place is not there or closed to us.
-    #[error("{0}")]
-    Closed(String),
+    /// What is asked for is not there or closed to us: Discord's code and words.
+    #[error("{1}")]
+    Closed(isize, String),
     /// Discord will never take this.
     #[error("{0}")]
     Refused(String),
@@ -95,7 +95,7 @@ fn of_response(response: &ErrorResponse) -> CallError {
         429 => CallError::TooMany,
         400..=499 if response.error.code == NOT_DISCORDS => CallError::Unreachable,
         404 if response.error.code == UNKNOWN_MESSAGE => CallError::NoMessage,
-        403 | 404 => CallError::Closed(words()),
+        403 | 404 => CallError::Closed(response.error.code, words()),
         400..=499 => CallError::Refused(words()),
         _ => CallError::Unclear,
     }

@@ -2,6 +2,7 @@
 
 mod deliver;
 mod receive;
+mod rooms;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

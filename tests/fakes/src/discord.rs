@@ -13,6 +13,7 @@
 mod gateway;
 mod markdown;
 mod rest;
+mod rooms;
 mod world;
 
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 
-use super::world::{APPLICATION, BOT, GUILD, Kind, ROLES, World};
-use super::{Call, Shared, TOKEN};
+use super::world::{APPLICATION, BOT, World};
+use super::{Call, Shared, TOKEN, rooms};
 use crate::http::{self, HttpRequest};
 
 /// How a call goes wrong.
@@ -29,7 +29,7 @@ pub enum Fault {
 }
 
 /// A status and a body; null is none.
-type Answer = (u16, Value);
+pub(super) type Answer = (u16, Value);
 
 pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     while let Some(request) = http::read(&stream)? {
@@ -116,18 +116,7 @@ fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
             let flags = if world.content_is_forbidden { 0 } else { 1 << 19 };
             (200, json!({"id": APPLICATION.to_string(), "name": "adjutant", "flags": flags}))
         }
-        ("GET", ["channels", place]) => {
-            let kind = world.places.get(*place).map_or(Kind::Guild, |place| place.kind);
-            let guild = (kind != Kind::Direct).then(|| GUILD.to_string());
-            (200, json!({"id": place, "type": kind as u64, "guild_id": guild}))
-        }
-        ("GET", ["guilds", id, "roles"]) if **id == GUILD.to_string() => {
-            let [own, other] = ROLES.map(|id| id.to_string());
-            let own =
-                json!({"id": own, "name": "adjutant", "managed": true, "tags": {"bot_id": BOT.to_string()}});
-            (200, json!([own, {"id": other, "name": "editors", "managed": false}]))
-        }
-        ("GET", ["channels", place, "messages"]) => (200, messages(&world, place, query)),
+        ("GET", ["channels", place, "messages"]) => messages(&mut world, place, query),
         ("POST", ["channels", place, "messages"]) => {
             let answer = send(&mut world, place, &call.body);
             shared.news.notify_all();
@@ -141,24 +130,41 @@ fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
             world.commands = names.filter_map(|one| one["name"].as_str().map(String::from)).collect();
             (200, call.body.clone())
         }
-        _ => (404, json!({"message": "404: Not Found", "code": 0})),
+        ("GET", parts) => rooms::answer(&mut world, parts, query).unwrap_or_else(not_found),
+        _ => not_found(),
     }
 }
 
-/// At most `limit`, newest first: the oldest after `after`, or the newest of all.
-fn messages(world: &World, place: &str, query: &str) -> Value {
-    let parameter =
-        |name: &str| query.split('&').filter_map(|one| one.split_once('=')).find(|one| one.0 == name);
-    let limit = parameter("limit").and_then(|one| one.1.parse().ok()).unwrap_or(50).clamp(1, 100);
+fn not_found() -> Answer {
+    (404, json!({"message": "404: Not Found", "code": 0}))
+}
+
+/// At most `limit`, newest first: the oldest after `after`, the newest before `before`, or the newest of all.
+fn messages(world: &mut World, place: &str, query: &str) -> Answer {
+    let parameters: Vec<(&str, &str)> = query.split('&').filter_map(|one| one.split_once('=')).collect();
+    if let Some((name, _)) = parameters.iter().find(|(name, _)| !["limit", "after", "before"].contains(name))
+    {
+        return invalid(world, &format!("messages have no parameter {name}"));
+    }
+    let parameter = |name: &str| parameters.iter().find(|one| one.0 == name).map(|one| one.1.parse::<u64>());
+    let limit = match parameter("limit").unwrap_or(Ok(50)) {
+        Ok(limit @ 1..=100) => usize::try_from(limit).unwrap_or(1),
+        _ => return invalid(world, "limit: int value should be between 1 and 100"),
+    };
+    let (after, before) = (parameter("after").transpose(), parameter("before").transpose());
+    let (Ok(after), Ok(before)) = (after, before) else {
+        return invalid(world, "value is not snowflake");
+    };
     let all = world.places.get(place).map(|place| place.messages.as_slice()).unwrap_or_default();
     let id =
         |message: &Value| message["id"].as_str().and_then(|id| id.parse::<u64>().ok()).unwrap_or_default();
-    let mut page: Vec<Value> = match parameter("after").and_then(|one| one.1.parse::<u64>().ok()) {
-        Some(after) => all.iter().filter(|message| id(message) > after).take(limit).cloned().collect(),
-        None => all[all.len().saturating_sub(limit)..].to_vec(),
+    let is_in = |message: &&Value| {
+        after.is_none_or(|after| id(message) > after) && before.is_none_or(|before| id(message) < before)
     };
-    page.reverse();
-    Value::Array(page)
+    let between: Vec<&Value> = all.iter().filter(is_in).collect();
+    let from = if after.is_some() { 0 } else { between.len().saturating_sub(limit) };
+    let page = between[from..].iter().take(limit).rev();
+    (200, page.map(|message| (*message).clone()).collect())
 }
 
 fn send(world: &mut World, place: &str, body: &Value) -> Answer {

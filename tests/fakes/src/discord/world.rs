@@ -1,6 +1,6 @@
 //! The people, the places, what was said, and who is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::gateway::Line;
 use super::rest::Fault;
+use super::rooms::Guild;
 use super::{Call, Seen, plain};
 
 /// The bot's account.
@@ -23,11 +24,16 @@ pub(super) enum Kind {
     Direct = 1,
     Guild = 0,
     Thread = 11,
+    PrivateThread = 12,
 }
 
 pub(super) struct Place {
     pub(super) kind: Kind,
-    name: String,
+    pub(super) name: String,
+    /// A thread's channel.
+    pub(super) parent: Option<String>,
+    /// Who is in a direct conversation or a private thread, beside us.
+    pub(super) members: BTreeSet<u64>,
     /// As Discord tells of them, oldest first.
     pub(super) messages: Vec<Value>,
 }
@@ -58,6 +64,7 @@ pub(super) struct World {
     last_id: u64,
     people: BTreeMap<String, u64>,
     pub(super) places: BTreeMap<String, Place>,
+    pub(super) guild: Guild,
     pub(super) closed: BTreeMap<String, (u16, u64)>,
     /// Nonce to message.
     pub(super) nonces: BTreeMap<String, Value>,
@@ -86,6 +93,7 @@ impl World {
             last_id: 1_100_000_000_000_000_000,
             people: BTreeMap::new(),
             places: BTreeMap::new(),
+            guild: Guild::default(),
             closed: BTreeMap::new(),
             nonces: BTreeMap::new(),
             interactions: BTreeMap::new(),
@@ -105,8 +113,9 @@ impl World {
         }
     }
 
-    fn new_id(&mut self) -> u64 {
-        self.last_id += 1;
+    /// Ids tell times: between two of them there is a millisecond.
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.last_id += 1 << 22;
         self.last_id
     }
 
@@ -125,8 +134,21 @@ impl World {
             return id.clone();
         }
         let id = self.new_id().to_string();
-        self.places.insert(id.clone(), Place { kind, name: name.to_owned(), messages: Vec::new() });
+        self.add_place(&id, kind, name, None);
+        if kind == Kind::Direct {
+            let person = self.person(name);
+            self.places.entry(id.clone()).and_modify(|place| place.members.extend([person]));
+        }
         id
+    }
+
+    pub(super) fn add_place(&mut self, id: &str, kind: Kind, name: &str, parent: Option<String>) {
+        let (name, members, messages) = (name.to_owned(), BTreeSet::new(), Vec::new());
+        self.places.insert(id.to_owned(), Place { kind, name, parent, members, messages });
+    }
+
+    pub(super) fn is_person(&self, id: u64) -> bool {
+        self.people.values().any(|one| *one == id)
     }
 
     pub(super) fn place_of(&self, message: &str) -> Option<String> {
@@ -134,7 +156,7 @@ impl World {
         self.places.iter().find(|(_, place)| holds(place)).map(|(id, _)| id.clone())
     }
 
-    fn account(&self, id: u64) -> Value {
+    pub(super) fn account(&self, id: u64) -> Value {
         let name = self.people.iter().find(|(_, one)| **one == id).map_or("adjutant", |(name, _)| name);
         json!({
             "id": id.to_string(), "username": name, "discriminator": "0", "global_name": null, "avatar": null,
@@ -166,9 +188,13 @@ impl World {
             message["referenced_message"] = self.find(place, &referenced).cloned().unwrap_or_default();
         }
         let nonce = message.as_object_mut().and_then(|fields| fields.remove("nonce"));
-        if let Some(place) = self.places.get_mut(place) {
-            place.messages.push(message.clone());
+        if let Some(found) = self.places.get_mut(place) {
+            found.messages.push(message.clone());
+            if found.kind != Kind::Direct && author != BOT {
+                self.guild.members.entry(author).or_insert_with(|| json!({}));
+            }
         }
+        self.count_in_thread(place);
         // Only the one who has just written, and who hears it live, is told the nonce.
         if let Some(nonce) = nonce {
             message["nonce"] = nonce.clone();
@@ -176,6 +202,16 @@ impl World {
         }
         self.tell_of("MESSAGE_CREATE", place, message);
         id
+    }
+
+    /// A message at which a thread was begun tells how much was said in that.
+    fn count_in_thread(&mut self, thread: &str) {
+        let parent = self.places.get(thread).and_then(|place| place.parent.clone());
+        let Some(parent) = parent.and_then(|parent| self.places.get_mut(&parent)) else { return };
+        if let Some(root) = parent.messages.iter_mut().find(|one| one["id"] == thread) {
+            let count = root["thread"]["message_count"].as_u64().unwrap_or_default();
+            root["thread"]["message_count"] = json!(count + 1);
+        }
     }
 
     pub(super) fn tell_again(&mut self) {
