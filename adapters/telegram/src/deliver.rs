@@ -254,7 +254,7 @@ impl Telegram {
     }
 
     /// Makes a call in a chat, where it has moved to if it has.
-    async fn in_chat<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
+    pub(crate) async fn in_chat<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
         &self,
         place: Place,
         make: impl Fn(i64) -> P + Send + Sync,

@@ -11,6 +11,7 @@ mod place;
 mod poll;
 mod receive;
 mod render;
+mod rooms;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,6 +79,7 @@ pub struct Telegram {
     caught_up: watch::Sender<bool>,
     /// The first pause after a failed poll; it doubles up to a minute.
     pause: Duration,
+    titles: rooms::Titles,
 }
 
 /// Prepares a channel; nothing is asked of the network yet.
@@ -108,6 +110,7 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
         moved: Mutex::default(),
         caught_up: watch::Sender::new(false),
         pause,
+        titles: rooms::titles(),
     })
 }
 

@@ -254,3 +254,4 @@ async fn in_a_topic_it_keeps_the_promises_of_every_adapter() {
 
 mod delivering;
 mod receiving;
+mod rooms;

@@ -14,6 +14,7 @@
 
 mod markup;
 mod methods;
+mod rooms;
 mod server;
 mod world;
 

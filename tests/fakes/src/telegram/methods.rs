@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::server::{Outcome, Parameters, refused};
 use super::world::{BOT, Keyboard, Kind, Message, World};
-use super::{BOT_NAME, Shared, markup};
+use super::{BOT_NAME, Shared, markup, rooms};
 
 /// The longest text, in UTF-16 units after its markup is parsed.
 const LONGEST: usize = 4_096;
@@ -18,8 +18,7 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
     let mut world = shared.world();
     let world = &mut *world;
     match method {
-        "getme" => Ok(json!({"id": BOT, "is_bot": true, "first_name": "Adjutant", "username": BOT_NAME,
-            "can_join_groups": true, "can_read_all_group_messages": false, "supports_inline_queries": false})),
+        "getme" => Ok(me()),
         "getwebhookinfo" => Ok(webhook_info(world)),
         "deletewebhook" => {
             world.webhook = false;
@@ -31,6 +30,7 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
             world.commands = commands.map(name).collect();
             Ok(true.into())
         }
+        "getchat" | "getchatmember" | "getchatadministrators" => rooms::call(world, method, parameters),
         "sendmessage" => send_message(world, parameters),
         "editmessagetext" => edit_text(world, parameters),
         "editmessagereplymarkup" => {
@@ -80,6 +80,11 @@ fn integer(parameters: &Parameters, name: &str) -> i64 {
 
 fn text<'a>(parameters: &'a Parameters, name: &str) -> &'a str {
     parameters.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn me() -> Value {
+    json!({"id": BOT, "is_bot": true, "first_name": "Adjutant", "username": BOT_NAME,
+        "can_join_groups": true, "can_read_all_group_messages": false, "supports_inline_queries": false})
 }
 
 fn webhook_info(world: &World) -> Value {

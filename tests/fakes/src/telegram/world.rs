@@ -80,6 +80,13 @@ fn entities(text: &str) -> Vec<Value> {
 pub(super) struct World {
     pub(super) people: BTreeMap<i64, String>,
     pub(super) chats: BTreeMap<i64, Chat>,
+    /// How people stand in chats.
+    pub(super) members: BTreeMap<(i64, i64), Value>,
+    /// Groups whose members are shown to administrators alone.
+    pub(super) hidden: BTreeSet<i64>,
+    /// Public names of groups, and of people.
+    pub(super) public: BTreeMap<String, i64>,
+    pub(super) usernames: BTreeMap<i64, String>,
     /// The highest id over private chats and basic groups.
     highest: i64,
     ids: u64,
@@ -160,10 +167,13 @@ impl World {
         if !last.is_empty() {
             user["last_name"] = last.into();
         }
+        if let Some(username) = self.usernames.get(&id) {
+            user["username"] = username.clone().into();
+        }
         user
     }
 
-    fn chat(&self, id: i64) -> Value {
+    pub(super) fn chat(&self, id: i64) -> Value {
         match self.chats.get(&id) {
             Some(chat) if chat.kind == Kind::Supergroup => {
                 let is_forum = !chat.topics.is_empty();

@@ -1,0 +1,269 @@
+//! What Telegram lets a bot know of places and people: no history, no list of its places, and of a group's
+//! members those who are asked for by their ids, and the administrators.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, harmless};
+use async_trait::async_trait;
+use futures::StreamExt;
+use moka::future::Cache;
+use serde::Deserialize;
+use teloxide::payloads::{GetChat, GetChatAdministrators, GetChatMember};
+use teloxide::types::{ChatId, Recipient, UserId};
+
+use crate::Telegram;
+use crate::api::Failure;
+use crate::place::Place;
+
+/// Known places whose titles are looked at.
+const MOST: usize = 50;
+
+/// Titles that are asked for at the same time.
+const AT_ONCE: usize = 4;
+
+/// How long titles are kept.
+const FRESH: Duration = Duration::from_secs(300);
+
+/// Titles by the ids of chats.
+pub(crate) type Titles = Cache<i64, Arc<str>>;
+
+pub(crate) fn titles() -> Titles {
+    Cache::builder().time_to_live(FRESH).max_capacity(1_000).build()
+}
+
+/// Words of a 400 that mean that there is no such chat.
+const NO_CHAT: [&str; 2] = ["chat not found", "PEER_ID_INVALID"];
+
+/// Words of a 400 that mean that there is no such person in a chat.
+const NO_MEMBER: [&str; 5] = [
+    "user not found",
+    "member not found",
+    "PARTICIPANT_ID_INVALID",
+    "USER_NOT_PARTICIPANT",
+    "USER_ID_INVALID",
+];
+
+/// A chat. Source: <https://core.telegram.org/bots/api#chatfullinfo>
+#[derive(Deserialize)]
+struct Chat {
+    id: i64,
+    title: Option<String>,
+    #[serde(default)]
+    first_name: String,
+    last_name: Option<String>,
+}
+
+/// Somebody in a chat. Source: <https://core.telegram.org/bots/api#chatmember>
+#[derive(Deserialize)]
+struct Member {
+    status: String,
+    /// Of those who are restricted.
+    #[serde(default)]
+    is_member: bool,
+    custom_title: Option<String>,
+    user: Person,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    id: u64,
+    #[serde(default)]
+    is_bot: bool,
+    #[serde(default)]
+    first_name: String,
+    last_name: Option<String>,
+    username: Option<String>,
+}
+
+#[async_trait]
+impl Rooms for Telegram {
+    async fn find(&self, said: &str, known: &[String]) -> Result<Vec<Room>, Unread> {
+        let said = said.trim();
+        if let Ok(place) = said.parse::<Place>()
+            && let Some(title) = self.title(place.chat).await?
+        {
+            return Ok(vec![room(place.to_string(), &title)]);
+        }
+        let public = said.strip_prefix('@').unwrap_or_default();
+        if !public.is_empty() && public.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            let chat = GetChat::new(Recipient::ChannelUsername(said.to_owned()));
+            return match self.api.call::<Chat>(&chat).await {
+                Ok(chat) => Ok(vec![room(chat.id.to_string(), &chat.name())]),
+                Err(failure) if failure.says(&NO_CHAT) => Ok(Vec::new()),
+                Err(failure) => Err(self.unread(failure)),
+            };
+        }
+        let chats = known.iter().filter_map(|place| place.parse::<Place>().ok()).map(|place| place.chat);
+        let chats: BTreeSet<i64> = chats.take(MOST).collect();
+        let asked = futures::stream::iter(chats).map(|chat| async move { (chat, self.title(chat).await) });
+        let titles: Vec<_> = asked.buffered(AT_ONCE).collect().await;
+        let mut found = Vec::new();
+        for (chat, title) in titles {
+            match title {
+                Ok(Some(title)) if title.to_lowercase() == said.to_lowercase() => {
+                    found.push(room(chat.to_string(), &title));
+                }
+                // One that is closed to us by now is none that could be read.
+                Ok(_) | Err(Unread::Closed(_)) => {}
+                Err(unread) => return Err(unread),
+            }
+        }
+        Ok(found)
+    }
+
+    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, Unread> {
+        let place = parse(place)?;
+        let Ok(person) = sender.0.parse::<u64>() else { return Ok(false) };
+        // A private chat has its person's id; groups have negative ones.
+        if place.chat > 0 {
+            return Ok(i64::try_from(person) == Ok(place.chat));
+        }
+        let member = self.member(place, person).await?;
+        Ok(member.is_some_and(|member| match member.status.as_str() {
+            "creator" | "administrator" | "member" => true,
+            "restricted" => member.is_member,
+            _ => false,
+        }))
+    }
+
+    async fn read(
+        &self,
+        place: &str,
+        _: Option<&str>,
+        _: Option<i64>,
+        _: usize,
+    ) -> Result<Option<Vec<RoomLine>>, Unread> {
+        // Bots hear what is said while they are there, and can ask for nothing of it later.
+        parse(place).map(|_| None)
+    }
+
+    async fn profiles(&self, place: &str, said: &str) -> Result<Vec<Profile>, Unread> {
+        let (place, said) = (parse(place)?, said.trim());
+        if let Ok(person) = said.parse() {
+            return Ok(self.member(place, person).await?.map(Profile::from).into_iter().collect());
+        }
+        let name = said.trim_start_matches('@').to_lowercase();
+        let people = match u64::try_from(place.chat) {
+            Ok(person) => self.member(place, person).await?.into_iter().collect(),
+            Err(_) => {
+                let admins = |chat| GetChatAdministrators::new(ChatId(chat));
+                let admins = self.in_chat::<Vec<Member>, _>(place, admins).await;
+                admins.map_err(|failure| self.unread(failure))?
+            }
+        };
+        let is_it = |member: &Member| {
+            let (user, full) = (&member.user, member.user.name().to_lowercase());
+            let username = user.username.as_deref().unwrap_or_default().to_lowercase();
+            !name.is_empty()
+                && (username == name || full == name || full.split_whitespace().any(|word| word == name))
+        };
+        Ok(people.into_iter().filter(is_it).map(Profile::from).collect())
+    }
+}
+
+impl Telegram {
+    /// What a chat is called; nothing if there is none.
+    async fn title(&self, chat: i64) -> Result<Option<Arc<str>>, Unread> {
+        if let Some(title) = self.titles.get(&chat).await {
+            return Ok(Some(title));
+        }
+        let place = Place { chat, thread: None };
+        match self.in_chat::<Chat, _>(place, |chat| GetChat::new(ChatId(chat))).await {
+            Ok(found) => {
+                let title: Arc<str> = found.name().into();
+                self.titles.insert(chat, Arc::clone(&title)).await;
+                Ok(Some(title))
+            }
+            Err(failure) if failure.says(&NO_CHAT) => Ok(None),
+            Err(failure) => Err(self.unread(failure)),
+        }
+    }
+
+    async fn member(&self, place: Place, person: u64) -> Result<Option<Member>, Unread> {
+        let ask = |chat| GetChatMember::new(ChatId(chat), UserId(person));
+        match self.in_chat::<Member, _>(place, ask).await {
+            // Whoever was asked for has to be told of, nobody else.
+            Ok(member) => Ok(Some(member).filter(|member| member.user.id == person)),
+            Err(failure) if failure.says(&NO_MEMBER) => Ok(None),
+            Err(failure) => Err(self.unread(failure)),
+        }
+    }
+
+    /// Why something can't be known, with the mend.
+    fn unread(&self, failure: Failure) -> Unread {
+        match failure {
+            Failure::Flood(pause) => Unread::TooMany(Some(pause)),
+            _ if failure.is_wrong_token() => Unread::Token(self.wrong_token()),
+            Failure::Unreachable(_) | Failure::Unclear(_) | Failure::Moved(_) => {
+                Unread::Unreachable(failure.to_string())
+            }
+            _ if failure.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => Unread::Closed(
+                "Telegram shows the members of this group to administrators alone; make the bot one"
+                    .to_owned(),
+            ),
+            _ if failure.says(&NO_CHAT) => Unread::Closed("Telegram has no such chat for the bot".to_owned()),
+            Failure::Refused { code: 403, text } => Unread::Closed(format!(
+                "the bot is not in this chat ({text}); add it to the group, or write to it first"
+            )),
+            Failure::Refused { text, .. } => {
+                Unread::Closed(format!("Telegram does not let the bot see this ({text})"))
+            }
+        }
+    }
+}
+
+impl Chat {
+    fn name(&self) -> String {
+        let name = self.title.clone().unwrap_or_else(|| full(&self.first_name, self.last_name.as_deref()));
+        if name.is_empty() { self.id.to_string() } else { name }
+    }
+}
+
+impl Person {
+    fn name(&self) -> String {
+        full(&self.first_name, self.last_name.as_deref())
+    }
+}
+
+impl From<Member> for Profile {
+    fn from(member: Member) -> Self {
+        let Member { status, custom_title, user, .. } = member;
+        let username = user.username.as_ref().map(|username| format!("@{username}")).unwrap_or_default();
+        let role = match status.as_str() {
+            "creator" => "owner of the group",
+            "administrator" => "administrator of the group",
+            "left" | "kicked" => "not in the group",
+            _ => "",
+        };
+        let facts = [
+            ("user name", one_line(&username)),
+            ("title", one_line(&custom_title.unwrap_or_default())),
+            ("role", role.to_owned()),
+            ("account", if user.is_bot { "a bot's".to_owned() } else { String::new() }),
+        ];
+        let (id, name) = (user.id.to_string(), one_line(&user.name()));
+        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        let facts = facts.map(|(fact, value)| (fact.to_owned(), value)).collect();
+        // A deleted account has no name.
+        Self { name: if name.is_empty() { id.clone() } else { name }, id, facts }
+    }
+}
+
+fn parse(place: &str) -> Result<Place, Unread> {
+    place.parse().map_err(|_| Unread::Closed(format!("“{}” is no chat of Telegram's", one_line(place))))
+}
+
+fn room(place: String, title: &str) -> Room {
+    Room { place, name: one_line(title) }
+}
+
+fn full(first: &str, last: Option<&str>) -> String {
+    format!("{first} {}", last.unwrap_or_default()).trim().to_owned()
+}
+
+/// A name or the like: without control characters and line breaks.
+fn one_line(text: &str) -> String {
+    harmless(text).replace('\n', " ")
+}
