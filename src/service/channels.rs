@@ -32,10 +32,13 @@ impl Channel {
         Self { port, connection: None, rooms: None, place: None, wants: None, allow }
     }
 
-    fn connected<P: ChatPort + Connection + 'static>(platform: Arc<P>, config: &ChannelConfig) -> Self {
+    fn connected<P: ChatPort + Connection + Rooms + 'static>(
+        platform: Arc<P>,
+        config: &ChannelConfig,
+    ) -> Self {
         let allow = config.allow.clone();
         let (port, connection) = (platform.clone(), platform.clone());
-        Self { port, connection: Some(connection), rooms: None, place: None, wants: None, allow }
+        Self { port, connection: Some(connection), rooms: Some(platform), place: None, wants: None, allow }
     }
 }
 
