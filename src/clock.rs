@@ -1,5 +1,8 @@
 //! Time and randomness come into the house through this one door, so that tests can move them.
 
+pub mod recurring;
+pub mod when;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

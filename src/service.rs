@@ -31,6 +31,7 @@ use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::pace::Pace;
 use crate::gateway::showing::Showing;
+use crate::gateway::timetable::Timetable;
 use crate::gateway::upkeep::Upkeep;
 use crate::journal::Hooks;
 use crate::model::ModelError;
@@ -142,7 +143,7 @@ impl Service {
         });
         let intake = Arc::new(Intake {
             conversations: conversations.clone(),
-            access,
+            access: access.clone(),
             lanes: lanes.clone(),
             known: known_places(),
         });
@@ -152,6 +153,7 @@ impl Service {
             lanes: lanes.clone(),
             delivering: delivering.clone(),
             channels: seats.places,
+            timetable: timetable(config, &conversations, &access),
             health: health.clone(),
         });
         upkeep.take_up().await?;
@@ -289,6 +291,11 @@ fn conversations(
         hooks: Arc::new(hooks),
         running: Running::default(),
     })
+}
+
+fn timetable(config: &Config, conversations: &Arc<Conversations>, access: &Arc<Access>) -> Timetable {
+    let (conversations, access) = (conversations.clone(), access.clone());
+    Timetable { conversations, access, catch_up: config.catch_up }
 }
 
 fn known_places() -> KnownPlaces {

@@ -303,6 +303,22 @@ pub fn unknown(reason: &str) -> String {
     format!("{reason}; it may or may not have happened, and I will not repeat it, so please check")
 }
 
+/// A task is due.
+pub fn reminder(title: &str, due: Option<&str>) -> String {
+    match due {
+        Some(due) => format!("Reminder: {title} (due {due})"),
+        None => format!("Reminder: {title}"),
+    }
+}
+
+/// A schedule has failed too often.
+pub fn schedule_stopped(text: &str, id: &str) -> String {
+    format!(
+        "“{text}” failed three times in a row, so I don't do it by myself any more. Write “let schedule {id} go on” \
+         once the cause is mended, or “delete schedule {id}”."
+    )
+}
+
 /// A mail of ours came back: a line for each whom it did not reach.
 pub fn came_back(subject: &str, lines: &[String]) -> String {
     format!("The mail “{subject}” did not reach everybody. Its server says:\n- {}", lines.join("\n- "))

@@ -239,7 +239,7 @@ mod tests {
                  risk = 'low'\nhandler = {{ command = ['true'] }}\n"
             )
         };
-        for domain in ["calendar", "contacts", "email", "memory", "tasks", "web"] {
+        for domain in ["calendar", "contacts", "email", "memory", "schedule", "tasks", "web"] {
             std::fs::write(folder.path().join(format!("{domain}.toml")), stub(domain)).unwrap();
         }
         let weather = r#"
@@ -288,7 +288,7 @@ type = "string"
     #[test]
     fn list_shows_aligned_columns() {
         let folder = folder();
-        insta::assert_snapshot!(said(folder.path(), &Command::List).1, @"
+        insta::assert_snapshot!(said(folder.path(), &Command::List).1, @r"
         calendar: About calendar
           calendar.run          low     Run it
 
@@ -300,6 +300,9 @@ type = "string"
 
         memory: About memory
           memory.run            low     Run it
+
+        schedule: About schedule
+          schedule.run          low     Run it
 
         tasks: About tasks
           tasks.run             low     Run it
@@ -347,7 +350,7 @@ type = "string"
         let check = |path: Option<PathBuf>| said(folder.path(), &Command::Check { path });
         let (result, text) = check(None);
         assert!(result.unwrap());
-        insta::assert_snapshot!(text, @"8 skills in 7 files: all fine");
+        insta::assert_snapshot!(text, @"9 skills in 8 files: all fine");
         std::fs::write(folder.path().join("bad.toml"), "domain = \"bad\"\nsumary = \"x\"\n").unwrap();
         let (result, text) = check(None);
         assert!(!result.unwrap());
@@ -355,7 +358,7 @@ type = "string"
         FOLDER/bad.toml:1: the file has no [[skill]]
         FOLDER/bad.toml:1: the file lacks `summary`
         FOLDER/bad.toml:2: the file has no key 'sumary'; did you mean 'summary'?
-        3 faults; 8 skills in 7 files are fine
+        3 faults; 9 skills in 8 files are fine
         ");
         let (result, text) = check(Some(folder.path().join("weather.toml")));
         assert!(result.unwrap());

@@ -66,6 +66,8 @@ pub struct Config {
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
     pub skills: Skills,
+    /// `[schedules] catch_up`: whether what was missed while nothing ran is made up for.
+    pub catch_up: bool,
     /// `[http] listen`; none when it is off.
     pub listen: Option<SocketAddr>,
 }
@@ -86,6 +88,7 @@ impl Config {
             contacts: None,
             channels: BTreeMap::new(),
             skills: Skills::default(),
+            catch_up: true,
             listen: Some(LISTEN),
             data_dir,
         }
@@ -169,6 +172,7 @@ impl Config {
             contacts: root.section("contacts", DavConfig::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
+            catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             ..self
         }

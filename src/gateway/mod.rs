@@ -9,6 +9,7 @@ pub mod lanes;
 pub mod outbox;
 pub mod pace;
 pub mod showing;
+pub mod timetable;
 pub mod upkeep;
 
 use std::collections::HashMap;

@@ -10,6 +10,7 @@ use super::door::Health;
 use super::intake::left_over;
 use super::lanes::Lanes;
 use super::outbox::Delivering;
+use super::timetable::Timetable;
 use crate::conversation::Conversations;
 use crate::store::{StoreError, access};
 
@@ -28,6 +29,8 @@ pub struct Upkeep {
     pub delivering: Arc<Delivering>,
     /// The channels, each with its one place; none is all of the channel.
     pub channels: Vec<(String, Option<String>)>,
+    /// What happens at its time.
+    pub timetable: Timetable,
     /// Which of them are ours.
     pub health: Arc<Health>,
 }
@@ -57,6 +60,12 @@ impl Upkeep {
         self.conversations.instance.tend(&self.conversations.store).await?;
         for (channel, _) in self.ours() {
             self.wake(&self.conversations.expire_prompts(channel).await?);
+        }
+        for (channel, place) in self.ours() {
+            // Who asks one thing in the terminal wants to hear nothing else.
+            if !self.delivering.wants.contains_key(channel) {
+                self.wake(&self.timetable.tend(channel, place.as_deref()).await?);
+            }
         }
         access::expire(&self.conversations.store).await?;
         // Whether we or others found them dead, or they left in an orderly way.

@@ -15,12 +15,13 @@ use super::source::{Fault, nearest};
 const CHAT: &str = "chat";
 
 /// The domains that are compiled in.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("tasks", include_str!("../../skills/tasks.toml")),
     ("memory", include_str!("../../skills/memory.toml")),
     ("email", include_str!("../../skills/email.toml")),
     ("calendar", include_str!("../../skills/calendar.toml")),
     ("contacts", include_str!("../../skills/contacts.toml")),
+    ("schedule", include_str!("../../skills/schedule.toml")),
     ("web", include_str!("../../skills/web.toml")),
     (CHAT, include_str!("../../skills/chat.toml")),
 ];
@@ -358,7 +359,10 @@ mod tests {
         write(&second, "notes.txt", "no TOML");
         let skills = load(&[&first, &second]).current();
         let names: Vec<&str> = skills.domains().iter().map(|domain| domain.name.as_str()).collect();
-        assert_eq!(names, ["calendar", "chat", "contacts", "email", "memory", "tasks", "weather", "web"]);
+        assert_eq!(
+            names,
+            ["calendar", "chat", "contacts", "email", "memory", "schedule", "tasks", "weather", "web"]
+        );
         assert_eq!(skills.domain("tasks").unwrap().summary, "Ours");
         assert!(skills.get("tasks.run").is_some() && skills.get("tasks.search").is_none());
     }
@@ -404,6 +408,11 @@ mod tests {
         - email.status(message_id): Whether a mail of ours was sent, and whether it came back
         memory: Things
         - memory.run(x?): Run it
+        schedule: What the assistant does by itself, again and again
+        - schedule.create(when, text, timezone?): Do something at its time, again and again
+        - schedule.delete(id): Delete a schedule
+        - schedule.list(): Show what is scheduled
+        - schedule.pause(id, paused?): Pause a schedule, or let it go on
         tasks: Things
         - tasks.run(x?): Run it
         web: Pages of the web

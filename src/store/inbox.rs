@@ -72,6 +72,11 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
     }))
 }
 
+/// Adds a message that nobody sent. Nothing of the batch happens when it arrived before.
+pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+    batch.must_return("the message was journalled before", INSERT, arguments(row, false, now));
+}
+
 /// Adds a stranger's message, which waits until its writer is let in. Nothing of the batch happens when the
 /// message was journalled before.
 pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
@@ -141,7 +146,8 @@ pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, St
     store
         .all(
             "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
-             (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press') WHERE c.channel = $1",
+             (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press' AND event NOT LIKE ' %') \
+             WHERE c.channel = $1",
             &[channel.into()],
         )
         .await
@@ -213,7 +219,7 @@ pub async fn spoke_since(
     let count = store
         .count(
             "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
-             AND person_id = $2 AND kind = 'said' ORDER BY id DESC LIMIT 1) last \
+             AND person_id = $2 AND kind = 'said' AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
              WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
             &[conversation.into(), person.into(), since.into(), turn.into()],
         )

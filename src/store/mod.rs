@@ -16,6 +16,7 @@ pub mod outbox;
 pub mod people;
 pub mod prompts;
 pub mod rooms;
+pub mod schedules;
 pub mod tasks;
 pub mod turns;
 mod writer;

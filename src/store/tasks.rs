@@ -19,6 +19,8 @@ pub struct TaskRow {
     pub due: Option<String>,
     /// The moment after which it is overdue.
     pub due_at: Option<i64>,
+    /// When the person is to be reminded, in milliseconds; nothing once they were.
+    pub remind_at: Option<i64>,
     /// JSON: a list of words.
     pub tags: String,
     /// `low`, `normal` or `high`.
@@ -41,7 +43,7 @@ impl TaskRow {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at \
+            "SELECT id, person_id, title, notes, due, due_at, remind_at, tags, priority, recurrence, state, created_at \
              FROM tasks ",
             $rest
         )
@@ -51,8 +53,8 @@ macro_rules! select {
 /// Adds a task.
 pub fn insert(batch: &mut Batch, task: &TaskRow) {
     batch.run(
-        "INSERT INTO tasks (id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        "INSERT INTO tasks (id, person_id, title, notes, due, due_at, tags, priority, recurrence, state, created_at, \
+         remind_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         [
             (&task.id).into(),
             (&task.person_id).into(),
@@ -65,6 +67,7 @@ pub fn insert(batch: &mut Batch, task: &TaskRow) {
             task.recurrence.clone().into(),
             (&task.state).into(),
             task.created_at.into(),
+            task.remind_at.into(),
         ],
     );
 }
@@ -73,8 +76,8 @@ pub fn insert(batch: &mut Batch, task: &TaskRow) {
 pub fn update(batch: &mut Batch, task: &TaskRow) {
     batch.must(
         "the task is gone",
-        "UPDATE tasks SET title = $1, notes = $2, due = $3, due_at = $4, tags = $5, priority = $6, recurrence = $7 \
-         WHERE id = $8 AND person_id = $9",
+        "UPDATE tasks SET title = $1, notes = $2, due = $3, due_at = $4, tags = $5, priority = $6, recurrence = $7, \
+         remind_at = $8 WHERE id = $9 AND person_id = $10",
         [
             (&task.title).into(),
             (&task.notes).into(),
@@ -83,6 +86,7 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
             (&task.tags).into(),
             (&task.priority).into(),
             task.recurrence.clone().into(),
+            task.remind_at.into(),
             (&task.id).into(),
             (&task.person_id).into(),
         ],

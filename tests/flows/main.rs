@@ -14,4 +14,5 @@ mod parallel;
 mod platform;
 mod rooms;
 mod talk;
+mod timetable;
 mod web;

@@ -14,13 +14,13 @@ pub(crate) fn obedient() -> Scripted {
         .orchestrator(|request| if has_results(request) { read_out(request) } else { obey(request) })
 }
 
-fn obey(request: &Request) -> Reply {
+pub(crate) fn obey(request: &Request) -> Reply {
     let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
     let (skill, arguments) = said.split_once(' ').unwrap();
     direct("a", skill, serde_json::from_str(arguments).unwrap())
 }
 
-fn read_out(request: &Request) -> Reply {
+pub(crate) fn read_out(request: &Request) -> Reply {
     let reports = reports(request);
     let report = &reports["a"];
     match report["error"].is_object() {

@@ -179,7 +179,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"there is no agent \"zed\" in this turn (known: good)"}
     {"error":"get_agent_results wants {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
     {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
-    {"error":"there is no domain \"task\"; there are calendar, contacts, email, memory, tasks, web"}
+    {"error":"there is no domain \"task\"; there are calendar, contacts, email, memory, schedule, tasks, web"}
     {"error":"the arguments can't be read: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments can't be read: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
@@ -229,6 +229,11 @@ async fn skills_are_looked_up() {
     - memory.list(kind?, limit?): List what is remembered, newest first
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
     - memory.search(query, kind?, limit?): Find what is remembered about something
+    schedule: What the assistant does by itself, again and again
+    - schedule.create(when, text, timezone?): Do something at its time, again and again
+    - schedule.delete(id): Delete a schedule
+    - schedule.list(): Show what is scheduled
+    - schedule.pause(id, paused?): Pause a schedule, or let it go on
     tasks: The person's to-do list
     - tasks.complete(id?, title?): Mark a task as done, by id or by title
     - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task, due at a date or time if it has one

@@ -20,6 +20,7 @@ pub(crate) async fn task(world: &World, id: &str, due_at: Option<i64>) -> TaskRo
         notes: String::new(),
         due: due_at.map(|_| "2026-01-09T17:00".into()),
         due_at,
+        remind_at: None,
         tags: r#"["work","q1"]"#.into(),
         priority: "normal".into(),
         recurrence: Some("FREQ=WEEKLY".into()),

@@ -7,8 +7,8 @@ mod memory;
 pub mod own_store;
 pub mod page;
 mod request;
+mod schedule;
 mod tasks;
-pub mod when;
 
 pub use address::HttpClient;
 

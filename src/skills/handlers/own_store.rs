@@ -3,18 +3,22 @@
 
 use serde_json::Value;
 
-use super::{memory, tasks};
+use super::{memory, schedule, tasks};
 use crate::journal::Scope;
 use crate::skills::{ErrorKind, Handler, Output, SkillError};
 use crate::store::objects::CHANGED;
 use crate::store::{Batch, StoreError};
 
 /// The handlers there are, as `handler = { builtin = "..." }` names them.
-pub const BUILTINS: [&str; 9] = [
+pub const BUILTINS: [&str; 13] = [
     "memory.forget",
     "memory.list",
     "memory.save",
     "memory.search",
+    "schedule.create",
+    "schedule.delete",
+    "schedule.list",
+    "schedule.pause",
     "tasks.complete",
     "tasks.create",
     "tasks.delete",
@@ -40,6 +44,10 @@ pub async fn prepare(scope: &Scope, handler: &str, arguments: &Value) -> Result<
         "memory.search" => memory::search(scope, arguments).await,
         "memory.list" => memory::list(scope, arguments).await,
         "memory.forget" => memory::forget(scope, arguments).await,
+        "schedule.create" => schedule::create(scope, arguments).await,
+        "schedule.list" => schedule::list(scope).await,
+        "schedule.pause" => schedule::pause(scope, arguments).await,
+        "schedule.delete" => schedule::delete(scope, arguments).await,
         other => Ok(Err(SkillError::new(ErrorKind::NotFound, format!("there is no handler {other}")))),
     }
 }
@@ -55,6 +63,7 @@ pub async fn preview(
 ) -> Result<Option<String>, StoreError> {
     match handler {
         Handler::Builtin(name) if name.starts_with("tasks.") => tasks::preview(scope, arguments).await,
+        Handler::Builtin(name) if name.starts_with("schedule.") => schedule::preview(scope, arguments).await,
         Handler::Builtin(name) if name == "memory.forget" => memory::preview(scope, arguments).await,
         _ => Ok(None),
     }
@@ -62,7 +71,7 @@ pub async fn preview(
 
 /// Whether a write failed because the task or memory changed, not because the turn is lost.
 pub fn is_about_content(why: &str) -> bool {
-    why.contains("task") || why.contains("memory") || why == CHANGED
+    ["task", "memory", "schedule"].iter().any(|what| why.contains(what)) || why == CHANGED
 }
 
 /// A text argument.

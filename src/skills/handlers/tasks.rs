@@ -1,15 +1,22 @@
 //! The person's to-do list.
 
-use chrono::TimeZone;
+use chrono::{NaiveTime, TimeZone};
 use rrule::RRuleSet;
 use serde_json::{Value, json};
 
 use super::own_store::{Prepared, limit, short_id, tags, text};
-use super::when::When;
+use crate::clock::local_to_utc;
+use crate::clock::when::When;
 use crate::journal::Scope;
 use crate::skills::{ErrorKind, Output, SkillError};
 use crate::store::tasks::{self, TaskRow};
 use crate::store::{Batch, StoreError};
+
+/// When one is reminded of what is due on a day.
+const MORNING: NaiveTime = match NaiveTime::from_hms_opt(9, 0, 0) {
+    Some(morning) => morning,
+    None => NaiveTime::MIN,
+};
 
 fn params(message: impl Into<String>) -> SkillError {
     SkillError::new(ErrorKind::Params, message)
@@ -47,6 +54,19 @@ fn spoken(task: &TaskRow, scope: &Scope) -> String {
     line
 }
 
+/// Sets when a task is due, and when to remind of it: at its time, or in the morning of its day. Of what is past
+/// nobody is reminded.
+fn set_due(task: &mut TaskRow, due: When, scope: &Scope) {
+    task.due = Some(due.iso());
+    task.due_at = Some(due.deadline(scope.zone));
+    let remind = match due {
+        When::Day(day) => day.and_time(MORNING),
+        When::Time(local) => local,
+    };
+    let remind_at = local_to_utc(remind, scope.zone).timestamp_millis();
+    task.remind_at = Some(remind_at).filter(|at| *at > scope.store.now());
+}
+
 /// Sets what the arguments name.
 fn apply(task: &mut TaskRow, arguments: &Value, scope: &Scope) -> Result<(), SkillError> {
     if let Some(title) = text(arguments, "title") {
@@ -57,8 +77,7 @@ fn apply(task: &mut TaskRow, arguments: &Value, scope: &Scope) -> Result<(), Ski
     }
     if let Some(due) = text(arguments, "due") {
         let due = When::parse(due, scope.zone).map_err(|message| params(format!("/due: {message}")))?;
-        task.due = Some(due.iso());
-        task.due_at = Some(due.deadline(scope.zone));
+        set_due(task, due, scope);
     }
     if let Some(tags) = tags(arguments) {
         task.tags = tags;
@@ -70,8 +89,9 @@ fn apply(task: &mut TaskRow, arguments: &Value, scope: &Scope) -> Result<(), Ski
         task.recurrence = Some(rule.trim_start_matches("RRULE:").to_owned());
         if task.due.is_none() {
             let first = next_due(task, scope)?;
-            task.due = first.map(When::iso);
-            task.due_at = first.map(|first| first.deadline(scope.zone));
+            if let Some(first) = first {
+                set_due(task, first, scope);
+            }
         }
         next_due(task, scope)?;
     }
@@ -86,6 +106,7 @@ pub(super) async fn create(scope: &Scope, arguments: &Value) -> Result<Prepared,
         notes: String::new(),
         due: None,
         due_at: None,
+        remind_at: None,
         tags: "[]".into(),
         priority: "normal".into(),
         recurrence: None,
@@ -205,13 +226,8 @@ pub(super) async fn complete(scope: &Scope, arguments: &Value) -> Result<Prepare
         Err(error) => return Ok(Err(error)),
     };
     if let Some(due) = next {
-        let again = TaskRow {
-            id: short_id(scope),
-            due: Some(due.iso()),
-            due_at: Some(due.deadline(scope.zone)),
-            created_at: scope.store.now(),
-            ..task.clone()
-        };
+        let mut again = TaskRow { id: short_id(scope), created_at: scope.store.now(), ..task.clone() };
+        set_due(&mut again, due, scope);
         tasks::insert(&mut batch, &again);
         summary.push_str(&format!("; the next one is due {}", due.spoken()));
     }

@@ -6,8 +6,8 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::{params, text};
+use crate::clock::when::When as Said;
 use crate::skills::SkillError;
-use crate::skills::handlers::when::When as Said;
 
 /// The longest an event may last that people put into calendars.
 const LONGEST: TimeDelta = TimeDelta::days(366);

@@ -1,0 +1,175 @@
+//! What is to happen at its time: messages that arrive by themselves, and reminders.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// A message that arrives by itself again and again.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ScheduleRow {
+    /// Six characters, for people to type.
+    pub id: String,
+    /// Whose.
+    pub person_id: String,
+    /// Where it arrives.
+    pub conversation_id: String,
+    /// What it says.
+    pub text: String,
+    /// A cron pattern of five fields.
+    pub rule: String,
+    /// The IANA zone in which the pattern is read.
+    pub zone: String,
+    /// `active`, `paused` or `stopped`.
+    pub state: String,
+    /// When it arrives next, in milliseconds.
+    pub next_at: i64,
+    /// The inbox row of the last run, until it is known how that ended.
+    pub running: Option<String>,
+    /// How many runs in a row have failed.
+    pub failures: i64,
+    /// When it was made.
+    pub created_at: i64,
+}
+
+/// Why a write failed of which a neighbour was the cause.
+const CHANGED: &str = "the schedule changed meanwhile";
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.id, s.person_id, s.conversation_id, s.text, s.rule, s.zone, s.state, s.next_at, s.running, \
+             s.failures, s.created_at FROM schedules s ",
+            $rest
+        )
+    };
+}
+
+/// Adds a schedule.
+pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
+    batch.run(
+        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        [
+            (&row.id).into(),
+            (&row.person_id).into(),
+            (&row.conversation_id).into(),
+            (&row.text).into(),
+            (&row.rule).into(),
+            (&row.zone).into(),
+            (&row.state).into(),
+            row.next_at.into(),
+            row.created_at.into(),
+        ],
+    );
+}
+
+/// A person's schedules, the next first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_person(store: &Store, person: &str) -> Result<Vec<ScheduleRow>, StoreError> {
+    store.all(select!("WHERE s.person_id = $1 ORDER BY s.state, s.next_at LIMIT 100"), &[person.into()]).await
+}
+
+/// The active schedules of a channel, or of one place of it, that are to be looked at: due, or with a run whose end is
+/// not known yet.
+///
+/// # Errors
+/// When the store fails.
+pub async fn due(
+    store: &Store,
+    channel: &str,
+    place: &str,
+    now: i64,
+) -> Result<Vec<ScheduleRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "JOIN conversations c ON c.id = s.conversation_id WHERE s.state = 'active' AND c.channel = $1 \
+                 AND ($2 = '' OR c.place = $2) AND (s.next_at <= $3 OR s.running IS NOT NULL) \
+                 ORDER BY s.next_at LIMIT 100"
+            ),
+            &[channel.into(), place.into(), now.into()],
+        )
+        .await
+}
+
+/// Adds that a schedule goes on or not, and from when: only while nobody else has changed it.
+pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
+    batch.must(
+        CHANGED,
+        "UPDATE schedules SET state = $1, next_at = $2, running = $3, failures = $4 \
+         WHERE id = $5 AND state = $6 AND next_at = $7 AND coalesce(running, '') = $8",
+        [
+            (&new.state).into(),
+            new.next_at.into(),
+            new.running.clone().into(),
+            new.failures.into(),
+            (&old.id).into(),
+            (&old.state).into(),
+            old.next_at.into(),
+            old.running.clone().unwrap_or_default().into(),
+        ],
+    );
+}
+
+/// Adds that a schedule is no more.
+pub fn delete(batch: &mut Batch, id: &str) {
+    batch.must(CHANGED, "DELETE FROM schedules WHERE id = $1", [id.into()]);
+}
+
+/// How the turn stands that took an inbox row; none while none did.
+///
+/// # Errors
+/// When the store fails.
+pub async fn status_of(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = store
+        .first(
+            "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1",
+            &[event.into()],
+        )
+        .await?;
+    Ok(row.map(|(status,)| status))
+}
+
+/// A reminder that is due: the task's id and title, its due date as the person said it, when it was to be reminded of,
+/// and whose it is.
+pub type Reminder = (String, String, Option<String>, i64, String);
+
+/// The reminders that are due.
+///
+/// # Errors
+/// When the store fails.
+pub async fn reminders(store: &Store, now: i64) -> Result<Vec<Reminder>, StoreError> {
+    store
+        .all(
+            "SELECT id, title, due, remind_at, person_id FROM tasks \
+             WHERE remind_at IS NOT NULL AND remind_at <= $1 AND state = 'open' ORDER BY remind_at LIMIT 100",
+            &[now.into()],
+        )
+        .await
+}
+
+/// Adds that a person was reminded.
+pub fn reminded(batch: &mut Batch, task: &str, remind_at: i64) {
+    batch.must(
+        "the task changed meanwhile",
+        "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2",
+        [task.into(), remind_at.into()],
+    );
+}
+
+/// Where a person wrote last: the conversation, its channel and its place. Where nobody else reads, if there is such a
+/// place: what a person has to do is theirs.
+///
+/// # Errors
+/// When the store fails.
+pub async fn last_place(store: &Store, person: &str) -> Result<Option<(String, String, String)>, StoreError> {
+    store
+        .first(
+            "SELECT c.id, c.channel, c.place FROM inbox i JOIN conversations c ON c.id = i.conversation_id \
+             WHERE i.person_id = $1 AND i.event NOT LIKE ' %' ORDER BY c.shared, i.id DESC LIMIT 1",
+            &[person.into()],
+        )
+        .await
+}
