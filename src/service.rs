@@ -3,6 +3,7 @@
 mod channels;
 mod models;
 mod office;
+mod standing;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,6 +35,7 @@ use crate::gateway::showing::Showing;
 use crate::gateway::timetable::Timetable;
 use crate::gateway::upkeep::Upkeep;
 use crate::journal::Hooks;
+use crate::lifecycle::steps::Steps;
 use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
@@ -43,6 +45,9 @@ use crate::skills::office::Office;
 use crate::skills::{Fault, Skills, handlers};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
+
+/// No task of a service that is well waits for longer between two steps, whatever fails around it.
+const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
 
 /// Why the assistant can't start.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +91,7 @@ pub struct Service {
     pub health: Arc<Health>,
     /// Where what the channels bring comes in.
     pub doors: Vec<Arc<Door>>,
+    steps: Steps,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -157,19 +163,16 @@ impl Service {
             health: health.clone(),
         });
         upkeep.take_up().await?;
-        let mut tasks = JoinSet::new();
+        let (mut tasks, steps) = (JoinSet::new(), Steps::default());
         let doors = doors(seats.connections, &intake, &upkeep);
-        for door in doors.clone() {
-            let stop = stop.clone();
-            tasks.spawn(async move {
-                let _ = stop.run_until_cancelled(door.listen()).await;
-            });
-        }
-        tasks.spawn(show(delivering.ports.clone(), progress, stop.clone()));
-        tasks.spawn(upkeep.clone().work(stop.clone()));
-        tasks.spawn(upkeep.clone().listen(stop.clone()));
-        tasks.spawn(skills.watch(stop.clone()));
-        tasks.spawn(office::watch_mail(accounts, delivering.clone(), stop.clone()));
+        doors.iter().for_each(|door| drop(tasks.spawn(listen(door, &steps, &stop))));
+        // It waits for as long as nobody does anything.
+        tasks.spawn(steps.watch("progress", None, show(delivering.ports.clone(), progress, stop.clone())));
+        tasks.spawn(steps.watch("the upkeep", LONGEST_STEP, upkeep.clone().work(stop.clone())));
+        tasks.spawn(steps.watch("the word from others", LONGEST_STEP, upkeep.clone().listen(stop.clone())));
+        tasks.spawn(steps.watch("the look at the skills", LONGEST_STEP, skills.watch(stop.clone())));
+        let watch_mail = office::watch_mail(accounts, delivering.clone(), stop.clone());
+        tasks.spawn(steps.watch("the look at the mail", LONGEST_STEP, watch_mail));
         Ok(Self {
             store,
             instance,
@@ -180,6 +183,7 @@ impl Service {
             upkeep,
             health,
             doors,
+            steps,
             stop,
             tasks,
         })
@@ -242,18 +246,6 @@ impl Service {
         Ok(!running.is_empty())
     }
 
-    /// Whether nothing is at work and everything is delivered that this process delivers.
-    pub fn is_idle(&self) -> bool {
-        self.lanes.wakers.are_idle() && self.delivering.wakers.are_idle()
-    }
-
-    /// Waits until nothing is at work.
-    pub async fn idle(&self) {
-        while !self.is_idle() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-
     /// The store.
     pub fn store(&self) -> &Store {
         &self.store
@@ -311,6 +303,13 @@ fn doors(
         Arc::new(Door { intake: intake.clone(), channel, connection, upkeep: upkeep.clone() })
     };
     connections.into_iter().map(door).collect()
+}
+
+fn listen(door: &Arc<Door>, steps: &Steps, stop: &CancellationToken) -> impl Future<Output = ()> + use<> {
+    let (name, door, stop) = (format!("the door of {}", door.channel), door.clone(), stop.clone());
+    steps.watch(&name, LONGEST_STEP, async move {
+        let _ = stop.run_until_cancelled(door.listen()).await;
+    })
 }
 
 fn owners(config: &Config) -> Vec<String> {

@@ -1,5 +1,9 @@
 //! `adjutant serve`: every channel of the configuration, until it is told to stop.
 
+mod watch;
+
+use std::convert::Infallible;
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +17,16 @@ use crate::config::{Config, ConfigError};
 use crate::gateway::door::{Door, Health};
 use crate::heap;
 use crate::http::{Hooks, Http, Troubles};
-use crate::lifecycle::Stops;
+use crate::lifecycle::{Manager, Reloads, Stops};
 use crate::service::{self, Service};
+use crate::skills::Skills;
 use crate::store::Store;
 
 /// How long running turns get to come to their end; what is left then goes on with the next start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
-    let no_signals = |error| CliError::failed("no signals can be listened to", error);
-    let mut stops = Stops::listen().map_err(no_signals)?;
+    let (mut stops, mut reloads) = listen()?;
     let channels = service::connect(&config)?;
     if channels.is_empty() {
         return Err(no_channel(&config).into());
@@ -32,29 +36,48 @@ pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
     let models = service::build_models(&config, &skills, &clock)?;
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
-    let service = Service::start(&config, store, skills, models, channels).await?;
+    let service = Service::start(&config, store, skills.clone(), models, channels).await?;
     tokio::spawn(heap::give_back());
-    let health = service.health.clone();
-    let troubles = troubles(service.store().clone(), health.clone());
-    let http = async {
-        match http {
-            Some(http) => http.serve(troubles, hooks(service.doors.clone())).await,
-            None => std::future::pending().await,
-        }
-    };
+    let manager = Manager::default();
+    let http = answer(http, &service);
     let ended = tokio::select! {
         () = stops.next() => {
             tracing::info!("told to stop: no new turns, running ones get {} s", PATIENCE.as_secs());
             Ok(ExitCode::SUCCESS)
         }
-        () = all_stopped(&health) => Err(stopped(&config, &health).into()),
+        () = all_stopped(&service.health) => Err(stopped(&config, &service.health).into()),
         failed = http => {
             let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
             Err(CliError::failed("the HTTP endpoint failed", why))
         }
+        never = watch::tell(&service, &manager) => match never {},
+        never = reload(&mut reloads, &skills, &manager) => match never {},
     };
+    manager.stopping();
     leave(service, &mut stops).await?;
     ended
+}
+
+fn listen() -> Result<(Stops, Reloads), CliError> {
+    let signals = Stops::listen().and_then(|stops| Ok((stops, Reloads::listen()?)));
+    signals.map_err(|error| CliError::failed("no signals can be listened to", error))
+}
+
+/// Reads anew whatever may change while the service runs, each time that is asked for.
+async fn reload(reloads: &mut Reloads, skills: &Skills, manager: &Manager) -> Infallible {
+    loop {
+        reloads.next().await;
+        tracing::info!("told to reload");
+        manager.reloading();
+        skills.poll();
+        manager.ready();
+    }
+}
+
+async fn answer(http: Option<Http>, service: &Service) -> io::Result<()> {
+    let Some(http) = http else { return std::future::pending().await };
+    let troubles = troubles(service.store().clone(), service.health.clone());
+    http.serve(troubles, hooks(service.doors.clone())).await
 }
 
 /// Takes the address of the HTTP endpoint, if there is to be one, before anything is received.

@@ -24,6 +24,10 @@ use crate::wording;
 /// A channel that gave no sign of life for so long is not receiving. Longer than any platform's own
 /// interval: Telegram's polls last half a minute, Discord's heartbeats three quarters of one.
 const SILENCE: Duration = Duration::from_secs(100);
+/// A channel that told nothing at all for so long, neither life nor trouble, hangs.
+const HUNG: Duration = Duration::from_mins(5);
+/// The same after it has told of trouble: it may be waiting for as long as its platform wants it to.
+const HUNG_IN_TROUBLE: Duration = Duration::from_hours(6);
 /// How often an instance looks whether a channel is still, or may become, its own.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -38,6 +42,8 @@ struct ChannelHealth {
     /// Whether this instance is the one that receives it.
     held: bool,
     received_at: Option<Instant>,
+    /// When it last told anything, a failed try too.
+    told_at: Option<Instant>,
     trouble: Option<String>,
     /// It is over, until a person mends it.
     stopped: bool,
@@ -69,6 +75,36 @@ impl Health {
         channels.iter().filter_map(trouble).collect()
     }
 
+    /// How each channel does, in a word.
+    pub fn words(&self) -> Vec<(String, &'static str)> {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let word = |channel: &ChannelHealth| match channel {
+            ChannelHealth { stopped: true, .. } => "stopped",
+            ChannelHealth { held: false, .. } => "standing by",
+            ChannelHealth { trouble: Some(_), .. } => "reconnecting",
+            ChannelHealth { received_at: None, .. } => "connecting",
+            ChannelHealth { received_at: Some(at), .. } if at.elapsed() > SILENCE => "silent",
+            ChannelHealth { .. } => "ok",
+        };
+        channels.iter().map(|(name, channel)| (name.clone(), word(channel))).collect()
+    }
+
+    /// Which channels' receiving hangs: for long it told neither life nor trouble.
+    pub fn hung(&self) -> Vec<String> {
+        let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_hung = |channel: &ChannelHealth| {
+            let limit = if channel.trouble.is_some() { HUNG_IN_TROUBLE } else { HUNG };
+            channel.held && !channel.stopped && channel.told_at.is_some_and(|at| at.elapsed() > limit)
+        };
+        let hung = channels.iter().filter(|(_, channel)| is_hung(channel));
+        hung.map(|(name, _)| format!("receiving from {name} hangs")).collect()
+    }
+
+    /// Whether each channel that is ours has told how it does.
+    pub fn all_told(&self) -> bool {
+        !self.words().iter().any(|(_, word)| matches!(*word, "connecting" | "standing by"))
+    }
+
     /// Whether a channel is this instance's to look after; one that nobody connects to is.
     pub fn is_held(&self, channel: &str) -> bool {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +119,9 @@ impl Health {
 
     fn change(&self, channel: &str, change: impl FnOnce(&mut ChannelHealth)) {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        change(channels.entry(channel.to_owned()).or_default());
+        let health = channels.entry(channel.to_owned()).or_default();
+        change(health);
+        health.told_at = Some(Instant::now());
     }
 
     fn note(&self, channel: &str, condition: Condition) {
@@ -242,5 +280,36 @@ impl adjutant_chat::Intake for Door {
 
     fn condition(&self, condition: Condition) {
         self.upkeep.health.note(&self.channel, condition);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_that_tells_nothing_hangs_and_one_in_trouble_may_wait() {
+        let health = Health::of(["main".to_owned()].into_iter());
+        let word = || health.words()[0].1;
+        let told = |ago: Duration| {
+            let Some(at) = Instant::now().checked_sub(ago) else { return };
+            health.channels.lock().unwrap().get_mut("main").unwrap().told_at = Some(at);
+        };
+        told(HUNG_IN_TROUBLE * 2);
+        assert_eq!((word(), health.all_told(), health.hung().len()), ("standing by", false, 0));
+        health.change("main", |channel| channel.held = true);
+        assert_eq!((word(), health.all_told(), health.hung().len()), ("connecting", false, 0));
+        health.note("main", Condition::Receiving);
+        assert_eq!((word(), health.all_told(), health.hung().len()), ("ok", true, 0));
+        told(HUNG * 2);
+        assert_eq!(health.hung(), ["receiving from main hangs"]);
+        health.note("main", Condition::Trouble("flood".to_owned()));
+        told(HUNG * 2);
+        assert_eq!((word(), health.all_told(), health.hung().len()), ("reconnecting", true, 0));
+        told(HUNG_IN_TROUBLE * 2);
+        assert_eq!(health.hung().len(), 1);
+        health.change("main", |channel| channel.stopped = true);
+        told(HUNG_IN_TROUBLE * 2);
+        assert_eq!((word(), health.hung().len()), ("stopped", 0));
     }
 }

@@ -176,7 +176,7 @@ impl Skills {
     }
 
     /// Reloads if a file has changed since the last time; faults are logged once for each change.
-    fn poll(&self) {
+    pub fn poll(&self) {
         let now = print(&find(&self.paths).0);
         if now == self.state().print {
             return;

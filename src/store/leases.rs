@@ -180,6 +180,17 @@ impl Instance {
         Ok(dead)
     }
 
+    /// Writes this process's row as it is, to see whether the store takes writes. No sign of life for others:
+    /// that is [`Self::tend`]'s.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn touch(&self, store: &Store) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.run("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
+        store.write(batch).await.map(drop)
+    }
+
     async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
         match &self.lock {
             Lock::File { folder, .. } => Ok(is_free(folder, other)),

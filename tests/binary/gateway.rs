@@ -20,7 +20,13 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn start(home: &Home) -> Self {
+        Self::start_with(home, &[])
+    }
+
+    /// Starts it with these variables.
+    pub(crate) fn start_with(home: &Home, variables: &[(&str, &str)]) -> Self {
         let mut command = home.command(&["serve"]);
+        command.envs(variables.iter().copied());
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
@@ -63,7 +69,8 @@ impl Gateway {
         }
     }
 
-    fn signal(&self, name: &str) {
+    /// Sends a signal by name, such as TERM.
+    pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").arg(format!("-{name}")).arg(pid).status().unwrap().success());
     }

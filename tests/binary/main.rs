@@ -12,6 +12,7 @@ mod injections;
 mod invitations;
 mod json;
 mod kill;
+mod notify;
 mod office;
 mod once;
 #[expect(dead_code, reason = "the benches use more of it")]

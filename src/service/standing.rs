@@ -1,0 +1,43 @@
+//! How the service stands: what the service manager and whoever looks are told.
+
+use std::time::Duration;
+
+use super::Service;
+
+impl Service {
+    /// Whether nothing is at work and everything is delivered that this process delivers.
+    pub fn is_idle(&self) -> bool {
+        self.lanes.wakers.are_idle() && self.delivering.wakers.are_idle()
+    }
+
+    /// Waits until nothing is at work.
+    pub async fn idle(&self) {
+        while !self.is_idle() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// How the channels do and what is at work, in one line.
+    pub fn status(&self) -> String {
+        let channels = self.health.words().into_iter().map(|(name, word)| format!("{name} {word}"));
+        let turns = match self.conversations.running.count() {
+            1 => "1 turn".to_owned(),
+            count => format!("{count} turns"),
+        };
+        channels.chain([turns]).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What hangs or has died for good, so that a fresh process would be better, a sentence each. A platform that is
+    /// away is none of it.
+    pub fn stuck(&self) -> Vec<String> {
+        let mut stuck = self.steps.stuck();
+        stuck.extend(self.health.hung());
+        stuck
+    }
+
+    /// Writes that this process is there: whether the store does what every turn needs of it.
+    pub async fn store_answers(&self) -> bool {
+        let written = self.instance.touch(&self.store).await;
+        written.inspect_err(|error| tracing::error!(%error, "the store takes no writes")).is_ok()
+    }
+}
