@@ -42,8 +42,12 @@ pub enum Command {
     Config(ConfigArgs),
     /// Look after the store
     Db(DbArgs),
+    /// Install, remove or look at the systemd service
+    Service(ServiceArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
+    /// Write the man pages
+    Man(ManArgs),
 }
 
 /// `adjutant chat`
@@ -217,6 +221,49 @@ pub enum DbCommand {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: Shell,
+}
+
+/// `adjutant service`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant service install")]
+pub struct ServiceArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ServiceCommand,
+}
+
+/// The commands of `adjutant service`
+#[derive(Debug, Subcommand)]
+pub enum ServiceCommand {
+    /// Write the systemd unit and enable it
+    #[command(after_help = "Example:\n  adjutant service install --user")]
+    Install {
+        /// A service of this user instead of the machine's
+        #[arg(long)]
+        user: bool,
+    },
+    /// Stop the service, and remove the unit
+    #[command(after_help = "Example:\n  adjutant service uninstall")]
+    Uninstall {
+        /// A service of this user instead of the machine's
+        #[arg(long)]
+        user: bool,
+    },
+    /// Show whether the service runs, and how it stands
+    #[command(after_help = "Example:\n  adjutant service status\n\nThe exit status is 0 when it runs.")]
+    Status {
+        /// A service of this user instead of the machine's
+        #[arg(long)]
+        user: bool,
+    },
+}
+
+/// `adjutant man`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant man ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The folder for the pages, one a command
+    pub folder: PathBuf,
 }
 
 impl Command {

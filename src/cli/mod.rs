@@ -7,8 +7,10 @@ mod config;
 mod db;
 mod doctor;
 mod error;
+mod man;
 mod pair;
 mod serve;
+mod service;
 mod skills;
 mod trace;
 
@@ -19,7 +21,8 @@ use crate::config::{Config, Env};
 
 pub use args::{
     ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, DoctorArgs,
-    PairArgs, PairCommand, ServeArgs, SkillsArgs, SkillsCommand, TraceArgs,
+    ManArgs, PairArgs, PairCommand, ServeArgs, ServiceArgs, ServiceCommand, SkillsArgs, SkillsCommand,
+    TraceArgs,
 };
 pub use error::CliError;
 
@@ -38,7 +41,9 @@ pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
         Command::Trace(args) => trace::run(load()?, args).await,
         Command::Config(args) => config::run(&load()?, &args),
         Command::Db(args) => db::run(load()?, args).await,
+        Command::Service(args) => service::run(&args, env),
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     }
 }
 

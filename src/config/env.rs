@@ -49,7 +49,7 @@ impl Env {
     }
 
     /// `$NAME`, or this folder under `$HOME`. The XDG rules say that a relative path in such a variable is void.
-    pub(super) fn xdg(&self, name: &str, under_home: &str) -> Option<PathBuf> {
+    pub(crate) fn xdg(&self, name: &str, under_home: &str) -> Option<PathBuf> {
         let given = self.path(name).filter(|path| path.is_absolute());
         given.or_else(|| self.path("HOME").map(|home| home.join(under_home)))
     }

@@ -1,6 +1,7 @@
 //! Secrets: where they come from, and that they are never shown.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use toml::de::DeValue;
 
@@ -75,6 +76,27 @@ pub(super) fn secret(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secre
     }
 }
 
+/// Where a credential lies: in the folder that systemd gives to our unit, which loads a whole folder under the
+/// name `adjutant_NAME` each, or another unit by its own name. A command beside the service is given none and looks
+/// where the unit takes them from.
+fn credential(name: &str, reading: &Reading<'_>) -> Result<PathBuf, String> {
+    if let Some(folder) = reading.env.path("CREDENTIALS_DIRECTORY") {
+        let of_folder = folder.join(format!("adjutant_{name}"));
+        return Ok(if of_folder.exists() { of_folder } else { folder.join(name) });
+    }
+    let own = reading.env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
+    let folders = [own, Some(reading.env.etc.clone())].into_iter().flatten();
+    let folders = folders.map(|folder| folder.join("credentials")).filter(|folder| folder.exists());
+    let files: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
+    let found = files.iter().find(|file| file.exists()).or(files.last());
+    found.cloned().ok_or_else(|| {
+        format!(
+            "there is no credential {name:?}, because $CREDENTIALS_DIRECTORY is not set; \
+             systemd sets it for a unit with LoadCredential="
+        )
+    })
+}
+
 /// The secret's text, and its place as the subject of a sentence.
 fn fetch(source: &str, place: &str, reading: &Reading<'_>) -> Result<(String, String), String> {
     if source == "env" {
@@ -85,16 +107,10 @@ fn fetch(source: &str, place: &str, reading: &Reading<'_>) -> Result<(String, St
     let path = if source == "file" {
         reading.folder().join(place)
     } else {
-        let folder = reading.env.path("CREDENTIALS_DIRECTORY").ok_or_else(|| {
-            format!(
-                "there is no credential {place:?}, because $CREDENTIALS_DIRECTORY is not set; \
-                 systemd sets it for a unit with LoadCredential="
-            )
-        })?;
         if place.contains('/') {
             return Err(format!("the credential {place:?} must be a name, not a path"));
         }
-        folder.join(place)
+        credential(place, reading)?
     };
     let origin = format!("the file {path:?}");
     let mut text =

@@ -317,7 +317,29 @@ fn secrets_come_from_where_they_lie_and_are_never_shown() {
         );
         assert!(!error.to_string().contains("sk-"), "{error}");
     }
+    // A folder that systemd loads as a whole: its name comes first.
+    fs::write(home.path().join("adjutant_key"), "sk-3").unwrap();
+    assert_eq!(key("{ credential = \"key\" }").unwrap(), "sk-3");
     insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { credential = \"key\" }"), @r#"config.toml:4: model.api_key: there is no credential "key", because $CREDENTIALS_DIRECTORY is not set; systemd sets it for a unit with LoadCredential="#);
+}
+
+#[test]
+fn a_command_beside_the_service_finds_its_credentials() {
+    let home = TempDir::new().unwrap();
+    let text = "[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { credential = \"key\" }";
+    fs::write(home.path().join("config.toml"), text).unwrap();
+    let env = Env::made_up([("HOME", home.path().to_str().unwrap())], home.path());
+    let key = || Config::load(None, &env).map(|it| it.model.main.first.api_key.unwrap().expose().to_owned());
+    for (folder, secret) in [("etc/credentials", "sk-machine"), (".config/adjutant/credentials", "sk-own")] {
+        let folder = home.path().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("key"), format!("{secret}\n")).unwrap();
+        assert_eq!(key().unwrap(), secret);
+    }
+    fs::remove_file(home.path().join(".config/adjutant/credentials/key")).unwrap();
+    assert_eq!(key().unwrap(), "sk-machine");
+    fs::remove_file(home.path().join("etc/credentials/key")).unwrap();
+    assert!(key().unwrap_err().to_string().contains("etc/credentials/key\" can't be read"), "no such file");
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::process::Home;
+
 fn adjutant(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_adjutant"));
     command.env_clear().env("HOME", home.path()).env("TZ", "UTC").current_dir(home.path());
@@ -157,4 +159,18 @@ fn completions_name_the_commands() {
     let (status, stdout, stderr) = run(adjutant(&home).args(["completions", "bash"]));
     assert_eq!((status, stderr.as_str()), (Some(0), ""));
     assert!(stdout.contains("--once") && stdout.contains("skills"), "{stdout}");
+}
+
+#[test]
+fn there_is_a_man_page_for_each_command() {
+    let home = Home::new();
+    let ended = home.run(&["man", "man1"]);
+    assert_eq!((ended.status, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "", ""));
+    let page = |name: &str| std::fs::read_to_string(home.path().join("man1").join(name)).unwrap();
+    assert!(page("adjutant.1").contains("adjutant\\-serve(1)"));
+    assert!(page("adjutant-pair-approve.1").contains("adjutant pair approve ABCD\\-2345"));
+    home.write("file", "");
+    let ended = home.run(&["man", "file/man1"]);
+    assert_eq!(ended.status, Some(1));
+    assert!(ended.stderr.starts_with("adjutant: the man pages can't be written to file/man1: "), "{ended:?}");
 }

@@ -21,4 +21,5 @@ mod process;
 mod restart;
 mod scorecard;
 mod serve;
+mod service;
 mod slack;

@@ -110,7 +110,7 @@ fn the_manager_is_told_of_each_step() {
     let more =
         format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n", model.base_url());
     let home = home(&telegram, &telegram.api_url(), &more);
-    let (mut manager, gateway) = Manager::start(&home);
+    let (mut manager, mut gateway) = Manager::start(&home);
     let begin = manager.hears("READY=1");
     assert_eq!(begin, ["STATUS=telegram ok, 0 turns\n", "READY=1\n"], "it is up when it receives");
     manager.hears("WATCHDOG=1");
@@ -125,7 +125,7 @@ fn the_manager_is_told_of_each_step() {
     manager.hears("WATCHDOG=1");
     gateway.signal("TERM");
     manager.hears("STOPPING=1");
-    let (status, log) = gateway.stop();
+    let (status, log) = gateway.wait();
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(manager.hears_for(Duration::from_millis(50)), [""; 0], "it is over then");
     assert!(!log.contains("ERROR"), "{log}");
