@@ -109,7 +109,8 @@ fn status(place: &Place) -> Result<ExitCode, CliError> {
         line.unwrap_or_default()
     };
     if value("LoadState") == "not-found" {
-        out("it is not installed; `adjutant service install` does that\n")?;
+        let flag = if place.is_users { " --user" } else { "" };
+        out(&format!("it is not installed; `adjutant service install{flag}` does that\n"))?;
         return Ok(ExitCode::FAILURE);
     }
     let (state, enabled) = (value("ActiveState"), value("UnitFileState"));

@@ -125,7 +125,7 @@ fn the_status_is_that_of_systemd() {
     machine.home.write("shown", "LoadState=not-found\nActiveState=inactive\n");
     let status = machine.run("status");
     assert_eq!(status.status, Some(1));
-    assert_eq!(status.stdout, "it is not installed; `adjutant service install` does that\n");
+    assert_eq!(status.stdout, "it is not installed; `adjutant service install --user` does that\n");
 }
 
 #[test]
