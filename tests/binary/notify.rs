@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
-use sqlx::{Connection, Executor, SqliteConnection};
+use sqlx::{AnyConnection, Connection, Executor};
 
 use crate::gateway::{DEADLINE, Gateway};
 use crate::process::Home;
@@ -132,17 +133,18 @@ fn the_manager_is_told_of_each_step() {
     home.assert_tidy("serve");
 }
 
-#[test]
-fn no_sign_of_life_is_given_while_the_store_hangs() {
-    let telegram = FakeTelegram::start();
-    let home = home(&telegram, &telegram.api_url(), "");
-    let (mut manager, gateway) = Manager::start(&home);
+/// The store at this address does not answer while it is locked so.
+fn hangs(home: &Home, url: &str, lock: &[&'static str]) {
+    let (mut manager, gateway) = Manager::start(home);
     manager.hears("WATCHDOG=1");
+    sqlx::any::install_default_drivers();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let lock = runtime.block_on(async {
-        let mut lock = SqliteConnection::connect(&home.store_url()).await.unwrap();
-        lock.execute("PRAGMA busy_timeout = 10000; BEGIN EXCLUSIVE").await.unwrap();
-        lock
+    let locked = runtime.block_on(async {
+        let mut connection = AnyConnection::connect(url).await.unwrap();
+        for sql in lock {
+            connection.execute(*sql).await.unwrap();
+        }
+        connection
     });
     // The sign that was under way.
     manager.hears_for(PATIENCE / 2);
@@ -150,12 +152,28 @@ fn no_sign_of_life_is_given_while_the_store_hangs() {
     assert!(!meanwhile.concat().contains("WATCHDOG"), "{meanwhile:?}");
     let meanwhile = manager.hears_for(PATIENCE * 2);
     assert!(!meanwhile.concat().contains("WATCHDOG"), "{meanwhile:?}");
-    runtime.block_on(lock.close()).unwrap();
+    runtime.block_on(locked.close()).unwrap();
     manager.hears("WATCHDOG=1");
     manager.hears("STATUS=telegram ok, 0 turns\n");
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(log.matches("no sign of life is given: the store does not answer").count(), 1, "{log}");
+}
+
+#[test]
+fn no_sign_of_life_is_given_while_the_file_is_locked() {
+    let telegram = FakeTelegram::start();
+    let home = home(&telegram, &telegram.api_url(), "");
+    hangs(&home, &home.store_url(), &["PRAGMA busy_timeout = 10000", "BEGIN EXCLUSIVE"]);
+}
+
+#[test]
+fn no_sign_of_life_is_given_while_the_server_hangs() {
+    let Some(server) = postgres::shared().unwrap() else { return };
+    let telegram = FakeTelegram::start();
+    let url = server.database().unwrap();
+    let home = home(&telegram, &telegram.api_url(), &format!("[store]\nurl = \"{url}\"\n"));
+    hangs(&home, &url, &["BEGIN", "LOCK TABLE instances IN ACCESS EXCLUSIVE MODE"]);
 }
 
 #[test]
