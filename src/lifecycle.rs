@@ -3,7 +3,7 @@
 pub mod steps;
 
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -13,6 +13,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub struct Stops {
     terminate: Signal,
     interrupt: Signal,
+    /// Comes when the terminal is closed that it runs in; elsewhere it asks for a reload.
+    hangup: Option<Signal>,
 }
 
 impl Stops {
@@ -21,7 +23,12 @@ impl Stops {
     /// # Errors
     /// When the system takes no handler.
     pub fn listen() -> io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        let in_terminal = io::stdin().is_terminal();
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: in_terminal.then(|| signal(SignalKind::hangup())).transpose()?,
+        })
     }
 
     /// Waits until the service is told to stop.
@@ -29,6 +36,7 @@ impl Stops {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+            _ = async { self.hangup.as_mut()?.recv().await }, if self.hangup.is_some() => {}
         }
     }
 }
