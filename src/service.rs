@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
 use channels::Seats;
-pub use channels::{Channel, connect};
+pub use channels::{Channel, connect, setup};
 pub use models::{Models, build_models, model_of};
 pub use office::build_office;
 use tokio::sync::mpsc;

@@ -11,17 +11,22 @@ use super::secret::secret;
 
 /// A platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
+    /// Telegram.
     Telegram,
+    /// Discord.
     Discord,
+    /// Slack.
     Slack,
 }
 
 impl Kind {
-    const ALL: [(&'static str, Self); 3] =
+    /// Every platform, by the name that it has in the configuration.
+    pub const ALL: [(&'static str, Self); 3] =
         [("discord", Self::Discord), ("slack", Self::Slack), ("telegram", Self::Telegram)];
 
-    fn named(name: &str) -> Option<Self> {
+    /// The platform of this name.
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 

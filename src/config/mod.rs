@@ -27,7 +27,7 @@ use toml::de::{DeTable, DeValue};
 
 pub use approval::{Approval, Policy};
 pub use assistant::Assistant;
-pub use channels::{ChannelConfig, Platform};
+pub use channels::{ChannelConfig, Kind, Platform};
 pub use env::Env;
 pub use fault::{ConfigError, Fault};
 pub use limits::Limits;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use adjutant_chat::{ChatPort, Connection, Rooms};
+use adjutant_chat::{ChatPort, Connection, Rooms, Setup};
 
 use super::StartError;
-use crate::config::{ChannelConfig, Config, Platform, Secret};
+use crate::config::{ChannelConfig, Config, Kind, Platform, Secret};
 use crate::gateway::outbox::Wants;
 
 /// What a process does with one of its channels.
@@ -89,6 +89,15 @@ fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError
             let slack = adjutant_slack::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(slack), config))
         }
+    }
+}
+
+/// What a person has to be asked and told for a channel of this platform.
+pub fn setup(kind: Kind) -> Setup {
+    match kind {
+        Kind::Telegram => adjutant_telegram::setup(),
+        Kind::Discord => adjutant_discord::setup(),
+        Kind::Slack => adjutant_slack::setup(),
     }
 }
 

@@ -6,6 +6,7 @@ mod hook;
 mod inbound;
 mod outbound;
 mod richtext;
+mod setup;
 
 mod limits;
 mod port;
@@ -23,4 +24,5 @@ pub use outbound::{AgentLine, Choice, Outbound, Progress};
 pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
 pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, row_by_row};
 pub use rooms::{Profile, Room, RoomLine, Rooms, Unread};
+pub use setup::{Question, Setup};
 pub use split::split;

@@ -6,6 +6,7 @@ use serenity::http::{LightMethod, Route};
 use crate::Discord;
 use crate::listen::{INTENT_CLOSE, TOKEN_CLOSE};
 use crate::rest::{self, CallError};
+use crate::setup::invitation;
 
 /// The application's flags that stand for the Message Content Intent, with and without verification.
 /// Source: <https://discord.com/developers/docs/resources/application#application-object-application-flags>
@@ -20,12 +21,14 @@ impl Discord {
         let name = account["username"].as_str().unwrap_or("a bot without a name");
         let mut findings = vec![Finding::ok(format!("logged in as {}", adjutant_chat::harmless(name)))];
         match rest::call(&self.http, LightMethod::Get, Route::Oauth2ApplicationCurrent, None).await {
-            Ok(application)
-                if application["flags"].as_u64().is_some_and(|flags| flags & MESSAGE_CONTENT == 0) =>
-            {
-                findings.push(Finding::fault("Message Content Intent is off", self.mend(INTENT_CLOSE)));
+            Ok(application) => {
+                if let Some(id) = crate::id_of(&application) {
+                    findings.push(Finding::ok(format!("add it to a server: {}", invitation(id))));
+                }
+                if application["flags"].as_u64().is_some_and(|flags| flags & MESSAGE_CONTENT == 0) {
+                    findings.push(Finding::fault("Message Content Intent is off", self.mend(INTENT_CLOSE)));
+                }
             }
-            Ok(_) => {}
             Err(error) => findings.push(self.trouble(&error)),
         }
         findings

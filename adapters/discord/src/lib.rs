@@ -19,6 +19,7 @@ mod attachments;
 mod catch_up;
 mod check;
 mod roles;
+mod setup;
 
 mod permissions;
 mod rooms;
@@ -34,6 +35,8 @@ use tokio::sync::OnceCell;
 use known::Known;
 use rest::CallError;
 use roles::Roles;
+
+pub use setup::setup;
 
 /// Where Discord is.
 const DISCORD: &str = "https://discord.com";

@@ -52,6 +52,11 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
         reason: "logged in as adjutant",
         mend: "",
     },
+    Finding {
+        verdict: Ok,
+        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274877975552",
+        mend: "",
+    },
 ]
 "#);
     fake.forbid_message_content();
@@ -60,6 +65,11 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     Finding {
         verdict: Ok,
         reason: "logged in as adjutant",
+        mend: "",
+    },
+    Finding {
+        verdict: Ok,
+        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274877975552",
         mend: "",
     },
     Finding {

@@ -10,7 +10,7 @@ use crate::api::CallError;
 use crate::connect::End;
 
 /// What the bot's token must allow; `docs/channels.md` has the same list.
-const SCOPES: [&str; 13] = [
+pub(crate) const SCOPES: [&str; 13] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
@@ -36,7 +36,9 @@ impl Slack {
             Err(error) => return vec![self.trouble("bot_token", error)],
         };
         let text = |key: &str| harmless(account[key].as_str().unwrap_or("?")).into_owned();
-        let mut findings = vec![Finding::ok(format!("logged in to {} as {}", text("team"), text("user")))];
+        let (team, user) = (text("team"), text("user"));
+        let who = format!("logged in to {team} as {user}; `/invite @{user}` brings it into a channel");
+        let mut findings = vec![Finding::ok(who)];
         let missing = self.missing_scopes().await;
         if !missing.is_empty() {
             let mend = format!(

@@ -22,6 +22,7 @@ mod attachments;
 mod catch_up;
 mod check;
 mod rooms;
+mod setup;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -44,6 +45,8 @@ use api::{Api, CallError};
 use known::Known;
 use listen::{Waiting, Waitlist};
 use place::Ts;
+
+pub use setup::setup;
 
 /// Places that are caught up at the same time.
 const AT_ONCE: usize = 8;

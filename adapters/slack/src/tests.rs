@@ -57,7 +57,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
 [
     Finding {
         verdict: Ok,
-        reason: "logged in to Acme as adjutant",
+        reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
         mend: "",
     },
 ]
@@ -70,7 +70,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
 [
     Finding {
         verdict: Ok,
-        reason: "logged in to Acme as adjutant",
+        reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
         mend: "",
     },
     Finding {

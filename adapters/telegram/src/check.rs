@@ -28,8 +28,14 @@ impl Telegram {
             }
             Err(failure) => return vec![self.trouble(&failure)],
         };
-        let name = me.username.unwrap_or_else(|| "a bot without a name".to_owned());
-        let mut findings = vec![Finding::ok(format!("logged in as @{}", adjutant_chat::harmless(&name)))];
+        let who = match &me.username {
+            Some(name) => {
+                let name = adjutant_chat::harmless(name);
+                format!("logged in as @{name}; people write to it at https://t.me/{name}")
+            }
+            None => "logged in as a bot without a name".to_owned(),
+        };
+        let mut findings = vec![Finding::ok(who)];
         match self.api.call::<Webhook>(&GetWebhookInfo::new()).await {
             Ok(hook) if !hook.url.is_empty() => findings.push(Finding::warning(
                 "another program has set a webhook for this bot",

@@ -12,6 +12,7 @@ mod poll;
 mod receive;
 mod render;
 mod rooms;
+mod setup;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,6 +28,8 @@ use tokio::sync::watch;
 use crate::api::Api;
 use crate::ids::Ids;
 use crate::place::Place;
+
+pub use crate::setup::setup;
 
 /// So long a sending waits for the first polls.
 const CATCHES_UP: Duration = Duration::from_secs(5);

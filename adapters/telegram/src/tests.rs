@@ -53,7 +53,7 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
 [
     Finding {
         verdict: Ok,
-        reason: "logged in as @Adjutant_Bot",
+        reason: "logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot",
         mend: "",
     },
 ]
@@ -63,7 +63,7 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
 [
     Finding {
         verdict: Ok,
-        reason: "logged in as @Adjutant_Bot",
+        reason: "logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot",
         mend: "",
     },
     Finding {
