@@ -5,7 +5,7 @@
 //! that is older than this program is brought up to date, as every command does.
 
 mod machine;
-mod parts;
+pub(super) mod parts;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -116,15 +116,20 @@ fn json(checks: &[Check]) -> Result<String, CliError> {
     Ok(text + "\n")
 }
 
+/// How a verdict is shown.
+pub(super) fn sign(verdict: Verdict) -> char {
+    match verdict {
+        Verdict::Ok => '✓',
+        Verdict::Warning => '!',
+        Verdict::Fault => '✗',
+    }
+}
+
 fn text(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for Check { name, finding } in checks {
-        let sign = match finding.verdict {
-            Verdict::Ok => '✓',
-            Verdict::Warning => '!',
-            Verdict::Fault => '✗',
-        };
+        let sign = sign(finding.verdict);
         let _ = writeln!(text, "{sign} {name:width$}  {}", trace::one_line(&finding.reason));
         if !finding.mend.is_empty() {
             let _ = writeln!(text, "  {:width$}  → {}", "", trace::one_line(&finding.mend));

@@ -7,6 +7,7 @@ mod config;
 mod db;
 mod doctor;
 mod error;
+mod init;
 mod man;
 mod pair;
 mod serve;
@@ -21,8 +22,8 @@ use crate::config::{Config, Env};
 
 pub use args::{
     ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, DoctorArgs,
-    ManArgs, PairArgs, PairCommand, ServeArgs, ServiceArgs, ServiceCommand, SkillsArgs, SkillsCommand,
-    TraceArgs,
+    InitArgs, ManArgs, PairArgs, PairCommand, ServeArgs, ServiceArgs, ServiceCommand, SkillsArgs,
+    SkillsCommand, TraceArgs,
 };
 pub use error::CliError;
 
@@ -36,6 +37,7 @@ pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
         Command::Chat(args) => chat::run(load()?, args).await,
         Command::Serve(_) => serve::run(load()?).await,
         Command::Doctor(args) => doctor::run(load(), &args).await,
+        Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(args) => pair::run(load()?, args).await,
         Command::Skills(args) => skills::command(&load()?, &args),
         Command::Trace(args) => trace::run(load()?, args).await,

@@ -99,17 +99,30 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with every fault that was found.
     pub fn load(path: Option<&Path>, env: &Env) -> Result<Self, ConfigError> {
-        let mut config = Self::in_dir(data_dir(env)?);
-        config.assistant.timezone = machine_zone(env);
-        let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else { return Ok(config) };
+        let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else { return Self::bare(env) };
         let bytes =
             std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
         let source = str::from_utf8(&bytes).map_err(|error| {
             let line = line_of(&bytes, error.valid_up_to());
             in_file(&path, Some(line), "is not UTF-8 here; save the file as UTF-8".to_owned())
         })?;
-        config.path = Some(path.clone());
-        config.parse(source, &path, env)
+        Self::of_text(source, &path, env)
+    }
+
+    /// Reads a file's text as if it lay at `path`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with every fault that was found.
+    pub fn of_text(source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let config = Self { path: Some(path.to_owned()), ..Self::bare(env)? };
+        config.parse(source, path, env)
+    }
+
+    /// What holds without a file.
+    fn bare(env: &Env) -> Result<Self, ConfigError> {
+        let mut config = Self::in_dir(data_dir(env)?);
+        config.assistant.timezone = machine_zone(env);
+        Ok(config)
     }
 
     /// Checks the names under `[approval.skills]`, which only those who have the skills can: a rule
@@ -192,16 +205,31 @@ fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAdd
         .map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8787\", or \"\" for none"))
 }
 
+/// The file to write when none is named: the one that is in use, if this account can be meant to own it, or
+/// else a new one in the machine's folder for root, in the person's own for everybody else. None without a
+/// home.
+pub fn place(env: &Env, is_root: bool) -> Option<PathBuf> {
+    let file = |folder: PathBuf| folder.join("config.toml");
+    let (here, etc) = (file(env.dir.clone()), file(env.etc.clone()));
+    let own = own_folder(env).map(file);
+    let in_use = std::iter::once(&here).chain(&own).find(|path| path.exists());
+    let new = if is_root { Some(&etc) } else { own.as_ref() };
+    env.path("ADJUTANT_CONFIG").or_else(|| in_use.or(new).cloned())
+}
+
+fn own_folder(env: &Env) -> Option<PathBuf> {
+    env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"))
+}
+
 /// The first file that exists of the usual places.
-fn find(env: &Env) -> Option<PathBuf> {
+pub fn find(env: &Env) -> Option<PathBuf> {
     if let Some(path) = env.path("ADJUTANT_CONFIG") {
         if path.exists() {
             return Some(path);
         }
         tracing::warn!(path = %path.display(), "$ADJUTANT_CONFIG names a file that does not exist; looking elsewhere");
     }
-    let own = env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
-    let folders = [Some(env.dir.clone()), own, Some(env.etc.clone())];
+    let folders = [Some(env.dir.clone()), own_folder(env), Some(env.etc.clone())];
     folders.into_iter().flatten().map(|folder| folder.join("config.toml")).find(|path| path.exists())
 }
 

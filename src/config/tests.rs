@@ -367,6 +367,25 @@ fn the_first_file_of_the_usual_places_is_read() {
 }
 
 #[test]
+fn a_file_is_written_where_it_will_be_found() {
+    let home = TempDir::new().unwrap();
+    let folder = home.path().to_str().unwrap().to_owned();
+    let vars = [("HOME", folder.as_str())];
+    let env = Env::made_up(vars, home.path());
+    let places = |env: &Env| [true, false].map(|is_root| place(env, is_root));
+    let (etc, own) = (home.path().join("etc/config.toml"), home.path().join(".config/adjutant/config.toml"));
+    assert_eq!(places(&env), [Some(etc.clone()), Some(own.clone())]);
+    assert_eq!(places(&Env::made_up([], home.path())), [Some(etc), None]);
+    for path in [own, home.path().join("config.toml")] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        assert_eq!(places(&env), [Some(path.clone()), Some(path)], "it would hide another");
+    }
+    let named = Env::made_up([vars[0], ("ADJUTANT_CONFIG", "/named.toml")], home.path());
+    assert_eq!(places(&named), [Some("/named.toml".into()), Some("/named.toml".into())]);
+}
+
+#[test]
 fn a_rule_for_an_unknown_skill_is_named() {
     let home = TempDir::new().unwrap();
     let path = home.path().join("config.toml");

@@ -68,7 +68,7 @@ pub(super) fn skills(config: &Config) -> Vec<Finding> {
 }
 
 /// Asks each model of the configuration for one word.
-pub(super) async fn models(config: &ModelConfig) -> Vec<Finding> {
+pub(in crate::cli) async fn models(config: &ModelConfig) -> Vec<Finding> {
     let chains = std::iter::once(&config.main).chain(&config.agent);
     let mut endpoints: Vec<&Endpoint> = Vec::new();
     for endpoint in chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback)) {

@@ -1,0 +1,232 @@
+//! The file as it is going to be: the answers are put into what is there, and all else of it stays as it is.
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Array, DocumentMut, InlineTable, Item, RawString, Table, TableLike, Value};
+
+use crate::cli::CliError;
+use crate::config::{Config, ConfigError, Env};
+
+/// How a new file begins.
+const NEW: &str = "# Written by `adjutant init`, which keeps what is here when it runs again.\n\
+                   # `adjutant config check` names every fault of this file.\n\n\
+                   [assistant]\n";
+
+/// What is a table in every file, if it is there.
+const TABLES: [&[&str]; 8] = [
+    &["assistant"],
+    &["model"],
+    &["channels"],
+    &["mail"],
+    &["mail", "smtp"],
+    &["mail", "imap"],
+    &["calendar"],
+    &["contacts"],
+];
+
+/// A configuration file that is being written.
+#[derive(Clone)]
+pub(super) struct Draft {
+    document: DocumentMut,
+    path: PathBuf,
+    env: Env,
+}
+
+impl Draft {
+    /// Begins with what is in the file, or with a new one.
+    ///
+    /// # Errors
+    /// [`CliError::Config`] when it can't be read, or is no TOML.
+    pub(super) fn open(path: &Path, env: &Env) -> Result<Self, CliError> {
+        let text = match path.try_exists() {
+            Ok(false) => NEW.to_owned(),
+            _ => std::fs::read_to_string(path).map_err(|error| {
+                CliError::Config(ConfigError::one(None, format!("{} can't be read: {error}", path.display())))
+            })?,
+        };
+        Self::of_text(&text, path, env)
+    }
+
+    fn of_text(text: &str, path: &Path, env: &Env) -> Result<Self, CliError> {
+        // Its own faults name line and mend.
+        let broken = |why: String| match Config::of_text(text, path, env) {
+            Err(faults) => CliError::Config(faults),
+            Ok(_) => CliError::Config(ConfigError::one(None, why)),
+        };
+        let document: DocumentMut = text.parse().map_err(|error| broken(format!("not TOML: {error}")))?;
+        let draft = Self { document, path: path.to_owned(), env: env.clone() };
+        let names = draft.names(&["channels"]);
+        let channels = names.iter().map(|name| vec!["channels", name.as_str()]);
+        for table in TABLES.iter().map(|table| table.to_vec()).chain(channels) {
+            if draft.item(&table).is_some_and(|item| !item.is_table_like()) {
+                return Err(broken(format!("{} must be a table of keys", table.join("."))));
+            }
+        }
+        Ok(draft)
+    }
+
+    /// Where it is going to lie.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's text.
+    pub(super) fn text(&self) -> String {
+        self.document.to_string()
+    }
+
+    /// Reads all of it.
+    ///
+    /// # Errors
+    /// Every fault.
+    pub(super) fn read(&self) -> Result<Config, ConfigError> {
+        Config::of_text(&self.text(), &self.path, &self.env)
+    }
+
+    /// Reads this table alone, so that faults elsewhere don't count.
+    ///
+    /// # Errors
+    /// Every fault of the table; its lines are not those of the file.
+    pub(super) fn read_only(&self, table: &[&str]) -> Result<Config, ConfigError> {
+        let mut document = self.document.clone();
+        keep_only(document.as_table_mut(), table);
+        Config::of_text(&document.to_string(), &self.path, &self.env)
+    }
+
+    /// The keys of a table, in their order.
+    pub(super) fn names(&self, table: &[&str]) -> Vec<String> {
+        let table = self.item(table).and_then(Item::as_table_like);
+        table.into_iter().flat_map(TableLike::iter).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// What is at a path.
+    pub(super) fn item(&self, path: &[&str]) -> Option<&Item> {
+        path.iter().try_fold(self.document.as_item(), |item, key| item.get(key))
+    }
+
+    /// The text at a path; empty when there is none.
+    pub(super) fn at(&self, path: &[&str]) -> String {
+        self.item(path).and_then(Item::as_str).unwrap_or_default().to_owned()
+    }
+
+    /// Whether there is anything at a path.
+    pub(super) fn has(&self, path: &[&str]) -> bool {
+        self.item(path).is_some()
+    }
+
+    /// Puts a value in, keeping the comment behind the old one.
+    pub(super) fn set(&mut self, table: &[&str], key: &str, value: impl Into<Value>) {
+        let mut value = value.into();
+        // `open` has seen that these are tables.
+        let Some(table) = table_mut(self.document.as_table_mut(), table) else { return };
+        match table.get_mut(key) {
+            Some(item) => {
+                if let Some(old) = item.as_value() {
+                    *value.decor_mut() = old.decor().clone();
+                }
+                *item = Item::Value(value);
+            }
+            None => drop(table.insert(key, Item::Value(value))),
+        }
+    }
+
+    /// Puts a text in; none takes the key out.
+    pub(super) fn set_text(&mut self, table: &[&str], key: &str, text: &str) {
+        let path = [table, &[key]].concat();
+        if text.is_empty() {
+            self.remove(&path);
+        } else if self.at(&path) != text {
+            self.set(table, key, text);
+        }
+    }
+
+    /// Puts a secret in: a text, or where it lies when the answer is `env:NAME`, `file:PATH` or
+    /// `credential:NAME`.
+    pub(super) fn set_secret(&mut self, table: &[&str], key: &str, answer: &str) {
+        self.set(table, key, secret(answer));
+    }
+
+    /// Takes a key out.
+    pub(super) fn remove(&mut self, path: &[&str]) {
+        if let Some((key, table)) = path.split_last()
+            && self.has(path)
+            && let Some(table) = table_mut(self.document.as_table_mut(), table)
+        {
+            table.remove(key);
+        }
+    }
+
+    /// The owners' ids on a channel.
+    pub(super) fn owners(&self, channel: &str) -> Vec<String> {
+        let owners = self.item(&["assistant", "owner"]).and_then(Item::as_array);
+        let owners = owners.into_iter().flatten().filter_map(Value::as_str);
+        owners.filter_map(|owner| owner.strip_prefix(channel)?.strip_prefix(':').map(str::to_owned)).collect()
+    }
+
+    /// Makes these the owners on a channel; those on others stay.
+    pub(super) fn set_owners(&mut self, channel: &str, ids: &[String]) {
+        let known = self.owners(channel);
+        let of = |value: &Value| {
+            value.as_str().and_then(|it| it.strip_prefix(channel)?.strip_prefix(':')).map(str::to_owned)
+        };
+        if !self.item(&["assistant", "owner"]).is_some_and(Item::is_array) {
+            self.set(&["assistant"], "owner", Array::new());
+        }
+        let table = table_mut(self.document.as_table_mut(), &["assistant"]);
+        let Some(owners) = table.and_then(|table| table.get_mut("owner")?.as_array_mut()) else { return };
+        // A comment behind an owner belongs, to the parser, to the next one.
+        let mut comments = String::new();
+        owners.retain(|value| {
+            let stays = of(value).is_none_or(|id| ids.contains(&id));
+            let before = value.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
+            if !stays && before.contains('#') {
+                comments.push_str(before);
+            }
+            stays
+        });
+        let trailing = owners.trailing().as_str().unwrap_or_default().to_owned();
+        owners.set_trailing(trailing + &comments);
+        for id in ids.iter().filter(|id| !known.contains(id)) {
+            owners.push(format!("{channel}:{id}"));
+        }
+    }
+}
+
+/// Finds a table, and makes it if need be.
+fn table_mut<'a>(root: &'a mut dyn TableLike, path: &[&str]) -> Option<&'a mut dyn TableLike> {
+    let Some((key, rest)) = path.split_first() else { return Some(root) };
+    if !root.contains_key(key) {
+        let mut table = Table::new();
+        // Its header is written when it has keys.
+        table.set_implicit(true);
+        root.insert(key, Item::Table(table));
+    }
+    table_mut(root.get_mut(key)?.as_table_like_mut()?, rest)
+}
+
+fn keep_only(table: &mut dyn TableLike, path: &[&str]) {
+    let Some((key, rest)) = path.split_first() else { return };
+    let others: Vec<String> =
+        table.iter().map(|(name, _)| name.to_owned()).filter(|name| name != key).collect();
+    for other in others {
+        table.remove(&other);
+    }
+    if let Some(table) = table.get_mut(key).and_then(Item::as_table_like_mut) {
+        keep_only(table, rest);
+    }
+}
+
+fn secret(answer: &str) -> Value {
+    for source in ["env", "file", "credential"] {
+        let place = answer.strip_prefix(source).and_then(|rest| rest.strip_prefix(':')).map(str::trim);
+        if let Some(place) = place.filter(|place| !place.is_empty()) {
+            let mut table = InlineTable::new();
+            table.insert(source, place.into());
+            return Value::InlineTable(table);
+        }
+    }
+    answer.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Each part of the answers is tried at once, against the service itself.
+
+use std::collections::BTreeMap;
+
+use adjutant_chat::{Finding, Verdict};
+use futures::future::join_all;
+
+use super::draft::Draft;
+use crate::cli::doctor::{parts, sign};
+use crate::config::Config;
+use crate::service::{self, StartError};
+use crate::trace;
+
+/// A part of the configuration that is asked for, and tried, as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// `[assistant]`.
+    Assistant,
+    /// `[channels.NAME]`.
+    Channel(String),
+    /// `[model]`.
+    Model,
+    /// `[mail]`, `[calendar]` or `[contacts]`.
+    Office(&'static str),
+}
+
+impl Part {
+    /// Its table in the file.
+    pub(super) fn path(&self) -> Vec<&str> {
+        match self {
+            Self::Assistant => vec!["assistant"],
+            Self::Channel(name) => vec!["channels", name],
+            Self::Model => vec!["model"],
+            Self::Office(section) => vec![section],
+        }
+    }
+}
+
+/// Tries a part.
+pub(super) async fn look(draft: &Draft, part: &Part) -> Vec<Finding> {
+    let config = match draft.read_only(&part.path()) {
+        Ok(config) => config,
+        Err(error) => {
+            let faults = error.faults.into_iter();
+            let said = faults.map(|fault| match fault.key {
+                Some(key) => format!("{key}: {}", fault.problem),
+                None => fault.problem,
+            });
+            return said.map(|said| Finding::fault(said, "")).collect();
+        }
+    };
+    match part {
+        Part::Assistant => Vec::new(),
+        Part::Channel(_) => channels(&config).await,
+        Part::Model => parts::models(&config.model).await,
+        Part::Office(_) => office(&config).await,
+    }
+}
+
+/// What was found, as a person reads it.
+pub(super) fn told(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for Finding { verdict, reason, mend } in findings {
+        text.push_str(&format!("  {} {}\n", sign(*verdict), trace::one_line(reason)));
+        if !mend.is_empty() {
+            text.push_str(&format!("    → {}\n", trace::one_line(mend)));
+        }
+    }
+    text
+}
+
+/// Whether something has to be mended.
+pub(super) fn has_fault(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.verdict == Verdict::Fault)
+}
+
+async fn channels(config: &Config) -> Vec<Finding> {
+    let channels = match service::connect(config) {
+        Ok(channels) => channels,
+        Err(error) => return vec![cannot(&error)],
+    };
+    let connections = channels.into_iter().filter_map(|channel| channel.connection);
+    let looks = connections.map(async |connection| connection.check().await);
+    join_all(looks).await.into_iter().flatten().collect()
+}
+
+async fn office(config: &Config) -> Vec<Finding> {
+    match service::build_office(config, Vec::new(), BTreeMap::new()) {
+        Ok(office) => office.check().await.into_iter().map(|(_, finding)| finding).collect(),
+        Err(error) => vec![cannot(&error)],
+    }
+}
+
+fn cannot(error: &StartError) -> Finding {
+    Finding::fault(error.to_string(), "")
+}

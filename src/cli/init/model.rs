@@ -1,0 +1,100 @@
+//! Which model is to think.
+
+use super::draft::Draft;
+use super::terminal::Terminal;
+use crate::cli::CliError;
+use crate::config::BUILTIN;
+
+const TABLE: [&str; 1] = ["model"];
+
+/// A provider that is worth naming to people.
+struct Known {
+    provider: &'static str,
+    /// What to say of it.
+    about: &'static str,
+    /// A model of it, to begin with.
+    model: &'static str,
+}
+
+const KNOWN: [Known; 5] = [
+    Known {
+        provider: "openrouter",
+        about: "openrouter   models of many makers; key: https://openrouter.ai/keys",
+        model: "anthropic/claude-sonnet-4.5",
+    },
+    Known {
+        provider: "anthropic",
+        about: "anthropic    key: https://console.anthropic.com/settings/keys",
+        model: "claude-sonnet-4-5",
+    },
+    Known {
+        provider: "openai",
+        about: "openai       key: https://platform.openai.com/api-keys",
+        model: "gpt-5-mini",
+    },
+    Known {
+        provider: "gemini",
+        about: "gemini       key: https://aistudio.google.com/apikey",
+        model: "gemini-2.5-flash",
+    },
+    Known { provider: "ollama", about: "ollama       on this machine; no key", model: "llama3.1" },
+];
+
+/// Asks for provider, name and key.
+pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    let written = draft.at(&["model", "provider"]);
+    let mut items: Vec<&str> = KNOWN.iter().map(|known| known.about).collect();
+    items.extend(["another provider", "built in     a small planner: no network, no key, simple requests"]);
+    let (other, builtin) = (KNOWN.len(), KNOWN.len() + 1);
+    let suggested = match KNOWN.iter().position(|known| known.provider == written) {
+        Some(index) => index,
+        None if written.is_empty() || written == BUILTIN => builtin,
+        None => other,
+    };
+    let chosen = terminal.choose(&items, suggested)?;
+    let provider = match KNOWN.get(chosen) {
+        Some(known) => known.provider.to_owned(),
+        None if chosen == builtin => BUILTIN.to_owned(),
+        None => terminal.line("Provider", &written)?,
+    };
+    set_provider(draft, &provider);
+    if provider == BUILTIN {
+        return Ok(());
+    }
+    let name = draft.at(&["model", "name"]);
+    let suggested = KNOWN.get(chosen).map_or("", |known| known.model);
+    let name = terminal.line("The model's name", if name.is_empty() { suggested } else { &name })?;
+    draft.set_text(&TABLE, "name", &name);
+    if wants_key(draft) {
+        let enter = if draft.has(&["model", "api_key"]) { "keep it" } else { "" };
+        let key = terminal.secret("The key", enter)?;
+        if !key.trim().is_empty() {
+            draft.set_secret(&TABLE, "api_key", key.trim());
+        }
+    }
+    Ok(())
+}
+
+/// Changes the provider; what belonged to the one before goes, because a key for one server is not for another.
+pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
+    let written = draft.at(&["model", "provider"]);
+    let before = if written.is_empty() { BUILTIN } else { &written };
+    if before != provider {
+        for key in ["name", "api_key", "base_url", "price"] {
+            draft.remove(&["model", key]);
+        }
+        // It took what it left out from there.
+        if !draft.has(&["model", "agent", "provider"]) {
+            draft.remove(&["model", "agent"]);
+        }
+    }
+    draft.set_text(&TABLE, "provider", provider);
+}
+
+/// Whether the file would be faulty without a key.
+fn wants_key(draft: &Draft) -> bool {
+    let mut without = draft.clone();
+    without.remove(&["model", "api_key"]);
+    let faults = without.read_only(&TABLE).map_or_else(|error| error.faults, |_| Vec::new());
+    faults.iter().any(|fault| fault.key.as_deref() == Some("model.api_key"))
+}

@@ -1,0 +1,136 @@
+//! The accounts of mail, calendar and contacts.
+
+use super::draft::Draft;
+use super::look::Part;
+use super::terminal::Terminal;
+use super::wizard::settle;
+use crate::cli::CliError;
+
+/// Ports on which a connection begins in the open and is then upgraded.
+const STARTTLS: [u16; 3] = [25, 143, 587];
+/// Ports on which it is encrypted from the start.
+const IMPLICIT: [u16; 2] = [465, 993];
+
+/// Asks which accounts there are, and for each.
+pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    terminal.say("\nAccounts; without one, mails are left as files, and the rest is kept in the store.")?;
+    for (section, what) in [("mail", "Mail"), ("calendar", "Calendar"), ("contacts", "Contacts")] {
+        let is_there = draft.has(&[section]);
+        if terminal.yes(&format!("{what} on a server?"), is_there)? {
+            let mut questions = |draft: &mut Draft, terminal: &mut Terminal| match section {
+                "mail" => mail(draft, terminal),
+                _ => account(draft, terminal, section),
+            };
+            settle(draft, terminal, &Part::Office(section), &mut questions).await?;
+        } else if is_there {
+            terminal.say(&format!("  What the file has under [{section}] is kept; delete it there."))?;
+        }
+    }
+    Ok(())
+}
+
+fn mail(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
+    let from =
+        terminal.line("Who writes, such as Ada Lovelace <ada@example.org>", &draft.at(&["mail", "from"]))?;
+    draft.set_text(&["mail"], "from", &from);
+    let address = from.rsplit_once('<').map_or(from.as_str(), |(_, rest)| rest.trim_end_matches('>'));
+    let domain = address.rsplit_once('@').map(|(_, domain)| domain.to_owned()).unwrap_or_default();
+    let guess = |name: &str| if domain.is_empty() { String::new() } else { format!("{name}.{domain}") };
+
+    let smtp = ["mail", "smtp"];
+    let server =
+        terminal.line("Server that sends, HOST or HOST:PORT", &or(server(draft, &smtp), || guess("smtp")))?;
+    set_server(draft, &smtp, &server);
+    let user = terminal
+        .line("Name to log in with", &or(draft.at(&["mail", "smtp", "user"]), || address.to_owned()))?;
+    draft.set_text(&smtp, "user", &user);
+    password(draft, terminal, &smtp, None)?;
+
+    let imap = ["mail", "imap"];
+    let suggested = or(self::server(draft, &imap), || guess("imap"));
+    let server = terminal.optional("Server that receives, HOST or HOST:PORT", &suggested)?;
+    if server.is_empty() {
+        draft.remove(&imap);
+        return Ok(());
+    }
+    set_server(draft, &imap, &server);
+    let user =
+        terminal.line("Name to log in with", &or(draft.at(&["mail", "imap", "user"]), || user.clone()))?;
+    draft.set_text(&imap, "user", &user);
+    password(draft, terminal, &imap, Some(&smtp))
+}
+
+/// Asks for an account of calendars or contacts.
+fn account(draft: &mut Draft, terminal: &mut Terminal, section: &str) -> Result<(), CliError> {
+    let other = ["calendar"];
+    let is_second = section != "calendar" && draft.has(&other);
+    let from_other =
+        |draft: &Draft, key: &str| if is_second { draft.at(&["calendar", key]) } else { String::new() };
+    let url = or(draft.at(&[section, "url"]), || from_other(draft, "url"));
+    let url = terminal.line("Address of the server, https://...", &url)?;
+    draft.set_text(&[section], "url", &url);
+    let user = or(draft.at(&[section, "user"]), || from_other(draft, "user"));
+    let user = or(user, || draft.at(&["mail", "smtp", "user"]));
+    let user = terminal.line("Name to log in with", &user)?;
+    draft.set_text(&[section], "user", &user);
+    password(draft, terminal, &[section], is_second.then_some(&other))
+}
+
+/// Asks for a password; where there is none yet, Enter may take that of another account.
+fn password(
+    draft: &mut Draft,
+    terminal: &mut Terminal,
+    table: &[&str],
+    other: Option<&[&str]>,
+) -> Result<(), CliError> {
+    let is_there = draft.has(&[table, &["password"]].concat());
+    let other = other.and_then(|other| draft.item(&[other, &["password"]].concat())?.as_value().cloned());
+    let enter = match (is_there, &other) {
+        (true, _) => "keep it",
+        (false, Some(_)) => "the same",
+        (false, None) => "",
+    };
+    let answer = terminal.secret("Password", enter)?;
+    match other {
+        _ if !answer.is_empty() => draft.set_secret(table, "password", &answer),
+        Some(other) if !is_there => draft.set(table, "password", other),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The server of a table, as it is typed.
+fn server(draft: &Draft, table: &[&str]) -> String {
+    let host = draft.at(&[table, &["host"]].concat());
+    match draft.item(&[table, &["port"]].concat()).and_then(|port| port.as_integer()) {
+        Some(port) if !host.is_empty() => format!("{host}:{port}"),
+        _ => host,
+    }
+}
+
+/// Puts a server in; how the connection is protected follows from a port that is known.
+pub(super) fn set_server(draft: &mut Draft, table: &[&str], server: &str) {
+    if server == self::server(draft, table) {
+        return;
+    }
+    let (host, port) = match server.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse::<u16>().ok()),
+        None => (server, None),
+    };
+    // What is no port is part of the name, for which the configuration has a sentence.
+    let host = if port.is_some() { host } else { server };
+    draft.set_text(table, "host", host);
+    match port {
+        Some(port) => draft.set(table, "port", i64::from(port)),
+        None => draft.remove(&[table, &["port"]].concat()),
+    }
+    if port.is_some_and(|port| STARTTLS.contains(&port)) {
+        draft.set_text(table, "tls", "starttls");
+    } else if port.is_none_or(|port| IMPLICIT.contains(&port)) {
+        draft.remove(&[table, &["tls"]].concat());
+    }
+}
+
+fn or(text: String, other: impl FnOnce() -> String) -> String {
+    if text.is_empty() { other() } else { text }
+}

@@ -1,0 +1,616 @@
+//! `init`: what it asks at a terminal and what it writes, with the services it tries as fakes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use adjutant_fakes::dav_server::{self, Kind};
+use adjutant_fakes::discord::{self, FakeDiscord};
+use adjutant_fakes::mail_server;
+use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_fakes::slack::{self, FakeSlack};
+use adjutant_fakes::telegram::FakeTelegram;
+
+use crate::process::Home;
+use crate::terminal::{CTRL_C, Terminal};
+
+const WRONG: &str = "1111111111:AAWrongWrongWrongWrongWrongWrongWro";
+
+fn read(home: &Home) -> String {
+    fs::read_to_string(home.path().join("config.toml")).unwrap()
+}
+
+fn mode(home: &Home) -> u32 {
+    fs::metadata(home.path().join("config.toml")).unwrap().permissions().mode() & 0o777
+}
+
+/// The files of a home, but for data.
+fn files(home: &Home) -> Vec<String> {
+    let names = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    names.map(|name| name.into_string().unwrap()).filter(|name| !name.starts_with(".local")).collect()
+}
+
+#[track_caller]
+fn assert_checked(home: &Home) {
+    let ended = home.run(&["config", "check"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}\n{}", read(home));
+}
+
+#[test]
+fn with_defaults_nothing_is_asked_and_it_works() {
+    let home = Home::new();
+    let ended = home.run(&["init", "--defaults", "--config", "config.toml"]);
+    assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    insta::assert_snapshot!(ended.stdout, @r"
+
+Written: config.toml
+
+  adjutant doctor   looks whether all of it works
+  adjutant chat     talks here, in the terminal
+  adjutant serve    connects the channels
+");
+    insta::assert_snapshot!(read(&home), @r#"
+# Written by `adjutant init`, which keeps what is here when it runs again.
+# `adjutant config check` names every fault of this file.
+
+[assistant]
+timezone = "UTC"
+
+[model]
+provider = "builtin"
+"#);
+    assert_eq!(mode(&home), 0o600);
+    assert_eq!(files(&home), ["config.toml"], "it leaves nothing else behind");
+    assert_checked(&home);
+    let ended = home.run(&["chat", "--once", "add a task to buy milk"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+}
+
+#[test]
+fn defaults_touch_no_answer() {
+    let text = "# mine\n[model] # the small one\nprovider = \"ollama\"\nname = 'llama3.1'\n\n[limits]\nturn_tokens = 7 # few\n\
+                [assistant]\ntimezone = \"Asia/Tokyo\"\nowner = [\"console:ada\"]\n";
+    let home = Home::with_config(text);
+    assert_eq!(home.run(&["init", "--defaults"]).status, Some(0));
+    assert_eq!(read(&home), text);
+    assert_checked(&home);
+}
+
+#[test]
+fn the_file_stays_where_a_link_leads_and_a_group_keeps_its_right_to_read() {
+    let home = Home::new();
+    for (before, after) in [(0o644, 0o600), (0o660, 0o640), (0o600, 0o600)] {
+        home.write("etc/adjutant.toml", "");
+        fs::set_permissions(home.path().join("etc/adjutant.toml"), PermissionsExt::from_mode(before))
+            .unwrap();
+        let link = home.path().join("config.toml");
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink("etc/adjutant.toml", &link).unwrap();
+        assert_eq!(home.run(&["init", "--timezone", "Asia/Tokyo"]).status, Some(0));
+        assert!(link.is_symlink() && read(&home).contains("Asia/Tokyo"));
+        assert_eq!(mode(&home), after, "{before:o}");
+    }
+}
+
+#[test]
+fn without_a_terminal_the_options_are_named() {
+    let home = Home::new();
+    let ended = home.run(&["init"]);
+    assert_eq!(ended.status, Some(2), "{ended:?}");
+    insta::assert_snapshot!(ended.stderr, @"adjutant: init asks its questions at a terminal that can hide what is typed, and this is none; --defaults asks nothing, and --channel, --model, --timezone and --owner answer on the command line (`adjutant init --help`)");
+    assert_eq!(files(&home), [""; 0]);
+}
+
+#[test]
+fn a_script_answers_by_options_and_what_does_not_work_is_not_written() {
+    let telegram = FakeTelegram::start();
+    let model = FakeModel::start(|_| Reply::text("ready"));
+    let home = Home::new();
+    home.write("token", &format!("{WRONG}\n"));
+    let (api, base) = (telegram.api_url(), model.base_url());
+    let options = [
+        "init",
+        "--config",
+        "new/config.toml",
+        "--channel",
+        "telegram",
+        "--api-url",
+        &api,
+        "--token-file",
+        "token",
+        "--model",
+        "openai/fake",
+        "--base-url",
+        &base,
+        "--owner",
+        "telegram:1000",
+        "--timezone",
+        "Europe/Berlin",
+    ];
+    let ended = home.run(&options);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(ended.stdout.contains("✗ Telegram does not know the token"), "{ended:?}");
+    assert_eq!(ended.stderr, "adjutant: nothing was written; --unchecked writes it without trying it\n");
+    assert!(!home.path().join("new").exists());
+
+    home.write("token", &format!("{}\n", telegram.token()));
+    let ended = home.run(&options);
+    assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    assert!(ended.stdout.contains("✓ logged in as @Adjutant_Bot"), "{ended:?}");
+    assert!(ended.stdout.contains("✓ openai fake answers"), "{ended:?}");
+    assert!(ended.stdout.contains("adjutant doctor --config "), "{ended:?}");
+    let text = fs::read_to_string(home.path().join("new/config.toml")).unwrap();
+    let text =
+        text.replace(&home.path().display().to_string(), "~").replace(&api, "API").replace(&base, "BASE");
+    insta::assert_snapshot!(text, @r#"
+# Written by `adjutant init`, which keeps what is here when it runs again.
+# `adjutant config check` names every fault of this file.
+
+[assistant]
+timezone = "Europe/Berlin"
+owner = ["telegram:1000"]
+
+[channels.telegram]
+token = { file = "~/token" }
+api_url = "API"
+
+[model]
+provider = "openai"
+name = "fake"
+base_url = "BASE"
+"#);
+    assert_eq!(home.run(&["config", "check", "--config", "new/config.toml"]).status, Some(0));
+}
+
+#[test]
+fn options_that_make_no_sense_are_told() {
+    let home = Home::new();
+    let run = |options: &[&str]| {
+        let ended = home.run(&[&["init", "--config", "config.toml"], options].concat());
+        assert_eq!(files(&home), [""; 0], "{options:?}");
+        format!("{:?} {}", ended.status, ended.stderr.lines().last().unwrap())
+    };
+    let answers = [
+        run(&["--channel", "slack", "--token-env", "SLACK_BOT_TOKEN"]),
+        run(&["--channel", "telegram", "--token-env", "NO_SUCH_TOKEN"]),
+        run(&["--timezone", "Europe/Berlim"]),
+        run(&["--model", "openai/gpt-5-mini"]),
+        run(&["--model", "opnai/gpt-5-mini"]),
+        run(&["--owner", "ada"]),
+    ];
+    insta::assert_snapshot!(answers.join("\n"), @r#"
+Some(2) adjutant: slack has more than one token; write --token-env KEY=SLACK_BOT_TOKEN, where KEY is one of bot_token, app_token
+Some(78) config.toml:8: channels.telegram.token: the environment variable "NO_SUCH_TOKEN" is not set, or empty; set it
+Some(78) config.toml:5: assistant.timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
+Some(78) config.toml:7: model.api_key: missing: openai wants a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable
+Some(78) config.toml:8: model.provider: unknown provider "opnai"; did you mean `openai`?
+Some(2) adjutant: --owner "ada" must be CHANNEL:USER-ID
+"#);
+    let ended = home.run(&[
+        "init",
+        "--config",
+        "config.toml",
+        "--unchecked",
+        "--channel",
+        "telegram",
+        "--token-env",
+        "X",
+    ]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(read(&home).contains("[channels.telegram]\ntoken = { env = \"X\" }\n"), "{}", read(&home));
+    assert_eq!(home.run(&["init", "--channel", "icq"]).status, Some(2));
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_told_before_anything_is_asked() {
+    let home = Home::with_config("[model\n");
+    let mut terminal = Terminal::start(&home, "init");
+    terminal.expect("adjutant: the configuration is wrong");
+    terminal.expect(&format!("{}:1", home.path().join("config.toml").display()));
+    assert_eq!(terminal.end(), Some(78));
+    assert_eq!(read(&home), "[model\n");
+}
+
+/// Every platform and a model, and a home whose file leads to them, so that they need not be asked for.
+struct World {
+    telegram: FakeTelegram,
+    discord: FakeDiscord,
+    slack: FakeSlack,
+    model: FakeModel,
+    home: Home,
+}
+
+impl World {
+    fn start() -> Self {
+        let (telegram, discord, slack) = (FakeTelegram::start(), FakeDiscord::start(), FakeSlack::start());
+        let model = FakeModel::start(|_| Reply::text("ready"));
+        discord.forbid_message_content();
+        let config = format!(
+            "# Kept.\n[channels.discord]\napi_url = \"{}\"\n[channels.slack]\napi_url = \"{}\"\n\
+             [channels.telegram]\napi_url = \"{}\"\n[model]\nprovider = \"openai\"\nbase_url = \"{}\"\n",
+            discord.api_url(),
+            slack.api_url(),
+            telegram.api_url(),
+            model.base_url()
+        );
+        Self { telegram, discord, slack, model, home: Home::with_config(&config) }
+    }
+
+    /// A text without what differs from run to run, and without Slack's long link.
+    fn shown(&self, text: &str) -> String {
+        let text = text.replace(&self.home.path().display().to_string(), "~");
+        let text =
+            text.replace(&self.telegram.api_url(), "TELEGRAM").replace(&self.discord.api_url(), "DISCORD");
+        let text = text.replace(&self.slack.api_url(), "SLACK").replace(&self.model.base_url(), "MODEL");
+        let text =
+            regex::Regex::new("after [0-9]+ ms").unwrap().replace_all(&text, "after ... ms").into_owned();
+        regex::Regex::new("(?s)%7B.*%7D").unwrap().replace_all(&text, "...").into_owned()
+    }
+
+    /// Answers every question, some of them wrong at first.
+    fn answer_all(&self, terminal: &mut Terminal) {
+        terminal.answer("Connect Discord?", "");
+        terminal.answer("The bot's token", discord::TOKEN);
+        terminal.expect("✗ Message Content Intent is off");
+        terminal.answer("Number", "9");
+        terminal.answer("Number", "3");
+        terminal.answer("The owner's user id", "");
+        terminal.answer("Connect Slack?", "y");
+        terminal.answer("The bot's token", slack::BOT_TOKEN);
+        terminal.answer("The app's token", slack::APP_TOKEN);
+        terminal.answer("The owner's user id", "U0ADA, U0BOB");
+        terminal.answer("Connect Telegram?", "yes");
+        terminal.answer("The bot's token", WRONG);
+        terminal.expect("✗ Telegram does not know the token");
+        terminal.answer("Number", "");
+        terminal.answer("The bot's token", &format!(" {} ", self.telegram.token()));
+        terminal.expect("✓ logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot");
+        terminal.answer("The owner's user id", "1000");
+        terminal.answer("Number [3]", "");
+        terminal.answer("The model's name", "fake");
+        terminal.expect("✓ openai fake answers");
+        terminal.answer("Time zone [UTC]", "Europe/Berlim");
+        terminal.expect(
+            "✗ assistant.timezone: unknown time zone \"Europe/Berlim\"; did you mean `Europe/Berlin`?",
+        );
+        terminal.answer("Number", "1");
+        terminal.answer("Time zone [Europe/Berlim]", "Europe/Berlin");
+        for what in ["Mail", "Calendar", "Contacts"] {
+            terminal.answer(&format!("{what} on a server?"), "");
+        }
+        terminal.expect("Written: ");
+        assert_eq!(terminal.end(), Some(0));
+    }
+}
+
+#[test]
+fn a_person_is_led_from_tokens_to_a_configuration_that_works() {
+    let world = World::start();
+    let mut terminal = Terminal::start(&world.home, "init");
+    world.answer_all(&mut terminal);
+    assert_screen(&world.shown(&terminal.text()));
+    insta::assert_snapshot!(world.shown(&read(&world.home)), @r#"
+# Kept.
+[channels.discord]
+api_url = "DISCORD"
+token = "fake-discord-token.0123456789"
+[channels.slack]
+api_url = "SLACK"
+bot_token = "xoxb-1234567890-fake-bot-token"
+app_token = "xapp-1-A0FAKE-1234567890-fake-app-token"
+[channels.telegram]
+api_url = "TELEGRAM"
+token = "4242424242:AAFakeFakeFakeFakeFakeFakeFakeFake42"
+[model]
+provider = "openai"
+base_url = "MODEL"
+name = "fake"
+
+[assistant]
+owner = ["slack:U0ADA", "slack:U0BOB", "telegram:1000"]
+timezone = "Europe/Berlin"
+"#);
+    for secret in [discord::TOKEN, slack::BOT_TOKEN, slack::APP_TOKEN, world.telegram.token(), WRONG] {
+        assert!(!terminal.raw().contains(secret), "a secret was shown");
+    }
+    assert_eq!(mode(&world.home), 0o600);
+    assert_checked(&world.home);
+}
+
+#[test]
+fn who_answers_with_enter_alone_changes_nothing() {
+    let world = World::start();
+    world.answer_all(&mut Terminal::start(&world.home, "init"));
+    let before = read(&world.home);
+    let mut terminal = Terminal::start(&world.home, "init");
+    terminal.answer("Connect Discord?", "");
+    terminal.answer("The bot's token [Enter: keep it]", "");
+    terminal.answer("Number", "3");
+    for question in [
+        "The owner's user id",
+        "Connect Slack?",
+        "The bot's token",
+        "The app's token",
+        "The owner's user id (-: none) [U0ADA, U0BOB]",
+        "Connect Telegram?",
+        "The bot's token",
+        "The owner's user id (-: none) [1000]",
+        "Number [3]",
+        "The model's name [fake]",
+        "Time zone [Europe/Berlin]",
+        "Mail on a server?",
+        "Calendar on a server?",
+        "Contacts on a server?",
+    ] {
+        terminal.answer(question, "");
+    }
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+    assert_eq!(read(&world.home), before);
+}
+
+#[expect(clippy::too_many_lines, reason = "it is a screen")]
+fn assert_screen(screen: &str) {
+    insta::assert_snapshot!(screen, @r#"
+~/config.toml will be changed when all is answered.
+Secrets go into that file, which only its owner can read; to keep one elsewhere,
+answer env:NAME, file:PATH or credential:NAME instead.
+Enter takes what stands in [brackets]; Ctrl-C leaves and writes nothing.
+
+Connect Discord? y/n [y]:
+
+  1. Make an application: https://discord.com/developers/applications
+  2. Under “Bot”, switch on “Message Content Intent”.
+  3. There, press “Reset Token” and take the token.
+The bot's token: *****************************
+  ✓ logged in as adjutant
+  ✓ add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274877975552
+  ✗ Message Content Intent is off
+    → Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).
+  1  Answer again
+  2  Try it again
+  3  Keep it all the same
+  4  Leave it as it was
+Number [1]: 9
+  Please type a number from 1 to 4.
+Number [1]: 3
+  Your own id there: with “Developer Mode” on (settings, “Advanced”), right-click your name, “Copy User ID”.
+The owner's user id (Enter: none):
+  Then write to the bot once it runs: it gives you a code, and `adjutant pair approve CODE` lets you in.
+
+Connect Slack? y/n [y]: y
+
+  1. Make the app by this link, which fills everything in:
+https://api.slack.com/apps?new_app=1&manifest_json=...
+  2. Choose the workspace, and press “Install to Workspace”.
+  3. Under “OAuth & Permissions”, take the “Bot User OAuth Token”, xoxb-...
+The bot's token: ******************************
+
+  1. Under “Basic Information”, “App-Level Tokens”, generate one.
+  2. Add the scope connections:write to it, and take it: xapp-...
+The app's token: ***************************************
+  ✓ logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel
+  Your own id there: “Copy member ID” in your profile, behind the three dots.
+The owner's user id (Enter: none): U0ADA, U0BOB
+
+Connect Telegram? y/n [y]: yes
+
+  1. Write to @BotFather, https://t.me/BotFather: /newbot
+  2. Take the token that it gives you.
+The bot's token: **********************************************
+  ✗ Telegram does not know the token
+    → Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)
+  1  Answer again
+  2  Try it again
+  3  Keep it all the same
+  4  Leave it as it was
+Number [1]:
+The bot's token [Enter: keep it]: *************************************************
+  ✓ logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot
+  Your own id there: @userinfobot tells it, https://t.me/userinfobot.
+The owner's user id (Enter: none): 1000
+
+Who thinks?
+  1  openrouter   models of many makers; key: https://openrouter.ai/keys
+  2  anthropic    key: https://console.anthropic.com/settings/keys
+  3  openai       key: https://platform.openai.com/api-keys
+  4  gemini       key: https://aistudio.google.com/apikey
+  5  ollama       on this machine; no key
+  6  another provider
+  7  built in     a small planner: no network, no key, simple requests
+Number [3]:
+The model's name [gpt-5-mini]: fake
+  ✓ openai fake answers, after ... ms
+
+Time zone [UTC]: Europe/Berlim
+  ✗ assistant.timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
+  1  Answer again
+  2  Try it again
+  3  Keep it all the same
+  4  Leave it as it was
+Number [1]: 1
+Time zone [Europe/Berlim]: Europe/Berlin
+
+Accounts; without one, mails are left as files, and the rest is kept in the store.
+Mail on a server? y/n [n]:
+Calendar on a server? y/n [n]:
+Contacts on a server? y/n [n]:
+
+Written: ~/config.toml
+
+  adjutant doctor   looks whether all of it works
+  adjutant chat     talks here, in the terminal
+  adjutant serve    connects the channels
+"#);
+}
+
+#[test]
+fn what_is_no_longer_wanted_is_switched_off_and_what_was_another_providers_goes() {
+    let telegram = FakeTelegram::start();
+    let config = format!(
+        "[channels.work]\nkind = \"telegram\"\ntoken = \"{}\"\napi_url = \"{}\"\n\
+         [channels.discord]\ntoken = \"x\"\nenabled = false # for now\n\
+         [assistant]\nowner = [\"work:1000\"]\n\
+         [model]\nprovider = \"openai\"\nname = \"gpt-5-mini\"\napi_key = \"sk-1\"\n",
+        telegram.token(),
+        telegram.api_url()
+    );
+    let home = Home::with_config(&config);
+    for is_wanted in [true, false] {
+        let mut terminal = Terminal::start(&home, "init");
+        if is_wanted {
+            terminal.answer("Connect Telegram ([channels.work])? y/n [y]", "");
+            terminal.answer("The bot's token [Enter: keep it]", "");
+            terminal.expect("✓ logged in as @Adjutant_Bot");
+            terminal.answer("The owner's user id (-: none) [1000]", "-");
+        } else {
+            terminal.answer("Connect Telegram ([channels.work])? y/n [y]", "n");
+            terminal.expect("Its answers are kept");
+        }
+        terminal.answer("Connect Discord? y/n [n]", "");
+        terminal.answer("Connect Slack?", "");
+        terminal.answer("Number", "7");
+        for question in ["Time zone", "Mail on", "Calendar on", "Contacts on"] {
+            terminal.answer(question, "");
+        }
+        assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+        assert_checked(&home);
+    }
+    insta::assert_snapshot!(read(&home).replace(&telegram.api_url(), "TELEGRAM"), @r#"
+[channels.work]
+kind = "telegram"
+token = "4242424242:AAFakeFakeFakeFakeFakeFakeFakeFake42"
+api_url = "TELEGRAM"
+enabled = false
+[channels.discord]
+token = "x"
+enabled = false # for now
+[assistant]
+owner = []
+timezone = "UTC"
+[model]
+provider = "builtin"
+"#);
+}
+
+#[test]
+fn who_stops_at_any_question_has_written_nothing() {
+    let telegram = FakeTelegram::start();
+    let config = format!("# Kept.\n[channels.telegram]\napi_url = \"{}\"\n", telegram.api_url());
+    let questions = [
+        ("Connect Telegram?", "y"),
+        ("The bot's token", telegram.token()),
+        ("The owner's user id", "1"),
+        ("Connect Discord?", ""),
+        ("Connect Slack?", ""),
+        ("Number [7]", ""),
+        ("Time zone", "UTC"),
+        ("Mail on a server?", ""),
+        ("Calendar on a server?", ""),
+        ("Contacts on a server?", ""),
+    ];
+    for last in 0..questions.len() {
+        let home = Home::with_config(&config);
+        let mut terminal = Terminal::start(&home, "init");
+        for (question, answer) in &questions[..last] {
+            terminal.answer(question, answer);
+        }
+        terminal.expect(questions[last].0);
+        terminal.type_in(CTRL_C);
+        assert_eq!(terminal.end(), Some(1), "{}", terminal.text());
+        assert!(terminal.text().ends_with("adjutant: stopped; nothing was written\n"), "{}", terminal.text());
+        assert_eq!((read(&home), files(&home).len()), (config.clone(), 1), "after {:?}", questions[last]);
+    }
+}
+
+#[test]
+fn a_check_can_be_stopped_and_secrets_can_lie_elsewhere() {
+    let model = FakeModel::start(|_| Reply::hang());
+    let config = format!("[model]\nprovider = \"openai\"\nbase_url = \"{}\"\n", model.base_url());
+    let home = Home::with_config(&config);
+    home.write("discord.token", "x");
+    let mut terminal = Terminal::start(&home, "init");
+    terminal.answer("Connect Discord?", "y");
+    terminal.answer("The bot's token", "env:NO_SUCH_TOKEN");
+    terminal.expect("✗ channels.discord.token: the environment variable \"NO_SUCH_TOKEN\" is not set");
+    terminal.answer("Number", "4");
+    terminal.answer("Connect Slack?", "");
+    terminal.answer("Connect Telegram?", "");
+    terminal.answer("Number [3]", "");
+    terminal.answer("The model's name", "slow");
+    terminal.expect("… trying it");
+    terminal.type_in(CTRL_C);
+    assert_eq!(terminal.end(), Some(1));
+    assert_eq!(read(&home), config);
+}
+
+/// Answers what comes before the accounts.
+fn until_accounts(home: &Home) -> Terminal {
+    let mut terminal = Terminal::start(home, "init --config config.toml");
+    for platform in ["Discord", "Slack", "Telegram"] {
+        terminal.answer(&format!("Connect {platform}?"), "");
+    }
+    terminal.answer("Number [7]", "");
+    terminal.answer("Time zone", "");
+    terminal
+}
+
+#[test]
+fn a_mail_account_is_logged_in_to_before_it_is_written() {
+    let Some(mail) = mail_server::shared().unwrap() else { return };
+    let ca = mail.file("ca.pem").display().to_string();
+    let home =
+        Home::with_config(&format!("[mail.smtp]\nca_file = \"{ca}\"\n[mail.imap]\nca_file = \"{ca}\"\n"));
+    let mut terminal = until_accounts(&home);
+    terminal.answer("Mail on a server?", "y");
+    terminal.answer("Who writes", "Alice Adams <alice@example.test>");
+    let smtp = format!("localhost:{}", mail.submissions);
+    terminal.answer("Server that sends, HOST or HOST:PORT [smtp.example.test]", &smtp);
+    terminal.answer("Name to log in with [alice@example.test]", "");
+    terminal.answer("Password", "wrong");
+    terminal.answer("Server that receives", &format!("localhost:{}", mail.imaps));
+    terminal.answer("Name to log in with [alice@example.test]", "");
+    terminal.answer("Password [Enter: the same]", "");
+    terminal.expect("✗ ");
+    terminal.answer("Number", "1");
+    terminal.answer("Who writes", "");
+    terminal.answer("Server that sends", "");
+    terminal.answer("Name to log in with", "");
+    terminal.answer("Password [Enter: keep it]", "alice-secret");
+    terminal.answer("Server that receives", "");
+    terminal.answer("Name to log in with", "");
+    terminal.answer("Password [Enter: keep it]", "alice-secret");
+    terminal.expect("✓ mails can be sent");
+    terminal.expect("✓ mails can be read");
+    terminal.answer("Calendar on a server?", "n");
+    terminal.answer("Contacts on a server?", "n");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+    assert!(read(&home).contains("from = \"Alice Adams <alice@example.test>\"\n"), "{}", read(&home));
+    assert!(!terminal.raw().contains("alice-secret"), "a password was shown");
+    assert_checked(&home);
+}
+
+#[test]
+fn calendar_and_contacts_are_logged_in_to_before_they_are_written() {
+    let Some(dav) = dav_server::shared().unwrap() else { return };
+    dav.collection("me", "init-events", Kind::Calendar).unwrap();
+    dav.collection("me", "init-people", Kind::AddressBook).unwrap();
+    let home = Home::new();
+    let mut terminal = until_accounts(&home);
+    terminal.answer("Mail on a server?", "n");
+    terminal.answer("Calendar on a server?", "y");
+    terminal.answer("Address of the server", &dav.url());
+    terminal.answer("Name to log in with", "me");
+    terminal.answer("Password", "wrong");
+    terminal.expect("✗ ");
+    terminal.answer("Number", "1");
+    terminal.answer(&format!("Address of the server, https://... [{}]", dav.url()), "");
+    terminal.answer("Name to log in with [me]", "");
+    terminal.answer("Password [Enter: keep it]", "me-secret");
+    terminal.expect("✓ logged in; calendars: ");
+    terminal.answer("Contacts on a server?", "y");
+    terminal.answer(&format!("Address of the server, https://... [{}]", dav.url()), "");
+    terminal.answer("Name to log in with [me]", "");
+    terminal.answer("Password [Enter: the same]", "");
+    terminal.expect("✓ logged in; address books: ");
+    assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
+    assert_checked(&home);
+}
