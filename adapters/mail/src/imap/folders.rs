@@ -70,8 +70,17 @@ const KINDS: [FolderKind; 5] =
     [FolderKind::Sent, FolderKind::Drafts, FolderKind::Trash, FolderKind::Archive, FolderKind::Junk];
 
 impl Session {
-    /// All folders that letters can lie in.
+    /// All folders that letters can lie in, as they were a while ago at most.
     pub(crate) async fn folders(&mut self) -> Result<Vec<Folder>, Fault> {
+        if let Some(known) = self.known.get(&()).await {
+            return Ok(known);
+        }
+        let folders = self.list().await?;
+        self.known.insert((), folders.clone()).await;
+        Ok(folders)
+    }
+
+    async fn list(&mut self) -> Result<Vec<Folder>, Fault> {
         let mut folders = Vec::new();
         let hear = |response: &Response<'_>| {
             let Response::MailboxData(MailboxDatum::List(found)) = response else { return };
@@ -101,11 +110,10 @@ impl Session {
         if kind == FolderKind::Inbox {
             return Ok("INBOX".to_owned());
         }
-        let folders = self.folders().await?;
-        let found = folders.into_iter().find(|folder| folder.kind == Some(kind));
-        found
-            .map(|folder| folder.name)
-            .ok_or_else(|| Fault::new(Kind::NotFound, format!("the mailbox has no folder for {kind:?}")))
+        let is_it = |folders: &[Folder]| folders.iter().find(|it| it.kind == Some(kind)).cloned();
+        self.pick(is_it)
+            .await?
+            .map_err(|_| Fault::new(Kind::NotFound, format!("the mailbox has no folder for {kind:?}")))
     }
 
     /// The folder that somebody means: by its name, by the last part of it, or by what it is for.
@@ -113,20 +121,34 @@ impl Session {
         if name.eq_ignore_ascii_case("INBOX") {
             return Ok("INBOX".to_owned());
         }
-        let folders = self.folders().await?;
-        let is_same = |a: &str| a.to_lowercase() == name.to_lowercase();
-        let exact = folders.iter().find(|folder| folder.name == name);
-        let found = exact
-            .or_else(|| folders.iter().find(|folder| is_same(&folder.name)))
-            .or_else(|| {
-                folders.iter().find(|folder| folder.kind.is_some_and(|kind| is_same(&format!("{kind:?}"))))
-            })
-            .or_else(|| folders.iter().find(|folder| is_same(folder.last_part())));
-        found.map(|folder| folder.name.clone()).ok_or_else(|| {
+        self.pick(|folders| named(folders, name)).await?.map_err(|folders| {
             let known: Vec<&str> = folders.iter().take(20).map(|folder| folder.name.as_str()).collect();
             Fault::new(Kind::NotFound, format!("there is no folder `{name}`; there are {}", known.join(", ")))
         })
     }
+
+    /// The name of the folder that is picked of those that are known, or else of those there are now; all of them if
+    /// none is.
+    async fn pick(
+        &mut self,
+        pick: impl Fn(&[Folder]) -> Option<Folder>,
+    ) -> Result<Result<String, Vec<Folder>>, Fault> {
+        if let Some(found) = pick(&self.folders().await?) {
+            return Ok(Ok(found.name));
+        }
+        self.known.invalidate(&()).await;
+        let folders = self.folders().await?;
+        Ok(pick(&folders).map(|folder| folder.name).ok_or(folders))
+    }
+}
+
+fn named(folders: &[Folder], name: &str) -> Option<Folder> {
+    let is_same = |a: &str| a.to_lowercase() == name.to_lowercase();
+    let found = |is_it: &dyn Fn(&&Folder) -> bool| folders.iter().find(is_it).cloned();
+    found(&|folder| folder.name == name)
+        .or_else(|| found(&|folder| is_same(&folder.name)))
+        .or_else(|| found(&|folder| folder.kind.is_some_and(|kind| is_same(&format!("{kind:?}")))))
+        .or_else(|| found(&|folder| is_same(folder.last_part())))
 }
 
 impl Folder {

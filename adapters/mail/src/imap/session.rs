@@ -11,7 +11,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 use tokio::io::AsyncWriteExt;
 
 use crate::connect::{Wire, connect, cut, guarded, within};
-use crate::{Fault, Kind, Server, Tls, utf7};
+use crate::{Fault, Folder, Kind, Server, Tls, utf7};
 
 /// A server may say so much in one exchange, unless more is asked for.
 const ANSWER: usize = 4 << 20;
@@ -81,6 +81,9 @@ pub(crate) struct Opened {
     pub(crate) validity: u32,
 }
 
+/// So long the list of folders is taken to be what it was.
+const FRESH: std::time::Duration = std::time::Duration::from_mins(5);
+
 /// A connection that is logged in.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -90,6 +93,8 @@ pub(crate) struct Session {
     capabilities: HashSet<String>,
     /// The folder that is open.
     selected: Option<(String, Opened)>,
+    /// The folders, while they are taken to be what they were.
+    pub(crate) known: moka::future::Cache<(), Vec<Folder>>,
     /// Whether it can't be used any more. Also when an exchange was given up in the middle.
     pub(crate) is_broken: bool,
     /// Whether a change was begun of which nothing was heard.
@@ -143,6 +148,7 @@ impl Session {
             tag: 0,
             capabilities: HashSet::new(),
             selected: None,
+            known: moka::future::Cache::builder().time_to_live(FRESH).max_capacity(1).build(),
             is_broken: false,
             is_unsure: false,
         }
@@ -224,7 +230,11 @@ impl Session {
             _ => {}
         };
         let open = Command::new("SELECT ").folder(folder).patiently(2);
-        self.run(&open, hear).await.map_err(|fault| match fault.kind {
+        let done = self.run(&open, hear).await;
+        if done.is_err() {
+            self.known.invalidate(&()).await;
+        }
+        done.map_err(|fault| match fault.kind {
             Kind::Tool if !self.is_broken => Fault { kind: Kind::NotFound, ..fault },
             _ => fault,
         })?;

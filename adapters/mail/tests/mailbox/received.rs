@@ -147,6 +147,12 @@ async fn folders_are_known_by_what_they_are_for() {
     assert_eq!(kind("Archiv"), Some(FolderKind::Archive));
     assert_eq!(kind("Lists/Spam"), Some(FolderKind::Junk));
     assert_eq!(kind("Lists"), None);
+    // They are asked for once in a while, and at once where a name is new.
+    python(server, "bob", "print(box.create('Later'))");
+    assert_eq!(bob.folders().await.unwrap().len(), folders.len());
+    let later = Query { folder: Some("Later".to_owned()), limit: 5, ..Query::default() };
+    assert!(bob.search(&later).await.unwrap().is_empty());
+    assert_eq!(bob.folders().await.unwrap().len(), folders.len() + 1);
 }
 
 /// The highest resident memory of this process, in MB.
