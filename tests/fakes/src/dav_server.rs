@@ -8,12 +8,10 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use crate::ports;
 use crate::postgres::NO_SKIP;
@@ -116,13 +114,9 @@ impl Server {
         // Ctrl-C stops the tests, and the end of the tests stops the server.
         keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let server = Self { folder, python: python.to_owned(), port, keeper: keeper.spawn()? };
-        let started = Instant::now();
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            if started.elapsed() > Duration::from_secs(60) {
-                let log = std::fs::read_to_string(server.folder.join("log")).unwrap_or_default();
-                return Err(io::Error::other(format!("the server did not start: {log}")));
-            }
-            std::thread::sleep(Duration::from_millis(20));
+        if !ports::is_listened_at(port) {
+            let log = std::fs::read_to_string(server.folder.join("log")).unwrap_or_default();
+            return Err(io::Error::other(format!("the server did not start: {log}")));
         }
         Ok(server)
     }

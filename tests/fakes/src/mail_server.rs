@@ -91,7 +91,12 @@ impl Server {
             let log = std::fs::read_to_string(folder.join("log")).unwrap_or_default();
             return Err(io::Error::other(format!("it did not start: {said}{log}")));
         }
-        Ok(Self { imap, imaps, submission, submissions, smtp, folder, keeper })
+        let server = Self { imap, imaps, submission, submissions, smtp, folder, keeper };
+        // They say that they are up before they are.
+        match ports.iter().all(|port| ports::is_listened_at(*port)) {
+            true => Ok(server),
+            false => Err(io::Error::other("it does not listen")),
+        }
     }
 
     /// A file of the server's folder. `ca.pem` is whom to trust; `key.pem` belongs to `cert.pem`, `expired.pem`
