@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::config::Kind;
@@ -43,6 +43,8 @@ pub enum Command {
     Skills(SkillsArgs),
     /// Show what happened in a turn
     Trace(TraceArgs),
+    /// Show what was used: tokens, money, skill calls
+    Usage(UsageArgs),
     /// Check the configuration
     Config(ConfigArgs),
     /// Look after the store
@@ -230,6 +232,39 @@ pub struct TraceArgs {
     /// Show the model's requests and answers too
     #[arg(long)]
     pub calls: bool,
+}
+
+/// `adjutant usage`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  adjutant usage --month --by person\n\n\
+                        Days begin at midnight in the configured time zone, weeks on Monday.")]
+pub struct UsageArgs {
+    /// Since today's midnight; so it is when nothing is said
+    #[arg(long, group = "period")]
+    pub day: bool,
+    /// Since Monday
+    #[arg(long, group = "period")]
+    pub week: bool,
+    /// Since the first of the month
+    #[arg(long, group = "period")]
+    pub month: bool,
+    /// What the rows are
+    #[arg(long, value_name = "WHAT", default_value = "model")]
+    pub by: UsageBy,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a row of `adjutant usage` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UsageBy {
+    /// A person, with the model calls of their turns
+    Person,
+    /// A skill, with its calls
+    Skill,
+    /// A model, with its calls
+    Model,
 }
 
 /// `adjutant config`

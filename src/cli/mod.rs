@@ -14,6 +14,7 @@ mod serve;
 mod service;
 mod skills;
 mod trace;
+mod usage;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -23,7 +24,7 @@ use crate::config::{Config, Env};
 pub use args::{
     ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, DoctorArgs,
     InitArgs, ManArgs, PairArgs, PairCommand, ServeArgs, ServiceArgs, ServiceCommand, SkillsArgs,
-    SkillsCommand, TraceArgs,
+    SkillsCommand, TraceArgs, UsageArgs, UsageBy,
 };
 pub use error::CliError;
 
@@ -41,6 +42,7 @@ pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
         Command::Pair(args) => pair::run(load()?, args).await,
         Command::Skills(args) => skills::command(&load()?, &args),
         Command::Trace(args) => trace::run(load()?, args).await,
+        Command::Usage(args) => usage::run(load()?, args).await,
         Command::Config(args) => config::run(&load()?, &args),
         Command::Db(args) => db::run(load()?, args).await,
         Command::Service(args) => service::run(&args, env),

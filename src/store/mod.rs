@@ -19,6 +19,7 @@ pub mod rooms;
 pub mod schedules;
 pub mod tasks;
 pub mod turns;
+pub mod usage;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 pub use calls::{ModelCall, Request, Response};
 pub use draw::{Style, draw, for_chat};
 pub use text::one_line;
+pub(crate) use text::{cost, count, duration};
 
 use crate::agents::AgentTask;
 use crate::clock::rfc3339;

@@ -77,7 +77,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A duration at a glance.
-pub(super) fn duration(ms: i64) -> String {
+pub(crate) fn duration(ms: i64) -> String {
     let seconds = ms / 1000;
     match seconds {
         ..1 => format!("{ms} ms"),
@@ -89,7 +89,7 @@ pub(super) fn duration(ms: i64) -> String {
 }
 
 /// A number with its thousands parted.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -107,7 +107,7 @@ pub(super) fn several(number: usize, noun: &str) -> String {
 }
 
 /// US dollars, precise enough for one call.
-pub(super) fn cost(usd: f64) -> String {
+pub(crate) fn cost(usd: f64) -> String {
     if usd > 0.0 && usd < 0.0001 { "<$0.0001".to_owned() } else { format!("${usd:.4}") }
 }
 

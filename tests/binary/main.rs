@@ -25,3 +25,4 @@ mod serve;
 mod service;
 mod slack;
 mod terminal;
+mod upkeep;

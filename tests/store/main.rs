@@ -24,5 +24,6 @@ mod people;
 mod prompts;
 mod tasks;
 mod turns;
+mod usage;
 mod world;
 mod writing;

@@ -1,0 +1,320 @@
+//! `adjutant usage`: tokens and money.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeZone};
+use chrono_tz::Tz;
+use serde_json::{Map, Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::{CliError, UsageArgs, UsageBy};
+use crate::clock::{SystemClock, local_to_utc, rfc3339};
+use crate::config::Config;
+use crate::service::open_store;
+use crate::store::usage::{self, ModelUse, SkillUse};
+use crate::store::{Store, StoreError};
+use crate::trace::{cost, count, duration, one_line};
+
+/// Runs `adjutant usage`.
+pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
+    let store = open_store(&config, Arc::new(SystemClock)).await?;
+    let said = command(&store, config.assistant.timezone, &args).await;
+    store.close().await;
+    super::out(&said?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What was used, as a table or as JSON.
+///
+/// # Errors
+/// When the store fails.
+async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, StoreError> {
+    let first =
+        first_day(args, zone.timestamp_millis_opt(store.now()).earliest().map(|now| now.date_naive()));
+    let (from, to) = (local_to_utc(first.and_time(NaiveTime::MIN), zone).timestamp_millis(), store.now() + 1);
+    let used = match args.by {
+        UsageBy::Model => Used::Models("model", usage::by_model(store, from, to).await?),
+        UsageBy::Person => Used::Models("person", usage::by_person(store, from, to).await?),
+        UsageBy::Skill => Used::Skills(usage::by_skill(store, from, to).await?),
+    };
+    if args.json {
+        let mut all = used.json();
+        all["from"] = rfc3339(from).into();
+        all["to"] = rfc3339(to).into();
+        all["timezone"] = zone.name().into();
+        return Ok(format!("{all}\n"));
+    }
+    Ok(used.text(&format!("since {first}, 00:00 ({zone})")))
+}
+
+/// The day with which the period begins: today, Monday, or the first of the month.
+fn first_day(args: &UsageArgs, today: Option<NaiveDate>) -> NaiveDate {
+    let today = today.unwrap_or_default();
+    if args.month {
+        return today.with_day(1).unwrap_or(today);
+    }
+    let back = if args.week { today.weekday().num_days_from_monday() } else { 0 };
+    today.checked_sub_days(Days::new(back.into())).unwrap_or(today)
+}
+
+/// What is shown: rows of models, with the word for what they are by, or of skills.
+enum Used {
+    Models(&'static str, Vec<ModelUse>),
+    Skills(Vec<SkillUse>),
+}
+
+/// The sum of all rows.
+fn all_models(rows: &[ModelUse]) -> ModelUse {
+    let sum = |of: fn(&ModelUse) -> i64| rows.iter().map(of).sum();
+    ModelUse {
+        id: String::new(),
+        name: "total".into(),
+        calls: sum(|row| row.calls),
+        failed: sum(|row| row.failed),
+        prompt: sum(|row| row.prompt),
+        cached: sum(|row| row.cached),
+        completion: sum(|row| row.completion),
+        cost_usd: rows.iter().map(|row| row.cost_usd).sum(),
+    }
+}
+
+/// The sum of all rows.
+fn all_skills(rows: &[SkillUse]) -> SkillUse {
+    let sum = |of: fn(&SkillUse) -> i64| rows.iter().map(of).sum();
+    SkillUse {
+        name: "total".into(),
+        calls: sum(|row| row.calls),
+        failed: sum(|row| row.failed),
+        duration_ms: sum(|row| row.duration_ms),
+    }
+}
+
+impl Used {
+    fn json(&self) -> Value {
+        match self {
+            Self::Models(by, rows) => {
+                let row = |row: &ModelUse| match *by {
+                    "person" => model_json(&[("id", &row.id), ("name", &row.name)], row),
+                    _ => model_json(&[("model", &row.name)], row),
+                };
+                let total = model_json(&[], &all_models(rows));
+                json!({"by": by, "rows": rows.iter().map(row).collect::<Vec<_>>(), "total": total})
+            }
+            Self::Skills(rows) => {
+                let row = |row: &SkillUse| json!({"skill": row.name, "calls": row.calls, "failed": row.failed, "duration_ms": row.duration_ms});
+                let all = all_skills(rows);
+                let total = json!({"calls": all.calls, "failed": all.failed, "duration_ms": all.duration_ms});
+                json!({"by": "skill", "rows": rows.iter().map(row).collect::<Vec<_>>(), "total": total})
+            }
+        }
+    }
+
+    fn text(&self, when: &str) -> String {
+        match self {
+            Self::Models(_, rows) if rows.is_empty() => format!("no model was called {when}\n"),
+            Self::Skills(rows) if rows.is_empty() => format!("no skill was called {when}\n"),
+            Self::Models(by, rows) => {
+                let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
+                let rows = rows.iter().chain([&all_models(rows)]).map(model_cells).collect::<Vec<_>>();
+                format!("{when}\n\n{}", table(&head, &rows))
+            }
+            Self::Skills(rows) => {
+                let cells = |row: &SkillUse| {
+                    let time = duration(row.duration_ms);
+                    [one_line(&row.name), count(number(row.calls)), count(number(row.failed)), time]
+                };
+                let rows = rows.iter().chain([&all_skills(rows)]).map(cells).collect::<Vec<_>>();
+                let table = table(&["skill", "calls", "failed", "time"], &rows);
+                format!(
+                    "{when}\n\n{table}\nTokens and money are the models'; see `adjutant usage --by model`.\n"
+                )
+            }
+        }
+    }
+}
+
+fn model_json(names: &[(&str, &str)], row: &ModelUse) -> Value {
+    let mut json: Map<String, Value> =
+        names.iter().map(|(key, name)| ((*key).to_owned(), Value::from(*name))).collect();
+    json.insert("calls".into(), row.calls.into());
+    json.insert("failed".into(), row.failed.into());
+    let tokens = json!({"prompt": row.prompt, "cached": row.cached, "completion": row.completion});
+    json.insert("tokens".into(), tokens);
+    json.insert("cost_usd".into(), row.cost_usd.into());
+    Value::Object(json)
+}
+
+fn model_cells(row: &ModelUse) -> [String; 7] {
+    let [calls, failed, prompt, cached, completion] =
+        [row.calls, row.failed, row.prompt, row.cached, row.completion].map(|cell| count(number(cell)));
+    [one_line(&row.name), calls, failed, prompt, cached, completion, cost(row.cost_usd)]
+}
+
+/// No sum of ours is below zero; a row that was tampered with must not stop the rest.
+fn number(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// Names to the left, numbers to the right; the last row is the total.
+fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].width());
+        cells.chain([head[column].width()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..N).map(width).collect();
+    let mut text = String::new();
+    let mut line = |cells: &[&str; N]| {
+        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let gap = " ".repeat(width - cell.width());
+            let _ = if column == 0 { write!(text, "{cell}{gap}") } else { write!(text, "  {gap}{cell}") };
+        }
+        text.push('\n');
+    };
+    line(head);
+    for row in rows {
+        line(&row.each_ref().map(String::as_str));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Batch;
+    use crate::store::calls::{self, CallRow};
+    use crate::trace::tests::House;
+
+    const BERLIN: Tz = chrono_tz::Europe::Berlin;
+    const DAY_MS: u64 = 86_400_000;
+
+    fn args(words: &[&str]) -> UsageArgs {
+        use clap::Parser;
+        let words = ["adjutant", "usage"].into_iter().chain(words.iter().copied());
+        match crate::cli::Cli::try_parse_from(words).unwrap().command {
+            crate::cli::Command::Usage(args) => args,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn said(house: &House, words: &[&str]) -> String {
+        command(&house.store, BERLIN, &args(words)).await.unwrap()
+    }
+
+    async fn call(house: &House, execution: &str, n: i64, model: &str, error: Option<&str>) {
+        let mut batch = Batch::new();
+        let row = CallRow {
+            execution_id: execution.into(),
+            n,
+            prefix: "p".into(),
+            opening: None,
+            text: String::new(),
+            model: model.into(),
+            error: error.map(Into::into),
+            prompt_tokens: if error.is_some() { 0 } else { 123_456 },
+            cached_tokens: if error.is_some() { 0 } else { 1000 },
+            completion_tokens: if error.is_some() { 0 } else { 789 },
+            cost_usd: if error.is_some() { 0.0 } else { 0.25 },
+            started_at: house.store.now(),
+            duration_ms: 1,
+        };
+        calls::insert(&mut batch, &row);
+        house.store.write(batch).await.unwrap();
+    }
+
+    /// A turn on Thursday, 1 January 2026, and another one on the Friday after.
+    async fn fill(house: &House) {
+        let turn = house.turn("t1", "hello").await;
+        house.orchestrator(&turn).await;
+        call(house, "root", 0, "big", None).await;
+        call(house, "root", 1, "small\u{1b}", Some("{}")).await;
+        for (id, idx, status, ms) in [("s1", 0, "completed", 1500), ("s2", 1, "timeout", 500)] {
+            house
+                .execution(&turn, id, Some(("root", idx)), |row| {
+                    row.skill = Some("tasks.search".into());
+                    row.status = status.into();
+                    row.ended_at = row.started_at.map(|at| at + ms);
+                })
+                .await;
+        }
+        house.end(&turn, "completed", "yes").await;
+        house.later(DAY_MS);
+        let turn = house.turn("t2", "again").await;
+        house.execution(&turn, "root2", None, |row| row.kind = "orchestrator".into()).await;
+        call(house, "root2", 0, "small\u{1b}", None).await;
+    }
+
+    #[tokio::test]
+    async fn an_empty_store_says_so() {
+        let house = House::open().await;
+        assert_eq!(said(&house, &[]).await, "no model was called since 2026-01-01, 00:00 (Europe/Berlin)\n");
+        assert_eq!(
+            said(&house, &["--week", "--by", "skill"]).await,
+            "no skill was called since 2025-12-29, 00:00 (Europe/Berlin)\n"
+        );
+    }
+
+    #[tokio::test]
+    async fn tables_are_aligned_and_end_with_their_sum() {
+        let house = House::open().await;
+        fill(&house).await;
+        insta::assert_snapshot!(said(&house, &[]).await, @r"
+        since 2026-01-02, 00:00 (Europe/Berlin)
+
+        model   calls  failed   prompt  cached  completion     cost
+        small�      1       0  123,456   1,000         789  $0.2500
+        total       1       0  123,456   1,000         789  $0.2500
+        ");
+        insta::assert_snapshot!(said(&house, &["--week"]).await, @r"
+        since 2025-12-29, 00:00 (Europe/Berlin)
+
+        model   calls  failed   prompt  cached  completion     cost
+        big         1       0  123,456   1,000         789  $0.2500
+        small�      2       1  123,456   1,000         789  $0.2500
+        total       3       1  246,912   2,000       1,578  $0.5000
+        ");
+        insta::assert_snapshot!(said(&house, &["--month", "--by", "person"]).await, @r"
+        since 2026-01-01, 00:00 (Europe/Berlin)
+
+        person  calls  failed   prompt  cached  completion     cost
+        Ada         3       1  246,912   2,000       1,578  $0.5000
+        total       3       1  246,912   2,000       1,578  $0.5000
+        ");
+        insta::assert_snapshot!(said(&house, &["--week", "--by", "skill"]).await, @r"
+        since 2025-12-29, 00:00 (Europe/Berlin)
+
+        skill         calls  failed    time
+        tasks.search      2       1  2.00 s
+        total             2       1  2.00 s
+
+        Tokens and money are the models'; see `adjutant usage --by model`.
+        ");
+    }
+
+    #[tokio::test]
+    async fn json_has_plain_names() {
+        let house = House::open().await;
+        fill(&house).await;
+        insta::assert_snapshot!(said(&house, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
+        let people = said(&house, &["--week", "--by", "person", "--json"]).await;
+        let people: Value = serde_json::from_str(&people).unwrap();
+        assert_eq!(people["rows"][0]["name"], "Ada");
+        assert!(people["rows"][0]["id"].is_string());
+        assert_eq!(people["rows"][0]["calls"], 3);
+        insta::assert_snapshot!(said(&house, &["--week", "--by", "skill", "--json"]).await, @r#"{"by":"skill","rows":[{"skill":"tasks.search","calls":2,"failed":1,"duration_ms":2000}],"total":{"calls":2,"failed":1,"duration_ms":2000},"from":"2025-12-28T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
+    }
+
+    #[tokio::test]
+    async fn a_day_begins_at_midnight_of_the_zone() {
+        let house = House::open().await;
+        // 23:30 in Berlin.
+        house.later(13 * 3_600_000 + 1_800_000);
+        fill(&house).await;
+        house.later(1_800_000 - 1);
+        assert!(said(&house, &[]).await.starts_with("since 2026-01-02"));
+        house.later(1);
+        assert!(said(&house, &["--day"]).await.starts_with("no model was called since 2026-01-03"));
+        assert!(said(&house, &["--month"]).await.starts_with("since 2026-01-01"));
+    }
+}

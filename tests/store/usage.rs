@@ -1,0 +1,37 @@
+//! What was used, by model, by person and by skill.
+
+use adjutant::store::calls::{self, CallRow};
+use adjutant::store::executions::ExecutionRow;
+use adjutant::store::usage;
+
+use crate::calls::call;
+use crate::world::{World, execution};
+
+on_both!(what_was_used_in_a_time_is_summed);
+
+async fn what_was_used_in_a_time_is_summed(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.execution(execution("t1", "o", "orchestrator")).await;
+    let failed = CallRow { error: Some("{}".into()), model: "other".into(), ..call("o", 1, 20) };
+    for row in [call("o", 0, 10), failed, call("o", 2, 29), call("o", 3, 30)] {
+        world.write(|batch| calls::insert(batch, &row)).await.unwrap();
+    }
+    for (id, status, ended_at) in
+        [("s1", "completed", Some(15)), ("s2", "failed", Some(12)), ("s3", "running", None)]
+    {
+        let row = execution("t1", id, "skill");
+        let skill = Some("tasks.add".into());
+        let (status, started_at) = (status.into(), Some(10));
+        world.execution(ExecutionRow { skill, status, started_at, ended_at, ..row }).await;
+    }
+    let rows = usage::by_model(&world.store, 10, 30).await.unwrap();
+    let seen: Vec<_> =
+        rows.iter().map(|row| (row.name.as_str(), row.calls, row.failed, row.prompt, row.cost_usd)).collect();
+    assert_eq!(seen, [("scripted", 2, 0, 200, 1.0), ("other", 1, 1, 100, 0.5)]);
+    let rows = usage::by_person(&world.store, 10, 30).await.unwrap();
+    assert_eq!((rows.len(), rows[0].name.as_str(), rows[0].calls), (1, "ada", 3));
+    assert_eq!((rows[0].cached, rows[0].completion, rows[0].failed), (240, 21, 1));
+    let rows = usage::by_skill(&world.store, 10, 30).await.unwrap();
+    assert_eq!((rows.len(), rows[0].calls, rows[0].failed, rows[0].duration_ms), (1, 3, 1, 7));
+    assert_eq!(usage::by_model(&world.store, 31, 99).await.unwrap(), []);
+}
