@@ -311,6 +311,22 @@ pub enum DbCommand {
     /// Look for rows that don't fit together, and name them
     #[command(after_help = "Example:\n  adjutant db check")]
     Check,
+    /// Print all that is known of somebody, as JSON
+    #[command(after_help = "Example:\n  adjutant db export main:123456789 > known.json")]
+    Export {
+        /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has
+        person: String,
+    },
+    /// Forget somebody: all that is known of them
+    #[command(after_help = "Example:\n  adjutant db erase main:123456789\n\n\
+                            Nothing may be at work on the store meanwhile: stop the service first.")]
+    Erase {
+        /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has
+        person: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// `adjutant completions`

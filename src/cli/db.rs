@@ -1,5 +1,7 @@
 //! `adjutant db`: the store.
 
+mod known;
+
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,8 +31,8 @@ pub(super) async fn run(config: Config, args: DbArgs) -> Result<ExitCode, CliErr
 /// What a command has to say, and whether all is well.
 ///
 /// # Errors
-/// When the store fails.
-pub(crate) async fn command(store: &Store, command: &DbCommand) -> Result<(String, bool), StoreError> {
+/// When the store fails, or there is no such person.
+pub(crate) async fn command(store: &Store, command: &DbCommand) -> Result<(String, bool), CliError> {
     Ok(match command {
         // Opening a store brings it up to date.
         DbCommand::Migrate => (migrated(store).await?, true),
@@ -40,6 +42,8 @@ pub(crate) async fn command(store: &Store, command: &DbCommand) -> Result<(Strin
             let findings = check::findings(store).await?;
             (faults(&store.backend().shown(), &findings), findings.is_empty())
         }
+        DbCommand::Export { person } => (known::export(store, person).await?, true),
+        DbCommand::Erase { person, yes } => known::erase(store, person, *yes).await?,
     })
 }
 

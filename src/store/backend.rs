@@ -133,6 +133,18 @@ impl Backend {
         }
     }
 
+    /// What leaves nothing of deleted rows in the database's files.
+    pub(super) fn scrub_sql(&self) -> &'static [&'static str] {
+        match self {
+            Self::Embedded { .. } => &[
+                "INSERT INTO memories_text (memories_text) VALUES ('rebuild')",
+                "VACUUM",
+                "PRAGMA wal_checkpoint(TRUNCATE)",
+            ],
+            Self::Server { .. } => &["VACUUM"],
+        }
+    }
+
     /// The store's size in bytes.
     pub(super) fn size_sql(&self) -> &'static str {
         match self {

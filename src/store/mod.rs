@@ -8,6 +8,7 @@ pub mod check;
 mod connections;
 pub mod executions;
 pub mod inbox;
+pub mod known;
 pub mod leases;
 pub mod links;
 pub mod memories;
@@ -182,6 +183,18 @@ impl Store {
     /// When the file exists already, or the database can't do it.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         self.inner.backend.backup(&self.inner.reader, to).await
+    }
+
+    /// Takes what was deleted out of the database's files too.
+    async fn scrub(&self) -> Result<(), StoreError> {
+        for sql in self.inner.backend.scrub_sql() {
+            let run = async |connection: &mut AnyConnection| {
+                sqlx::query(*sql).execute(connection).await?;
+                Ok(())
+            };
+            self.inner.reader.with(run).await?;
+        }
+        Ok(())
     }
 
     /// Where the embedded store's file lies; none for a server.

@@ -15,6 +15,7 @@ mod calls;
 mod check;
 mod executions;
 mod inbox;
+mod known;
 mod leases;
 mod links;
 mod memories;
