@@ -75,7 +75,7 @@ async fn house(model: Arc<Scripted>) -> House {
     let skills = service::load_skills(&config).expect("skills");
     let sink = Arc::new(Sink::default());
     let channels = vec![Channel::open(sink.clone())];
-    let models = Models { orchestrator: model.clone(), agent: model };
+    let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
     let service = Service::start(&config, store, skills, models, channels).await.expect("a service");
     House { service, sink, _folder: folder }
 }

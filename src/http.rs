@@ -15,8 +15,16 @@ use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
-/// Tells why the service is not ready; nothing when it is.
-pub type Troubles = Arc<dyn Fn() -> BoxFuture<'static, Vec<String>> + Send + Sync>;
+/// How ready the service is.
+pub struct Readiness {
+    /// Why it is not ready, a sentence each; nothing when it is.
+    pub troubles: Vec<String>,
+    /// What somebody should see to, though it does its work.
+    pub notes: Vec<String>,
+}
+
+/// Tells how ready the service is.
+pub type Ready = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 
 /// Hands what a platform sent to the channel of that name.
 pub type Hooks = Arc<dyn Fn(String, HookRequest) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
@@ -44,8 +52,8 @@ impl Http {
     }
 
     /// Answers until the future is dropped.
-    pub fn serve(self, troubles: Troubles, hooks: Hooks) -> impl Future<Output = io::Result<()>> + Send {
-        let ready = Router::new().route("/readyz", get(ready)).with_state(troubles);
+    pub fn serve(self, is_ready: Ready, hooks: Hooks) -> impl Future<Output = io::Result<()>> + Send {
+        let ready = Router::new().route("/readyz", get(ready)).with_state(is_ready);
         let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
         let routes = Router::new().route("/healthz", get(async || "ok\n")).merge(ready).merge(hooks);
         async move { axum::serve(self.listener, routes).await }
@@ -67,10 +75,12 @@ async fn hook(
     (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
 }
 
-async fn ready(State(troubles): State<Troubles>) -> (StatusCode, String) {
-    let troubles = troubles().await;
-    match troubles.is_empty() {
-        true => (StatusCode::OK, "ready\n".to_owned()),
-        false => (StatusCode::SERVICE_UNAVAILABLE, troubles.join("\n") + "\n"),
-    }
+async fn ready(State(is_ready): State<Ready>) -> (StatusCode, String) {
+    let Readiness { troubles, notes } = is_ready().await;
+    let (status, mut lines) = match troubles.is_empty() {
+        true => (StatusCode::OK, vec!["ready".to_owned()]),
+        false => (StatusCode::SERVICE_UNAVAILABLE, troubles),
+    };
+    lines.extend(notes);
+    (status, lines.join("\n") + "\n")
 }

@@ -1,6 +1,7 @@
 //! The assembly: the only file that knows every part. Configuration in, a running assistant out.
 
 mod channels;
+mod live;
 mod models;
 mod office;
 mod standing;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
 use channels::Seats;
 pub use channels::{Channel, connect, setup};
+pub use live::Live;
 pub use models::{Models, build_models, model_of};
 pub use office::build_office;
 use tokio::sync::mpsc;
@@ -91,6 +93,8 @@ pub struct Service {
     pub health: Arc<Health>,
     /// Where what the channels bring comes in.
     pub doors: Vec<Arc<Door>>,
+    /// What changes while it runs.
+    pub live: Arc<Live>,
     steps: Steps,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -111,11 +115,19 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
 pub fn load_skills(config: &Config) -> Result<Arc<Skills>, StartError> {
     let builtins = handlers::all(!config.channels.is_empty());
     let skills = Skills::load(&config.skills.paths, &builtins).map_err(StartError::Skills)?;
+    check_skills(config, &skills)?;
+    Ok(Arc::new(skills))
+}
+
+/// Checks what a configuration says of these skills.
+///
+/// # Errors
+/// The faults of `[approval.skills]`.
+pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
     let names = registry.domains().iter().flat_map(|domain| &domain.skills);
     let names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
-    config.check_skills(&names)?;
-    Ok(Arc::new(skills))
+    config.check_skills(&names)
 }
 
 impl Service {
@@ -135,16 +147,17 @@ impl Service {
         let mut seats = Seats::of(channels);
         let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let accounts = Arc::new(build_office(config, owners(config), std::mem::take(&mut seats.rooms))?);
+        let accounts = Arc::new(build_office(config, std::mem::take(&mut seats.rooms))?);
+        let live = Live::new(config, std::mem::take(&mut seats.allow), models.prices.clone());
         let orchestrator = orchestrator(config, &skills, models, accounts.clone());
-        let conversations = conversations(config, &store, &instance, orchestrator, hooks);
+        let conversations = conversations(config, (&store, &instance, &live), orchestrator, hooks);
         let stop = CancellationToken::new();
-        let access = Arc::new(Access { allow: seats.allow, owners: owners(config) });
+        let access = Arc::new(Access { settings: live.settings.clone() });
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
             access: access.clone(),
             wakers: SharedWakers::default(),
-            pace: Pace::new(config.limits.turns_per_minute),
+            pace: Pace::default(),
             draining: stop.child_token(),
         });
         let intake = Arc::new(Intake {
@@ -183,6 +196,7 @@ impl Service {
             upkeep,
             health,
             doors,
+            live,
             steps,
             stop,
             tasks,
@@ -268,8 +282,7 @@ impl Service {
 
 fn conversations(
     config: &Config,
-    store: &Store,
-    instance: &Arc<Instance>,
+    (store, instance, live): (&Store, &Arc<Instance>, &Live),
     orchestrator: Orchestrator,
     hooks: Hooks,
 ) -> Arc<Conversations> {
@@ -277,9 +290,8 @@ fn conversations(
         store: store.clone(),
         instance: instance.clone(),
         orchestrator: Arc::new(orchestrator),
-        limits: config.limits.clone(),
+        settings: live.settings.clone(),
         zone: config.assistant.timezone,
-        owners: owners(config),
         hooks: Arc::new(hooks),
         running: Running::default(),
     })
@@ -310,13 +322,6 @@ fn listen(door: &Arc<Door>, steps: &Steps, stop: &CancellationToken) -> impl Fut
     steps.watch(&name, LONGEST_STEP, async move {
         let _ = stop.run_until_cancelled(door.listen()).await;
     })
-}
-
-fn owners(config: &Config) -> Vec<String> {
-    let mut owners = config.assistant.owner.clone();
-    // Whoever sits at this machine's terminal owns what runs on it.
-    owners.push("console:local".into());
-    owners
 }
 
 fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Delivering> {
@@ -375,7 +380,6 @@ async fn show(
 
 fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models, office: Arc<Office>) -> Orchestrator {
     let executor = Executor {
-        approval: config.approval.clone(),
         http: HttpClient::new(),
         work_dir: work_dir(&config.data_dir),
         office,

@@ -55,7 +55,8 @@ pub(super) async fn run(
             ExitCode::FAILURE
         }
         Err(error) => {
-            let mend = "correct the file; `adjutant config check` tells when it is right";
+            let mend = "correct the file, `adjutant config check` tells when it is right; until then a running \
+                        service goes on with the last good one";
             let faults = error.faults.iter().map(ToString::to_string);
             checks.add_all("configuration", faults.map(|fault| Finding::fault(fault, mend)));
             // As with every other command: sysexits' EX_CONFIG.

@@ -36,7 +36,7 @@ pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {
         Command::Chat(args) => chat::run(load()?, args).await,
-        Command::Serve(_) => serve::run(load()?).await,
+        Command::Serve(_) => serve::run(load()?, env).await,
         Command::Doctor(args) => doctor::run(load(), &args).await,
         Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(args) => pair::run(load()?, args).await,

@@ -1,8 +1,8 @@
 //! `adjutant serve`: every channel of the configuration, until it is told to stop.
 
+mod reload;
 mod watch;
 
-use std::convert::Infallible;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,19 +13,17 @@ use futures::FutureExt;
 
 use super::CliError;
 use crate::clock::{SharedClock, SystemClock};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Env};
 use crate::gateway::door::{Door, Health};
 use crate::heap;
-use crate::http::{Hooks, Http, Troubles};
+use crate::http::{Hooks, Http, Readiness, Ready};
 use crate::lifecycle::{Manager, Reloads, Stops};
 use crate::service::{self, Service};
-use crate::skills::Skills;
-use crate::store::Store;
 
 /// How long running turns get to come to their end; what is left then goes on with the next start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, env: &Env) -> Result<ExitCode, CliError> {
     let (mut stops, mut reloads) = listen()?;
     let channels = service::connect(&config)?;
     if channels.is_empty() {
@@ -51,7 +49,7 @@ pub(super) async fn run(config: Config) -> Result<ExitCode, CliError> {
             Err(CliError::failed("the HTTP endpoint failed", why))
         }
         never = watch::tell(&service, &manager) => match never {},
-        never = reload(&mut reloads, &skills, &manager) => match never {},
+        never = reload::reload(&config, env, &mut reloads, (&skills, &service.live), &manager) => match never {},
     };
     manager.stopping();
     leave(service, &mut stops).await?;
@@ -63,21 +61,9 @@ fn listen() -> Result<(Stops, Reloads), CliError> {
     signals.map_err(|error| CliError::failed("no signals can be listened to", error))
 }
 
-/// Reads anew whatever may change while the service runs, each time that is asked for.
-async fn reload(reloads: &mut Reloads, skills: &Skills, manager: &Manager) -> Infallible {
-    loop {
-        reloads.next().await;
-        tracing::info!("told to reload");
-        manager.reloading();
-        skills.poll();
-        manager.ready();
-    }
-}
-
 async fn answer(http: Option<Http>, service: &Service) -> io::Result<()> {
     let Some(http) = http else { return std::future::pending().await };
-    let troubles = troubles(service.store().clone(), service.health.clone());
-    http.serve(troubles, hooks(service.doors.clone())).await
+    http.serve(is_ready(service), hooks(service.doors.clone())).await
 }
 
 /// Takes the address of the HTTP endpoint, if there is to be one, before anything is received.
@@ -108,9 +94,10 @@ fn hooks(doors: Vec<Arc<Door>>) -> Hooks {
     })
 }
 
-fn troubles(store: Store, health: Arc<Health>) -> Troubles {
+fn is_ready(service: &Service) -> Ready {
+    let (store, health, live) = (service.store().clone(), service.health.clone(), service.live.clone());
     Arc::new(move || {
-        let (store, health) = (store.clone(), health.clone());
+        let (store, health, live) = (store.clone(), health.clone(), live.clone());
         async move {
             let mut troubles = Vec::new();
             if let Err(error) = store.count("SELECT count(*) FROM instances", &[]).await {
@@ -118,7 +105,7 @@ fn troubles(store: Store, health: Arc<Health>) -> Troubles {
                 troubles.push("store: it does not answer".to_owned());
             }
             troubles.extend(health.troubles().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
-            troubles
+            Readiness { troubles, notes: live.notes() }
         }
         .boxed()
     })

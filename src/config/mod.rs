@@ -14,6 +14,7 @@ mod model;
 mod office;
 mod read;
 mod secret;
+mod settings;
 mod skills;
 mod store;
 
@@ -34,6 +35,7 @@ pub use limits::Limits;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use secret::Secret;
+pub use settings::{Settings, SharedSettings};
 pub use skills::Skills;
 pub use store::Store;
 

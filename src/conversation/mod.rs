@@ -13,7 +13,7 @@ use chrono_tz::Tz;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::journal::{Hooks, Limits};
+use crate::journal::{Hooks, SharedSettings};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
@@ -27,12 +27,10 @@ pub struct Conversations {
     pub instance: Arc<Instance>,
     /// The planner of turns.
     pub orchestrator: Arc<Orchestrator>,
-    /// The limits.
-    pub limits: Limits,
+    /// The limits, the owners, and what else may change while it runs.
+    pub settings: Arc<SharedSettings>,
     /// The zone of those who have none of their own.
     pub zone: Tz,
-    /// `CHANNEL:USER` of those who may answer for everybody.
-    pub owners: Vec<String>,
     /// How the rest of the process hears of what is written or seen.
     pub hooks: Arc<Hooks>,
     /// The turns at work here.

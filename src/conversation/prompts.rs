@@ -94,7 +94,7 @@ impl Conversations {
         };
         let Some(prompt) = prompt else { return Ok(true) };
         let account = format!("{channel}:{user}");
-        Ok(self.owners.contains(&account)
+        Ok(self.settings.now().owners.contains(&account)
             || match people::person_of(&self.store, channel, user).await? {
                 Some(person) => self.may_answer_for(&person.id, &prompt).await?,
                 None => false,
@@ -106,7 +106,8 @@ impl Conversations {
             return Ok(true);
         }
         let accounts = people::accounts(&self.store, person).await?;
-        Ok(accounts.iter().any(|account| self.owners.contains(account)))
+        let owners = &self.settings.now().owners;
+        Ok(accounts.iter().any(|account| owners.contains(account)))
     }
 
     /// Carries out a press or a typed answer that intake journalled. Returns the turn that can go on.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Admitted, Conversations, Handle, context, history};
 use crate::journal::budget::Spent;
-use crate::journal::{Budget, Limit, Question, Scope, fail_point};
+use crate::journal::{Budget, Limit, Limits, Question, Scope, fail_point};
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
@@ -187,7 +187,8 @@ impl Conversations {
         let conversation = people::conversation_by_id(&self.store, &held.turn.conversation_id);
         let person = people::person_by_id(&self.store, &held.turn.person_id);
         let (conversation, person) = futures::try_join!(conversation, person)?;
-        let spent = self.spent(held, &conversation, &person).await?;
+        let settings = self.settings.now();
+        let spent = self.spent(held, &settings.limits, &conversation, &person).await?;
         Ok(Scope {
             store: self.store.clone(),
             lease: held.lease.clone(),
@@ -195,7 +196,8 @@ impl Conversations {
             conversation: Arc::new(conversation),
             zone: self.zone_of(&person),
             person: Arc::new(person),
-            budget: Arc::new(Budget::new(self.limits.clone(), &spent)),
+            budget: Arc::new(Budget::new(settings.limits.clone(), &spent)),
+            settings,
             cancel: handle.cancel.clone(),
             answers: Arc::new(Mutex::new(held.turn.answer_ids())),
             answered: handle.answered.clone(),
@@ -205,14 +207,20 @@ impl Conversations {
     }
 
     /// What counts against the limits already.
-    async fn spent(&self, held: &Held, here: &Conversation, person: &Person) -> Result<Spent, StoreError> {
+    async fn spent(
+        &self,
+        held: &Held,
+        limits: &Limits,
+        here: &Conversation,
+        person: &Person,
+    ) -> Result<Spent, StoreError> {
         let mut spent = Spent::default();
         let now = self.store.now();
-        let window = i64::try_from(self.limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
+        let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
         let since = here.window_from.max(now - window);
-        let most = self.limits.conversation_calls;
+        let most = limits.conversation_calls;
         spent.window_calls = executions::skill_calls_since(&self.store, &here.id, since, most).await?;
-        if self.limits.day_cost_usd > 0.0 {
+        if limits.day_cost_usd > 0.0 {
             spent.day_cost_usd = calls::cost_since(&self.store, &person.id, self.day_begins(person)).await?;
         }
         if held.is_new() {
@@ -289,7 +297,7 @@ impl Conversations {
         let mut batch = held.lease.release();
         batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
         if let Some((limit, standing)) = parked.filter(|_| !is_asked) {
-            let text = wording::parked(limit, &self.limits, &standing);
+            let text = wording::parked(limit, &scope.budget.limits, &standing);
             let preview = text.clone();
             let choices = wording::continue_choices;
             scope.ask(&mut batch, Question { kind: "continue", call: None, preview, text, choices });

@@ -3,20 +3,19 @@
 //! Default-deny: an owner, somebody whom the configuration allows, or somebody who was let in by a code. Nothing
 //! of it is remembered here, so that what an administrator changes counts from the next message on.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::conversation::Admitted;
+use crate::journal::SharedSettings;
 use crate::store::access;
 use crate::store::inbox::InboxRow;
 use crate::store::{Store, StoreError};
 
 /// Who may speak on the channels of this process.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct Access {
-    /// The ids that may speak, by channel; `*` is everyone.
-    pub allow: HashMap<String, Vec<String>>,
-    /// `CHANNEL:USER` of those who may speak everywhere and let others in.
-    pub owners: Vec<String>,
+    /// Who the configuration lets in, and the owners.
+    pub settings: Arc<SharedSettings>,
 }
 
 impl Access {
@@ -25,8 +24,10 @@ impl Access {
     /// # Errors
     /// When the store fails.
     pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
-        let by_file = self.allow.get(channel).is_some_and(|ids| ids.iter().any(|id| id == "*" || id == user));
-        let is_owner = || self.owners.iter().any(|owner| owner.split_once(':') == Some((channel, user)));
+        let settings = self.settings.now();
+        let by_file =
+            settings.allow.get(channel).is_some_and(|ids| ids.iter().any(|id| id == "*" || id == user));
+        let is_owner = || settings.owners.iter().any(|owner| owner.split_once(':') == Some((channel, user)));
         Ok(by_file || is_owner() || access::is_allowed(store, channel, user).await?)
     }
 

@@ -101,8 +101,9 @@ impl Lanes {
         let said = rows.iter().filter(|row| row.kind == "said").count();
         let next = together(rows.into_iter().filter(|row| row.kind == "said"));
         let last = next.len() == said && retry_at.is_none();
+        let most = self.conversations.settings.now().limits.turns_per_minute;
         if let Some(first) = next.first()
-            && let Err(at) = self.pace.begin(&first.person_id, store.now()).await
+            && let Err(at) = self.pace.begin(&first.person_id, store.now(), most).await
         {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), conversation);
             return Ok(false);

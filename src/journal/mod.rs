@@ -10,3 +10,5 @@ pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
 pub use fail_point::fail_point;
 pub use scope::{Hooks, Question, Scope};
+
+pub use crate::config::{Settings, SharedSettings};

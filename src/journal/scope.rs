@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Budget;
 use crate::clock;
+use crate::config::Settings;
 use crate::store::executions::ExecutionRow;
 use crate::store::people::{Conversation, Person};
 use crate::store::prompts::{self, PromptRow};
@@ -30,6 +31,8 @@ pub struct Scope {
     pub person: Arc<Person>,
     /// The person's zone.
     pub zone: Tz,
+    /// What held when the turn began, or last went on.
+    pub settings: Arc<Settings>,
     /// What the turn may still spend.
     pub budget: Arc<Budget>,
     /// Ends when the turn is stopped.

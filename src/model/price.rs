@@ -1,5 +1,7 @@
 //! What a call costs where the provider does not say so itself.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use super::Usage;
 
 /// US dollars for a million tokens.
@@ -21,6 +23,22 @@ impl Price {
         let cached_price = self.cached_input.unwrap_or(self.input);
         (fresh as f64 * self.input + cached as f64 * cached_price + usage.completion as f64 * self.output)
             / 1e6
+    }
+}
+
+/// A price that may change between two calls; none where it is not known.
+#[derive(Debug, Clone, Default)]
+pub struct SharedPrice(Arc<RwLock<Option<Price>>>);
+
+impl SharedPrice {
+    /// The price that holds now.
+    pub fn get(&self) -> Option<Price> {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the price of the calls that follow.
+    pub fn set(&self, price: Option<Price>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = price;
     }
 }
 

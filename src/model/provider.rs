@@ -19,7 +19,7 @@ use serde_json::json;
 use tracing::instrument::WithSubscriber;
 
 use self::answer::Frames;
-use super::price::Price;
+use super::price::{Price, SharedPrice};
 use super::{Answer, Model, ModelError, ModelErrorKind, Request};
 
 /// How to reach a model.
@@ -113,7 +113,7 @@ pub struct Provider {
     name: String,
     key: String,
     timeout: Duration,
-    price: Option<Price>,
+    price: SharedPrice,
 }
 
 impl Provider {
@@ -157,7 +157,14 @@ impl Provider {
             .build()
             .map_err(|error| failure::of_library(&error, &key))?;
         let ProviderConfig { name, timeout, price, .. } = config;
-        Ok(Self { client, kind, name, key, timeout, price })
+        let shared = SharedPrice::default();
+        shared.set(price);
+        Ok(Self { client, kind, name, key, timeout, price: shared })
+    }
+
+    /// Its price, which may be changed.
+    pub fn price(&self) -> SharedPrice {
+        self.price.clone()
     }
 
     async fn ask(&self, request: &Request) -> Result<Answer, ModelError> {
@@ -179,7 +186,7 @@ impl Provider {
                     }
                     answer.cost_usd = frames
                         .cost()
-                        .or_else(|| self.price.map(|price| price.cost(&answer.usage)))
+                        .or_else(|| self.price.get().map(|price| price.cost(&answer.usage)))
                         .unwrap_or_default();
                     return Ok(answer);
                 }

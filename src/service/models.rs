@@ -4,9 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use super::StartError;
 use crate::clock::SharedClock;
-use crate::config::{BUILTIN, Chain, Config, Endpoint};
+use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig};
 use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
-use crate::model::price::Price;
+use crate::model::price::{Price, SharedPrice};
 use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
 use crate::model::{ModelError, SharedModel};
@@ -18,6 +18,8 @@ pub struct Models {
     pub orchestrator: SharedModel,
     /// The sub-agents'.
     pub agent: SharedModel,
+    /// What they cost, in the order of [`endpoints`].
+    pub prices: Vec<SharedPrice>,
 }
 
 /// Builds the models that the configuration names.
@@ -29,12 +31,24 @@ pub fn build_models(
     skills: &Arc<Skills>,
     clock: &SharedClock,
 ) -> Result<Models, StartError> {
-    let orchestrator = chain(&config.model.main, skills, clock)?;
+    let mut prices = Vec::new();
+    let orchestrator = chain(&config.model.main, skills, clock, &mut prices)?;
     let agent = match &config.model.agent {
-        Some(own) => chain(own, skills, clock)?,
+        Some(own) => chain(own, skills, clock, &mut prices)?,
         None => orchestrator.clone(),
     };
-    Ok(Models { orchestrator, agent })
+    Ok(Models { orchestrator, agent, prices })
+}
+
+/// Every model that the configuration names, in the order in which they are built.
+pub(super) fn endpoints(config: &ModelConfig) -> impl Iterator<Item = &Endpoint> {
+    let chains = std::iter::once(&config.main).chain(&config.agent);
+    chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback))
+}
+
+pub(super) fn price_of(endpoint: &Endpoint) -> Option<Price> {
+    let price = endpoint.price.as_ref();
+    price.map(|it| Price { input: it.input, cached_input: it.cached_input, output: it.output })
 }
 
 /// One model of a provider, as it is, with no second try; none for the built-in one.
@@ -48,16 +62,29 @@ pub fn model_of(endpoint: &Endpoint) -> Result<Option<Provider>, ModelError> {
     }
 }
 
-fn chain(chain: &Chain, skills: &Arc<Skills>, clock: &SharedClock) -> Result<SharedModel, StartError> {
+fn chain(
+    chain: &Chain,
+    skills: &Arc<Skills>,
+    clock: &SharedClock,
+    prices: &mut Vec<SharedPrice>,
+) -> Result<SharedModel, StartError> {
     if chain.first.provider == BUILTIN && chain.fallback.is_empty() {
+        prices.push(SharedPrice::default());
         return Ok(planner(skills.clone()));
     }
     let client = provider::http_client()?;
     let mut models: Vec<(String, SharedModel)> = Vec::new();
     for endpoint in std::iter::once(&chain.first).chain(&chain.fallback) {
         let model = match endpoint.provider.as_str() {
-            BUILTIN => planner(skills.clone()),
-            _ => Arc::new(Provider::with_client(provider_config(endpoint), client.clone())?),
+            BUILTIN => {
+                prices.push(SharedPrice::default());
+                planner(skills.clone())
+            }
+            _ => {
+                let provider = Provider::with_client(provider_config(endpoint), client.clone())?;
+                prices.push(provider.price());
+                Arc::new(provider)
+            }
         };
         models.push((format!("{}/{}", endpoint.provider, endpoint.name), model));
     }
@@ -71,11 +98,7 @@ fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
         api_key: endpoint.api_key.as_ref().map(|key| key.expose().to_owned()),
         base_url: endpoint.base_url.clone(),
         timeout: endpoint.timeout,
-        price: endpoint.price.as_ref().map(|price| Price {
-            input: price.input,
-            cached_input: price.cached_input,
-            output: price.output,
-        }),
+        price: price_of(endpoint),
     }
 }
 

@@ -28,11 +28,7 @@ const LOOKS_FOR_MAIL: Duration = Duration::from_mins(1);
 ///
 /// # Errors
 /// When a file that the configuration names can't be read, or an address makes no sense.
-pub fn build_office(
-    config: &Config,
-    owners: Vec<String>,
-    rooms: BTreeMap<String, Arc<dyn Rooms>>,
-) -> Result<Office, StartError> {
+pub fn build_office(config: &Config, rooms: BTreeMap<String, Arc<dyn Rooms>>) -> Result<Office, StartError> {
     let calendar = config.calendar.as_ref().map(|it| {
         let dav = CalDav::new(&account("calendar", it)?).map_err(|fault| faulty("calendar", &fault))?;
         Ok::<_, StartError>(Calendars::new(dav, it.default.clone()))
@@ -47,7 +43,6 @@ pub fn build_office(
         contacts: contacts.transpose()?,
         rooms,
         outgoing: config.data_dir.join("mail"),
-        owners,
     })
 }
 

@@ -17,14 +17,14 @@ impl Service {
         }
     }
 
-    /// How the channels do and what is at work, in one line.
+    /// How the channels do, what is at work, and what is wrong with the configuration, in one line.
     pub fn status(&self) -> String {
         let channels = self.health.words().into_iter().map(|(name, word)| format!("{name} {word}"));
         let turns = match self.conversations.running.count() {
             1 => "1 turn".to_owned(),
             count => format!("{count} turns"),
         };
-        channels.chain([turns]).collect::<Vec<_>>().join(", ")
+        channels.chain([turns]).chain(self.live.notes()).collect::<Vec<_>>().join(", ")
     }
 
     /// What hangs or has died for good, so that a fresh process would be better, a sentence each. A platform that is

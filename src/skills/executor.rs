@@ -23,7 +23,7 @@ use super::handlers::{self, own_store, page};
 use super::office::{Office, Work};
 use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
-use crate::config::{Approval, Policy};
+use crate::config::Policy;
 use crate::journal::{Scope, fail_point};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::leases::LOST;
@@ -32,8 +32,6 @@ use crate::wording;
 
 /// Runs skill calls.
 pub struct Executor {
-    /// What needs a yes.
-    pub approval: Approval,
     /// The handlers' HTTP client.
     pub http: handlers::HttpClient,
     /// Where command handlers get their working directories.
@@ -74,7 +72,7 @@ impl Executor {
             Ok(look) => look,
             Err(error) => return self.refuse(scope, call, row, error).await,
         };
-        match risk::policy(&self.approval, &skill.name, skill.risk.max(look.risk)) {
+        match risk::policy(&scope.settings.approval, &skill.name, skill.risk.max(look.risk)) {
             Policy::Deny => {
                 let error = SkillError::new(
                     ErrorKind::Permission,

@@ -62,8 +62,14 @@ impl Gateway {
     /// Waits until it logs these words.
     #[track_caller]
     pub(crate) fn logs(&mut self, words: &str) {
+        self.logs_times(words, 1);
+    }
+
+    /// Waits until it has logged these words so often.
+    #[track_caller]
+    pub(crate) fn logs_times(&mut self, words: &str, times: usize) {
         let begun = Instant::now();
-        while !self.log.iter().any(|line| line.contains(words)) {
+        while self.log.iter().filter(|line| line.contains(words)).count() < times {
             assert!(begun.elapsed() < DEADLINE, "it never logged {words}: {:#?}", self.log);
             self.log.extend(self.lines.recv_timeout(Duration::from_millis(100)));
         }

@@ -19,6 +19,7 @@ mod once;
 #[expect(dead_code, reason = "the benches use more of it")]
 mod platform;
 mod process;
+mod reload;
 mod restart;
 mod scorecard;
 mod serve;

@@ -124,12 +124,21 @@ fn the_manager_is_told_of_each_step() {
     let ready = manager.hears("READY=1");
     assert!(!reloading[..reloading.len() - 1].concat().contains("READY") && ready.len() <= 2, "{ready:?}");
     manager.hears("WATCHDOG=1");
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    home.write("config.toml", &config.replace("127.0.0.1:0", "127.0.0.1:1"));
+    manager.hears("STATUS=telegram ok, 0 turns, restart to change http\n");
+    home.write("config.toml", &config.replace("allow", "alow"));
+    let refused = "the configuration is faulty, the last good one is in use";
+    manager.hears(&format!("STATUS=telegram ok, 0 turns, {refused}, restart to change http\n"));
+    home.write("config.toml", &config);
+    manager.hears("STATUS=telegram ok, 0 turns\n");
     gateway.signal("TERM");
     manager.hears("STOPPING=1");
     let (status, log) = gateway.wait();
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(manager.hears_for(Duration::from_millis(50)), [""; 0], "it is over then");
-    assert!(!log.contains("ERROR"), "{log}");
+    let errors = log.lines().filter(|line| line.contains("ERROR"));
+    assert_eq!(errors.count(), 2, "the fault and the refusal alone: {log}");
     home.assert_tidy("serve");
 }
 

@@ -108,6 +108,7 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
         agent: model,
+        prices: Vec::new(),
     };
     let mut house = build(models, None, change).await;
     house.script = Some(script);
@@ -120,6 +121,7 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> House
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
         agent: model,
+        prices: Vec::new(),
     };
     build(models, Some(rooms), |_| {}).await
 }

@@ -164,7 +164,7 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let channel =
         Channel { connection: Some(connection), allow: vec!["carol".into()], ..Channel::open(phone.clone()) };
     let model = Arc::new(script);
-    let models = Models { orchestrator: model.clone(), agent: model };
+    let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
     let service = Service::start(&config, store, skills, models, vec![channel]).await.unwrap();
     Town { service, phone, clock, arrivals, events: Default::default(), _folder: folder }
 }

@@ -123,7 +123,17 @@ pub(super) async fn serve(config: &Config) -> Option<Finding> {
         Err(_) => return None,
     };
     Some(match answer {
-        Ok(answer) if answer.status().is_success() => Finding::ok("it runs, and all channels receive"),
+        Ok(answer) if answer.status().is_success() => {
+            let said = answer.text().await.unwrap_or_default();
+            let notes: Vec<&str> = said.lines().skip(1).collect();
+            match notes.is_empty() {
+                true => Finding::ok("it runs, and all channels receive"),
+                false => Finding::warning(
+                    format!("it runs, and all channels receive, but {}", notes.join("; ")),
+                    "its log names what is faulty; what waits for a restart: `systemctl restart adjutant`",
+                ),
+            }
+        }
         Ok(answer) => {
             let why = answer.text().await.unwrap_or_default();
             Finding::fault(format!("it runs, but is not ready: {}", why.trim()), "see the channels above")

@@ -117,7 +117,7 @@ fn mend(error: &ModelError) -> &'static str {
 
 /// Logs in to the accounts of mail, calendar and contacts.
 pub(super) async fn office(config: &Config, checks: &mut Checks) {
-    match service::build_office(config, Vec::new(), BTreeMap::new()) {
+    match service::build_office(config, BTreeMap::new()) {
         Ok(office) => {
             for (section, finding) in office.check().await {
                 checks.add(section, finding);

@@ -85,7 +85,7 @@ async fn channels(config: &Config) -> Vec<Finding> {
 }
 
 async fn office(config: &Config) -> Vec<Finding> {
-    match service::build_office(config, Vec::new(), BTreeMap::new()) {
+    match service::build_office(config, BTreeMap::new()) {
         Ok(office) => office.check().await.into_iter().map(|(_, finding)| finding).collect(),
         Err(error) => vec![cannot(&error)],
     }

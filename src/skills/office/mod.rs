@@ -75,8 +75,6 @@ pub struct Office {
     pub rooms: BTreeMap<String, Arc<dyn Rooms>>,
     /// Where mails are left that can't be sent.
     pub outgoing: PathBuf,
-    /// Whose the accounts are, each `CHANNEL:USER-ID`.
-    pub owners: Vec<String>,
 }
 
 pub use contacts::Books;
@@ -239,7 +237,7 @@ impl Office {
             return Ok(());
         }
         let accounts = people::accounts(&scope.store, &scope.person.id).await?;
-        if accounts.iter().any(|account| self.owners.contains(account)) {
+        if accounts.iter().any(|account| scope.settings.owners.contains(account)) {
             return Ok(());
         }
         let message = "this account belongs to my owners ([assistant] owner); nobody else may use it";
