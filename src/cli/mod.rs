@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::config::{Config, Env};
+use crate::logging::Logs;
 
 pub use args::{
     ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, DoctorArgs,
@@ -32,11 +33,11 @@ pub use error::CliError;
 ///
 /// # Errors
 /// [`CliError`], which knows its exit status and how it is reported.
-pub async fn run(cli: Cli, env: &Env) -> Result<ExitCode, CliError> {
+pub async fn run(cli: Cli, env: &Env, logs: &Logs) -> Result<ExitCode, CliError> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {
         Command::Chat(args) => chat::run(load()?, args).await,
-        Command::Serve(_) => serve::run(load()?, env).await,
+        Command::Serve(_) => serve::run(load()?, env, logs).await,
         Command::Doctor(args) => doctor::run(load(), &args).await,
         Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(args) => pair::run(load()?, args).await,

@@ -18,12 +18,14 @@ use crate::gateway::door::{Door, Health};
 use crate::heap;
 use crate::http::{Hooks, Http, Readiness, Ready};
 use crate::lifecycle::{Manager, Reloads, Stops};
+use crate::logging::Logs;
 use crate::service::{self, Service};
 
 /// How long running turns get to come to their end; what is left then goes on with the next start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) async fn run(config: Config, env: &Env) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCode, CliError> {
+    logs.follow(config.log.as_deref());
     let (mut stops, mut reloads) = listen()?;
     let channels = service::connect(&config)?;
     if channels.is_empty() {
@@ -49,7 +51,7 @@ pub(super) async fn run(config: Config, env: &Env) -> Result<ExitCode, CliError>
             Err(CliError::failed("the HTTP endpoint failed", why))
         }
         never = watch::tell(&service, &manager) => match never {},
-        never = reload::reload(&config, env, &mut reloads, (&skills, &service.live), &manager) => match never {},
+        never = reload::reload(&config, env, &mut reloads, (&skills, &service.live, logs), &manager) => match never {},
     };
     manager.stopping();
     leave(service, &mut stops).await?;

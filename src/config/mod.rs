@@ -25,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 use chrono_tz::Tz;
 use toml::de::{DeTable, DeValue};
+use tracing_subscriber::EnvFilter;
 
 pub use approval::{Approval, Policy};
 pub use assistant::Assistant;
@@ -70,6 +71,8 @@ pub struct Config {
     pub skills: Skills,
     /// `[schedules] catch_up`: whether what was missed while nothing ran is made up for.
     pub catch_up: bool,
+    /// `[log] filter`: what `serve` logs; none: the usual.
+    pub log: Option<String>,
     /// `[http] listen`; none when it is off.
     pub listen: Option<SocketAddr>,
 }
@@ -91,6 +94,7 @@ impl Config {
             channels: BTreeMap::new(),
             skills: Skills::default(),
             catch_up: true,
+            log: None,
             listen: Some(LISTEN),
             data_dir,
         }
@@ -188,6 +192,7 @@ impl Config {
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
             catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
+            log: root.section("log", |section| section.get("filter", filter)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             ..self
         }
@@ -205,6 +210,15 @@ fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAdd
     text.parse()
         .map(Some)
         .map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8787\", or \"\" for none"))
+}
+
+/// How a filter of the log is written.
+pub const WRITE_A_FILTER: &str = "write a level such as \"info\", or \"warn,adjutant=debug\"";
+
+fn filter(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+    let filter = read::text(value, reading)?;
+    let parsed = EnvFilter::builder().parse(&filter);
+    parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
 }
 
 /// The file to write when none is named: the one that is in use, if this account can be meant to own it, or

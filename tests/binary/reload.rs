@@ -183,3 +183,20 @@ fn a_file_that_is_gone_changes_nothing() {
     gateway.logs("there is no channel to serve");
     assert_eq!(gateway.stop().0, Some(0));
 }
+
+#[test]
+fn the_log_follows_the_file() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let home = Home::with_config(&config(&telegram, &[ada], "[log]\nfilter = \"warn\"\n"));
+    let mut gateway = Gateway::start(&home);
+    telegram.say(ada, ada, "add a task to begin");
+    sees(&telegram, ada, "Added");
+    home.write("config.toml", &config(&telegram, &[ada], "[log]\nfilter = \"loud=er\"\n"));
+    gateway.logs("config.toml:8: log.filter: ");
+    home.write("config.toml", &config(&telegram, &[ada], "[log]\nfilter = \"info\"\n"));
+    gateway.logs(APPLIED);
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(log.contains("told to stop") && !log.contains("up: telegram"), "{log}");
+}

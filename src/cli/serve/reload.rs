@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::config::{Config, ConfigError, Env};
 use crate::lifecycle::{Manager, Reloads};
+use crate::logging::Logs;
 use crate::service::{self, Live};
 use crate::skills::Skills;
 
@@ -24,7 +25,7 @@ pub(super) async fn reload(
     config: &Config,
     env: &Env,
     reloads: &mut Reloads,
-    (skills, live): (&Skills, &Live),
+    (skills, live, logs): (&Skills, &Live, &Logs),
     manager: &Manager,
 ) -> Infallible {
     let path = config.path.as_deref();
@@ -37,7 +38,7 @@ pub(super) async fn reload(
         manager.reloading();
         skills.poll();
         known = path.and_then(print);
-        take(Config::load(path, env).and_then(|config| check(config, skills)), live);
+        take(Config::load(path, env).and_then(|config| check(config, skills)), live, logs);
         manager.ready();
     }
 }
@@ -50,9 +51,10 @@ fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     }
 }
 
-fn take(read: Result<Config, ConfigError>, live: &Live) {
+fn take(read: Result<Config, ConfigError>, live: &Live, logs: &Logs) {
     match read {
         Ok(config) => {
+            logs.follow(config.log.as_deref());
             let waiting = live.apply(&config);
             tracing::info!("the configuration applies from now on");
             if !waiting.is_empty() {
