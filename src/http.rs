@@ -1,5 +1,6 @@
 //! What `serve` answers over HTTP: `/healthz` while the process makes progress, `/readyz` when it does its work,
-//! with the reasons when it does not, and `/hooks/CHANNEL` for platforms that send what happens to us.
+//! with the reasons when it does not, `/metrics` for Prometheus, and `/hooks/CHANNEL` for platforms that send what
+//! happens to us.
 
 use std::future::Future;
 use std::io;
@@ -10,6 +11,7 @@ use adjutant_chat::{HookAnswer, HookRequest};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::routing::{get, post};
 use futures::future::BoxFuture;
@@ -25,6 +27,9 @@ pub struct Readiness {
 
 /// Tells how ready the service is.
 pub type Ready = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
+
+/// Tells what is counted, in Prometheus' text form.
+pub type Numbers = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
 
 /// Hands what a platform sent to the channel of that name.
 pub type Hooks = Arc<dyn Fn(String, HookRequest) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
@@ -52,10 +57,17 @@ impl Http {
     }
 
     /// Answers until the future is dropped.
-    pub fn serve(self, is_ready: Ready, hooks: Hooks) -> impl Future<Output = io::Result<()>> + Send {
+    pub fn serve(
+        self,
+        is_ready: Ready,
+        numbers: Numbers,
+        hooks: Hooks,
+    ) -> impl Future<Output = io::Result<()>> + Send {
         let ready = Router::new().route("/readyz", get(ready)).with_state(is_ready);
+        let numbers = Router::new().route("/metrics", get(metrics)).with_state(numbers);
         let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
-        let routes = Router::new().route("/healthz", get(async || "ok\n")).merge(ready).merge(hooks);
+        let routes =
+            Router::new().route("/healthz", get(async || "ok\n")).merge(ready).merge(numbers).merge(hooks);
         async move { axum::serve(self.listener, routes).await }
     }
 }
@@ -73,6 +85,11 @@ async fn hook(
     let request = HookRequest { headers: headers.iter().filter_map(text).collect(), body: body.to_vec() };
     let answer = hooks(channel, request).await;
     (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
+}
+
+/// The type is what Prometheus' exposition formats call their text form.
+async fn metrics(State(numbers): State<Numbers>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], numbers().await)
 }
 
 async fn ready(State(is_ready): State<Ready>) -> (StatusCode, String) {

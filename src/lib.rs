@@ -11,6 +11,7 @@ pub mod http;
 pub mod journal;
 pub mod lifecycle;
 pub mod logging;
+pub mod metrics;
 pub mod model;
 pub mod orchestrator;
 pub mod service;

@@ -4,6 +4,7 @@ mod channels;
 mod live;
 mod models;
 mod office;
+mod scrape;
 mod standing;
 
 use std::collections::HashMap;

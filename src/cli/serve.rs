@@ -65,7 +65,7 @@ fn listen() -> Result<(Stops, Reloads), CliError> {
 
 async fn answer(http: Option<Http>, service: &Service) -> io::Result<()> {
     let Some(http) = http else { return std::future::pending().await };
-    http.serve(is_ready(service), hooks(service.doors.clone())).await
+    http.serve(is_ready(service), service.numbers(), hooks(service.doors.clone())).await
 }
 
 /// Takes the address of the HTTP endpoint, if there is to be one, before anything is received.

@@ -1,6 +1,7 @@
 //! Slash commands: answered at once, beside whatever runs.
 
 use super::Conversations;
+use crate::metrics;
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
@@ -85,7 +86,10 @@ impl Conversations {
             [lane(&turn.conversation_id).into(), (&self.instance.id).into()],
         );
         match self.store.write(batch).await {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                metrics::turn_ended("cancelled");
+                Ok(true)
+            }
             Err(StoreError::Stale(_)) => Ok(false),
             Err(error) => Err(error),
         }

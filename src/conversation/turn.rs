@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use super::{Admitted, Conversations, Handle, context, history};
 use crate::journal::budget::Spent;
 use crate::journal::{Budget, Limit, Limits, Question, Scope, fail_point};
+use crate::metrics;
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
@@ -79,6 +80,7 @@ impl Conversations {
         executions::insert(&mut batch, &root, &turn.conversation_id);
         let returned = self.store.write(batch).await?;
         fail_point("turn-started");
+        metrics::turn_began(&turn.id, rows.first().map_or(now, |first| first.received_at)).await;
         let lease = self.instance.taken(name, &returned);
         Ok(Some(Held { turn, lease, root: root.id.clone(), rows: vec![root] }))
     }
@@ -111,6 +113,7 @@ impl Conversations {
         }
         if left_running && held.turn.failures > 0 {
             let retry_at = self.store.now() + back_off(held.turn.failures);
+            metrics::retry("turn");
             turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await?;
             return Ok(None);
         }
@@ -264,6 +267,7 @@ impl Conversations {
         self.close(&mut batch, &held.turn, status, root, &scope.message(text, Vec::new()));
         self.store.write(batch).await?;
         fail_point("turn-ended");
+        metrics::turn_ended(status);
         scope.said();
         Ok(())
     }
@@ -351,6 +355,7 @@ impl Conversations {
             return self.bury(&held).await;
         }
         let retry_at = self.store.now() + back_off(failures);
+        metrics::retry("turn");
         turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await
     }
 

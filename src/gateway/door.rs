@@ -17,6 +17,7 @@ use adjutant_chat::{
 
 use super::intake::Intake;
 use super::upkeep::Upkeep;
+use crate::metrics;
 use crate::store::leases::{self, Lease};
 use crate::store::{StoreError, inbox};
 use crate::wording;
@@ -53,7 +54,8 @@ struct ChannelHealth {
 impl Health {
     /// The health of these channels, of which nothing is known yet.
     pub fn of(channels: impl Iterator<Item = String>) -> Self {
-        let channels = channels.map(|channel| (channel, ChannelHealth::default())).collect();
+        let channels: BTreeMap<_, _> = channels.map(|channel| (channel, ChannelHealth::default())).collect();
+        channels.keys().for_each(|channel| metrics::channel(channel));
         Self { channels: Mutex::new(channels) }
     }
 
@@ -127,18 +129,24 @@ impl Health {
     fn note(&self, channel: &str, condition: Condition) {
         self.change(channel, |health| match condition {
             Condition::Receiving => {
-                if health.trouble.take().is_some() || health.received_at.is_none() {
+                let was_in_trouble = health.trouble.take().is_some();
+                if was_in_trouble {
+                    metrics::reconnected(channel);
+                }
+                if was_in_trouble || health.received_at.is_none() {
                     tracing::info!(channel, "receiving");
                 }
                 health.received_at = Some(Instant::now());
             }
             Condition::Trouble(why) => {
+                metrics::receive_failed(channel);
                 if health.trouble.as_ref() != Some(&why) {
                     tracing::warn!(channel, why, "not receiving; it is tried again");
                 }
                 health.trouble = Some(why);
             }
             Condition::Ignored => {
+                metrics::ignored(channel);
                 health.ignored += 1;
                 tracing::debug!(
                     channel,

@@ -20,6 +20,7 @@ use super::governor::Governor;
 use super::showing::Showing;
 use crate::conversation::prompts;
 use crate::journal::fail_point;
+use crate::metrics;
 use crate::store::leases::{self, LOST, Pulse};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError, turns};
@@ -255,6 +256,14 @@ impl Delivering {
             false => outbox::part_sent(&self.store, row, receipt).await?,
         }
         fail_point("outbox-receipt");
+        metrics::delivery(&row.channel, "sent");
+        if let Some(turn) = &row.turn_id {
+            let now = self.store.now();
+            match is_last {
+                true => metrics::answered(turn, now).await,
+                false => metrics::sign(turn, now).await,
+            }
+        }
         if let (Some(shown), Some(turn)) = (&row.shown, &row.turn_id) {
             if row.stand_in.is_none() {
                 port.retract(&outbound.address, shown, Retract::Message).await;
@@ -297,11 +306,13 @@ impl Delivering {
         });
         let next_at = self.store.now() + i64::try_from(pause.as_millis()).unwrap_or(0);
         outbox::set_aside(&self.store, row, state, next_at, error).await?;
+        metrics::delivery(&row.channel, if state == "pending" { "retry" } else { state });
         Ok(Step::Later(pause))
     }
 
     async fn bury(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
         tracing::error!(outbox = row.id, channel = row.channel, reason, "a reply is given up");
+        metrics::delivery(&row.channel, "dead");
         outbox::set_aside(&self.store, row, "dead", 0, reason).await
     }
 }

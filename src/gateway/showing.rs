@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::governor::Governor;
+use crate::metrics;
 use crate::store::{Store, turns};
 use crate::wording;
 
@@ -127,6 +128,7 @@ impl Screen {
         if age >= TYPING && is_over(self.typed, TYPING_AGAIN) {
             let Some(_aside) = self.governor.aside(&progress.address).await else { return };
             self.port.typing(&progress.address).await;
+            metrics::sign(&progress.turn, self.store.now()).await;
             self.typed = Some(Instant::now());
         }
         if age < MESSAGE || self.lost || !is_over(self.changed, CHANGE) {
@@ -153,6 +155,7 @@ impl Screen {
         }
         match self.port.show(&progress.address, self.receipt.as_deref(), &text).await {
             Delivery::Sent(receipt) => {
+                metrics::sign(&progress.turn, self.store.now()).await;
                 self.text = text;
                 if self.receipt.as_ref() == Some(&receipt) {
                     return;

@@ -2,6 +2,7 @@
 //! script in a test.
 
 pub mod builtin;
+pub mod counted;
 pub mod price;
 pub mod provider;
 pub mod resilience;
@@ -153,6 +154,20 @@ pub enum ModelErrorKind {
     Refused,
     /// An answer without text and without calls, or one that makes no sense.
     Nonsense,
+}
+
+impl ModelErrorKind {
+    /// One word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auth => "auth",
+            Self::RateLimit => "rate_limit",
+            Self::Network => "network",
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Nonsense => "nonsense",
+        }
+    }
 }
 
 /// A failed model call. The message is for our logs and traces and never holds a secret.

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel};
 use crate::clock::{Clock, SharedClock};
+use crate::metrics;
 
 const TRIES: u32 = 4;
 /// The first wait of our own; each further one is twice as long.
@@ -72,6 +73,7 @@ async fn persist(
         };
         tracing::info!(model = name, tries, wait_ms = wait.as_millis(), error = %error, "asking the model again");
         tokio::time::sleep(wait).await;
+        metrics::retry("model");
         waited += wait;
         tries += 1;
     }

@@ -7,6 +7,7 @@ use super::tools::{self, Wanted};
 use super::{Outcome, Run, TurnEnd};
 use crate::agents::AgentEnd;
 use crate::journal::dialogue::Round;
+use crate::metrics;
 use crate::store::executions::{self, Closing, Status};
 use crate::store::{Batch, StoreError};
 
@@ -143,6 +144,7 @@ impl Run<'_> {
             if doomed.is_empty() {
                 return Ok(());
             }
+            let skipped = doomed.len();
             let now = self.scope.store.now();
             let mut batch = self.scope.batch();
             for (id, reason) in doomed {
@@ -157,6 +159,7 @@ impl Run<'_> {
                 agent.report = Some(crate::agents::Report::of(&agent.row, &[]));
             }
             self.scope.store.write(batch).await?;
+            (0..skipped).for_each(|_| metrics::agent_ended(Status::Skipped.as_str()));
         }
     }
 
@@ -225,6 +228,7 @@ impl Run<'_> {
         agent.at_work = false;
         match end? {
             AgentEnd::Ended(report) => {
+                metrics::agent_ended(report.status.as_str());
                 agent.status = report.status;
                 agent.report = Some(*report);
             }

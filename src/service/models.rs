@@ -6,6 +6,7 @@ use super::StartError;
 use crate::clock::SharedClock;
 use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig};
 use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
+use crate::model::counted::Counted;
 use crate::model::price::{Price, SharedPrice};
 use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
@@ -70,7 +71,7 @@ fn chain(
 ) -> Result<SharedModel, StartError> {
     if chain.first.provider == BUILTIN && chain.fallback.is_empty() {
         prices.push(SharedPrice::default());
-        return Ok(planner(skills.clone()));
+        return Ok(Arc::new(Counted::new(BUILTIN.to_owned(), planner(skills.clone()))));
     }
     let client = provider::http_client()?;
     let mut models: Vec<(String, SharedModel)> = Vec::new();
@@ -86,7 +87,8 @@ fn chain(
                 Arc::new(provider)
             }
         };
-        models.push((format!("{}/{}", endpoint.provider, endpoint.name), model));
+        let name = format!("{}/{}", endpoint.provider, endpoint.name);
+        models.push((name.clone(), Arc::new(Counted::new(name, model))));
     }
     Ok(Arc::new(Resilient::new(models, clock.clone())))
 }

@@ -34,6 +34,12 @@ impl Breakers {
         if now < open_until { Err(open_until - now) } else { Ok(()) }
     }
 
+    /// How many refuse calls now.
+    pub fn open(&self, now: i64) -> usize {
+        let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        breakers.values().filter(|breaker| now < breaker.open_until).count()
+    }
+
     /// Asks whether a skill may be called now, for a call that follows at once: after a rest it is the one
     /// probe. Should nobody hear how the probe went, there is another after the next rest.
     ///
@@ -77,6 +83,7 @@ mod tests {
             breakers.record("a.b", Some(ErrorKind::Network), now);
         }
         assert_eq!(breakers.check("a.b", 5), Err(29_999));
+        assert_eq!((breakers.open(5), breakers.open(30_004)), (1, 0));
         assert_eq!(breakers.check("a.b", 30_004), Ok(()));
         assert!(breakers.check("a.b", 30_005).is_err(), "one probe at a time");
         breakers.record("a.b", Some(ErrorKind::Network), 30_006);

@@ -25,6 +25,7 @@ use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
 use crate::config::Policy;
 use crate::journal::{Scope, fail_point};
+use crate::metrics;
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::leases::LOST;
 use crate::store::{Batch, StoreError};
@@ -258,7 +259,7 @@ impl Executor {
             error.unknown &= !skill.repeatable;
             match pause(&error, tries, scope.store.clock().random()) {
                 Some(pause) if !error.unknown => tokio::select! {
-                    () = tokio::time::sleep(pause) => {}
+                    () = tokio::time::sleep(pause) => metrics::retry("skill"),
                     () = scope.cancel.cancelled() => return Err(error),
                 },
                 _ => return Err(error),
@@ -315,6 +316,9 @@ impl Executor {
         fail_point("skill-before-close");
         scope.store.write(batch).await?;
         fail_point("skill-closed");
+        // A model may make up any name; those that are granted exist.
+        let is_granted = call.granted.iter().any(|granted| granted == call.skill);
+        metrics::skill_call_ended(if is_granted { call.skill } else { "unknown" }, status.as_str());
         Ok(CallEnd::Closed(Box::new(report(&ended))))
     }
 }

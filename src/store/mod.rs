@@ -16,6 +16,7 @@ pub mod objects;
 pub mod outbox;
 pub mod people;
 pub mod prompts;
+pub mod queues;
 pub mod rooms;
 pub mod schedules;
 pub mod tasks;

@@ -26,7 +26,7 @@ fn texts(telegram: &FakeTelegram, chat: i64) -> Vec<String> {
 
 /// Waits for a text with these words.
 #[track_caller]
-fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
+pub(crate) fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
     let begun = Instant::now();
     loop {
         if let Some(text) = texts(telegram, chat).into_iter().find(|text| text.contains(words)) {

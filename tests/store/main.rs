@@ -23,6 +23,7 @@ mod opening;
 mod outbox;
 mod people;
 mod prompts;
+mod queues;
 mod tasks;
 mod turns;
 mod usage;

@@ -1,0 +1,290 @@
+//! What this process counts, in Prometheus' form; `docs/monitoring.md` says what each name means.
+//!
+//! It is one for the process, like the log: all rooms count, and handing it to each would put it into a dozen
+//! structs. Counting is an atomic addition behind a shared lock, and asks no store. Labels are names of the
+//! configuration, of skills, and words of the contract; never people, conversations or turns.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use prometheus::core::Collector;
+use prometheus::{CounterVec, Histogram, HistogramOpts, IntCounterVec, Opts, Registry, TextEncoder};
+
+/// What all names here begin with.
+const PREFIX: &str = "adjutant";
+/// In seconds: from what nobody notices to the time in which a turn must be over.
+const BUCKETS: [f64; 12] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0];
+/// The kinds of tokens; those from the cache are among those of the prompt.
+const TOKENS: [&str; 3] = ["prompt", "cached", "completion"];
+
+struct Metrics {
+    registry: Registry,
+    turns: IntCounterVec,
+    first_sign: Histogram,
+    answer: Histogram,
+    model_calls: IntCounterVec,
+    tokens: IntCounterVec,
+    cost: CounterVec,
+    agents: IntCounterVec,
+    skill_calls: IntCounterVec,
+    retries: IntCounterVec,
+    deliveries: IntCounterVec,
+    reconnects: IntCounterVec,
+    failures: IntCounterVec,
+    ignored: IntCounterVec,
+    /// Turns whose first answer is not delivered yet.
+    waiting: moka::future::Cache<String, Arc<Waiting>>,
+}
+
+/// A turn that somebody waits for.
+struct Waiting {
+    /// When the message arrived, in milliseconds.
+    since: i64,
+    has_sign: AtomicBool,
+}
+
+/// None when two had one name, or one that Prometheus does not take; a test would see that.
+static METRICS: LazyLock<Option<Metrics>> = LazyLock::new(|| Metrics::new().ok());
+
+fn count(counting: impl FnOnce(&Metrics)) {
+    if let Some(metrics) = &*METRICS {
+        counting(metrics);
+    }
+}
+
+impl Metrics {
+    fn new() -> prometheus::Result<Self> {
+        let registry = Registry::new_custom(Some(PREFIX.to_owned()), None)?;
+        let counter = |name, help, labels: &[&str]| {
+            register(&registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+        };
+        let histogram = |name, help| {
+            let options = HistogramOpts::new(name, help).buckets(BUCKETS.to_vec());
+            register(&registry, Histogram::with_opts(options)?)
+        };
+        let cost = Opts::new("model_cost_usd_total", "What model calls cost, in US dollars.");
+        let metrics = Self {
+            turns: counter("turns_total", "Turns that ended.", &["status"])?,
+            first_sign: histogram(
+                "first_sign_seconds",
+                "From a message to the first sign of life: typing, progress or the answer.",
+            )?,
+            answer: histogram("answer_seconds", "From a message to the delivered answer or question.")?,
+            model_calls: counter("model_calls_total", "Requests to models, each try.", &["model", "status"])?,
+            tokens: counter("model_tokens_total", "Tokens of model calls.", &["model", "kind"])?,
+            cost: register(&registry, CounterVec::new(cost, &["model"])?)?,
+            agents: counter("agents_total", "Agents that ended.", &["status"])?,
+            skill_calls: counter("skill_calls_total", "Skill calls that ended.", &["skill", "status"])?,
+            retries: counter("retries_total", "What was tried again after a failure.", &["of"])?,
+            deliveries: counter(
+                "deliveries_total",
+                "Sendings to a channel, each part and each try.",
+                &["channel", "result"],
+            )?,
+            reconnects: counter(
+                "reconnects_total",
+                "How often receiving went on after trouble.",
+                &["channel"],
+            )?,
+            failures: counter("receive_failures_total", "Troubles with receiving.", &["channel"])?,
+            ignored: counter(
+                "ignored_events_total",
+                "Events that were not understood or not for us.",
+                &["channel"],
+            )?,
+            waiting: moka::future::Cache::builder()
+                .max_capacity(10_000)
+                .time_to_live(Duration::from_hours(1))
+                .build(),
+            registry,
+        };
+        metrics.begin_at_zero();
+        Ok(metrics)
+    }
+
+    /// What has not happened yet is 0, so that its first time is seen as a rise.
+    fn begin_at_zero(&self) {
+        for status in ["completed", "failed", "cancelled", "dead"] {
+            self.turns.with_label_values(&[status]);
+        }
+        for status in ["completed", "partial", "failed", "timeout", "skipped", "cancelled", "unknown"] {
+            self.agents.with_label_values(&[status]);
+        }
+        for of in ["model", "skill", "turn"] {
+            self.retries.with_label_values(&[of]);
+        }
+    }
+}
+
+/// Registers a metric and hands it back.
+///
+/// # Errors
+/// When its name is taken or none.
+pub fn register<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> prometheus::Result<C> {
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+/// All counters and histograms as text.
+pub fn text() -> String {
+    METRICS.as_ref().map_or_else(String::new, |metrics| encode(&metrics.registry))
+}
+
+/// What is in a registry, as text.
+pub fn encode(registry: &Registry) -> String {
+    TextEncoder::new().encode_to_string(&registry.gather()).unwrap_or_else(|error| {
+        tracing::error!(%error, "the metrics can't be written");
+        String::new()
+    })
+}
+
+/// There is a channel of this name.
+pub fn channel(channel: &str) {
+    count(|metrics| {
+        for result in ["sent", "retry", "unknown", "dead"] {
+            metrics.deliveries.with_label_values(&[channel, result]);
+        }
+        for counter in [&metrics.reconnects, &metrics.failures, &metrics.ignored] {
+            counter.with_label_values(&[channel]);
+        }
+    });
+}
+
+/// Something arrived on a channel that was not understood or not for us.
+pub fn ignored(channel: &str) {
+    count(|metrics| metrics.ignored.with_label_values(&[channel]).inc());
+}
+
+/// A channel can't receive at the moment.
+pub fn receive_failed(channel: &str) {
+    count(|metrics| metrics.failures.with_label_values(&[channel]).inc());
+}
+
+/// A channel receives again.
+pub fn reconnected(channel: &str) {
+    count(|metrics| metrics.reconnects.with_label_values(&[channel]).inc());
+}
+
+/// How a sending ended: `sent`, `retry`, `unknown` or `dead`.
+pub fn delivery(channel: &str, result: &str) {
+    count(|metrics| metrics.deliveries.with_label_values(&[channel, result]).inc());
+}
+
+/// A model of this name is configured.
+pub fn model(model: &str) {
+    count(|metrics| {
+        metrics.model_calls.with_label_values(&[model, "completed"]);
+        metrics.cost.with_label_values(&[model]);
+        for kind in TOKENS {
+            metrics.tokens.with_label_values(&[model, kind]);
+        }
+    });
+}
+
+/// How a request to a model ended: `completed`, or the kind of its failure.
+pub fn model_call(model: &str, status: &str) {
+    count(|metrics| metrics.model_calls.with_label_values(&[model, status]).inc());
+}
+
+/// What a model's answer used: tokens of the prompt, those of them from a cache, those of the answer; US dollars.
+pub fn model_used(model: &str, tokens: [u64; 3], cost_usd: f64) {
+    count(|metrics| {
+        for (kind, tokens) in TOKENS.iter().zip(tokens) {
+            metrics.tokens.with_label_values(&[model, kind]).inc_by(tokens);
+        }
+        // A provider's word: a counter takes nothing that is not positive.
+        if cost_usd.is_finite() && cost_usd > 0.0 {
+            metrics.cost.with_label_values(&[model]).inc_by(cost_usd);
+        }
+    });
+}
+
+/// A `model`, `skill` or `turn` is tried again.
+pub fn retry(of: &str) {
+    count(|metrics| metrics.retries.with_label_values(&[of]).inc());
+}
+
+/// An agent ended, with this status.
+pub fn agent_ended(status: &str) {
+    count(|metrics| metrics.agents.with_label_values(&[status]).inc());
+}
+
+/// A call of a skill that there is ended, with this status.
+pub fn skill_call_ended(skill: &str, status: &str) {
+    count(|metrics| metrics.skill_calls.with_label_values(&[skill, status]).inc());
+}
+
+/// A turn ended, with this status.
+pub fn turn_ended(status: &str) {
+    count(|metrics| metrics.turns.with_label_values(&[status]).inc());
+}
+
+/// A turn began, for a message that arrived at this time, in milliseconds.
+pub async fn turn_began(turn: &str, since: i64) {
+    if let Some(metrics) = &*METRICS {
+        let waiting = Arc::new(Waiting { since, has_sign: AtomicBool::new(false) });
+        metrics.waiting.insert(turn.to_owned(), waiting).await;
+    }
+}
+
+/// People see something of a turn at this time. Only the first time counts.
+pub async fn sign(turn: &str, now: i64) {
+    let Some(metrics) = &*METRICS else { return };
+    if let Some(waiting) = metrics.waiting.get(turn).await
+        && !waiting.has_sign.swap(true, Ordering::Relaxed)
+    {
+        metrics.first_sign.observe(seconds(now - waiting.since));
+    }
+}
+
+/// All of a turn's answer, or of its first question, was delivered at this time. Only the first time counts: after
+/// a question people are waited for.
+pub async fn answered(turn: &str, now: i64) {
+    sign(turn, now).await;
+    let Some(metrics) = &*METRICS else { return };
+    if let Some(waiting) = metrics.waiting.remove(turn).await {
+        metrics.answer.observe(seconds(now - waiting.since));
+    }
+}
+
+/// A span of milliseconds in seconds; clocks that were set back make it 0.
+pub fn seconds(ms: i64) -> f64 {
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_have_names_that_prometheus_takes() {
+        let metrics = Metrics::new().unwrap();
+        assert!(encode(&metrics.registry).contains("turns_total{status=\"dead\"} 0\n"));
+    }
+
+    #[test]
+    fn a_cost_that_is_none_is_not_counted() {
+        for cost in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5] {
+            model_used("a/model", [1, 0, 0], cost);
+        }
+        let text = text();
+        assert!(text.contains("model_cost_usd_total{model=\"a/model\"} 0.5\n"), "{text}");
+        assert!(text.contains("model_tokens_total{kind=\"prompt\",model=\"a/model\"} 5\n"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn a_turn_is_measured_once() {
+        let counted =
+            || METRICS.as_ref().map(|it| (it.first_sign.get_sample_count(), it.answer.get_sample_count()));
+        assert_eq!(counted(), Some((0, 0)));
+        turn_began("a", 1_000).await;
+        sign("a", 1_500).await;
+        assert_eq!(counted(), Some((1, 0)));
+        answered("a", 2_000).await;
+        answered("a", 9_000).await;
+        sign("of another process", 9_000).await;
+        assert_eq!(counted(), Some((1, 1)));
+        assert!(text().contains("answer_seconds_sum 1\n"));
+    }
+}

@@ -1,0 +1,37 @@
+//! A model whose calls are counted, each try and what it used.
+
+use async_trait::async_trait;
+
+use super::{Answer, Model, ModelError, Request, SharedModel};
+use crate::metrics;
+
+/// A model with the name under which it is counted.
+pub struct Counted {
+    name: String,
+    model: SharedModel,
+}
+
+impl Counted {
+    /// Counts a model's calls under a name of the configuration.
+    pub fn new(name: String, model: SharedModel) -> Self {
+        metrics::model(&name);
+        Self { name, model }
+    }
+}
+
+#[async_trait]
+impl Model for Counted {
+    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+        let outcome = self.model.call(request).await;
+        match &outcome {
+            Ok(answer) => {
+                let usage = answer.usage;
+                metrics::model_call(&self.name, "completed");
+                let tokens = [usage.prompt, usage.cached, usage.completion];
+                metrics::model_used(&self.name, tokens, answer.cost_usd);
+            }
+            Err(error) => metrics::model_call(&self.name, error.kind.as_str()),
+        }
+        outcome
+    }
+}

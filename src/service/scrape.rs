@@ -1,0 +1,143 @@
+//! What `/metrics` says: the counters of this process, and how things stand at the moment it is asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use prometheus::{Gauge, GaugeVec, Opts, Registry};
+
+use super::Service;
+use crate::conversation::Conversations;
+use crate::gateway::door::Health;
+use crate::http::Numbers;
+use crate::metrics::{encode, register, seconds, text};
+use crate::store::queues::{self, Queue};
+
+/// How long the store is waited for; Prometheus waits ten seconds for all.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where the gauges come from.
+struct Source {
+    conversations: Arc<Conversations>,
+    health: Arc<Health>,
+    started_at: i64,
+}
+
+impl Service {
+    /// Tells its numbers whenever it is asked.
+    pub fn numbers(&self) -> Numbers {
+        let source = Arc::new(Source {
+            conversations: self.conversations.clone(),
+            health: self.health.clone(),
+            started_at: self.store.now(),
+        });
+        Arc::new(move || {
+            let source = source.clone();
+            async move { text() + &source.gauges().await }.boxed()
+        })
+    }
+}
+
+impl Source {
+    /// In a registry of their own for each time, so that nothing is told that is not so any more.
+    async fn gauges(&self) -> String {
+        let store = &self.conversations.store;
+        let queues = match tokio::time::timeout(PATIENCE, queues::all(store)).await {
+            Ok(Ok(queues)) => Some(queues),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the queues could not be counted");
+                None
+            }
+            Err(_) => {
+                tracing::error!("the store did not say in time how long the queues are");
+                None
+            }
+        };
+        let registry = Registry::new();
+        let told = self.process(&registry).and_then(|()| match &queues {
+            Some(queues) => tell_queues(&registry, queues, store.now()),
+            None => Ok(()),
+        });
+        if let Err(error) = told {
+            tracing::error!(%error, "the metrics are not complete");
+        }
+        encode(&registry)
+    }
+
+    fn process(&self, registry: &Registry) -> prometheus::Result<()> {
+        let build = gauges(registry, "adjutant_build_info", "Always 1; its version.", "version")?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let started = "When the process started, in seconds since 1970.";
+        gauge(registry, "process_start_time_seconds", started, seconds(self.started_at))?;
+        if let Some(bytes) = resident_bytes() {
+            gauge(registry, "process_resident_memory_bytes", "Memory in use.", bytes)?;
+        }
+        if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+            gauge(registry, "process_open_fds", "Open files and sockets.", number(files.count()))?;
+        }
+        let now = self.conversations.store.now();
+        let breakers = self.conversations.orchestrator.agents.executor.breakers.open(now);
+        gauge(registry, "adjutant_breakers_open", "Skills that rest after failures.", number(breakers))?;
+        let help = "1 while this instance receives the channel.";
+        let receiving = gauges(registry, "adjutant_channel_receiving", help, "channel")?;
+        for (channel, word) in self.health.words() {
+            receiving.with_label_values(&[&channel]).set(f64::from(u8::from(word == "ok")));
+        }
+        Ok(())
+    }
+}
+
+fn tell_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Result<()> {
+    for (name, count, age) in [
+        ("inbox", "adjutant_inbox_waiting", "adjutant_inbox_oldest_age_seconds"),
+        ("outbox", "adjutant_outbox_pending", "adjutant_outbox_oldest_age_seconds"),
+    ] {
+        for queue in queues.iter().filter(|queue| queue.name == name) {
+            gauge(registry, count, &format!("Messages in the {name}."), whole(queue.waiting))?;
+            let oldest = queue.oldest.map_or(0.0, |oldest| seconds(now - oldest));
+            gauge(
+                registry,
+                age,
+                &format!("Age of the oldest message in the {name}; 0 without one."),
+                oldest,
+            )?;
+        }
+    }
+    let prompts = gauges(registry, "adjutant_prompts_waiting", "Questions that wait for people.", "kind")?;
+    let turns = gauges(registry, "adjutant_turns_open", "Turns that have not ended.", "status")?;
+    for (name, gauge, sorts) in [
+        ("prompts", prompts, &["approve", "continue"][..]),
+        ("turns", turns, &["queued", "running", "waiting"]),
+    ] {
+        for sort in sorts {
+            let found = queues.iter().find(|queue| queue.name == name && queue.sort == *sort);
+            gauge.with_label_values(&[sort]).set(whole(found.map_or(0, |queue| queue.waiting)));
+        }
+    }
+    Ok(())
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str, value: f64) -> prometheus::Result<()> {
+    register(registry, Gauge::new(name, help)?)?.set(value);
+    Ok(())
+}
+
+fn gauges(registry: &Registry, name: &str, help: &str, label: &str) -> prometheus::Result<GaugeVec> {
+    register(registry, GaugeVec::new(Opts::new(name, help), &[label])?)
+}
+
+/// The memory that is really there (proc_pid_status(5), `VmRSS`); nothing where the system does not say so.
+fn resident_bytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u32 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(f64::from(kilobytes) * 1024.0)
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn whole(count: i64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
