@@ -227,7 +227,7 @@ impl Agents {
             }
             Err(failure) => {
                 dialogue.record_failure(&scope.store, &mut batch, failure, started);
-                tracing::warn!(turn = scope.turn, error = %failure, "a sub-agent's model gave no answer");
+                tracing::warn!(error = %failure, "a sub-agent's model gave no answer");
                 Some(error(ErrorKind::Model, wording::model_failure(failure)))
             }
         };

@@ -10,6 +10,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tracing::Instrument;
+
 use super::{Admitted, Conversations, Handle, context, history};
 use crate::journal::budget::Spent;
 use crate::journal::{Budget, Limit, Limits, Question, Scope, fail_point};
@@ -129,7 +131,7 @@ impl Conversations {
 
     /// Sets a turn aside that our own code failed three times.
     async fn bury(&self, held: &Held) -> Result<(), StoreError> {
-        tracing::error!(turn = held.turn.id, "a turn failed three times and is set aside");
+        tracing::error!("a turn failed three times and is set aside");
         let scope = self.scope(held, &Handle::idle(&held.turn.conversation_id)).await?;
         self.end(held, &scope, "dead", Status::Failed, wording::DEAD.into(), Batch::new()).await
     }
@@ -363,11 +365,12 @@ impl Conversations {
     fn fold_later(&self, conversation: &str) {
         let (store, model) = (self.store.clone(), self.orchestrator.model.clone());
         let conversation = conversation.to_owned();
-        tokio::spawn(async move {
+        let fold = async move {
             if let Err(error) = history::fold(&store, &model, &conversation).await {
-                tracing::warn!(%error, conversation, "the history was not folded");
+                tracing::warn!(%error, "the history was not folded");
             }
-        });
+        };
+        tokio::spawn(fold.in_current_span());
     }
 }
 

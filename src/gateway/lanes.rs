@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use tracing::Instrument;
 
-use super::SharedWakers;
 use super::access::Access;
 use super::pace::Pace;
+use super::{SharedWakers, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
@@ -83,7 +84,8 @@ impl Lanes {
         let open = turns::next(store, conversation, instance).await?;
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
         if let (Some(turn), None) = (open, retry_at) {
-            if let Some(held) = self.conversations.resume(turn).await? {
+            let span = turn_span(&turn.id, conversation);
+            if let Some(held) = self.conversations.resume(turn).instrument(span).await? {
                 self.run(held).await?;
             }
             return Ok(true);
@@ -142,21 +144,26 @@ impl Lanes {
 
     /// Runs a turn; false when it did not come to its end.
     async fn run(&self, held: Held) -> Result<bool, StoreError> {
+        let span = turn_span(&held.turn.id, &held.turn.conversation_id);
+        self.run_inside(held).instrument(span).await
+    }
+
+    async fn run_inside(&self, held: Held) -> Result<bool, StoreError> {
         let turn = held.turn.id.clone();
         let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
         match done {
             Ok(Ok(ended)) => Ok(ended),
             Ok(Err(StoreError::Stale(why))) if why == LOST => {
-                tracing::warn!(turn, why, "a turn went on elsewhere");
+                tracing::warn!(why, "a turn went on elsewhere");
                 Ok(false)
             }
             Ok(Err(StoreError::Closed)) => Err(StoreError::Closed),
             Ok(Err(error)) => {
-                tracing::error!(turn, %error, "a turn failed and is tried again");
+                tracing::error!(%error, "a turn failed and is tried again");
                 self.conversations.failed(held).await.map(|()| false)
             }
             Err(_) => {
-                tracing::error!(turn, "a turn panicked and is tried again");
+                tracing::error!("a turn panicked and is tried again");
                 self.conversations.running_left(&turn);
                 self.conversations.failed(held).await.map(|()| false)
             }

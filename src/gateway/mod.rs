@@ -77,6 +77,12 @@ impl Wakers {
     }
 }
 
+/// What is logged inside it carries the turn's id. It is of the highest level, so that it is there whatever the
+/// filter lets through.
+fn turn_span(turn: &str, conversation: &str) -> tracing::Span {
+    tracing::error_span!("turn", id = turn, conversation)
+}
+
 /// A shared set of wakers.
 pub type SharedWakers = Arc<Wakers>;
 

@@ -14,10 +14,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::{Address, ChatPort, Delivery, Found, Inbound, Outbound, Retract};
+use tracing::{Instrument, Span};
 
-use super::SharedWakers;
 use super::governor::Governor;
 use super::showing::Showing;
+use super::{SharedWakers, turn_span};
 use crate::conversation::prompts;
 use crate::journal::fail_point;
 use crate::metrics;
@@ -133,11 +134,12 @@ impl Delivering {
             let pause = u64::try_from(row.next_at - now).unwrap_or(0);
             return Ok(Step::Later(Duration::from_millis(pause)));
         }
+        let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, conversation));
         if now - row.created_at > GIVE_UP_MS {
-            self.bury(&row, "it could not be sent for a day").await?;
+            self.bury(&row, "it could not be sent for a day").instrument(span).await?;
             return Ok(Step::Done);
         }
-        match self.send(conversation, row, port).await? {
+        match self.send(conversation, row, port).instrument(span).await? {
             Step::Done if last => Ok(Step::Nothing),
             step => Ok(step),
         }

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use adjutant_chat::{ChatPort, Delivery, Progress};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::governor::Governor;
 use crate::metrics;
@@ -65,7 +66,7 @@ impl Showing {
         }
         let turn = progress.turn.clone();
         let (latest, news) = watch::channel(progress);
-        let work = tokio::spawn(Screen::new(self, port).follow(news));
+        let work = tokio::spawn(Screen::new(self, port).follow(news).in_current_span());
         turns.insert(turn, Watched { latest, work });
     }
 
@@ -148,7 +149,7 @@ impl Screen {
             match turns::shown(&self.store, &progress.turn).await {
                 Ok(shown) => self.receipt = shown,
                 Err(error) => {
-                    tracing::warn!(turn = progress.turn, %error, "what was shown before could not be read");
+                    tracing::warn!(%error, "what was shown before could not be read");
                     return;
                 }
             }
@@ -161,7 +162,7 @@ impl Screen {
                     return;
                 }
                 if let Err(error) = turns::set_shown(&self.store, &progress.turn, Some(&receipt)).await {
-                    tracing::warn!(turn = progress.turn, %error, "a shown message could not be noted");
+                    tracing::warn!(%error, "a shown message could not be noted");
                 }
                 self.receipt = Some(receipt);
             }

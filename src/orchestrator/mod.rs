@@ -194,7 +194,7 @@ impl Run<'_> {
         let mut answer = match outcome {
             Ok(answer) => answer,
             Err(failure) => {
-                tracing::warn!(turn = self.scope.turn, error = %failure, "the model gave no answer");
+                tracing::warn!(error = %failure, "the model gave no answer");
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);

@@ -1,6 +1,7 @@
 //! Waiting for the agents of one model response.
 
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::board::Board;
 use super::tools::{self, Wanted};
@@ -202,7 +203,7 @@ impl Run<'_> {
         let scope = self.scope.clone();
         let registry = self.registry.clone();
         let id = id.to_owned();
-        self.tasks.spawn(async move {
+        let work = async move {
             // In a task of its own, so that a panic ends this agent and nothing else.
             let work = {
                 let (agents, scope, registry, row) =
@@ -210,13 +211,14 @@ impl Run<'_> {
                 async move { agents.run(&scope, &registry, &row, &task, &inputs).await }
             };
             let mut inner = tokio::task::JoinSet::new();
-            inner.spawn(work);
+            inner.spawn(work.in_current_span());
             let end = match inner.join_next().await {
                 Some(Ok(end)) => end,
                 Some(Err(_)) | None => agents.end_panicked(&scope, &registry, &row).await,
             };
             (id, end)
-        });
+        };
+        self.tasks.spawn(work.in_current_span());
     }
 
     async fn ended(

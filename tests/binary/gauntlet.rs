@@ -225,7 +225,7 @@ impl Gauntlet {
         for (which, gateway) in self.gateways.iter_mut().enumerate() {
             let Some(mut gateway) = gateway.take() else { continue };
             // One that has only just begun would die of the signal.
-            gateway.logs("channel=");
+            gateway.logs("\"channel\":");
             let (status, log) = gateway.stop();
             self.log.push_str(&format!("== instance {which}, stopped\n{log}\n"));
             if status != Some(0) {

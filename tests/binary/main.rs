@@ -13,6 +13,7 @@ mod injections;
 mod invitations;
 mod json;
 mod kill;
+mod logs;
 mod metrics;
 mod notify;
 mod office;

@@ -1,0 +1,118 @@
+//! The log: its form for each reader, and what is in it and what never is.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
+
+use adjutant_fakes::telegram::{FakeTelegram, Fault};
+
+use crate::gateway::Gateway;
+use crate::metrics::{KEY, home, model};
+use crate::process::{Home, Value};
+use crate::serve::sees;
+
+/// Runs a turn whose model stumbles and whose answer is refused once. Gives its id and the log.
+fn log_of_a_turn(filter: &str) -> (String, String) {
+    let (telegram, model) = (FakeTelegram::start(), model());
+    let ada = telegram.person("Ada");
+    let home = home(&telegram, &model);
+    let gateway = Gateway::start_with(&home, &[("ADJUTANT_LOG", filter)]);
+    telegram.say(ada, ada, "do stumble over my passion");
+    sees(&telegram, ada, "All is well.");
+    telegram.misbehave("sendmessage", &Fault::Refusal(400, "Bad Request: of a made-up kind"), 1);
+    telegram.say(ada, ada, "and again");
+    let begun = std::time::Instant::now();
+    while home.count("SELECT count(*) FROM outbox WHERE state = 'dead'") == 0 {
+        assert!(begun.elapsed() < crate::gateway::DEADLINE, "the refused answer was not given up");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let turn = home.ask(async |store| {
+        let turn: Option<(String,)> = store.first("SELECT id FROM turns ORDER BY seq", &[]).await.unwrap();
+        turn.unwrap().0
+    });
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    for secret in [KEY, telegram.token()] {
+        assert!(!log.contains(secret), "{secret} is in:\n{log}");
+    }
+    (turn, log)
+}
+
+#[test]
+fn every_line_of_a_turn_has_its_id_and_none_what_was_written() {
+    let (turn, log) = log_of_a_turn("info");
+    for text in ["passion", "All is well", "and again"] {
+        assert!(!log.contains(text), "{text} is in:\n{log}");
+    }
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_turn = |line: &&Value| line["spans"][0]["id"] == turn.as_str();
+    let again = lines.iter().filter(of_turn).find(|line| line["message"] == "asking the model again");
+    let again = again.unwrap_or_else(|| panic!("no such line of {turn} in:\n{log}"));
+    assert_eq!((&again["level"], &again["target"]), (&"INFO".into(), &"adjutant::model::resilience".into()));
+    // What happens in a turn happens in these rooms alone, and what these rooms say is of a turn.
+    let rooms = ["conversation", "orchestrator", "agents", "model", "gateway::outbox"];
+    for line in &lines {
+        let target = line["target"].as_str().unwrap();
+        if rooms.iter().any(|room| target.starts_with(&format!("adjutant::{room}"))) {
+            assert_eq!(line["spans"][0]["name"], "turn", "{line}");
+        }
+    }
+    assert!(lines.iter().any(|line| line["message"] == "a reply is given up"), "{log}");
+}
+
+#[test]
+fn no_secret_is_in_the_most_talkative_log() {
+    let (turn, log) = log_of_a_turn("trace");
+    assert!(log.contains(&turn) && log.contains("\"level\":\"TRACE\""), "it is not talkative");
+}
+
+/// A command that warns of something.
+fn warning(home: &Home) -> Command {
+    let mut command = home.command(&["config", "check"]);
+    command.env("ADJUTANT_CONFIG", home.path().join("nowhere.toml"));
+    command
+}
+
+#[test]
+fn journald_gets_text_behind_its_priority() {
+    let home = Home::new();
+    let path = home.path().join("journal");
+    let journal = File::create(&path).unwrap();
+    let place = journal.metadata().unwrap();
+    let mut command = warning(&home);
+    command.env("JOURNAL_STREAM", format!("{}:{}", place.dev(), place.ino())).stderr(journal);
+    assert!(command.status().unwrap().success());
+    let log = std::fs::read_to_string(&path).unwrap();
+    assert!(log.starts_with("<4> WARN adjutant::config: $ADJUTANT_CONFIG names a file"), "{log}");
+}
+
+#[test]
+fn a_terminal_gets_text_in_colours() {
+    let home = Home::new();
+    let at_terminal = |name: &str, value: &str| {
+        // It runs a command at a terminal of its own; Debian always has it.
+        let mut command = Command::new("script");
+        let words = format!("{} config check", env!("CARGO_BIN_EXE_adjutant"));
+        command.args(["-qec", &words, "/dev/null"]).env_clear().current_dir(home.path());
+        command.env("HOME", home.path()).env("ADJUTANT_CONFIG", home.path().join("nowhere.toml"));
+        command.env("PATH", "/usr/bin:/bin").env(name, value).stdin(Stdio::null());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let coloured = at_terminal("TERM", "xterm");
+    assert!(coloured.contains("\u{1b}[33m WARN\u{1b}[0m"), "{coloured:?}");
+    let plain = at_terminal("NO_COLOR", "1");
+    assert!(
+        plain.contains("Z  WARN adjutant::config: $ADJUTANT_CONFIG") && !plain.contains('\u{1b}'),
+        "{plain:?}"
+    );
+}
+
+#[test]
+fn another_reader_gets_json_though_a_journal_is_near() {
+    let home = Home::new();
+    let mut command = warning(&home);
+    let log = command.env("JOURNAL_STREAM", "8:1").output().unwrap().stderr;
+    let line: Value = serde_json::from_slice(&log).unwrap();
+    assert_eq!(line["level"], "WARN");
+    assert!(line["path"].as_str().unwrap().ends_with("/nowhere.toml"), "{line}");
+}
