@@ -99,7 +99,7 @@ const AT_THE_END: [(&str, f64); 22] = [
     ("adjutant_skill_calls_total{skill=\"tasks.create\",status=\"completed\"}", 1.0),
     ("adjutant_breakers_open", 0.0),
     ("adjutant_deliveries_total{channel=\"telegram\",result=\"retry\"}", 1.0),
-    ("adjutant_deliveries_total{channel=\"telegram\",result=\"sent\"}", 3.0),
+    ("adjutant_deliveries_total{channel=\"telegram\",result=\"sent\"}", 4.0),
     ("adjutant_receive_failures_total{channel=\"telegram\"}", 1.0),
     ("adjutant_reconnects_total{channel=\"telegram\"}", 1.0),
     ("adjutant_ignored_events_total{channel=\"telegram\"}", 1.0),
@@ -141,6 +141,14 @@ fn the_numbers_are_those_of_what_happened() {
     sees(&telegram, ada, "All is well.");
 
     telegram.misbehave("sendmessage", &Fault::Flood(1), 1);
+    // A command has no turn, whose progress would be shown by the same method.
+    telegram.say(ada, ada, "/help");
+    let delivered = [
+        ("adjutant_deliveries_total{channel=\"telegram\",result=\"retry\"}", 1.0),
+        ("adjutant_deliveries_total{channel=\"telegram\",result=\"sent\"}", 3.0),
+    ];
+    tells(&mut gateway, &delivered);
+
     telegram.misbehave("getupdates", &Fault::Page(502), 1);
     telegram.update(json!({"poll": {"id": "1"}}));
     telegram.say(ada, ada, "and stumble");
