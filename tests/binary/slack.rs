@@ -93,3 +93,43 @@ fn wrong_tokens_end_with_78_and_say_the_mend() {
         assert!(log.contains(key) && !log.contains(wrong), "{log}");
     }
 }
+
+#[test]
+fn a_channel_is_read_searched_and_posted_into_by_who_is_in_it() {
+    let slack = FakeSlack::start();
+    let home = home(&slack, &format!("app_token = \"{APP_TOKEN}\""));
+    let (dm, room, secret) = (slack.dm("ada"), slack.channel("general"), slack.private_channel("secret"));
+    slack.join("ada", &room);
+    slack.say("bob", &room, "the budget is 5 & not 6");
+    slack.say("bob", &secret, "ada must not see this");
+    let gateway = Gateway::start(&home);
+    slack.say("ada", &dm, "read #general");
+    let read = sees(&slack, &dm, |seen| seen.text.contains("1 message in #general"));
+    assert!(read.text.contains("bob: the budget is 5 & not 6"), "{}", read.text);
+    slack.say("ada", &dm, "read #secret");
+    sees(&slack, &dm, |seen| {
+        seen.text.contains("there is no place “#secret” on slack in which both of us are")
+    });
+    slack.say("ada", &dm, "post to #general: **lunch** is here");
+    let asked = sees(&slack, &dm, |seen| !seen.buttons.is_empty());
+    assert!(asked.text.contains("Post into #general on slack"), "{}", asked.text);
+    assert_eq!(slack.seen(&room).len(), 0, "it is there before the yes");
+    let approve = asked.buttons.iter().find(|(_, label)| label == "Approve").unwrap();
+    slack.press("ada", &dm, &asked.ts, &approve.0);
+    sees(&slack, &dm, |seen| seen.text.contains("Posted into #general on slack"));
+    sees(&slack, &room, |seen| seen.text.contains("lunch"));
+    // She left between the question and the yes.
+    slack.say("ada", &dm, "post to #general: dinner is here");
+    let asked = sees(&slack, &dm, |seen| !seen.buttons.is_empty());
+    slack.leave("ada", &room);
+    let approve = asked.buttons.iter().find(|(_, label)| label == "Approve").unwrap();
+    slack.press("ada", &dm, &asked.ts, &approve.0);
+    sees(&slack, &dm, |seen| seen.text.contains("there is no place “#general”"));
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    let posted: Vec<String> = slack.seen(&room).into_iter().map(|seen| seen.text).collect();
+    assert_eq!(posted.len(), 1, "{posted:?}");
+    assert!(!slack.seen(&dm).iter().any(|seen| seen.text.contains("must not see")));
+    assert_eq!(slack.faults(), [""; 0]);
+    home.assert_tidy("rooms");
+}
