@@ -122,7 +122,7 @@ fn a_broken_skill_file() {
     Some(1) skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }
     skills/bell.toml:3: the skill lacks `summary`
     skills/bell.toml:5: 'none' is no risk; write "low", "medium" or "high"
-    3 faults; 30 skills in 6 files are fine
+    3 faults; 34 skills in 7 files are fine
     "#);
     insta::assert_snapshot!(told(&home, &home.run(&["skills", "list"])), @r#"
     Some(1) adjutant: skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }

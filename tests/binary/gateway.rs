@@ -69,6 +69,8 @@ impl Gateway {
     #[track_caller]
     pub(crate) fn logs_times(&mut self, words: &str, times: usize) {
         let begun = Instant::now();
+        // Its lines are JSON.
+        let words = &words.replace('"', "\\\"");
         while self.log.iter().filter(|line| line.contains(words)).count() < times {
             assert!(begun.elapsed() < DEADLINE, "it never logged {words}: {:#?}", self.log);
             self.log.extend(self.lines.recv_timeout(Duration::from_millis(100)));
