@@ -69,9 +69,10 @@ impl Gateway {
     #[track_caller]
     pub(crate) fn logs_times(&mut self, words: &str, times: usize) {
         let begun = Instant::now();
-        // Its lines are JSON.
-        let words = &words.replace('"', "\\\"");
-        while self.log.iter().filter(|line| line.contains(words)).count() < times {
+        // Its lines are JSON, in which words with quotes look otherwise.
+        let quoted = words.replace('"', "\\\"");
+        let is_it = |line: &&String| line.contains(words) || line.contains(&quoted);
+        while self.log.iter().filter(is_it).count() < times {
             assert!(begun.elapsed() < DEADLINE, "it never logged {words}: {:#?}", self.log);
             self.log.extend(self.lines.recv_timeout(Duration::from_millis(100)));
         }
