@@ -71,10 +71,7 @@ impl Slack {
             }
             tokio::select! {
                 Some((number, signal)) = heard.recv() => match signal {
-                    Signal::Hello => {
-                        sockets.is_open(number);
-                        let _ = waitlist.posts.send(Waiting::Ready);
-                    }
+                    Signal::Hello => sockets.is_open(number),
                     _ => sockets.leaves(number),
                 },
                 Some((number, end)) = lines.next() => match end {
@@ -126,7 +123,13 @@ impl Slack {
                     }
                 }
                 Signal::Alive => {}
-                signal => drop(signals.send((number, signal))),
+                signal => {
+                    // From here, not once the signal is heard: what follows the hello must find it in the line.
+                    if matches!(signal, Signal::Hello) {
+                        let _ = waitlist.posts.send(Waiting::Ready);
+                    }
+                    let _ = signals.send((number, signal));
+                }
             }
         };
         (number, End::Cut(socket::run(&url, acknowledged, replaced, tell).await))

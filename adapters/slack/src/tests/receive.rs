@@ -228,6 +228,23 @@ async fn what_was_said_while_we_were_away_is_caught_up() {
 }
 
 #[tokio::test]
+async fn what_comes_together_with_the_hello_waits_for_what_was_missed() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let dm = fake.dm("ada");
+    fake.take_sockets_down();
+    let seen = fake.say("ada", &dm, "seen");
+    journal.knows(&dm, &format!("{dm}:{seen}"));
+    fake.say("ada", &dm, "missed");
+    fake.bring_sockets_up();
+    fake.say("ada", &dm, "live");
+    receiving(&fake, &journal, async || {
+        until("caught up", || journal.texts().len() == 2 && fake.all_acknowledged()).await;
+        assert_eq!(journal.texts(), ["missed", "live"]);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn where_nothing_was_ever_heard_nothing_is_caught_up() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());
     let place = fake.dm("ada");

@@ -10,7 +10,7 @@ use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};
 
-use super::Shared;
+use super::{Shared, events};
 
 /// The writing side of a connection.
 pub(super) struct Line {
@@ -28,6 +28,16 @@ impl Line {
         }
         let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         socket.send(Message::text(frame.to_string())).is_ok()
+    }
+
+    /// Leaves a frame where the next one takes it along.
+    fn leave(&self, frame: &Value) -> bool {
+        let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        socket.write(Message::text(frame.to_string())).is_ok()
+    }
+
+    fn flush(&self) -> bool {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).flush().is_ok()
     }
 
     pub(super) fn go_deaf(&self) {
@@ -63,9 +73,12 @@ pub(super) fn serve(stream: TcpStream, shared: &Arc<Shared>) -> Option<()> {
             "type": "hello", "num_connections": world.lines.len() + 1, "connection_info": {"app_id": "A0FAKE"},
             "debug_info": {"host": "fake", "approximate_connection_time": 18060},
         });
-        line.send(&hello);
+        line.leave(&hello);
         world.lines.push(Arc::clone(&line));
     }
+    // What waits comes in one piece with the hello, as a network may have it.
+    events::deliver(shared);
+    line.flush();
     while let Ok(message) = reader.read() {
         if line.is_deaf.load(Ordering::SeqCst) {
             // Not even a ping is answered.
