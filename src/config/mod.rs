@@ -69,6 +69,8 @@ pub struct Config {
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
     pub skills: Skills,
+    /// `[dns] resolver`: who is asked whether a domain takes mail; none: nobody is.
+    pub resolver: Option<SocketAddr>,
     /// `[schedules] catch_up`: whether what was missed while nothing ran is made up for.
     pub catch_up: bool,
     /// `[log] filter`: what `serve` logs; none: the usual.
@@ -93,6 +95,7 @@ impl Config {
             contacts: None,
             channels: BTreeMap::new(),
             skills: Skills::default(),
+            resolver: None,
             catch_up: true,
             log: None,
             listen: Some(LISTEN),
@@ -191,6 +194,7 @@ impl Config {
             contacts: root.section("contacts", DavConfig::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
+            resolver: root.section("dns", |section| section.get("resolver", resolver)),
             catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             log: root.section("log", |section| section.get("filter", filter)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
@@ -201,6 +205,12 @@ impl Config {
 
 /// Where `serve` answers about itself: this machine only.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
+
+fn resolver(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<SocketAddr, String> {
+    let text = read::text(value, reading)?;
+    let with_port = text.parse().or_else(|_| text.parse::<IpAddr>().map(|address| (address, 53).into()));
+    with_port.map_err(|_| format!("{text:?} must be an address such as \"9.9.9.9\" or \"127.0.0.1:5353\""))
+}
 
 fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAddr>, String> {
     if value.as_str() == Some("") {

@@ -100,6 +100,7 @@ fn waiting(began: &Config, now: &Config) -> Vec<String> {
         ("calendar", began.calendar != now.calendar),
         ("contacts", began.contacts != now.contacts),
         ("skills.paths", began.skills != now.skills),
+        ("dns", began.resolver != now.resolver),
         ("schedules", began.catch_up != now.catch_up),
         ("http", began.listen != now.listen),
     ];

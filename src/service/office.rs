@@ -42,6 +42,7 @@ pub fn build_office(config: &Config, rooms: BTreeMap<String, Arc<dyn Rooms>>) ->
         calendar: calendar.transpose()?,
         contacts: contacts.transpose()?,
         rooms,
+        resolver: config.resolver,
         outgoing: config.data_dir.join("mail"),
     })
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use adjutant_fakes::dav_server::{self, Kind};
-use adjutant_fakes::mail_server;
+use adjutant_fakes::{mail_server, resolver};
 
 use crate::process::{Home, button};
 use crate::restart::{Program, once_each};
@@ -81,6 +81,25 @@ fn a_mail_to_a_stranger_needs_a_yes_and_what_the_server_refuses_is_told() {
     assert_eq!(arrived(server, ("alice", ".Sent"), "Stranger note", 0).len(), 0);
     chat.finish_well();
     home.assert_tidy("refused");
+}
+
+#[test]
+fn whether_a_domain_takes_mail_is_asked_from_the_resolver_of_the_configuration() {
+    let home = Home::with_config(&format!("[dns]\nresolver = \"{}\"", resolver::start().unwrap()));
+    let mut chat = home.chat();
+    for (address, answer) in [
+        ("bob@served.test", "bob@served.test is written as it should be, and its domain takes mail"),
+        ("bob@none.test", "bob@none.test reaches nobody: its domain takes no mail"),
+        ("bob@", "bob@ is no mail address: "),
+    ] {
+        let reply = chat.say(address, &format!("is {address} a valid address?"));
+        assert!(reply["text"].as_str().unwrap().starts_with(answer), "{reply}");
+    }
+    let reply = chat.say("m1", "check whether bob@broken.test is right");
+    assert!(reply["text"].as_str().unwrap().contains("ServerFailure"), "{reply}");
+    chat.finish_well();
+    let chat = Home::new().chat().say("m1", "is bob@served.test a valid address?");
+    assert!(chat["text"].as_str().unwrap().ends_with("whether it exists was not asked"), "{chat}");
 }
 
 #[test]

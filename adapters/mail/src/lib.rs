@@ -9,6 +9,7 @@ mod connect;
 mod html;
 mod imap;
 mod letter;
+mod mx;
 mod reply;
 mod smtp;
 mod utf7;
@@ -22,6 +23,7 @@ pub use compose::{Attachment, Composed, Draft, Envelope, Party};
 pub use html::readable;
 pub use imap::{Folder, FolderKind, Found, Imap, Mark, Query};
 pub use letter::{Attached, Letter, Summary, TEXT_CAP};
+pub use mx::takes_mail;
 pub use reply::Reply;
 pub use smtp::Smtp;
 

@@ -15,6 +15,9 @@ use crate::skills::{ErrorKind, Output, SkillError};
 use crate::store::Batch;
 use crate::store::objects::{self, Life, ObjectRow};
 
+/// How long a resolver may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// So long the contacts of a server are taken to be what they were.
 const FRESH: Duration = Duration::from_mins(1);
 
@@ -103,7 +106,7 @@ impl Office {
             "contacts.create" => self.create_contact(work, batch).await,
             "contacts.update" => self.update_contact(work, batch).await,
             "contacts.organizations" => self.organizations(work).await,
-            "contacts.validate_email" => Ok(validate(work.arguments)),
+            "contacts.validate_email" => self.validate(work.arguments).await,
             other => Err(SkillError::new(ErrorKind::NotFound, format!("there is no handler {other}")).into()),
         }
     }
@@ -144,6 +147,24 @@ impl Office {
         let items: Vec<Value> = shown.map(|contact| item(contact)).collect();
         let untrusted = self.contacts.is_some() && !items.is_empty();
         Ok(Output { summary, data: json!({"items": items, "count": found.len()}), untrusted })
+    }
+
+    async fn validate(&self, arguments: &Value) -> Result<Output, Trouble> {
+        let said = text(arguments, "email").unwrap_or_default();
+        let (valid, summary) = match (said.parse::<Party>(), self.resolver) {
+            (Err(fault), _) => (false, format!("{said} is no mail address: {fault}")),
+            (Ok(_), None) => {
+                let rest = "whether it exists was not asked";
+                (true, format!("{said} is written as a mail address should be; {rest}"))
+            }
+            (Ok(party), Some(resolver)) => {
+                match adjutant_mail::takes_mail(resolver, &party.address, PATIENCE).await? {
+                    true => (true, format!("{said} is written as it should be, and its domain takes mail")),
+                    false => (false, format!("{said} reaches nobody: its domain takes no mail")),
+                }
+            }
+        };
+        Ok(Output { summary, data: json!({"email": said, "valid": valid}), untrusted: false })
     }
 
     async fn one(&self, work: &Work<'_>) -> Result<Entry, Trouble> {
@@ -317,17 +338,6 @@ fn changed(old: &Contact, arguments: &Value) -> Result<Contact, SkillError> {
         new.phones = texts(arguments, "phones").into_iter().map(str::to_owned).collect();
     }
     if new.name.is_empty() { Err(params("/name: say what they are called")) } else { Ok(new) }
-}
-
-fn validate(arguments: &Value) -> Output {
-    let said = text(arguments, "email").unwrap_or_default();
-    let (valid, summary) = match said.parse::<Party>() {
-        Ok(_) => {
-            (true, format!("{said} is written as a mail address should be; whether it exists was not asked"))
-        }
-        Err(fault) => (false, format!("{said} is no mail address: {fault}")),
-    };
-    Output { summary, data: json!({"email": said, "valid": valid}), untrusted: false }
 }
 
 fn spoken(contact: &Contact) -> String {

@@ -7,6 +7,7 @@ pub mod mail_server;
 pub mod model;
 mod ports;
 pub mod postgres;
+pub mod resolver;
 pub mod slack;
 mod strict;
 pub mod telegram;
