@@ -22,7 +22,7 @@ pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, Outbound, Progress};
 pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
-pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, row_by_row};
+pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, one_line, row_by_row};
 pub use rooms::{Profile, Room, RoomLine, Rooms, Unread};
 pub use setup::{Question, Setup};
 pub use split::split;

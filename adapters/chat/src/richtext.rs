@@ -125,6 +125,11 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").chars().map(visible).collect())
 }
 
+/// A name or the like: [`harmless`], and without line breaks.
+pub fn one_line(text: &str) -> String {
+    harmless(text).replace('\n', " ")
+}
+
 fn visible(char: char) -> char {
     match char {
         '\n' | '\t' => char,

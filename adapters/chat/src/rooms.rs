@@ -76,6 +76,15 @@ pub struct Profile {
     pub facts: Vec<(String, String)>,
 }
 
+impl Profile {
+    /// Of these facts those that tell something.
+    pub fn new(id: String, name: String, facts: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+        let facts = facts.map(|(fact, value)| (fact.to_owned(), value)).collect();
+        Self { id, name, facts }
+    }
+}
+
 /// Why nothing could be read. Texts hold no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unread {

@@ -3,7 +3,7 @@
 
 mod table;
 
-use adjutant_chat::{Block, Choice, Inline, RichText, harmless};
+use adjutant_chat::{Block, Choice, Inline, RichText, one_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How the terminal wants its text.
@@ -50,7 +50,7 @@ pub fn message(markdown: &str, choices: &[Choice], look: Look) -> String {
 /// The choices as one line if they fit into one, each with the number that presses it.
 fn numbered(choices: &[Choice], look: Look) -> Vec<String> {
     let one = |(number, choice): (usize, &Choice)| {
-        let label = harmless(&choice.label).replace('\n', " ");
+        let label = one_line(&choice.label);
         format!("{}  {label}", painted(&number.to_string(), "1", look))
     };
     let all: Vec<String> = (1..).zip(choices).map(one).collect();

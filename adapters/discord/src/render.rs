@@ -6,7 +6,7 @@
 
 mod inline;
 
-use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, aligned, harmless, row_by_row, split};
+use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, aligned, one_line, row_by_row, split};
 use serde_json::{Value, json};
 
 /// What fits into a message. Discord's own people say that it counts code points:
@@ -32,7 +32,7 @@ pub(crate) fn parts(markdown: &str) -> Vec<String> {
 /// Buttons as Discord's components.
 pub(crate) fn buttons(choices: &[Choice]) -> Value {
     let button = |choice: &Choice| {
-        let label = harmless(&choice.label).replace('\n', " ");
+        let label = one_line(&choice.label);
         let fits = label.chars().count() <= LABEL;
         let label =
             if fits { label } else { label.chars().take(LABEL - 1).chain(['…']).collect::<String>() };

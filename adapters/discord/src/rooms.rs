@@ -6,7 +6,7 @@ mod people;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, harmless};
+use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, harmless, one_line};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use moka::future::Cache;
@@ -247,9 +247,4 @@ fn room(channel: &Value, guild: &str) -> Option<(String, Room)> {
         (None, _) => format!("the direct conversation with {}", people.join(", ")),
     };
     Some((bare, Room { place, name: one_line(&name) }))
-}
-
-/// A name or the like: without control characters and line breaks.
-fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', " ")
 }

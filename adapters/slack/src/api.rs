@@ -110,18 +110,19 @@ impl Api {
         finish(tokio::time::timeout(TIMEOUT, call).await)
     }
 
-    /// The entries of a list under this name, at most so many pages of them.
-    pub(crate) async fn list(
+    /// What `of` makes of the entries of a list under this name, at most so many pages of them.
+    pub(crate) async fn list<T>(
         &self,
         method: &str,
         name: &str,
         arguments: &[(&str, String)],
         pages: usize,
-    ) -> Result<Vec<Value>, CallError> {
+        of: impl Fn(Value) -> Option<T>,
+    ) -> Result<Vec<T>, CallError> {
         let (mut all, mut cursor) = (Vec::new(), String::new());
         for _ in 0..pages {
             let (entries, next) = self.page(method, name, arguments, &cursor).await?;
-            all.extend(entries);
+            all.extend(entries.into_iter().filter_map(&of));
             cursor = next;
             if cursor.is_empty() {
                 break;

@@ -78,10 +78,11 @@ impl Slack {
 
     async fn direct_conversations(&self) -> Vec<Place> {
         let arguments = [("types", "im".to_owned()), ("limit", "200".to_owned())];
-        let list = self.bot.list("conversations.list", "channels", &arguments, DIRECT_PAGES);
+        let place = |channel: Value| channel["id"].as_str()?.parse().ok();
+        let list = self.bot.list("conversations.list", "channels", &arguments, DIRECT_PAGES, place);
         // What is told meanwhile waits, so this must not take long.
         match timeout(PATIENCE, list).await.unwrap_or(Err(CallError::Unclear)) {
-            Ok(all) => all.iter().filter_map(|one| one["id"].as_str()?.parse().ok()).collect(),
+            Ok(all) => all,
             Err(error) => {
                 tracing::warn!(channel = self.channel, %error, "the direct conversations could not be listed");
                 Vec::new()

@@ -127,7 +127,7 @@ pub(crate) async fn since(
     arguments.extend([("limit", PAGE.to_string()), ("include_all_metadata", "true".to_owned())]);
     arguments.extend(after.map(|after| ("oldest", after.to_string())));
     let pages = if after.is_some() { pages } else { 1 };
-    let mut all = slack.bot.list(method(place), "messages", &arguments, pages).await?;
+    let mut all = slack.bot.list(method(place), "messages", &arguments, pages, Some).await?;
     let ts = |message: &Value| message["ts"].as_str().and_then(|ts| ts.parse::<Ts>().ok());
     // A thread's first message is always there.
     all.retain(|message| ts(message).is_some_and(|ts| after.is_none_or(|after| ts > after)));

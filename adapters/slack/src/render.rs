@@ -6,7 +6,9 @@
 
 mod inline;
 
-use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, aligned, harmless, row_by_row, split};
+use adjutant_chat::{
+    Block, Choice, Limits, Markup, RichText, Unit, aligned, harmless, one_line, row_by_row, split,
+};
 use serde_json::{Value, json};
 
 /// The longest text of one section, in characters.
@@ -90,7 +92,7 @@ impl Part {
 }
 
 fn button(choice: &Choice) -> Value {
-    let label = harmless(&choice.label).replace('\n', " ");
+    let label = one_line(&choice.label);
     let label = if label.trim().is_empty() { choice.id.clone() } else { label };
     let fits = label.chars().count() <= LABEL;
     let label = if fits { label } else { label.chars().take(LABEL - 1).chain(['…']).collect() };

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, harmless};
+use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, one_line};
 use async_trait::async_trait;
 use moka::future::Cache;
 use serde_json::Value;
@@ -138,20 +138,11 @@ impl Slack {
             ("exclude_archived", "true".to_owned()),
             ("limit", LIST_PAGE.to_string()),
         ];
-        let (mut rooms, mut cursor) = (Vec::new(), String::new());
-        for _ in 0..LIST_PAGES {
-            let (page, next) = self.bot.page("conversations.list", "channels", &arguments, &cursor).await?;
-            let room = |channel: &Value| {
-                let place: Place = channel["id"].as_str()?.parse().ok()?;
-                Some(Room { place: place.to_string(), name: called(channel)? })
-            };
-            rooms.extend(page.iter().filter_map(room));
-            cursor = next;
-            if cursor.is_empty() {
-                break;
-            }
-        }
-        Ok(Arc::new(rooms))
+        let room = |channel: Value| {
+            let place: Place = channel["id"].as_str()?.parse().ok()?;
+            Some(Room { place: place.to_string(), name: called(&channel)? })
+        };
+        Ok(Arc::new(self.bot.list("conversations.list", "channels", &arguments, LIST_PAGES, room).await?))
     }
 
     /// The newest messages of a place that people or machines wrote, oldest first.
@@ -238,9 +229,4 @@ fn place_in(said: &str) -> Option<Place> {
 fn called(channel: &Value) -> Option<String> {
     let name = one_line(channel["name"].as_str()?);
     Some(if channel["is_mpim"] == true { name } else { format!("#{name}") })
-}
-
-/// A name or the like: without control characters and line breaks.
-fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', " ")
 }

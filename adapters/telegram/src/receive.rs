@@ -2,7 +2,7 @@
 
 mod message;
 
-use adjutant_chat::{Address, Attachment, Edited, EventId, Pressed, Said, SenderId, harmless};
+use adjutant_chat::{Address, Attachment, Edited, EventId, Pressed, Said, SenderId, one_line};
 use serde::Deserialize;
 use serde_json::Value;
 use teloxide::types::{CallbackQueryId, FileId};
@@ -116,7 +116,7 @@ fn address(message: &Message, channel: &str) -> Address {
 }
 
 fn name(person: &Sender) -> String {
-    harmless(&person.name()).replace('\n', " ")
+    one_line(&person.name())
 }
 
 fn reply_to_us(message: &Message, me: &Myself) -> Option<String> {
@@ -227,7 +227,7 @@ fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
     let read =
         read.filter(|file| is_text(&name, file.mime_type.as_deref()) && file.file_size.is_none_or(short));
     let read = read.map(|file| FileId(file.file_id.clone()));
-    (vec![Attachment { name: harmless(&name).replace('\n', " "), text: None }], read)
+    (vec![Attachment { name: one_line(&name), text: None }], read)
 }
 
 fn is_text(name: &str, kind: Option<&str>) -> bool {

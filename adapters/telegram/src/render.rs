@@ -1,7 +1,7 @@
 //! Pure: rich text as Telegram's HTML, in parts, each with its plain twin for the day Telegram refuses the
 //! markup. <https://core.telegram.org/bots/api#html-style>
 
-use adjutant_chat::{Block, Choice, Inline, RichText, Unit, aligned, harmless, split};
+use adjutant_chat::{Block, Choice, Inline, RichText, Unit, aligned, one_line, split};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
@@ -36,9 +36,7 @@ pub(crate) fn parts(markdown: &str) -> Vec<Part> {
 /// The buttons below a message: side by side when their labels are short.
 pub(crate) fn keyboard(choices: &[Choice]) -> Option<InlineKeyboardMarkup> {
     let short = choices.iter().all(|choice| choice.label.chars().count() <= SHORT_LABEL);
-    let button = |choice: &Choice| {
-        InlineKeyboardButton::callback(harmless(&choice.label).replace('\n', " "), choice.id.clone())
-    };
+    let button = |choice: &Choice| InlineKeyboardButton::callback(one_line(&choice.label), choice.id.clone());
     let rows = choices.chunks(if short { 3 } else { 1 });
     let rows: Vec<Vec<_>> = rows.map(|row| row.iter().map(button).collect()).collect();
     (!rows.is_empty()).then(|| InlineKeyboardMarkup::new(rows))

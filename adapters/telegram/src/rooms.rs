@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, harmless};
+use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, one_line};
 use async_trait::async_trait;
 use futures::StreamExt;
 use moka::future::Cache;
@@ -244,10 +244,9 @@ impl From<Member> for Profile {
             ("account", if user.is_bot { "a bot's".to_owned() } else { String::new() }),
         ];
         let (id, name) = (user.id.to_string(), one_line(&user.name()));
-        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-        let facts = facts.map(|(fact, value)| (fact.to_owned(), value)).collect();
         // A deleted account has no name.
-        Self { name: if name.is_empty() { id.clone() } else { name }, id, facts }
+        let name = if name.is_empty() { id.clone() } else { name };
+        Self::new(id, name, facts)
     }
 }
 
@@ -261,9 +260,4 @@ fn room(place: String, title: &str) -> Room {
 
 fn full(first: &str, last: Option<&str>) -> String {
     format!("{first} {}", last.unwrap_or_default()).trim().to_owned()
-}
-
-/// A name or the like: without control characters and line breaks.
-fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', " ")
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
-use super::{Block, Cell, Inline, RichText, harmless, inline_text};
+use super::{Block, Cell, Inline, RichText, harmless, inline_text, one_line};
 
 /// What is nested deeper is kept, but as if it stood at this depth. A level of a list is two.
 const DEEPEST: usize = 24;
@@ -109,7 +109,7 @@ impl Builder {
         match event {
             Event::Start(tag) => self.open(tag),
             Event::End(_) => self.close(),
-            Event::Code(text) => self.inline(Inline::Code(harmless(&text).replace('\n', " "))),
+            Event::Code(text) => self.inline(Inline::Code(one_line(&text))),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::SoftBreak | Event::HardBreak => self.inline(Inline::Break),
             Event::Rule => self.block(Block::Rule),
@@ -138,7 +138,7 @@ impl Builder {
             Tag::Emphasis if self.shallow() => Kind::Italic,
             Tag::Strikethrough if self.shallow() => Kind::Strike,
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } if self.shallow() => {
-                Kind::Link(harmless(&dest_url).replace('\n', " "))
+                Kind::Link(one_line(&dest_url))
             }
             Tag::Paragraph | Tag::HtmlBlock | Tag::DefinitionListTitle => Kind::Paragraph,
             Tag::Strong | Tag::Emphasis | Tag::Strikethrough | Tag::Superscript | Tag::Subscript => {

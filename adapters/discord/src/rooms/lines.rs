@@ -1,11 +1,10 @@
 //! Pure: messages that are read later, as lines.
 
-use adjutant_chat::{RoomLine, harmless};
+use adjutant_chat::{RoomLine, harmless, one_line};
 use serde::Deserialize;
 use serde_json::Value;
 use serenity::model::id::MessageId;
 
-use super::one_line;
 use crate::receive::{Account, named};
 
 /// Kinds of messages that people and bots write: ordinary ones, replies, and answers to commands.

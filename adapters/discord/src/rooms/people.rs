@@ -1,13 +1,13 @@
 //! The people of a guild or of a direct conversation.
 
-use adjutant_chat::Profile;
+use adjutant_chat::{Profile, one_line};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
 use serenity::http::Route;
 use serenity::model::id::{ChannelId, UserId};
 
-use super::{guild_of, known, one_line};
+use super::{guild_of, known};
 use crate::receive::Account;
 use crate::rest::{self, CallError};
 use crate::{Discord, id_of};
@@ -97,7 +97,5 @@ fn profile(member: Member, roles: &Value) -> Profile {
         ("roles", one_line(&roles.join(", "))),
         ("account", if user.bot { "a bot's".to_owned() } else { String::new() }),
     ];
-    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    let facts = facts.map(|(fact, value)| (fact.to_owned(), value)).collect();
-    Profile { id: user.id.to_string(), name, facts }
+    Profile::new(user.id.to_string(), name, facts)
 }

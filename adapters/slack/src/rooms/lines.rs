@@ -1,9 +1,8 @@
 //! Pure: messages that are read later, as lines.
 
-use adjutant_chat::{RoomLine, harmless};
+use adjutant_chat::{RoomLine, harmless, one_line};
 use serde_json::Value;
 
-use super::one_line;
 use crate::place::Ts;
 use crate::receive::{WRITTEN, text};
 

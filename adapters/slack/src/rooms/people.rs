@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::Profile;
+use adjutant_chat::{Profile, one_line};
 use serde_json::Value;
 
-use super::{LIST_PAGE, LIST_PAGES, one_line};
+use super::{LIST_PAGE, LIST_PAGES};
 use crate::Slack;
 use crate::api::CallError;
 use crate::listen::called;
@@ -52,19 +52,11 @@ impl Slack {
 
     async fn list_people(&self) -> Result<Arc<Vec<Person>>, CallError> {
         let arguments = [("limit", LIST_PAGE.to_string())];
-        let (mut people, mut cursor) = (Vec::new(), String::new());
-        for _ in 0..LIST_PAGES {
-            let (page, next) = self.bot.page("users.list", "members", &arguments, &cursor).await?;
-            let here = page.iter().filter(|user| user["deleted"] != true);
-            people.extend(here.filter_map(|user| {
-                Some(Person { profile: profile(user)?, names: names(user).map(str::to_lowercase).collect() })
-            }));
-            cursor = next;
-            if cursor.is_empty() {
-                break;
-            }
-        }
-        Ok(Arc::new(people))
+        let person = |user: Value| {
+            let names = names(&user).map(str::to_lowercase).collect();
+            profile(&user).filter(|_| user["deleted"] != true).map(|profile| Person { profile, names })
+        };
+        Ok(Arc::new(self.bot.list("users.list", "members", &arguments, LIST_PAGES, person).await?))
     }
 }
 
@@ -102,7 +94,6 @@ fn profile(user: &Value) -> Option<Profile> {
         ("account", account.to_owned()),
     ];
     let name = one_line(called(user).unwrap_or(id));
-    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty() && *value != name);
-    let facts = facts.map(|(fact, value)| (fact.to_owned(), value)).collect();
-    Some(Profile { id: id.to_owned(), name, facts })
+    let facts = facts.into_iter().filter(|(_, value)| *value != name);
+    Some(Profile::new(id.to_owned(), name.clone(), facts))
 }
