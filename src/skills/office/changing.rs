@@ -111,8 +111,7 @@ impl Office {
         };
         let shelf = self.shelf(work);
         if let Some(tail) = &tail {
-            let calendar = Some(object.calendar.as_str()).filter(|name| !name.is_empty());
-            shelf.change(Change::Create(tail, calendar), batch.as_deref_mut()).await?;
+            shelf.change(Change::Create(tail, object.calendar_name()), batch.as_deref_mut()).await?;
         }
         shelf.change(Change::Update(&object, &series), batch).await?;
         self.tell_change(work, &object, &new, notices).await
@@ -135,8 +134,7 @@ impl Office {
         notices: Vec<Notice>,
     ) -> Result<Output, Trouble> {
         let home = work.scope.zone;
-        let calendar = Some(object.calendar.as_str()).filter(|name| !name.is_empty());
-        let told = self.notify(work, notices, calendar).await?;
+        let told = self.notify(work, notices, object.calendar_name()).await?;
         let spoken = event::spoken(&new.start, &new.end, home);
         let summary = format!("Changed “{}”, {spoken}{told}", new.title);
         Ok(Output { summary, data: event::item(new, &object.calendar, home), untrusted: false })
@@ -208,8 +206,7 @@ impl Office {
             }
             _ => Notice::cancellation(occasion, to, object.series.cancel(None, now(work))?),
         };
-        let calendar = Some(object.calendar.as_str()).filter(|name| !name.is_empty());
-        let told = self.notify(work, notice.into_iter().collect(), calendar).await?;
+        let told = self.notify(work, notice.into_iter().collect(), object.calendar_name()).await?;
         let change = left.map_or(Change::Delete(object), |left| Change::Update(object, left));
         self.shelf(work).change(change, batch).await?;
         Ok(told)

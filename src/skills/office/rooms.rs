@@ -16,7 +16,7 @@ use crate::store::{Batch, outbox, people, rooms};
 /// So many messages of a place are searched.
 const SEARCHED: usize = 500;
 /// So many places are searched when none is named.
-const PLACES: usize = 10;
+const PLACES: i64 = 10;
 /// So many places that we know are compared with a name.
 const KNOWN: i64 = 200;
 /// So many places of one name are asked about.
@@ -100,7 +100,10 @@ impl Office {
                 vec![Room { place: here.place.clone(), name: "here".into() }]
             }
             "here" => return Err(params("/place: say which place, such as #general").into()),
-            _ => rooms.find(name, &rooms_known(work, channel).await?).await?,
+            _ => {
+                let known = rooms::places(&work.scope.store, channel, KNOWN).await?;
+                rooms.find(name, &known).await?
+            }
         };
         let mut entered = Vec::new();
         for room in candidates.into_iter().take(NAMESAKES) {
@@ -183,10 +186,9 @@ impl Office {
                 let text = format!("{} {}", line.who, line.text).to_lowercase();
                 words.iter().all(|word| text.contains(word.as_str()))
             });
-            if all.len() > 1 {
-                here.lines
-                    .iter_mut()
-                    .for_each(|line| line.who.push_str(&format!(" in {}", entered.room.name)));
+            if all.len() > 1 && !here.lines.is_empty() {
+                let name = entered.name().await?;
+                here.lines.iter_mut().for_each(|line| line.who.push_str(&format!(" in {name}")));
             }
             found.is_journal |= here.is_journal;
             found.lines.append(&mut here.lines);
@@ -208,14 +210,11 @@ impl Office {
         let (channel, rooms, _) = self.channel_of(work, "")?;
         let accounts = self.accounts_on(work, channel).await?;
         let mut all = Vec::new();
-        for place in rooms_known(work, channel).await?.into_iter().take(PLACES) {
+        for place in rooms::places(&work.scope.store, channel, PLACES).await? {
             if is_in(rooms, &place, &accounts).await? {
                 let is_here = place == work.scope.conversation.place;
-                let known = std::slice::from_ref(&place);
-                let named = if is_here { None } else { rooms.find(&place, known).await?.into_iter().next() };
                 let name = if is_here { HERE.to_owned() } else { place.clone() };
-                let room = named.unwrap_or(Room { place, name });
-                all.push(Entered { channel, rooms, room });
+                all.push(Entered { channel, rooms, room: Room { place, name } });
             }
         }
         Ok(all)
@@ -270,6 +269,16 @@ impl Office {
 }
 
 impl Entered<'_> {
+    /// How people call the place; the platform is asked where all that is known is its id.
+    async fn name(&self) -> Result<String, Trouble> {
+        let Room { place, name } = &self.room;
+        if name != place {
+            return Ok(name.clone());
+        }
+        let found = self.rooms.find(place, std::slice::from_ref(place)).await?.into_iter().next();
+        Ok(found.map_or_else(|| place.clone(), |room| room.name))
+    }
+
     /// The newest messages: the platform's, with what we journalled before them, or of a thread only the platform's.
     async fn lines(&self, work: &Work<'_>, thread: Option<&str>, most: usize) -> Result<Lines, Trouble> {
         let since = event::moment(work.arguments, "since", work.scope.zone)?;
@@ -324,10 +333,6 @@ impl Lines {
 
 fn spoken(at: i64, zone: Tz) -> String {
     utc(at).with_timezone(&zone).format("%a %-d %b, %H:%M").to_string()
-}
-
-async fn rooms_known(work: &Work<'_>, channel: &str) -> Result<Vec<String>, Trouble> {
-    Ok(rooms::places(&work.scope.store, channel, KNOWN).await?)
 }
 
 async fn is_in(rooms: &dyn Rooms, place: &str, accounts: &[SenderId]) -> Result<bool, Trouble> {

@@ -101,7 +101,7 @@ impl Sending<'_> {
         match self.state(phase.as_deref()) {
             Some(ACCEPTED) => Ok(()),
             Some(HANDED_OVER) => self.settle().await,
-            _ => self.hand_over(letter).await,
+            _ => self.hand_over(letter, phase.as_deref()).await,
         }
     }
 
@@ -131,8 +131,7 @@ impl Sending<'_> {
         }
     }
 
-    async fn hand_over(&self, letter: &Composed) -> Result<(), Trouble> {
-        let before = executions::phase(&self.work.scope.store, self.work.id).await?;
+    async fn hand_over(&self, letter: &Composed, before: Option<&str>) -> Result<(), Trouble> {
         let before_data = async {
             let committed = self.set(HANDED_OVER).await;
             fail_point("mail-handed-over");
@@ -150,7 +149,7 @@ impl Sending<'_> {
             Err(fault) if fault.may_have_happened => self.settle().await,
             Err(fault) => {
                 // It surely was not sent, so another try may begin afresh.
-                set_phase(self.work, before.as_deref()).await?;
+                set_phase(self.work, before).await?;
                 Err(fault.into())
             }
         }

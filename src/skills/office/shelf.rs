@@ -31,6 +31,13 @@ pub(super) struct Object {
     place: Place,
 }
 
+impl Object {
+    /// The calendar's name, if it has one.
+    pub(super) fn calendar_name(&self) -> Option<&str> {
+        Some(self.calendar.as_str()).filter(|name| !name.is_empty())
+    }
+}
+
 enum Place {
     Server { url: String, etag: Option<String> },
     Own(ObjectRow),
