@@ -19,3 +19,5 @@ CREATE INDEX schedules_next ON schedules (next_at) WHERE state = 'active';
 -- When the person is to be reminded; nothing once they were.
 ALTER TABLE tasks ADD COLUMN remind_at BIGINT;
 CREATE INDEX tasks_remind ON tasks (remind_at) WHERE remind_at IS NOT NULL;
+-- A reminder is told where they wrote last.
+CREATE INDEX inbox_writer ON inbox (person_id, id);

@@ -17,7 +17,6 @@ use crate::clock::when::When;
 use crate::conversation::Conversations;
 use crate::gateway::access::Access;
 use crate::store::outbox::{self, Message};
-use crate::store::people::Conversation;
 use crate::store::schedules::{self, Reminder, ScheduleRow};
 use crate::store::{Batch, StoreError, inbox, people};
 use crate::wording;
@@ -44,21 +43,23 @@ impl Timetable {
     /// When the store fails.
     pub async fn tend(&self, channel: &str, place: Option<&str>) -> Result<Vec<String>, StoreError> {
         let store = &self.conversations.store;
+        let place = place.unwrap_or_default();
         let mut woken = Vec::new();
-        for row in schedules::due(store, channel, place.unwrap_or_default(), store.now()).await? {
-            let conversation = people::conversation_by_id(store, &row.conversation_id).await?;
-            if self.step(&row, &conversation).await? {
+        for row in schedules::due(store, channel, place, store.now()).await? {
+            if self.step(&row, channel).await? {
                 woken.push(row.conversation_id);
             }
         }
-        for reminder in schedules::reminders(store, store.now()).await? {
-            woken.extend(self.remind(&reminder, channel, place).await?);
+        for reminder in schedules::reminders(store, channel, place, store.now()).await? {
+            if self.remind(&reminder, channel).await? {
+                woken.push(reminder.conversation_id);
+            }
         }
         Ok(woken)
     }
 
     /// Brings a schedule to where it should be. Whether something came of it.
-    async fn step(&self, row: &ScheduleRow, conversation: &Conversation) -> Result<bool, StoreError> {
+    async fn step(&self, row: &ScheduleRow, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let (now, instance) = (store.now(), &self.conversations.instance.id);
         let mut new = row.clone();
@@ -76,7 +77,7 @@ impl Timetable {
             let message = Message { text, ..Message::default() };
             outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
         } else if row.next_at <= now {
-            self.run(row, &mut new, conversation, &mut batch).await?;
+            self.run(row, &mut new, channel, &mut batch).await?;
         }
         if new == *row {
             return Ok(false);
@@ -95,7 +96,7 @@ impl Timetable {
         &self,
         row: &ScheduleRow,
         new: &mut ScheduleRow,
-        conversation: &Conversation,
+        channel: &str,
         batch: &mut Batch,
     ) -> Result<(), StoreError> {
         let now = self.conversations.store.now();
@@ -109,7 +110,7 @@ impl Timetable {
             tracing::info!(schedule = row.id, is_missed, "a run is left out");
             return Ok(());
         }
-        if !self.may_speak(&row.person_id, &conversation.channel).await? {
+        if !self.may_speak(&row.person_id, channel).await? {
             tracing::warn!(schedule = row.id, "its person may not speak any more, so it stops");
             "stopped".clone_into(&mut new.state);
             return Ok(());
@@ -143,33 +144,23 @@ impl Timetable {
         Ok(false)
     }
 
-    /// Reminds where the person wrote last, if that is here.
-    async fn remind(
-        &self,
-        (task, title, due, remind_at, person): &Reminder,
-        channel: &str,
-        place: Option<&str>,
-    ) -> Result<Option<String>, StoreError> {
+    /// Tells a reminder. Whether it was told just now.
+    async fn remind(&self, reminder: &Reminder, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
-        let Some((conversation, at, place_there)) = schedules::last_place(store, person).await? else {
-            return Ok(None);
-        };
-        if at != channel || place.is_some_and(|place| place != place_there) {
-            return Ok(None);
-        }
-        let zone = people::person_by_id(store, person).await?.timezone.and_then(|zone| zone.parse().ok());
-        let due =
-            due.as_deref().and_then(|due| When::parse(due, zone.unwrap_or(self.conversations.zone)).ok());
-        let text = wording::reminder(title, due.map(When::spoken).as_deref());
+        let zone = reminder.timezone.as_ref().and_then(|zone| zone.parse().ok());
+        let zone = zone.unwrap_or(self.conversations.zone);
+        let due = reminder.due.as_deref().and_then(|due| When::parse(due, zone).ok());
+        let text = wording::reminder(&reminder.title, due.map(When::spoken).as_deref());
         let mut batch = Batch::new();
-        schedules::reminded(&mut batch, task, *remind_at);
-        if self.may_speak(person, channel).await? {
+        schedules::reminded(&mut batch, &reminder.id, reminder.remind_at);
+        if self.may_speak(&reminder.person_id, channel).await? {
             let message = Message { text, ..Message::default() };
-            outbox::say(store, &mut batch, &conversation, &self.conversations.instance.id, &message);
+            let instance = &self.conversations.instance.id;
+            outbox::say(store, &mut batch, &reminder.conversation_id, instance, &message);
         }
         match store.write(batch).await {
-            Ok(_) => Ok(Some(conversation)),
-            Err(StoreError::Stale(_)) => Ok(None),
+            Ok(_) => Ok(true),
+            Err(StoreError::Stale(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }

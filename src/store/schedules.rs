@@ -132,20 +132,44 @@ pub async fn status_of(store: &Store, event: &str) -> Result<Option<String>, Sto
     Ok(row.map(|(status,)| status))
 }
 
-/// A reminder that is due: the task's id and title, its due date as the person said it, when it was to be reminded of,
-/// and whose it is.
-pub type Reminder = (String, String, Option<String>, i64, String);
+/// A reminder that is due.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct Reminder {
+    /// The task.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+    /// Its due date, as the person said it.
+    pub due: Option<String>,
+    /// When it was to be reminded of, in milliseconds.
+    pub remind_at: i64,
+    /// Whose it is.
+    pub person_id: String,
+    /// The IANA zone of theirs, if they said one.
+    pub timezone: Option<String>,
+    /// Where they wrote last. Where nobody else reads, if there is such a place: what a person has to do is theirs.
+    pub conversation_id: String,
+}
 
-/// The reminders that are due.
+/// The reminders that are due on a channel, or in one place of it.
 ///
 /// # Errors
 /// When the store fails.
-pub async fn reminders(store: &Store, now: i64) -> Result<Vec<Reminder>, StoreError> {
+pub async fn reminders(
+    store: &Store,
+    channel: &str,
+    place: &str,
+    now: i64,
+) -> Result<Vec<Reminder>, StoreError> {
     store
         .all(
-            "SELECT id, title, due, remind_at, person_id FROM tasks \
-             WHERE remind_at IS NOT NULL AND remind_at <= $1 AND state = 'open' ORDER BY remind_at LIMIT 100",
-            &[now.into()],
+            "SELECT t.id, t.title, t.due, t.remind_at, t.person_id, p.timezone, c.id AS conversation_id FROM tasks t \
+             JOIN people p ON p.id = t.person_id \
+             JOIN conversations c ON c.id = (SELECT l.id FROM inbox i JOIN conversations l ON l.id = i.conversation_id \
+             WHERE i.person_id = t.person_id AND i.event NOT LIKE ' %' ORDER BY l.shared, i.id DESC LIMIT 1) \
+             WHERE t.remind_at IS NOT NULL AND t.remind_at <= $1 AND t.state = 'open' AND c.channel = $2 \
+             AND ($3 = '' OR c.place = $3) ORDER BY t.remind_at LIMIT 100",
+            &[now.into(), channel.into(), place.into()],
         )
         .await
 }
@@ -157,19 +181,4 @@ pub fn reminded(batch: &mut Batch, task: &str, remind_at: i64) {
         "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2",
         [task.into(), remind_at.into()],
     );
-}
-
-/// Where a person wrote last: the conversation, its channel and its place. Where nobody else reads, if there is such a
-/// place: what a person has to do is theirs.
-///
-/// # Errors
-/// When the store fails.
-pub async fn last_place(store: &Store, person: &str) -> Result<Option<(String, String, String)>, StoreError> {
-    store
-        .first(
-            "SELECT c.id, c.channel, c.place FROM inbox i JOIN conversations c ON c.id = i.conversation_id \
-             WHERE i.person_id = $1 AND i.event NOT LIKE ' %' ORDER BY c.shared, i.id DESC LIMIT 1",
-            &[person.into()],
-        )
-        .await
 }
