@@ -28,6 +28,9 @@ pub struct Readiness {
 /// Tells how ready the service is.
 pub type Ready = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 
+/// Tells what hangs or has died for good, a sentence each; nothing while the process makes progress.
+pub type Stuck = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// Tells what is counted, in Prometheus' text form.
 pub type Numbers = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
 
@@ -59,15 +62,16 @@ impl Http {
     /// Answers until the future is dropped.
     pub fn serve(
         self,
+        stuck: Stuck,
         is_ready: Ready,
         numbers: Numbers,
         hooks: Hooks,
     ) -> impl Future<Output = io::Result<()>> + Send {
+        let health = Router::new().route("/healthz", get(health)).with_state(stuck);
         let ready = Router::new().route("/readyz", get(ready)).with_state(is_ready);
         let numbers = Router::new().route("/metrics", get(metrics)).with_state(numbers);
         let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
-        let routes =
-            Router::new().route("/healthz", get(async || "ok\n")).merge(ready).merge(numbers).merge(hooks);
+        let routes = health.merge(ready).merge(numbers).merge(hooks);
         async move { axum::serve(self.listener, routes).await }
     }
 }
@@ -92,6 +96,13 @@ async fn metrics(State(numbers): State<Numbers>) -> ([(HeaderName, &'static str)
     ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], numbers().await)
 }
 
+async fn health(State(stuck): State<Stuck>) -> (StatusCode, String) {
+    match stuck() {
+        stuck if stuck.is_empty() => (StatusCode::OK, "ok\n".to_owned()),
+        stuck => (StatusCode::SERVICE_UNAVAILABLE, stuck.join("\n") + "\n"),
+    }
+}
+
 async fn ready(State(is_ready): State<Ready>) -> (StatusCode, String) {
     let Readiness { troubles, notes } = is_ready().await;
     let (status, mut lines) = match troubles.is_empty() {
@@ -100,4 +111,43 @@ async fn ready(State(is_ready): State<Ready>) -> (StatusCode, String) {
     };
     lines.extend(notes);
     (status, lines.join("\n") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    async fn health(stuck: &'static [&'static str]) -> String {
+        let http = Http::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let mut stream = TcpStream::connect(http.address().unwrap()).await.unwrap();
+        let readiness = || async { Readiness { troubles: Vec::new(), notes: Vec::new() } }.boxed();
+        let serving = http.serve(
+            Arc::new(|| stuck.iter().copied().map(str::to_owned).collect()),
+            Arc::new(readiness),
+            Arc::new(|| async { String::new() }.boxed()),
+            Arc::new(|_, _| async { HookAnswer::not_found() }.boxed()),
+        );
+        let mut answer = String::new();
+        let ask = async {
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await?;
+            stream.read_to_string(&mut answer).await
+        };
+        tokio::select! {
+            read = ask => drop(read.unwrap()),
+            ended = serving => panic!("{ended:?}"),
+        }
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        format!("{}: {body}", head.split_whitespace().nth(1).unwrap())
+    }
+
+    #[tokio::test]
+    async fn whoever_hangs_is_named() {
+        assert_eq!(health(&[]).await, "200: ok\n");
+        let stuck = health(&["the upkeep has hung for 90 s", "receiving from telegram hangs"]).await;
+        assert_eq!(stuck, "503: the upkeep has hung for 90 s\nreceiving from telegram hangs\n");
+    }
 }

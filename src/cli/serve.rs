@@ -65,7 +65,7 @@ fn listen() -> Result<(Stops, Reloads), CliError> {
 
 async fn answer(http: Option<Http>, service: &Service) -> io::Result<()> {
     let Some(http) = http else { return std::future::pending().await };
-    http.serve(is_ready(service), service.numbers(), hooks(service.doors.clone())).await
+    http.serve(service.stuck(), is_ready(service), service.numbers(), hooks(service.doors.clone())).await
 }
 
 /// Takes the address of the HTTP endpoint, if there is to be one, before anything is received.
@@ -102,8 +102,14 @@ fn is_ready(service: &Service) -> Ready {
         let (store, health, live) = (store.clone(), health.clone(), live.clone());
         async move {
             let mut troubles = Vec::new();
-            if let Err(error) = store.count("SELECT count(*) FROM instances", &[]).await {
-                tracing::error!(%error, "the store does not answer");
+            let asked = store.count("SELECT count(*) FROM instances", &[]);
+            let why = match tokio::time::timeout(watch::ANSWERS, asked).await {
+                Ok(Ok(_)) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(late) => Some(late.to_string()),
+            };
+            if let Some(error) = why {
+                tracing::error!(error, "the store does not answer");
                 troubles.push("store: it does not answer".to_owned());
             }
             troubles.extend(health.troubles().into_iter().map(|(channel, why)| format!("{channel}: {why}")));

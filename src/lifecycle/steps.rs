@@ -9,10 +9,10 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The tasks of a service.
-#[derive(Debug, Default)]
+/// The tasks of a service; clones are the same.
+#[derive(Debug, Clone, Default)]
 pub struct Steps {
-    tasks: Mutex<Vec<Arc<Task>>>,
+    tasks: Arc<Mutex<Vec<Arc<Task>>>>,
 }
 
 #[derive(Debug)]

@@ -1,8 +1,10 @@
 //! How the service stands: what the service manager and whoever looks are told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Service;
+use crate::http::Stuck;
 
 impl Service {
     /// Whether nothing is at work and everything is delivered that this process delivers.
@@ -27,12 +29,11 @@ impl Service {
         channels.chain([turns]).chain(self.live.notes()).collect::<Vec<_>>().join(", ")
     }
 
-    /// What hangs or has died for good, so that a fresh process would be better, a sentence each. A platform that is
+    /// Tells what hangs or has died for good, so that a fresh process would be better, a sentence each. A platform that is
     /// away is none of it.
-    pub fn stuck(&self) -> Vec<String> {
-        let mut stuck = self.steps.stuck();
-        stuck.extend(self.health.hung());
-        stuck
+    pub fn stuck(&self) -> Stuck {
+        let (steps, health) = (self.steps.clone(), self.health.clone());
+        Arc::new(move || steps.stuck().into_iter().chain(health.hung()).collect())
     }
 
     /// Writes that this process is there: whether the store does what every turn needs of it.

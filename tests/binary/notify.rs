@@ -144,7 +144,7 @@ fn the_manager_is_told_of_each_step() {
 
 /// The store at this address does not answer while it is locked so.
 fn hangs(home: &Home, url: &str, lock: &[&'static str]) {
-    let (mut manager, gateway) = Manager::start(home);
+    let (mut manager, mut gateway) = Manager::start(home);
     manager.hears("WATCHDOG=1");
     sqlx::any::install_default_drivers();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -161,6 +161,10 @@ fn hangs(home: &Home, url: &str, lock: &[&'static str]) {
     assert!(!meanwhile.concat().contains("WATCHDOG"), "{meanwhile:?}");
     let meanwhile = manager.hears_for(PATIENCE * 2);
     assert!(!meanwhile.concat().contains("WATCHDOG"), "{meanwhile:?}");
+    // Readers of a file wait for no writer.
+    if !url.starts_with("sqlite") {
+        assert_eq!(gateway.get("/readyz"), ("503".to_owned(), "store: it does not answer\n".to_owned()));
+    }
     runtime.block_on(locked.close()).unwrap();
     manager.hears("WATCHDOG=1");
     manager.hears("STATUS=telegram ok, 0 turns\n");

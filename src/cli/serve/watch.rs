@@ -20,7 +20,7 @@ const FIRST_SIGN: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// A store that is well answers at once, and a busy one within this time.
-const ANSWERS: Duration = Duration::from_secs(5);
+pub(super) const ANSWERS: Duration = Duration::from_secs(5);
 
 /// Tells the manager, until the future is dropped.
 pub(super) async fn tell(service: &Service, manager: &Manager) -> Infallible {
@@ -69,7 +69,7 @@ async fn tell_life(service: &Service, manager: &Manager, stuck: &RefCell<Vec<Str
 }
 
 async fn find_stuck(service: &Service) -> Vec<String> {
-    let mut stuck = service.stuck();
+    let mut stuck = service.stuck()();
     if !matches!(tokio::time::timeout(ANSWERS, service.store_answers()).await, Ok(true)) {
         stuck.push("the store does not answer".to_owned());
     }
