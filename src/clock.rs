@@ -30,6 +30,11 @@ pub fn rfc3339(ms: i64) -> String {
     utc(ms).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
+/// The local day of a moment, as `2026-11-21`.
+pub fn local_day(ms: i64, zone: Tz) -> String {
+    utc(ms).with_timezone(&zone).format("%Y-%m-%d").to_string()
+}
+
 /// A local time as a moment. One that daylight saving skips is the same length after the gap; one that
 /// comes twice is the first.
 pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {

@@ -16,7 +16,7 @@ use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
 use channels::Seats;
 pub use channels::{Channel, connect, setup};
 pub use live::Live;
-pub use models::{Models, build_models, model_of};
+pub use models::{Models, build_models, model_of, unpriced};
 pub use office::build_office;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

@@ -1,17 +1,14 @@
 //! Every sentence that the assistant itself says. Whoever wants another tone changes this file only.
 
+mod limits;
+
 use std::fmt::Write;
 use std::time::Duration;
 
 use adjutant_chat::{Choice, Progress};
+pub use limits::*;
 
-use crate::journal::{Limit, Limits};
 use crate::model::{ModelError, ModelErrorKind};
-
-/// The buttons of a parked turn.
-pub fn continue_choices(prompt: &str) -> Vec<Choice> {
-    choices(prompt, &[("continue", "Continue"), ("summarise", "Summarise"), ("stop", "Stop")])
-}
 
 /// The buttons of an approval.
 pub fn approve_choices(prompt: &str) -> Vec<Choice> {
@@ -28,26 +25,6 @@ fn choices(prompt: &str, answers: &[(&str, &str)]) -> Vec<Choice> {
 /// Asks for a yes.
 pub fn approval(preview: &str) -> String {
     format!("I need your yes before I do this:\n\n{preview}")
-}
-
-/// Why a turn was parked.
-pub fn limit(limit: Limit, limits: &Limits) -> String {
-    match limit {
-        Limit::Agents => format!("I have used {} agents on this", limits.agents_per_turn),
-        Limit::SkillCalls => format!("I have made {} skill calls on this", limits.skill_calls_per_turn),
-        Limit::OrchestratorCalls => {
-            format!("I have thought about this {} times", limits.orchestrator_calls_per_turn)
-        }
-        Limit::Time => format!("I have worked on this for {}", duration(limits.turn_timeout)),
-        Limit::Tokens => format!("I have used the {} tokens for this", limits.turn_tokens),
-        Limit::Cost => format!("I have spent the ${:.2} for this", limits.turn_cost_usd),
-        Limit::DayCost => format!("I have spent today's ${:.2} for you", limits.day_cost_usd),
-        Limit::ConversationCalls => format!(
-            "I have made {} skill calls in this conversation within {}",
-            limits.conversation_calls,
-            duration(limits.conversation_window)
-        ),
-    }
 }
 
 /// A duration for people.
@@ -97,16 +74,6 @@ impl Standing {
             }
         }
         text
-    }
-}
-
-/// Asks whether to go on.
-pub fn parked(why: Limit, limits: &Limits, standing: &Standing) -> String {
-    let standing = standing.text();
-    let lead = limit(why, limits);
-    match standing.is_empty() {
-        true => format!("{lead}, which is the limit. Shall I continue?"),
-        false => format!("{lead}, which is the limit.\n\n{standing}\n\nShall I continue?"),
     }
 }
 
@@ -295,6 +262,9 @@ pub fn status(running: usize, waiting: usize, questions: usize) -> String {
 pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection was cut off at the wrong moment. It will \
      not be repeated; tell the person to check.";
 
+/// Why an agent ended midway that tokens or money stopped.
+pub const AGENT_UNPAID: &str = "not finished: the budget does not cover its next step";
+
 /// A call whose outcome is unknown, for people.
 pub fn unknown(reason: &str) -> String {
     if reason.contains("may or may not have happened") {
@@ -322,29 +292,4 @@ pub fn schedule_stopped(text: &str, id: &str) -> String {
 /// A mail of ours came back: a line for each whom it did not reach.
 pub fn came_back(subject: &str, lines: &[String]) -> String {
     format!("The mail “{subject}” did not reach everybody. Its server says:\n- {}", lines.join("\n- "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_parked_turn_says_where_it_stands() {
-        let standing = Standing {
-            done: vec![("Find the report".into(), "found it".into())],
-            failed: vec![],
-            open: vec![("Send it".into(), "not started".into())],
-        };
-        insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &standing), @r"
-        I have used 8 agents on this, which is the limit.
-
-        **Done**
-        - Find the report: found it
-
-        **Still open**
-        - Send it: not started
-
-        Shall I continue?
-        ");
-    }
 }

@@ -42,6 +42,9 @@ impl Agents {
         let error = match status {
             Status::Unknown => unknown.and_then(|call| call.error.clone()),
             Status::Failed => failed.last().and_then(|call| call.error.clone()),
+            Status::Partial => bailout
+                .filter(|bailout| matches!(*bailout, "tokens" | "cost"))
+                .map(|_| error(ErrorKind::Budget, wording::AGENT_UNPAID.to_owned())),
             _ => None,
         };
         let closing = Closing {
@@ -52,7 +55,7 @@ impl Agents {
             untrusted: calls.iter().any(|call| call.untrusted),
             ..Closing::default()
         };
-        self.close(scope, row, status, closing, &rows).await
+        self.close(scope, row, status, closing, (&rows, false)).await
     }
 
     /// Closes an agent that did not answer, and whatever of its calls is still open.
@@ -116,7 +119,7 @@ impl Agents {
             untrusted: done.iter().any(|call| call.untrusted),
             ..Closing::default()
         };
-        self.close(scope, row, status, closing, &rows).await
+        self.close(scope, row, status, closing, (&rows, true)).await
     }
 
     /// Closes an agent whose task panicked.
@@ -139,11 +142,14 @@ impl Agents {
         row: &ExecutionRow,
         status: Status,
         closing: Closing,
-        calls: &[ExecutionRow],
+        (calls, is_cut_off): (&[ExecutionRow], bool),
     ) -> Result<AgentEnd, StoreError> {
         let now = scope.store.now();
         let mut batch = scope.batch();
         executions::close(&mut batch, &row.id, status, &closing, now);
+        if is_cut_off {
+            scope.free(&mut batch, &row.id);
+        }
         scope.store.write(batch).await?;
         fail_point("agent-closed");
         let mut row = row.clone();

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub use report::Report;
 
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point};
+use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
 use crate::model::{ModelError, ModelErrorKind, SharedModel};
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::executor::Executor;
@@ -203,10 +203,10 @@ impl Agents {
                 return Ok(Work::Answered { text: text.to_owned(), bailout });
             }
             if let Err(limit) = scope.budget.before_model_call() {
-                return Ok(Work::Held(limit));
+                return Ok(stopped(limit, &dialogue));
             }
-            if let Some(failed) = self.ask_model(scope, &mut dialogue).await? {
-                return Ok(Work::Failed(failed));
+            if let Some(end) = self.ask_model(scope, &row.id, &mut dialogue).await? {
+                return Ok(end);
             }
         }
     }
@@ -214,21 +214,28 @@ impl Agents {
     async fn ask_model(
         &self,
         scope: &Scope,
+        execution: &str,
         dialogue: &mut Dialogue,
-    ) -> Result<Option<CallError>, StoreError> {
+    ) -> Result<Option<Work>, StoreError> {
+        let request = dialogue.request();
+        let wanted = purse::estimate(&*self.model, &request);
+        let reservation = match scope.reserve(execution, wanted, false).await? {
+            Ok(reservation) => reservation,
+            Err(limit) => return Ok(Some(stopped(limit, dialogue))),
+        };
         let started = scope.store.now();
-        let outcome = self.model.call(&dialogue.request()).await.and_then(usable);
+        let outcome = self.model.call(&request).await.and_then(usable);
         let mut batch = scope.batch();
+        scope.settle(&mut batch, &reservation, outcome.as_ref(), false);
         let failed = match &outcome {
             Ok(answer) => {
-                scope.budget.spend(answer);
                 dialogue.record(&scope.store, &mut batch, answer, started);
                 None
             }
             Err(failure) => {
                 dialogue.record_failure(&scope.store, &mut batch, failure, started);
                 tracing::warn!(error = %failure, "a sub-agent's model gave no answer");
-                Some(error(ErrorKind::Model, wording::model_failure(failure)))
+                Some(Work::Failed(error(ErrorKind::Model, wording::model_failure(failure))))
             }
         };
         scope.store.write(batch).await?;
@@ -240,9 +247,19 @@ impl Agents {
 /// An answer must hold text or calls.
 pub(crate) fn usable(answer: crate::model::Answer) -> Result<crate::model::Answer, ModelError> {
     if answer.text.trim().is_empty() && answer.tool_calls.is_empty() {
-        return Err(ModelError::new(ModelErrorKind::Nonsense, "the model's answer is empty"));
+        let error = ModelError::new(ModelErrorKind::Nonsense, "the model's answer is empty");
+        return Err(ModelError { usage: answer.usage, cost_usd: answer.cost_usd, ..error });
     }
     Ok(answer)
+}
+
+/// An agent that tokens or money stop midway ends with what it has; one that has not begun, or that another limit stops,
+/// waits until the turn goes on.
+fn stopped(limit: Limit, dialogue: &Dialogue) -> Work {
+    match limit.bailout().filter(|_| dialogue.recorded() > 0) {
+        Some(bailout) => Work::Answered { text: String::new(), bailout: Some(bailout) },
+        None => Work::Held(limit),
+    }
 }
 
 fn error(kind: ErrorKind, message: String) -> CallError {

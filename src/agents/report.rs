@@ -118,6 +118,7 @@ impl Report {
         match &self.error {
             Some(error) if self.status == Status::Unknown => wording::unknown(&error.message),
             Some(error) if !self.status.ended_well() => error.message.clone(),
+            Some(error) => format!("{} ({})", self.result, error.message).trim().to_owned(),
             _ => self.result.clone(),
         }
     }

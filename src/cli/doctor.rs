@@ -85,6 +85,7 @@ async fn look(config: &Config, checks: &mut Checks) {
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
     checks.add_all("skills", parts::skills(config));
     checks.add_all("model", parts::models(&config.model).await);
+    checks.add_all("limits", parts::limits(config));
     parts::office(config, checks).await;
     match service::connect(config) {
         Ok(channels) => parts::channels(channels, config, checks).await,

@@ -31,8 +31,14 @@ pub struct Limits {
     pub turn_tokens: u64,
     /// US dollars of a turn.
     pub turn_cost_usd: f64,
+    /// Tokens of a person's day.
+    pub day_tokens: u64,
     /// US dollars of a person's day.
     pub day_cost_usd: f64,
+    /// Tokens of everybody's day.
+    pub all_day_tokens: u64,
+    /// US dollars of everybody's day.
+    pub all_day_cost_usd: f64,
     /// Agents at work at once in one turn.
     pub parallel_agents: u32,
     /// How long a question to the person waits for its answer.
@@ -56,7 +62,10 @@ impl Default for Limits {
             turn_timeout: Duration::from_mins(10),
             turn_tokens: 0,
             turn_cost_usd: 0.0,
+            day_tokens: 0,
             day_cost_usd: 0.0,
+            all_day_tokens: 0,
+            all_day_cost_usd: 0.0,
             parallel_agents: 4,
             prompt_expires: Duration::from_hours(24),
             dispatch_wait: Duration::from_secs(30),
@@ -79,7 +88,10 @@ impl Limits {
         section.set("turn_timeout", &mut it.turn_timeout, span);
         section.set("turn_tokens", &mut it.turn_tokens, whole);
         section.set("turn_cost_usd", &mut it.turn_cost_usd, amount);
+        section.set("day_tokens", &mut it.day_tokens, whole);
         section.set("day_cost_usd", &mut it.day_cost_usd, amount);
+        section.set("all_day_tokens", &mut it.all_day_tokens, whole);
+        section.set("all_day_cost_usd", &mut it.all_day_cost_usd, amount);
         section.set("parallel_agents", &mut it.parallel_agents, count);
         section.set("prompt_expires", &mut it.prompt_expires, span);
         it

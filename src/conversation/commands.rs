@@ -97,9 +97,7 @@ impl Conversations {
 
     /// Lets the stranger in whose code an owner names.
     async fn pair(&self, row: &InboxRow) -> Result<String, StoreError> {
-        let accounts = people::accounts(&self.store, &row.person_id).await?;
-        let owners = &self.settings.now().owners;
-        if !accounts.iter().any(|account| owners.contains(account)) {
+        if !self.is_owner(&row.person_id).await? {
             return Ok(wording::NOT_AN_OWNER.to_owned());
         }
         let code = row.text.split_whitespace().nth(1).unwrap_or_default().to_ascii_uppercase();

@@ -1,10 +1,12 @@
 //! What of a conversation's past the model sees: a window by tokens, and a running summary of what is
 //! older, folded in pieces off the path of turns.
 
-use crate::journal::Prefix;
-use crate::model::{Message, Request, Role, SharedModel};
+use crate::journal::{Purse, purse};
+use crate::model::price::tokens;
+use crate::model::{Answer, Message, ModelError, Request, Role, SharedModel};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::{self, PastTurn};
+use crate::store::usage::{self, Aside};
 use crate::store::{Batch, Store, StoreError};
 
 /// Tokens of history that a request holds.
@@ -20,11 +22,6 @@ const SUMMARY: usize = 600;
 const MOST_TURNS: i64 = 40;
 /// Turns that stay when there are so many.
 const KEPT_TURNS: usize = 20;
-
-/// About how many tokens a text has: a token is some four bytes of English.
-pub fn tokens(text: &str) -> usize {
-    text.len().div_ceil(4)
-}
 
 fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(WINDOW * 2)]
@@ -87,12 +84,13 @@ fn to_fold(newest: &[PastTurn]) -> Option<i64> {
     newest.get(kept.checked_sub(1)?).map(|turn| turn.seq)
 }
 
-/// Folds one piece of what lies before the window into the summary, if there is enough of it. Returns
-/// whether it did.
+/// Folds one piece of what lies before the window into the summary, if there is enough of it and the budgets of
+/// whoever brought it about cover the call. Returns whether it did.
 ///
 /// # Errors
 /// When the store fails. A model that fails leaves all as it is, for the next time.
-pub async fn fold(store: &Store, model: &SharedModel, conversation: &str) -> Result<bool, StoreError> {
+pub async fn fold(purse: &Purse, model: &SharedModel, conversation: &str) -> Result<bool, StoreError> {
+    let store = &purse.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
     let Some(first_kept) = to_fold(&newest(store, &conversation).await?) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.folded_to);
@@ -110,7 +108,7 @@ pub async fn fold(store: &Store, model: &SharedModel, conversation: &str) -> Res
     if to == after {
         return Ok(false);
     }
-    let Some(summary) = summarise(model, &conversation.summary, &text).await else { return Ok(false) };
+    let Some(summary) = summarise(purse, model, &conversation, &text).await? else { return Ok(false) };
     let mut batch = Batch::new();
     people::fold(&mut batch, &conversation, &summary, to);
     match store.write(batch).await {
@@ -124,26 +122,68 @@ pub async fn fold(store: &Store, model: &SharedModel, conversation: &str) -> Res
 const FOLD: &str = "Fold the older part of a conversation into its running summary. Keep names, dates, decisions, \
     open questions and what the person likes; leave out small talk. At most 400 words of plain text, nothing else.";
 
-async fn summarise(model: &SharedModel, summary: &str, text: &str) -> Option<String> {
-    let prefix = Prefix::new(FOLD.into(), Vec::new());
-    let earlier = if summary.is_empty() { "(none yet)" } else { summary };
+async fn summarise(
+    purse: &Purse,
+    model: &SharedModel,
+    conversation: &Conversation,
+    text: &str,
+) -> Result<Option<String>, StoreError> {
+    let earlier = if conversation.summary.is_empty() { "(none yet)" } else { conversation.summary.as_str() };
     let request = Request {
         messages: vec![
-            Message::new(Role::System, prefix.system.clone()),
+            Message::new(Role::System, FOLD),
             Message::new(Role::User, format!("Summary so far: {earlier}\n\nTo fold in:\n{text}")),
         ],
         tools: Vec::new(),
     };
-    match model.call(&request).await {
+    let id = purse.store.new_id();
+    let wanted = purse::estimate(&**model, &request);
+    let Ok(reservation) = purse.reserve(Batch::new(), &format!("fold {id}"), wanted, None).await? else {
+        tracing::info!("the history is not folded: the budget of the day does not cover it");
+        return Ok(None);
+    };
+    let started_at = purse.store.now();
+    let outcome = model.call(&request).await;
+    let mut batch = Batch::new();
+    usage::insert_aside(&mut batch, &aside(purse, id, &conversation.id, &outcome, started_at));
+    purse.settle(&mut batch, &reservation, purse::used(outcome.as_ref()));
+    purse.store.write(batch).await?;
+    match outcome {
         Ok(answer) if !answer.text.trim().is_empty() => {
             let text = answer.text.trim();
-            Some(text[..text.floor_char_boundary(SUMMARY * 4)].to_owned())
+            Ok(Some(text[..text.floor_char_boundary(SUMMARY * 4)].to_owned()))
         }
-        Ok(_) => None,
+        Ok(_) => Ok(None),
         Err(error) => {
             tracing::warn!(%error, "the history was not folded; the next turn tries again");
-            None
+            Ok(None)
         }
+    }
+}
+
+/// The record of a call, for those who count what was used.
+fn aside(
+    purse: &Purse,
+    id: String,
+    conversation: &str,
+    outcome: &Result<Answer, ModelError>,
+    started_at: i64,
+) -> Aside {
+    let (model, usage, cost_usd) = match outcome {
+        Ok(answer) => (answer.model.clone(), answer.usage, answer.cost_usd),
+        Err(error) => (String::new(), error.usage, error.cost_usd),
+    };
+    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    Aside {
+        id,
+        conversation_id: conversation.to_owned(),
+        person_id: purse.person.clone(),
+        model,
+        error: outcome.as_ref().err().map(ToString::to_string),
+        tokens: [usage.prompt, usage.cached, usage.completion].map(count),
+        cost_usd,
+        started_at,
+        duration_ms: purse.store.now() - started_at,
     }
 }
 

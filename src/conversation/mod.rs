@@ -3,6 +3,8 @@
 pub mod commands;
 pub mod context;
 pub mod history;
+mod limits;
+mod parking;
 pub mod prompts;
 pub mod turn;
 

@@ -102,9 +102,11 @@ impl Conversations {
     }
 
     async fn may_answer_for(&self, person: &str, prompt: &PromptRow) -> Result<bool, StoreError> {
-        if prompt.person_id == person {
-            return Ok(true);
-        }
+        Ok((prompt.person_id == person && !prompt.needs_owner()) || self.is_owner(person).await?)
+    }
+
+    /// Whether one of a person's accounts is an owner's.
+    pub(super) async fn is_owner(&self, person: &str) -> Result<bool, StoreError> {
         let accounts = people::accounts(&self.store, person).await?;
         let owners = &self.settings.now().owners;
         Ok(accounts.iter().any(|account| owners.contains(account)))
@@ -182,7 +184,9 @@ impl Conversations {
         );
         prompts::answer(&mut batch, &prompt.id, answer, &row.person_id, now);
         self.go_on(&mut batch, prompt, answer, now);
-        if asleep && (!others || prompt.kind == "continue") {
+        // An owner who was asked elsewhere hears nothing of what the turn says next.
+        let is_here = turn.conversation_id == prompt.conversation_id;
+        if asleep && is_here && (!others || prompt.kind == "continue") {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             let answers = serde_json::to_string(&answers).unwrap_or_default();
@@ -248,22 +252,26 @@ impl Conversations {
         Ok(woken)
     }
 
-    /// What an answer changes for its turn: a sleeping one gets back into its lane, in this process.
+    /// What an answer changes for its turn: a sleeping one gets back into its lane, in this process; one of another
+    /// conversation in that which serves it.
     fn go_on(&self, batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
         batch.run(
             "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
-             instance = CASE WHEN status = 'waiting' THEN $1 ELSE instance END WHERE id = $2",
-            [(&self.instance.id).into(), (&prompt.turn_id).into()],
+             instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
+             WHERE id = $3",
+            [(&prompt.conversation_id).into(), (&self.instance.id).into(), (&prompt.turn_id).into()],
         );
         match answer {
             "continue" => {
                 batch.run(
-                    "UPDATE turns SET budget_from = $1 WHERE id = $2",
-                    [now.into(), (&prompt.turn_id).into()],
+                    "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
+                     WHERE id = $3",
+                    [now.into(), prompt.needs_owner().into(), (&prompt.turn_id).into()],
                 );
                 batch.run(
-                    "UPDATE conversations SET window_from = $1 WHERE id = $2",
-                    [now.into(), (&prompt.conversation_id).into()],
+                    "UPDATE conversations SET window_from = $1 \
+                     WHERE id = (SELECT conversation_id FROM turns WHERE id = $2)",
+                    [now.into(), (&prompt.turn_id).into()],
                 );
             }
             "summarise" | "stop" => {

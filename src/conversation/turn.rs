@@ -10,21 +10,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tracing::Instrument;
-
-use super::{Admitted, Conversations, Handle, context, history};
-use crate::journal::budget::Spent;
-use crate::journal::{Budget, Limit, Limits, Question, Scope, fail_point};
+use super::{Admitted, Conversations, Handle, context};
+use crate::journal::{Budget, Scope, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
 use crate::store::leases::{Lease, lane};
-use crate::store::people::{Conversation, Person};
-use crate::store::prompts;
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, calls, outbox, people};
-use crate::wording::{self, Standing};
+use crate::store::{Batch, StoreError, outbox, people, prompts, spending};
+use crate::wording;
 
 /// A turn that this process holds.
 pub struct Held {
@@ -33,14 +28,14 @@ pub struct Held {
     /// The right to its lane.
     pub lease: Lease,
     /// The orchestrator's execution.
-    root: String,
+    pub(super) root: String,
     /// Its executions so far.
-    rows: Vec<ExecutionRow>,
+    pub(super) rows: Vec<ExecutionRow>,
 }
 
 impl Held {
     /// Whether nothing of it was undertaken before.
-    fn is_new(&self) -> bool {
+    pub(super) fn is_new(&self) -> bool {
         self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
     }
 }
@@ -68,6 +63,7 @@ impl Conversations {
             instance: self.instance.id.clone(),
             ending: None,
             budget_from: now,
+            granted_at: 0,
             failures: 0,
             retry_at: 0,
             started_at: now,
@@ -102,6 +98,8 @@ impl Conversations {
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);
         turns::resume(&mut batch, &turn, self.store.now());
+        // Calls that were under way then are made again, with reservations of their own.
+        spending::free_turn(&mut batch, &turn.id);
         let returned = self.store.write(batch).await?;
         let lease = self.instance.taken(name, &returned);
         let rows = executions::of_turn(&self.store, &turn.id).await?;
@@ -165,13 +163,14 @@ impl Conversations {
         fail_point("turn-before-end");
         match end {
             TurnEnd::Answered(mut text) => {
-                for line in self.expired_approvals(held, &scope).await? {
+                let expired = self.expired_approvals(held, &scope).await?;
+                for line in expired.into_iter().chain(self.notices(&scope).await?) {
                     text.push_str("\n\n");
                     text.push_str(&line);
                 }
                 self.end(held, &scope, "completed", Status::Completed, text, tail).await?;
                 if to_fold.into_inner() {
-                    self.fold_later(&held.turn.conversation_id);
+                    self.fold_later(&scope);
                 }
             }
             TurnEnd::Failed(text) => self.end(held, &scope, "failed", Status::Failed, text, tail).await?,
@@ -180,10 +179,8 @@ impl Conversations {
                 let text = expired.unwrap_or_else(|| wording::stopped(&standing));
                 self.end(held, &scope, "cancelled", Status::Cancelled, text, tail).await?;
             }
-            TurnEnd::Waiting => return self.sleep(held, &scope, None).await.map(|()| false),
-            TurnEnd::Parked(limit, standing) => {
-                return self.sleep(held, &scope, Some((limit, standing))).await.map(|()| false);
-            }
+            TurnEnd::Waiting => return self.sleep(held, &scope, Batch::new()).await.map(|()| false),
+            TurnEnd::Parked(limit, standing) => return self.park(held, &scope, limit, &standing).await,
         }
         Ok(true)
     }
@@ -193,7 +190,8 @@ impl Conversations {
         let person = people::person_by_id(&self.store, &held.turn.person_id);
         let (conversation, person) = futures::try_join!(conversation, person)?;
         let settings = self.settings.now();
-        let spent = self.spent(held, &settings.limits, &conversation, &person).await?;
+        let spent = self.spent(held, &settings.limits, &conversation).await?;
+        let purse = self.purse(settings.clone(), &person.id, &held.turn.id);
         Ok(Scope {
             store: self.store.clone(),
             lease: held.lease.clone(),
@@ -202,6 +200,7 @@ impl Conversations {
             zone: self.zone_of(&person),
             person: Arc::new(person),
             budget: Arc::new(Budget::new(settings.limits.clone(), &spent)),
+            purse: Arc::new(purse),
             settings,
             cancel: handle.cancel.clone(),
             answers: Arc::new(Mutex::new(held.turn.answer_ids())),
@@ -211,51 +210,8 @@ impl Conversations {
         })
     }
 
-    /// What counts against the limits already.
-    async fn spent(
-        &self,
-        held: &Held,
-        limits: &Limits,
-        here: &Conversation,
-        person: &Person,
-    ) -> Result<Spent, StoreError> {
-        let mut spent = Spent::default();
-        let now = self.store.now();
-        let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
-        let since = here.window_from.max(now - window);
-        let most = limits.conversation_calls;
-        spent.window_calls = executions::skill_calls_since(&self.store, &here.id, since, most).await?;
-        if limits.day_cost_usd > 0.0 {
-            spent.day_cost_usd = calls::cost_since(&self.store, &person.id, self.day_begins(person)).await?;
-        }
-        if held.is_new() {
-            return Ok(spent);
-        }
-        let since = held.turn.budget_from;
-        let counted = |row: &&ExecutionRow| row.started_at.is_some_and(|started| started >= since);
-        for row in held.rows.iter().filter(counted) {
-            spent.agents += i64::from(row.kind == "agent");
-            spent.skill_calls += i64::from(row.kind == "skill");
-        }
-        for call in calls::of_turn(&self.store, &held.turn.id).await? {
-            if call.started_at >= since {
-                spent.orchestrator_calls += i64::from(call.execution_id == held.root);
-                spent.tokens += call.prompt_tokens + call.completion_tokens;
-                spent.cost_usd += call.cost_usd;
-            }
-        }
-        Ok(spent)
-    }
-
-    /// When the person's present day began, in milliseconds.
-    fn day_begins(&self, person: &Person) -> i64 {
-        let zone = self.zone_of(person);
-        let today = crate::clock::utc(self.store.now()).with_timezone(&zone).date_naive();
-        crate::clock::local_to_utc(today.and_time(chrono::NaiveTime::MIN), zone).timestamp_millis()
-    }
-
     /// Ends a turn: answer, journal and lane in one commit.
-    async fn end(
+    pub(super) async fn end(
         &self,
         held: &Held,
         scope: &Scope,
@@ -266,6 +222,7 @@ impl Conversations {
     ) -> Result<(), StoreError> {
         let mut batch = held.lease.release();
         batch.append(tail);
+        scope.free_all(&mut batch);
         self.close(&mut batch, &held.turn, status, root, &scope.message(text, Vec::new()));
         self.store.write(batch).await?;
         fail_point("turn-ended");
@@ -288,43 +245,6 @@ impl Conversations {
         executions::close_all(batch, &turn.id, root, now);
         prompts::withdraw(batch, &turn.id, now);
         outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, last);
-    }
-
-    /// Puts a turn to sleep until a person answers; with a limit, asks whether to go on.
-    async fn sleep(
-        &self,
-        held: &Held,
-        scope: &Scope,
-        parked: Option<(Limit, Standing)>,
-    ) -> Result<(), StoreError> {
-        let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
-        let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending")
-            || self.chosen_meanwhile(&held.turn).await?;
-        let mut batch = held.lease.release();
-        batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
-        if let Some((limit, standing)) = parked.filter(|_| !is_asked) {
-            let text = wording::parked(limit, &scope.budget.limits, &standing);
-            let preview = text.clone();
-            let choices = wording::continue_choices;
-            scope.ask(&mut batch, Question { kind: "continue", call: None, preview, text, choices });
-        }
-        // An answer that came just before this commit has found the turn running; it counts all the same.
-        batch.run(
-            "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
-             OR EXISTS (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
-            [(&held.turn.id).into(), held.turn.budget_from.into()],
-        );
-        self.store.write(batch).await?;
-        fail_point("turn-asleep");
-        scope.said();
-        Ok(())
-    }
-
-    /// Whether a "continue?" of this turn was answered since it last went on, while an approved call ran.
-    async fn chosen_meanwhile(&self, turn: &TurnRow) -> Result<bool, StoreError> {
-        let now = turns::by_id(&self.store, &turn.id).await?;
-        Ok(now.is_some_and(|now| now.ending.is_some() || now.budget_from != turn.budget_from))
     }
 
     /// A line for each call that nobody said yes to in time; the answer may not speak of it.
@@ -359,18 +279,6 @@ impl Conversations {
         let retry_at = self.store.now() + back_off(failures);
         metrics::retry("turn");
         turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await
-    }
-
-    /// Folds old history into the summary, off the path of turns.
-    fn fold_later(&self, conversation: &str) {
-        let (store, model) = (self.store.clone(), self.orchestrator.model.clone());
-        let conversation = conversation.to_owned();
-        let fold = async move {
-            if let Err(error) = history::fold(&store, &model, &conversation).await {
-                tracing::warn!(%error, "the history was not folded");
-            }
-        };
-        tokio::spawn(fold.in_current_span());
     }
 }
 

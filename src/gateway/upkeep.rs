@@ -12,7 +12,7 @@ use super::lanes::Lanes;
 use super::outbox::Delivering;
 use super::timetable::Timetable;
 use crate::conversation::Conversations;
-use crate::store::{StoreError, access};
+use crate::store::{StoreError, access, spending};
 
 /// How often a process looks.
 const TEND: Duration = Duration::from_secs(1);
@@ -68,6 +68,7 @@ impl Upkeep {
             }
         }
         access::expire(&self.conversations.store).await?;
+        spending::free_of_dead(&self.conversations.store).await?;
         // Whether we or others found them dead, or they left in an orderly way.
         self.take_up().await
     }

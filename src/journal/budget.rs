@@ -1,11 +1,14 @@
 //! What a turn may spend, and which limit tripped first.
+//!
+//! A turn runs in one process, so its own tokens and money are set aside in memory; what counts over a day is in the
+//! store, see `journal::purse`.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub use crate::config::Limits;
-use crate::model::Answer;
+use crate::store::spending::Amount;
 
 /// A limit that tripped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,10 +25,65 @@ pub enum Limit {
     Tokens,
     /// Money a turn.
     Cost,
+    /// Tokens a person's day.
+    DayTokens,
     /// Money a person's day.
     DayCost,
+    /// Tokens everybody's day.
+    AllDayTokens,
+    /// Money everybody's day.
+    AllDayCost,
     /// Skill calls of the conversation.
     ConversationCalls,
+}
+
+impl Limit {
+    /// Whether only an owner may say that it goes on.
+    pub fn needs_owner(self) -> bool {
+        matches!(self, Self::DayTokens | Self::DayCost | Self::AllDayTokens | Self::AllDayCost)
+    }
+
+    /// The contract's word for how it ends an agent that it stops midway; none for limits that only hold agents back.
+    pub fn bailout(self) -> Option<&'static str> {
+        match self {
+            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some("tokens"),
+            Self::Cost | Self::DayCost | Self::AllDayCost => Some("cost"),
+            _ => None,
+        }
+    }
+}
+
+/// What the budget of one model call says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// Which limit.
+    pub limit: Limit,
+    /// Whether it may be covered once other calls, which are under way, are over.
+    pub passing: bool,
+}
+
+/// Whether a budget covers a call; the limits are those for tokens and for money.
+///
+/// # Errors
+/// The limit that does not.
+pub fn cover(
+    used: Amount,
+    reserved: Amount,
+    call: Amount,
+    budget: Amount,
+    (tokens, money): (Limit, Limit),
+) -> Result<(), Refused> {
+    for (used, reserved, call, most, limit) in [
+        (used.tokens, reserved.tokens, call.tokens, budget.tokens, tokens),
+        (used.nano_usd, reserved.nano_usd, call.nano_usd, budget.nano_usd, money),
+    ] {
+        // One call may always begin: what is smaller than one would else never let anything happen.
+        let fits = |taken: i64| taken == 0 || taken.saturating_add(call) <= most;
+        if most > 0 && !fits(used.saturating_add(reserved)) {
+            return Err(Refused { limit, passing: fits(used) });
+        }
+    }
+    Ok(())
 }
 
 /// What was spent before this start of the turn, within the present budget.
@@ -37,14 +95,26 @@ pub struct Spent {
     pub skill_calls: i64,
     /// Orchestrator calls made.
     pub orchestrator_calls: i64,
-    /// Tokens used.
-    pub tokens: i64,
-    /// US dollars used.
-    pub cost_usd: f64,
+    /// Tokens and money used.
+    pub used: Amount,
+    /// What was used since an owner let the turn go on beyond the day's budgets; none when no owner did.
+    pub granted: Option<Amount>,
     /// Skill calls of the conversation in its window.
     pub window_calls: i64,
-    /// US dollars of the person's day, this turn included.
-    pub day_cost_usd: f64,
+    /// Since when skill calls count in the turn, and in the window; in milliseconds.
+    pub counted_from: (i64, i64),
+}
+
+/// Tokens and money of the turn.
+#[derive(Debug, Default)]
+struct Account {
+    used: Amount,
+    /// Since an owner let it go on.
+    granted: Option<Amount>,
+    /// For calls under way.
+    reserved: Amount,
+    /// Used, but to be written only with the turn's end.
+    unwritten: Amount,
 }
 
 /// A turn's budget. Once a limit has tripped, nothing new starts.
@@ -57,9 +127,8 @@ pub struct Budget {
     skill_calls: AtomicI64,
     orchestrator_calls: AtomicI64,
     window_calls: AtomicI64,
-    tokens: AtomicI64,
-    /// Turn and day, in US dollars.
-    cost: Mutex<(f64, f64)>,
+    counted_from: (i64, i64),
+    account: Mutex<Account>,
     tripped: Mutex<Option<Limit>>,
 }
 
@@ -73,20 +142,20 @@ impl Budget {
             skill_calls: AtomicI64::new(spent.skill_calls),
             orchestrator_calls: AtomicI64::new(spent.orchestrator_calls),
             window_calls: AtomicI64::new(spent.window_calls),
-            tokens: AtomicI64::new(spent.tokens),
-            cost: Mutex::new((spent.cost_usd, spent.day_cost_usd)),
+            counted_from: spent.counted_from,
+            account: Mutex::new(Account { used: spent.used, granted: spent.granted, ..Account::default() }),
             tripped: Mutex::new(None),
         }
     }
 
     /// The limit that tripped first.
     pub fn tripped(&self) -> Option<Limit> {
-        *self.tripped.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self.tripped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Marks a limit as tripped.
     pub fn trip(&self, limit: Limit) -> Limit {
-        *self.tripped.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(limit)
+        *self.tripped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit)
     }
 
     /// Takes one agent.
@@ -118,34 +187,88 @@ impl Budget {
         self.take(&self.orchestrator_calls, self.limits.orchestrator_calls_per_turn, Limit::OrchestratorCalls)
     }
 
-    /// Asks whether the model of an agent at work may be called now.
+    /// Takes a skill call anew that waited for a yes, as far as it is not counted any more.
+    ///
+    /// # Errors
+    /// The limit that holds it back.
+    pub fn take_released_call(&self, asked_at: i64) -> Result<(), Limit> {
+        self.before_model_call()?;
+        let (turn, window) = self.counted_from;
+        if asked_at < window {
+            self.take(&self.window_calls, self.limits.conversation_calls, Limit::ConversationCalls)?;
+        }
+        if asked_at < turn {
+            self.take(&self.skill_calls, self.limits.skill_calls_per_turn, Limit::SkillCalls)?;
+        }
+        Ok(())
+    }
+
+    /// Asks whether an agent at work may go on now.
     ///
     /// # Errors
     /// The limit that holds it back.
     pub fn before_model_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
-        let limits = &self.limits;
-        if limits.turn_tokens > 0 && self.tokens.load(Ordering::Relaxed).unsigned_abs() >= limits.turn_tokens
-        {
-            return Err(self.trip(Limit::Tokens));
+        let one = Amount { tokens: 1, nano_usd: 1 };
+        let account = self.account();
+        let used = Account { used: account.used, granted: account.granted, ..Account::default() };
+        drop(account);
+        self.covered(&used, one).map_err(|refused| self.trip(refused.limit))
+    }
+
+    /// Sets something aside for a model call; see [`Self::give_back`].
+    ///
+    /// # Errors
+    /// The limit that does not cover it; `beyond` asks for none.
+    pub fn set_aside(&self, call: Amount, beyond: bool) -> Result<(), Refused> {
+        let mut account = self.account();
+        if !beyond {
+            self.covered(&account, call)?;
         }
-        let (turn, day) = *self.cost.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if limits.turn_cost_usd > 0.0 && turn >= limits.turn_cost_usd {
-            return Err(self.trip(Limit::Cost));
-        }
-        if limits.day_cost_usd > 0.0 && day >= limits.day_cost_usd {
-            return Err(self.trip(Limit::DayCost));
-        }
+        account.reserved = account.reserved.plus(call);
         Ok(())
     }
 
-    /// Counts what a model call used.
-    pub fn spend(&self, answer: &Answer) {
-        let tokens = i64::try_from(answer.usage.prompt + answer.usage.completion).unwrap_or(i64::MAX);
-        self.tokens.fetch_add(tokens, Ordering::Relaxed);
-        let mut cost = self.cost.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        cost.0 += answer.cost_usd;
-        cost.1 += answer.cost_usd;
+    /// Takes back what was set aside for a call that is over.
+    pub fn give_back(&self, call: Amount) {
+        let mut account = self.account();
+        account.reserved = account.reserved.minus(call);
+    }
+
+    /// Counts what a model call used; the store may learn of it only when the turn ends.
+    pub fn spend(&self, used: Amount, with_the_end: bool) {
+        let mut account = self.account();
+        account.used = account.used.plus(used);
+        account.granted = account.granted.map(|granted| granted.plus(used));
+        if with_the_end {
+            account.unwritten = account.unwritten.plus(used);
+        }
+    }
+
+    /// What the turn used, and how much of it the store does not know yet.
+    pub fn used(&self) -> (Amount, Amount) {
+        let account = self.account();
+        (account.used, account.unwritten)
+    }
+
+    /// Whether an owner let the turn go on: its own spending since then stands for the day's.
+    pub fn is_granted(&self) -> bool {
+        self.account().granted.is_some()
+    }
+
+    fn covered(&self, account: &Account, call: Amount) -> Result<(), Refused> {
+        let limits = &self.limits;
+        let turn = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
+        cover(account.used, account.reserved, call, turn, (Limit::Tokens, Limit::Cost))?;
+        let Some(granted) = account.granted else { return Ok(()) };
+        let person = Amount::new(limits.day_tokens, limits.day_cost_usd);
+        cover(granted, account.reserved, call, person, (Limit::DayTokens, Limit::DayCost))?;
+        let all = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
+        cover(granted, account.reserved, call, all, (Limit::AllDayTokens, Limit::AllDayCost))
+    }
+
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn check_time(&self) -> Result<(), Limit> {
@@ -202,7 +325,60 @@ mod tests {
     #[test]
     fn what_was_spent_before_counts() {
         let limits = Limits { turn_tokens: 100, ..Limits::default() };
-        let budget = Budget::new(limits, &Spent { tokens: 100, ..Spent::default() });
+        let budget = Budget::new(limits, &Spent { used: tokens(100), ..Spent::default() });
         assert_eq!(budget.take_orchestrator_call(), Err(Limit::Tokens));
+    }
+
+    fn tokens(tokens: i64) -> Amount {
+        Amount { tokens, nano_usd: 1 }
+    }
+
+    #[test]
+    fn calls_under_way_and_what_was_used_stay_within_the_budget_together() {
+        let limits = Limits { turn_tokens: 100, ..Limits::default() };
+        let budget = Budget::new(limits, &Spent::default());
+        assert_eq!(budget.set_aside(tokens(60), false), Ok(()));
+        let refused = |passing| Err(Refused { limit: Limit::Tokens, passing });
+        assert_eq!(budget.set_aside(tokens(60), false), refused(true), "it may be covered a little later");
+        assert_eq!(budget.set_aside(tokens(40), false), Ok(()));
+        for set_aside in [60, 40] {
+            budget.spend(tokens(20), false);
+            budget.give_back(tokens(set_aside));
+        }
+        assert_eq!(budget.set_aside(tokens(60), false), Ok(()));
+        budget.give_back(tokens(60));
+        assert_eq!(budget.set_aside(tokens(61), false), refused(false));
+        assert_eq!(budget.set_aside(tokens(61), true), Ok(()), "a person wanted just this call");
+        assert_eq!(budget.tripped(), None, "whoever waits has come to no limit");
+    }
+
+    #[test]
+    fn a_fresh_budget_covers_one_call_however_dear_it_is() {
+        let limits = Limits { turn_tokens: 10, ..Limits::default() };
+        let budget = Budget::new(limits, &Spent::default());
+        assert_eq!(budget.set_aside(tokens(500), false), Ok(()));
+        assert!(budget.set_aside(tokens(1), false).is_err_and(|refused| refused.passing), "but only one");
+    }
+
+    #[test]
+    fn what_an_owner_granted_is_as_much_as_a_day_and_no_more() {
+        let limits = Limits { day_tokens: 100, ..Limits::default() };
+        let granted = Some(Amount::default());
+        let budget = Budget::new(limits, &Spent { used: tokens(5000), granted, ..Spent::default() });
+        assert_eq!(budget.set_aside(tokens(100), false), Ok(()));
+        budget.spend(tokens(100), false);
+        budget.give_back(tokens(100));
+        let refused = Refused { limit: Limit::DayTokens, passing: false };
+        assert_eq!(budget.set_aside(tokens(1), false), Err(refused));
+        assert_eq!(budget.before_model_call(), Err(Limit::DayTokens));
+    }
+
+    #[test]
+    fn a_released_call_counts_again_if_it_was_asked_for_long_ago() {
+        let limits = Limits { skill_calls_per_turn: 1, ..Limits::default() };
+        let budget = Budget::new(limits, &Spent { counted_from: (50, 50), ..Spent::default() });
+        assert_eq!(budget.take_released_call(60), Ok(()), "it is counted already");
+        assert_eq!(budget.take_released_call(40), Ok(()));
+        assert_eq!(budget.take_released_call(40), Err(Limit::SkillCalls));
     }
 }

@@ -228,7 +228,8 @@ impl Dialogue {
     /// Adds a model call that failed. It is counted and shown, and no later request holds it.
     pub fn record_failure(&mut self, store: &Store, batch: &mut Batch, error: &ModelError, started: i64) {
         self.flush(batch);
-        self.record_row(store, batch, &Answer::default(), Some(error.to_string()), started);
+        let used = Answer { usage: error.usage, cost_usd: error.cost_usd, ..Answer::default() };
+        self.record_row(store, batch, &used, Some(error.to_string()), started);
     }
 
     fn record_row(

@@ -3,12 +3,14 @@
 pub mod budget;
 pub mod dialogue;
 pub mod fail_point;
+pub mod purse;
 pub mod scope;
 pub mod untrusted;
 
 pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
 pub use fail_point::fail_point;
+pub use purse::{Purse, Reservation};
 pub use scope::{Hooks, Question, Scope};
 
 pub use crate::config::{Settings, SharedSettings};

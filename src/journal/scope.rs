@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::Budget;
+use super::{Budget, Purse};
 use crate::clock;
 use crate::config::Settings;
 use crate::store::executions::ExecutionRow;
@@ -35,6 +35,8 @@ pub struct Scope {
     pub settings: Arc<Settings>,
     /// What the turn may still spend.
     pub budget: Arc<Budget>,
+    /// What the days' budgets leave.
+    pub purse: Arc<Purse>,
     /// Ends when the turn is stopped.
     pub cancel: CancellationToken,
     /// The platform's names of the messages that the next thing we say is for.
@@ -69,6 +71,8 @@ pub struct Question<'a> {
     pub text: String,
     /// The buttons of a question with this id.
     pub choices: fn(&str) -> Vec<Choice>,
+    /// Whether only an owner may answer it.
+    pub needs_owner: bool,
 }
 
 impl Scope {
@@ -96,23 +100,64 @@ impl Scope {
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
         self.asked.store(true, Ordering::Relaxed);
         let id = self.store.new_id();
-        let now = self.store.now();
-        let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
+        let allows = question.call.and_then(|call| call.parameters.clone()).unwrap_or_default();
         let prompt = PromptRow {
             outbox_id: self.say(batch, question.text, (question.choices)(&id)),
             id,
-            conversation_id: self.conversation.id.clone(),
-            turn_id: self.turn.clone(),
             execution_id: question.call.map(|call| call.id.clone()),
-            person_id: self.person.id.clone(),
             kind: question.kind.into(),
             preview: question.preview,
-            fingerprint: question.call.and_then(|call| call.parameters.clone()).unwrap_or_default(),
+            fingerprint: if question.needs_owner { prompts::BUDGET.into() } else { allows },
+            ..self.prompt()
+        };
+        prompts::ask(batch, &prompt, self.store.now());
+    }
+
+    /// Asks an owner, in their own direct conversation, whether this turn may go on beyond a day's budget. Whoever
+    /// serves that conversation delivers it.
+    pub fn ask_owner(
+        &self,
+        batch: &mut Batch,
+        (conversation, owner): (String, String),
+        text: String,
+        choices: fn(&str) -> Vec<Choice>,
+    ) {
+        let id = self.store.new_id();
+        let message = outbox::Message {
+            turn: Some(self.turn.clone()),
+            answers: Vec::new(),
+            choices: choices(&id),
+            text: text.clone(),
+        };
+        let prompt = PromptRow {
+            outbox_id: outbox::say(&self.store, batch, &conversation, outbox::ANYBODY, &message),
+            id,
+            conversation_id: conversation,
+            person_id: owner,
+            preview: text,
+            fingerprint: prompts::BUDGET.into(),
+            ..self.prompt()
+        };
+        prompts::ask(batch, &prompt, self.store.now());
+    }
+
+    /// A question of this turn to its person, without words.
+    fn prompt(&self) -> PromptRow {
+        let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
+        PromptRow {
+            id: String::new(),
+            conversation_id: self.conversation.id.clone(),
+            turn_id: self.turn.clone(),
+            execution_id: None,
+            person_id: self.person.id.clone(),
+            kind: "continue".into(),
+            preview: String::new(),
+            fingerprint: String::new(),
             state: "pending".into(),
             answer: None,
-            expires_at: now.saturating_add(expires),
-        };
-        prompts::ask(batch, &prompt, now);
+            outbox_id: String::new(),
+            expires_at: self.store.now().saturating_add(expires),
+        }
     }
 
     /// Wakes the delivery of what was said.

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::price::Price;
 use super::{Answer, Model, ModelError, Request, SharedModel};
 use crate::metrics;
 
@@ -30,8 +31,20 @@ impl Model for Counted {
                 let tokens = [usage.prompt, usage.cached, usage.completion];
                 metrics::model_used(&self.name, tokens, answer.cost_usd);
             }
-            Err(error) => metrics::model_call(&self.name, error.kind.as_str()),
+            Err(error) => {
+                metrics::model_call(&self.name, error.kind.as_str());
+                let usage = error.usage;
+                metrics::model_used(
+                    &self.name,
+                    [usage.prompt, usage.cached, usage.completion],
+                    error.cost_usd,
+                );
+            }
         }
         outcome
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.model.price()
     }
 }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,6 +24,11 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// [`ModelError`] when there is no usable answer.
     async fn call(&self, request: &Request) -> Result<Answer, ModelError>;
+
+    /// What a call costs; of several models that may come to answer, the dearest. None where it is not known.
+    fn price(&self) -> Option<Price> {
+        None
+    }
 }
 
 /// A shared model.
@@ -180,12 +186,16 @@ pub struct ModelError {
     pub message: String,
     /// How long the provider asks us to wait.
     pub retry_after: Option<Duration>,
+    /// Tokens that were used all the same, as far as the provider says.
+    pub usage: Usage,
+    /// US dollars that it cost all the same.
+    pub cost_usd: f64,
 }
 
 impl ModelError {
     /// A failure without advice when to try again.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None }
+        Self { kind, message: message.into(), retry_after: None, usage: Usage::default(), cost_usd: 0.0 }
     }
 
     /// Whether the same request may succeed a little later.

@@ -2,7 +2,30 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::Usage;
+use super::{Request, Usage};
+
+/// No answer is expected to be longer, in tokens. What is longer is paid for all the same.
+const LONGEST_ANSWER: u64 = 4096;
+
+/// About how many tokens a text has: a token is some four bytes of English.
+pub fn tokens(text: &str) -> usize {
+    text.len().div_ceil(4)
+}
+
+/// What a call may come to use at the most: the request as it is, and a long answer.
+pub fn estimate(request: &Request) -> Usage {
+    let calls = |call: &super::ToolCall| tokens(&call.name) + tokens(&call.arguments);
+    let said = request
+        .messages
+        .iter()
+        .map(|message| tokens(&message.text) + message.tool_calls.iter().map(calls).sum::<usize>());
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.parameters.to_string()));
+    let prompt = said.chain(tools).sum::<usize>();
+    Usage { prompt: prompt as u64, cached: 0, completion: LONGEST_ANSWER }
+}
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +39,16 @@ pub struct Price {
 }
 
 impl Price {
+    /// The price of the dearer of two in everything.
+    #[must_use]
+    pub fn dearest(self, other: Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            cached_input: self.cached_input.zip(other.cached_input).map(|(one, two)| one.max(two)),
+            output: self.output.max(other.output),
+        }
+    }
+
     /// What these tokens cost, in US dollars.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached.min(usage.prompt);
@@ -45,6 +78,16 @@ impl SharedPrice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Message, Role};
+
+    #[test]
+    fn an_estimate_counts_what_goes_in_and_a_long_answer() {
+        let request = Request {
+            messages: vec![Message::new(Role::User, "12345678"), Message::tool("a", "1")],
+            tools: vec![],
+        };
+        assert_eq!(estimate(&request), Usage { prompt: 3, cached: 0, completion: LONGEST_ANSWER });
+    }
 
     #[test]
     fn cached_tokens_have_their_own_price() {

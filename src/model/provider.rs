@@ -163,7 +163,7 @@ impl Provider {
     }
 
     /// Its price, which may be changed.
-    pub fn price(&self) -> SharedPrice {
+    pub fn shared_price(&self) -> SharedPrice {
         self.price.clone()
     }
 
@@ -180,15 +180,18 @@ impl Provider {
             match event.map_err(failed)? {
                 ChatStreamEvent::ReasoningChunk(_) => thought = true,
                 ChatStreamEvent::End(end) => {
-                    let mut answer = answer::read(end, &frames, thought, request)?;
-                    if answer.model.is_empty() {
-                        answer.model.clone_from(&self.name);
-                    }
-                    answer.cost_usd = frames
-                        .cost()
-                        .or_else(|| self.price.get().map(|price| price.cost(&answer.usage)))
-                        .unwrap_or_default();
-                    return Ok(answer);
+                    let usage = end.captured_usage.as_ref().map(answer::usage).unwrap_or_default();
+                    let priced = || self.price.get().map(|price| price.cost(&usage));
+                    let cost_usd = frames.cost().or_else(priced).unwrap_or_default();
+                    return match answer::read(end, &frames, thought, request) {
+                        Ok(mut answer) => {
+                            if answer.model.is_empty() {
+                                answer.model.clone_from(&self.name);
+                            }
+                            Ok(Answer { cost_usd, ..answer })
+                        }
+                        Err(error) => Err(ModelError { usage, cost_usd, ..error }),
+                    };
                 }
                 _ => {}
             }
@@ -235,6 +238,10 @@ impl Model for Provider {
             Err(ModelError::new(ModelErrorKind::Timeout, message))
         });
         result.map_err(|error| ModelError { message: failure::scrub(&error.message, &self.key), ..error })
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.price.get()
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel};
+use super::price::Price;
+use super::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel, Usage};
 use crate::clock::{Clock, SharedClock};
 use crate::metrics;
 
@@ -35,9 +36,16 @@ impl Model for Resilient {
     async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
         let mut reasons = Vec::new();
         let mut last = ModelError::new(ModelErrorKind::Refused, "no model is configured");
+        // What tries used that brought nothing is paid for too.
+        let (mut usage, mut cost_usd) = (Usage::default(), 0.0);
         for (name, model) in &self.models {
-            match persist(name, model, request, &*self.clock).await {
-                Ok(answer) => return Ok(answer),
+            let outcome = persist(name, model, request, &*self.clock, (&mut usage, &mut cost_usd)).await;
+            match outcome {
+                Ok(mut answer) => {
+                    answer.usage += usage;
+                    answer.cost_usd += cost_usd;
+                    return Ok(answer);
+                }
                 Err((error, tries)) => {
                     let tries = if tries > 1 { format!(" ({tries} tries)") } else { String::new() };
                     reasons.push(format!("{name}: {error}{tries}"));
@@ -48,7 +56,11 @@ impl Model for Resilient {
         if !reasons.is_empty() {
             last.message = reasons.join("; then ");
         }
-        Err(last)
+        Err(ModelError { usage, cost_usd, ..last })
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.models.iter().filter_map(|(_, model)| model.price()).reduce(Price::dearest)
     }
 }
 
@@ -58,6 +70,7 @@ async fn persist(
     model: &SharedModel,
     request: &Request,
     clock: &dyn Clock,
+    (usage, cost_usd): (&mut Usage, &mut f64),
 ) -> Result<Answer, (ModelError, u32)> {
     let mut waited = Duration::ZERO;
     let mut tries = 1;
@@ -66,6 +79,8 @@ async fn persist(
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
+        *usage += error.usage;
+        *cost_usd += error.cost_usd;
         let wait = wait_after(&error, tries, waited, clock.random());
         let Some(wait) = wait.filter(|_| error.is_passing() && tries < TRIES) else {
             tracing::warn!(model = name, tries, error = %error, "the model gave no answer");

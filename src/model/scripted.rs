@@ -28,6 +28,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 pub use self::check::check;
+use super::price::Price;
 use super::{Answer, Model, ModelError, ModelErrorKind, Request, Role, ToolCall, Usage};
 
 /// Who asks, told by the tools of the request.
@@ -231,6 +232,7 @@ struct Rule {
 pub struct Scripted {
     rules: Vec<Rule>,
     delay: Duration,
+    price: Option<Price>,
     keeps: bool,
     seen: Mutex<Vec<Request>>,
     count: AtomicUsize,
@@ -248,6 +250,7 @@ impl Scripted {
         Self {
             rules: Vec::new(),
             delay: Duration::ZERO,
+            price: None,
             keeps: true,
             seen: Mutex::default(),
             count: AtomicUsize::new(0),
@@ -288,6 +291,13 @@ impl Scripted {
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
+        self
+    }
+
+    /// What a call is expected to cost; what it did cost is the reply's [`Reply::cost`].
+    #[must_use]
+    pub fn priced(mut self, price: Price) -> Self {
+        self.price = Some(price);
         self
     }
 
@@ -351,6 +361,10 @@ impl Model for Scripted {
             #[expect(clippy::panic, reason = "a test asked for it")]
             Outcome::Panic(message) => panic!("{message}"),
         }
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.price
     }
 }
 

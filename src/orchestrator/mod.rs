@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 
 use crate::agents::{AgentEnd, AgentTask, Agents, usable};
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point};
+use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
 use crate::model::{Answer, Message, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow, Status};
@@ -185,8 +185,14 @@ impl Run<'_> {
     /// One model call, and the dispatches in its answer.
     async fn think(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
-        let started = self.scope.store.now();
         let request = self.dialogue.request();
+        let wanted = purse::estimate(&*self.orchestrator.model, &request);
+        let reservation = match self.scope.reserve(&self.root, wanted, false).await? {
+            Ok(reservation) => reservation,
+            Err(_) if self.scope.cancel.is_cancelled() => return Ok(None),
+            Err(limit) => return self.parked(limit).await.map(Some),
+        };
+        let started = self.scope.store.now();
         let outcome = tokio::select! {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
             () = self.scope.cancel.cancelled() => return Ok(None),
@@ -196,18 +202,20 @@ impl Run<'_> {
             Err(failure) => {
                 tracing::warn!(error = %failure, "the model gave no answer");
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
+                self.scope.settle(&mut self.tail, &reservation, Err(&failure), true);
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
                 return Ok(Some(TurnEnd::Failed(wording::model_failed(&reason, &self.board.standing()))));
             }
         };
-        self.scope.budget.spend(&answer);
         self.collect_first(&mut answer);
         if answer.tool_calls.is_empty() {
             self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
+            self.scope.settle(&mut self.tail, &reservation, Ok(&answer), true);
             return Ok(None);
         }
         let mut batch = self.scope.batch();
+        self.scope.settle(&mut batch, &reservation, Ok(&answer), false);
         self.dialogue.record(&self.scope.store, &mut batch, &answer, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {
             self.admit(&round, &mut batch);
@@ -310,16 +318,21 @@ impl Run<'_> {
             self.answer_as_it_stands(&round);
         }
         self.dialogue.note(wording::SUMMARISE_NOW);
-        let started = self.scope.store.now();
         let mut request = self.dialogue.request();
         request.tools.clear();
+        let wanted = purse::estimate(&*self.orchestrator.model, &request);
+        // What was done is known without a model.
+        let Ok(reservation) = self.scope.reserve(&self.root, wanted, true).await? else {
+            return Ok(TurnEnd::Answered(wording::stopped(&standing)));
+        };
+        let started = self.scope.store.now();
         let outcome = tokio::select! {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
             () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(standing)),
         };
+        self.scope.settle(&mut self.tail, &reservation, outcome.as_ref(), true);
         let end = match outcome {
             Ok(mut answer) => {
-                self.scope.budget.spend(&answer);
                 answer.tool_calls.clear();
                 self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
                 match answer.text.trim().is_empty() {

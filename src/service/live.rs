@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::models::{endpoints, price_of};
+use super::models::{endpoints, price_of, unpriced};
 use crate::config::{ChannelConfig, Config, Endpoint, Settings, SharedSettings};
 use crate::model::price::SharedPrice;
 
@@ -30,6 +30,7 @@ impl Live {
         allow: HashMap<String, Vec<String>>,
         prices: Vec<SharedPrice>,
     ) -> Arc<Self> {
+        warn_of_unpriced(config);
         let settings = Arc::new(SharedSettings::new(settings(config, allow)));
         Arc::new(Self { began: config.clone(), settings, prices, state: Mutex::default() })
     }
@@ -45,6 +46,7 @@ impl Live {
             }
         }
         let waiting = waiting(&self.began, config);
+        warn_of_unpriced(config);
         self.settings.replace(settings(config, allow));
         if !waiting.iter().any(|name| name == MODEL) {
             for (price, endpoint) in self.prices.iter().zip(endpoints(&config.model)) {
@@ -72,6 +74,15 @@ impl Live {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn warn_of_unpriced(config: &Config) {
+    for model in unpriced(config) {
+        tracing::warn!(
+            model,
+            "it has no price: budgets of money count only what its provider says, and afterwards"
+        );
     }
 }
 

@@ -52,6 +52,20 @@ pub(super) fn price_of(endpoint: &Endpoint) -> Option<Price> {
     price.map(|it| Price { input: it.input, cached_input: it.cached_input, output: it.output })
 }
 
+/// The models without a price, while there is a budget of money: of what they cost it counts only what the provider
+/// says itself, and only afterwards.
+pub fn unpriced(config: &Config) -> Vec<String> {
+    let limits = &config.limits;
+    let budgets = [limits.turn_cost_usd, limits.day_cost_usd, limits.all_day_cost_usd];
+    if budgets.iter().all(|usd| *usd <= 0.0) {
+        return Vec::new();
+    }
+    let unpriced = endpoints(&config.model).filter(|it| it.provider != BUILTIN && it.price.is_none());
+    let mut names: Vec<String> = unpriced.map(|it| format!("{} {}", it.provider, it.name)).collect();
+    names.dedup();
+    names
+}
+
 /// One model of a provider, as it is, with no second try; none for the built-in one.
 ///
 /// # Errors
@@ -83,7 +97,7 @@ fn chain(
             }
             _ => {
                 let provider = Provider::with_client(provider_config(endpoint), client.clone())?;
-                prices.push(provider.price());
+                prices.push(provider.shared_price());
                 Arc::new(provider)
             }
         };

@@ -7,11 +7,14 @@ use futures::FutureExt;
 use prometheus::{Gauge, GaugeVec, Opts, Registry};
 
 use super::Service;
+use crate::clock;
 use crate::conversation::Conversations;
 use crate::gateway::door::Health;
 use crate::http::Numbers;
+use crate::journal::Limits;
 use crate::metrics::{encode, register, seconds, text};
 use crate::store::queues::{self, Queue};
+use crate::store::spending::{self, Amount};
 
 /// How long the store is waited for; Prometheus waits ten seconds for all.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,8 +45,10 @@ impl Source {
     /// In a registry of their own for each time, so that nothing is told that is not so any more.
     async fn gauges(&self) -> String {
         let store = &self.conversations.store;
-        let queues = match tokio::time::timeout(PATIENCE, queues::all(store)).await {
-            Ok(Ok(queues)) => Some(queues),
+        let today = clock::local_day(store.now(), self.conversations.zone);
+        let asked = async { tokio::try_join!(queues::all(store), spending::of_day(store, &today, None)) };
+        let stored = match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(stored)) => Some(stored),
             Ok(Err(error)) => {
                 tracing::error!(%error, "the queues could not be counted");
                 None
@@ -54,8 +59,11 @@ impl Source {
             }
         };
         let registry = Registry::new();
-        let told = self.process(&registry).and_then(|()| match &queues {
-            Some(queues) => tell_queues(&registry, queues, store.now()),
+        let told = self.process(&registry).and_then(|()| match &stored {
+            Some((queues, spent)) => {
+                tell_queues(&registry, queues, store.now())?;
+                tell_budgets(&registry, spent.used(), &self.conversations.settings.now().limits)
+            }
             None => Ok(()),
         });
         if let Err(error) = told {
@@ -115,6 +123,17 @@ fn tell_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::R
         }
     }
     Ok(())
+}
+
+/// What everybody used today, and the budgets of it.
+fn tell_budgets(registry: &Registry, used: Amount, limits: &Limits) -> prometheus::Result<()> {
+    let tokens = "Tokens that everybody used today.";
+    gauge(registry, "adjutant_day_tokens", tokens, used.tokens as f64)?;
+    let limit = "The budget of it; 0 is none.";
+    gauge(registry, "adjutant_day_tokens_limit", limit, limits.all_day_tokens as f64)?;
+    let cost = "US dollars that everybody spent today.";
+    gauge(registry, "adjutant_day_cost_usd", cost, used.nano_usd as f64 / 1e9)?;
+    gauge(registry, "adjutant_day_cost_limit_usd", limit, limits.all_day_cost_usd)
 }
 
 fn gauge(registry: &Registry, name: &str, help: &str, value: f64) -> prometheus::Result<()> {

@@ -114,7 +114,8 @@ impl Executor {
             Ok(skill) => skill,
             Err(error) => return self.close(scope, call, &row, Err(error), Batch::new(), true).await,
         };
-        if row.status() == Status::Waiting {
+        // A row is made when its work begins, or when a person is asked. So one that is pending was held back after a yes.
+        if matches!(row.status(), Status::Waiting | Status::Pending) {
             return self.go_on_answered(scope, &skill, call, row).await;
         }
         let has_phases = matches!(&skill.handler, Handler::Builtin(name) if Office::has_phases(name));

@@ -161,18 +161,3 @@ pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<CallRow>, StoreErr
         )
         .await
 }
-
-/// What a person's turns have cost since a time, in US dollars.
-///
-/// # Errors
-/// When the store fails.
-pub async fn cost_since(store: &Store, person: &str, since: i64) -> Result<f64, StoreError> {
-    let row: Option<(f64,)> = store
-        .first(
-            "SELECT coalesce(sum(c.cost_usd), 0.0) FROM calls c JOIN executions e ON e.id = c.execution_id \
-             JOIN turns t ON t.id = e.turn_id WHERE t.person_id = $1 AND t.resumed_at >= $2 AND c.started_at >= $2",
-            &[person.into(), since.into()],
-        )
-        .await?;
-    Ok(row.map_or(0.0, |row| row.0))
-}

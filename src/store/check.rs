@@ -12,7 +12,7 @@ pub struct Finding {
 }
 
 /// The rules, each with the query for the ids that break it.
-const RULES: [(&str, &str); 9] = [
+const RULES: [(&str, &str); 11] = [
     (
         "a tool call has no result though its execution has gone on",
         "SELECT t.execution_id || ':' || t.call_id FROM tool_calls t WHERE t.result IS NULL AND EXISTS \
@@ -56,6 +56,16 @@ const RULES: [(&str, &str); 9] = [
         "an ended turn has said nothing",
         "SELECT t.id FROM turns t WHERE t.ended_at IS NOT NULL AND NOT EXISTS \
          (SELECT 1 FROM outbox o WHERE o.turn_id = t.id)",
+    ),
+    (
+        "part of a budget is set aside for a turn that has ended",
+        "SELECT r.execution_id FROM reservations r JOIN turns t ON t.id = r.turn_id WHERE t.ended_at IS NOT NULL",
+    ),
+    (
+        "more or less of a day's budget is set aside than the calls under way are to have",
+        "SELECT s.day || ':' || s.who FROM spending s WHERE s.reserved_tokens <> (SELECT coalesce(sum(r.tokens), 0) \
+         FROM reservations r WHERE r.day = s.day AND (s.who = '' OR r.person_id = s.who)) OR s.reserved_nano_usd <> \
+         (SELECT coalesce(sum(r.nano_usd), 0) FROM reservations r WHERE r.day = s.day AND (s.who = '' OR r.person_id = s.who))",
     ),
 ];
 

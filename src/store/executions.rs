@@ -248,6 +248,11 @@ pub fn wait(batch: &mut Batch, id: &str) {
     batch.run("UPDATE executions SET status = 'waiting' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
 }
 
+/// Adds that a call which somebody said yes to is held back by a limit.
+pub fn hold(batch: &mut Batch, id: &str) {
+    batch.run("UPDATE executions SET status = 'pending' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
+}
+
 /// Adds the end of an execution.
 pub fn close(batch: &mut Batch, id: &str, status: Status, closing: &Closing, now: i64) {
     batch.must(

@@ -5,7 +5,7 @@ use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
 use super::people::Person;
-use super::{Batch, Store, StoreError};
+use super::{Batch, Store, StoreError, spending};
 
 /// The rows of one table that are somebody's: `$1` is the person's id.
 struct Theirs {
@@ -62,9 +62,12 @@ macro_rules! of_account {
 }
 
 /// In the order in which they can go: what points at a row goes before it.
-const THEIRS: [Theirs; 18] = [
+const THEIRS: [Theirs; 21] = [
     theirs!("tool_calls", of_execution!()),
     theirs!("calls", of_execution!()),
+    theirs!("asides", "person_id = $1"),
+    theirs!("reservations", "person_id = $1"),
+    theirs!("spending", "who = $1"),
     theirs!("prompts", of_turn!()),
     theirs!(
         "outbox",
@@ -198,8 +201,12 @@ pub async fn erase(store: &Store, person: &str) -> Result<(), StoreError> {
         }
         batch.run("DELETE FROM objects WHERE person_id = $1", [(&former).into()]);
         batch.run("DELETE FROM links WHERE person_id = $1", [(&former).into()]);
+        batch.run("DELETE FROM asides WHERE person_id = $1", [(&former).into()]);
+        batch.run("DELETE FROM spending WHERE who = $1", [(&former).into()]);
         batch.run("DELETE FROM people WHERE id = $1", [(&former).into()]);
     }
+    // Everybody's budget has what a process that died had set aside for them.
+    spending::free_person(&mut batch, person);
     // A room's summary may tell of them.
     batch.run(
         "UPDATE conversations SET summary = '' WHERE id IN (SELECT conversation_id FROM turns WHERE person_id = $1)",

@@ -19,6 +19,7 @@ pub mod prompts;
 pub mod queues;
 pub mod rooms;
 pub mod schedules;
+pub mod spending;
 pub mod tasks;
 pub mod turns;
 pub mod usage;

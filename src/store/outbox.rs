@@ -55,6 +55,9 @@ pub struct Message {
     pub choices: Vec<Choice>,
 }
 
+/// The instance of a message that whoever serves its channel is to deliver.
+pub const ANYBODY: &str = "";
+
 /// Adds a message to the outbox and returns its id.
 pub fn say(
     store: &Store,
@@ -131,7 +134,7 @@ pub async fn open(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
              o.created_at, o.part, o.mark, o.stand_in, t.shown, t.resumed_at \
-             FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id \
+             FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
              AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
             &[conversation.into(), instance.into(), limit.into()],

@@ -109,6 +109,26 @@ pub async fn find_conversation(
     store.first(CONVERSATION, &[channel.into(), place.into()]).await
 }
 
+/// Where an account talks to us with nobody else reading, the place last written in: the conversation, and whose it is.
+///
+/// # Errors
+/// When the store fails.
+pub async fn direct_conversation(
+    store: &Store,
+    channel: &str,
+    user: &str,
+) -> Result<Option<(String, String)>, StoreError> {
+    store
+        .first(
+            "SELECT c.id, c.person_id FROM accounts a \
+             JOIN conversations c ON c.channel = a.channel AND c.person_id = a.person_id AND c.shared = 0 \
+             WHERE a.channel = $1 AND a.user_id = $2 \
+             ORDER BY (SELECT coalesce(max(i.id), 0) FROM inbox i WHERE i.conversation_id = c.id) DESC LIMIT 1",
+            &[channel.into(), user.into()],
+        )
+        .await
+}
+
 /// A conversation by id.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ pub struct PromptRow {
     pub kind: String,
     /// What would happen.
     pub preview: String,
-    /// What exactly a yes allows.
+    /// What exactly a yes allows: an approved call's arguments, or [`BUDGET`].
     pub fingerprint: String,
     /// `pending`, `answered` or `expired`.
     pub state: String,
@@ -31,6 +31,16 @@ pub struct PromptRow {
     pub outbox_id: String,
     /// When it stops waiting.
     pub expires_at: i64,
+}
+
+/// The fingerprint of a question whether to go on beyond a day's budget.
+pub const BUDGET: &str = "budget";
+
+impl PromptRow {
+    /// Whether only an owner may answer it.
+    pub fn needs_owner(&self) -> bool {
+        self.kind == "continue" && self.fingerprint == BUDGET
+    }
 }
 
 macro_rules! select {
@@ -106,6 +116,17 @@ pub async fn by_id(store: &Store, id: &str) -> Result<Option<PromptRow>, StoreEr
 /// When the store fails.
 pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<PromptRow>, StoreError> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// Whether an owner was asked about another turn of this person, and has not answered.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM prompts p JOIN turns t ON t.id = p.turn_id \
+                       WHERE p.state = 'pending' AND p.kind = 'continue' AND p.fingerprint = 'budget' \
+                       AND t.person_id = $1 AND t.id <> $2";
+    Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
 }
 
 /// The newest open question of a conversation whose message the person can have read: its receipt is

@@ -30,6 +30,8 @@ pub struct TurnRow {
     pub ending: Option<String>,
     /// Limits count what came after this.
     pub budget_from: i64,
+    /// When an owner last let it go on beyond a day's budget; 0 when none did.
+    pub granted_at: i64,
     /// How often our own code failed it.
     pub failures: i64,
     /// Not to be run before this.
@@ -46,7 +48,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT seq, id, conversation_id, person_id, status, text, answer, answers, instance, ending, \
-             budget_from, failures, retry_at, started_at, resumed_at, ended_at FROM turns ",
+             budget_from, granted_at, failures, retry_at, started_at, resumed_at, ended_at FROM turns ",
             $rest
         )
     };

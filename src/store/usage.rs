@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use super::{Store, StoreError};
+use super::{Batch, Store, StoreError};
 
 /// Model calls of one person or of one model.
 #[derive(Debug, Clone, PartialEq, FromRow)]
@@ -38,6 +38,62 @@ pub struct SkillUse {
     pub duration_ms: i64,
 }
 
+/// A model call that belongs to no turn: the folding of a conversation's history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aside {
+    /// Our id.
+    pub id: String,
+    /// Whose history.
+    pub conversation_id: String,
+    /// Whose turn brought it about.
+    pub person_id: String,
+    /// Who answered.
+    pub model: String,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// Tokens of the request, those of them from the provider's cache, and those of the answer.
+    pub tokens: [i64; 3],
+    /// US dollars.
+    pub cost_usd: f64,
+    /// When it was made.
+    pub started_at: i64,
+    /// How long it took.
+    pub duration_ms: i64,
+}
+
+/// Adds a model call that belongs to no turn.
+pub fn insert_aside(batch: &mut Batch, aside: &Aside) {
+    let [prompt, cached, completion] = aside.tokens;
+    batch.run(
+        "INSERT INTO asides (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
+         completion_tokens, cost_usd, started_at, duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        [
+            (&aside.id).into(),
+            (&aside.conversation_id).into(),
+            (&aside.person_id).into(),
+            (&aside.model).into(),
+            aside.error.clone().into(),
+            prompt.into(),
+            cached.into(),
+            completion.into(),
+            aside.cost_usd.into(),
+            aside.started_at.into(),
+            aside.duration_ms.into(),
+        ],
+    );
+}
+
+/// All model calls of a time, those of turns and the others, with whose they are.
+macro_rules! all_calls {
+    () => {
+        "(SELECT t.person_id, k.model, k.error, k.prompt_tokens, k.cached_tokens, k.completion_tokens, k.cost_usd \
+          FROM calls k JOIN executions e ON e.id = k.execution_id JOIN turns t ON t.id = e.turn_id \
+          WHERE k.started_at >= $1 AND k.started_at < $2 UNION ALL \
+          SELECT person_id, model, error, prompt_tokens, cached_tokens, completion_tokens, cost_usd \
+          FROM asides WHERE started_at >= $1 AND started_at < $2) c "
+    };
+}
+
 macro_rules! of_models {
     ($id:literal, $name:literal, $rest:literal) => {
         concat!(
@@ -48,7 +104,8 @@ macro_rules! of_models {
             " AS name, count(*) AS calls, \
              CAST(sum(CASE WHEN c.error IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS failed, \
              CAST(sum(c.prompt_tokens) AS BIGINT) AS prompt, CAST(sum(c.cached_tokens) AS BIGINT) AS cached, \
-             CAST(sum(c.completion_tokens) AS BIGINT) AS completion, sum(c.cost_usd) AS cost_usd FROM calls c ",
+             CAST(sum(c.completion_tokens) AS BIGINT) AS completion, sum(c.cost_usd) AS cost_usd FROM ",
+            all_calls!(),
             $rest,
             " ORDER BY cost_usd DESC, prompt DESC, name"
         )
@@ -60,8 +117,7 @@ macro_rules! of_models {
 /// # Errors
 /// When the store fails.
 pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
-    const SQL: &str =
-        of_models!("c.model", "c.model", "WHERE c.started_at >= $1 AND c.started_at < $2 GROUP BY c.model");
+    const SQL: &str = of_models!("c.model", "c.model", "GROUP BY c.model");
     store.all(SQL, &[from.into(), to.into()]).await
 }
 
@@ -71,11 +127,9 @@ pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>
 /// When the store fails.
 pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
     const SQL: &str = of_models!(
-        "t.person_id",
-        "coalesce(p.name, t.person_id)",
-        "JOIN executions e ON e.id = c.execution_id JOIN turns t ON t.id = e.turn_id \
-         LEFT JOIN people p ON p.id = t.person_id \
-         WHERE c.started_at >= $1 AND c.started_at < $2 GROUP BY t.person_id, p.name"
+        "c.person_id",
+        "coalesce(p.name, c.person_id)",
+        "LEFT JOIN people p ON p.id = c.person_id GROUP BY c.person_id, p.name"
     );
     store.all(SQL, &[from.into(), to.into()]).await
 }

@@ -57,6 +57,7 @@ impl House {
             instance: "I".into(),
             ending: None,
             budget_from: now,
+            granted_at: 0,
             failures: 0,
             retry_at: 0,
             started_at: now,

@@ -78,7 +78,7 @@ fn tells(gateway: &mut Gateway, wanted: &[(&str, f64)]) -> String {
 }
 
 /// What is told when all of the test has happened.
-const AT_THE_END: [(&str, f64); 22] = [
+const AT_THE_END: [(&str, f64); 26] = [
     ("adjutant_turns_total{status=\"completed\"}", 2.0),
     ("adjutant_turns_total{status=\"failed\"}", 0.0),
     ("adjutant_turns_open{status=\"waiting\"}", 0.0),
@@ -95,6 +95,10 @@ const AT_THE_END: [(&str, f64); 22] = [
     ("adjutant_model_tokens_total{kind=\"cached\",model=\"openai/fake\"}", 0.0),
     ("adjutant_model_tokens_total{kind=\"completion\",model=\"openai/fake\"}", 40.0),
     ("adjutant_model_cost_usd_total{model=\"openai/fake\"}", 0.000_48),
+    ("adjutant_day_tokens", 440.0),
+    ("adjutant_day_tokens_limit", 0.0),
+    ("adjutant_day_cost_usd", 0.000_48),
+    ("adjutant_day_cost_limit_usd", 0.0),
     ("adjutant_agents_total{status=\"completed\"}", 1.0),
     ("adjutant_skill_calls_total{skill=\"tasks.create\",status=\"completed\"}", 1.0),
     ("adjutant_breakers_open", 0.0),
@@ -192,7 +196,7 @@ fn the_alerts_of_the_page_are_rules() {
     home.write("rules.yml", rules.unwrap());
     let path = home.path().join("rules.yml");
     let Some((said, status)) = promtool(&["check", "rules", path.to_str().unwrap()], "") else { return };
-    assert!(status == Some(0) && said.contains("SUCCESS: 10 rules found"), "{said}");
+    assert!(status == Some(0) && said.contains("SUCCESS: 11 rules found"), "{said}");
 }
 
 /// Prometheus' own tool has nothing to complain of.

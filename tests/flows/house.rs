@@ -247,6 +247,11 @@ impl House {
         self.heard(text, |heard| heard.text.contains(text)).await
     }
 
+    /// The first thing said that holds this text, and is not that one.
+    pub(crate) async fn sees_another(&self, text: &str, than: &Heard) -> Heard {
+        self.heard(text, |heard| heard.text.contains(text) && heard.receipt != than.receipt).await
+    }
+
     async fn heard(&self, what: &str, is_it: impl Fn(&Heard) -> bool) -> Heard {
         let mut count = self.desk.count.subscribe();
         let look = async {

@@ -288,7 +288,7 @@ async fn orchestrator_calls_are_limited() {
 
 #[tokio::test]
 async fn tokens_and_money_of_all_models_count_in_the_turn() {
-    let spend = |reply: Reply| reply.usage(Usage { prompt: 90, cached: 0, completion: 10 }).cost(0.02);
+    let spend = |reply: Reply| reply.usage(Usage { prompt: 4400, cached: 0, completion: 100 }).cost(0.02);
     for money in [false, true] {
         let script = Scripted::new()
             .orchestrator(move |request| match has_results(request) {
@@ -298,11 +298,11 @@ async fn tokens_and_money_of_all_models_count_in_the_turn() {
             .agent(move |_| spend(text("looked")));
         let house = scripted_with(script, |config| match money {
             true => config.limits.turn_cost_usd = 0.03,
-            false => config.limits.turn_tokens = 150,
+            false => config.limits.turn_tokens = 13_000,
         })
         .await;
         let asked = house.says("ada", "go").await;
-        let why = if money { "I have spent the $0.03" } else { "I have used the 150 tokens" };
+        let why = if money { "I have spent the $0.03" } else { "I have used the 13000 tokens" };
         assert!(asked.text.starts_with(why), "{}", asked.text);
         assert!(asked.text.contains("mission a: looked"), "{}", asked.text);
         assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
@@ -314,13 +314,20 @@ async fn tokens_and_money_of_all_models_count_in_the_turn() {
 async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
     let script = Scripted::new().orchestrator(|_| text("fine").cost(0.05));
     let house = scripted_with(script, |config| config.limits.day_cost_usd = 0.05).await;
-    assert_eq!(house.direct("a").says("ada", "one").await.text, "fine");
+    let fine = house.direct("a").says("ada", "one").await.text;
+    insta::assert_snapshot!(fine, @r"
+    fine
+
+    (100 % of today's $0.05 for you are spent.)
+
+    The budget is fresh again at midnight (UTC).
+    ");
     let asked = house.direct("a").says("ada", "two").await;
     assert!(asked.text.starts_with("I have spent today's $0.05 for you"), "{}", asked.text);
-    assert_eq!(house.direct("b").says("bob", "one").await.text, "fine");
-    house.presses("ada", &asked, "Stop").await;
+    assert_eq!(house.direct("b").says("bob", "one").await.text, fine);
+    house.direct("a").says("ada", "/stop").await;
     house.passes(Duration::from_hours(15)).await;
-    assert_eq!(house.direct("a").says("ada", "three").await.text, "fine");
+    assert_eq!(house.direct("a").says("ada", "three").await.text, fine);
     house.ends_well().await;
 }
 

@@ -4,6 +4,7 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod approve;
+mod budgets;
 mod context;
 mod executor;
 mod house;

@@ -11,7 +11,6 @@ on_both!(
     a_result_is_never_overwritten,
     a_beginning_is_kept_once,
     the_calls_of_a_turn_come_in_the_order_of_their_executions,
-    a_persons_day_costs_what_their_calls_cost,
 );
 
 /// A model call without tools that cost half a dollar.
@@ -143,17 +142,4 @@ async fn the_calls_of_a_turn_come_in_the_order_of_their_executions(world: World)
     let calls = calls::of_turn(&world.store, "t1").await.unwrap();
     let order: Vec<_> = calls.iter().map(|call| (call.execution_id.as_str(), call.n)).collect();
     assert_eq!(order, [("o", 0), ("z", 0), ("z", 1), ("b", 0)]);
-}
-
-async fn a_persons_day_costs_what_their_calls_cost(world: World) {
-    let ada = world.person("ada").await;
-    let since = world.store.now();
-    let cost = async |person: &str| calls::cost_since(&world.store, person, since).await.unwrap();
-    assert_eq!(cost(&ada.id).await, 0.0);
-    begin(&world).await;
-    for (n, at) in [(0, since - 1), (1, since), (2, since + 1)] {
-        world.write(|batch| calls::insert(batch, &call("o", n, at))).await.unwrap();
-    }
-    assert_eq!(cost(&ada.id).await, 1.0, "the one before does not count");
-    assert_eq!(cost("bob").await, 0.0);
 }

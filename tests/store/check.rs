@@ -84,7 +84,7 @@ async fn nothing_is_found_on_sound_rows(world: World) {
 }
 
 /// A rule, how to break it by hand, the rows that must be found, and how to mend it.
-const BROKEN: [(&str, &str, &[&str], &str); 11] = [
+const BROKEN: [(&str, &str, &[&str], &str); 13] = [
     (
         "a tool call has no result though its execution has gone on",
         "UPDATE tool_calls SET result = NULL WHERE execution_id = 'o1' AND n = 0",
@@ -151,6 +151,19 @@ const BROKEN: [(&str, &str, &[&str], &str); 11] = [
         "UPDATE outbox SET turn_id = NULL",
         &["t2"],
         "UPDATE outbox SET turn_id = 't2'",
+    ),
+    (
+        "part of a budget is set aside for a turn that has ended",
+        "INSERT INTO reservations (execution_id, turn_id, person_id, instance, day, tokens, nano_usd) \
+         VALUES ('o2', 't2', 'ada', 'i', '2026-01-05', 0, 0)",
+        &["o2"],
+        "DELETE FROM reservations",
+    ),
+    (
+        "more or less of a day's budget is set aside than the calls under way are to have",
+        "INSERT INTO spending (day, who, reserved_tokens) VALUES ('2026-01-05', '', 5), ('2026-01-06', 'ada', -1)",
+        &["2026-01-05:", "2026-01-06:ada"],
+        "DELETE FROM spending",
     ),
 ];
 

@@ -24,13 +24,28 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
         let (status, started_at) = (status.into(), Some(10));
         world.execution(ExecutionRow { skill, status, started_at, ended_at, ..row }).await;
     }
+    let room = world.room().await;
+    for (id, started_at) in [("f1", 9), ("f2", 12)] {
+        let aside = usage::Aside {
+            id: id.into(),
+            conversation_id: room.id.clone(),
+            person_id: room.person_id.clone(),
+            model: "folder".into(),
+            error: None,
+            tokens: [10, 0, 1],
+            cost_usd: 0.25,
+            started_at,
+            duration_ms: 1,
+        };
+        world.write(|batch| usage::insert_aside(batch, &aside)).await.unwrap();
+    }
     let rows = usage::by_model(&world.store, 10, 30).await.unwrap();
     let seen: Vec<_> =
         rows.iter().map(|row| (row.name.as_str(), row.calls, row.failed, row.prompt, row.cost_usd)).collect();
-    assert_eq!(seen, [("scripted", 2, 0, 200, 1.0), ("other", 1, 1, 100, 0.5)]);
+    assert_eq!(seen, [("scripted", 2, 0, 200, 1.0), ("other", 1, 1, 100, 0.5), ("folder", 1, 0, 10, 0.25)]);
     let rows = usage::by_person(&world.store, 10, 30).await.unwrap();
-    assert_eq!((rows.len(), rows[0].name.as_str(), rows[0].calls), (1, "ada", 3));
-    assert_eq!((rows[0].cached, rows[0].completion, rows[0].failed), (240, 21, 1));
+    assert_eq!((rows.len(), rows[0].name.as_str(), rows[0].calls), (1, "ada", 4));
+    assert_eq!((rows[0].cached, rows[0].completion, rows[0].failed), (240, 22, 1));
     let rows = usage::by_skill(&world.store, 10, 30).await.unwrap();
     assert_eq!((rows.len(), rows[0].calls, rows[0].failed, rows[0].duration_ms), (1, 3, 1, 7));
     assert_eq!(usage::by_model(&world.store, 31, 99).await.unwrap(), []);

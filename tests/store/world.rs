@@ -139,6 +139,7 @@ impl World {
             instance: instance.into(),
             ending: None,
             budget_from: self.store.now(),
+            granted_at: 0,
             failures: 0,
             retry_at: 0,
             started_at: self.store.now(),

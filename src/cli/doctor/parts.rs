@@ -115,6 +115,19 @@ fn mend(error: &ModelError) -> &'static str {
     }
 }
 
+/// Whether budgets of money know what the models cost.
+pub(super) fn limits(config: &Config) -> Vec<Finding> {
+    let finding = |model: String| {
+        Finding::warning(
+            format!(
+                "{model} has no price, so budgets of money count only what its provider says, and afterwards"
+            ),
+            "give it `price` in [model], or set a budget of tokens beside that of money",
+        )
+    };
+    service::unpriced(config).into_iter().map(finding).collect()
+}
+
 /// Logs in to the accounts of mail, calendar and contacts.
 pub(super) async fn office(config: &Config, checks: &mut Checks) {
     match service::build_office(config, BTreeMap::new()) {

@@ -68,6 +68,7 @@ use serde_json::json;
 
 pub use intents::{IntentError, IntentSource, Intents, Lookup};
 
+use super::price::Price;
 use super::{Answer, Message, Model, ModelError, ModelErrorKind, Request, Role, ToolCall};
 use mission::Next;
 use plan::{Plan, Step, Talk};
@@ -114,6 +115,10 @@ impl Model for Planner {
             Next::Call(calls) => (String::new(), calls),
         };
         Ok(Answer { text, tool_calls, model: NAME.into(), ..Answer::default() })
+    }
+
+    fn price(&self) -> Option<Price> {
+        Some(Price { input: 0.0, cached_input: None, output: 0.0 })
     }
 }
 

@@ -140,7 +140,8 @@ fn nothing(reason: Option<&StopReason>, thought: bool) -> ModelError {
     ModelError::new(kind, message)
 }
 
-fn usage(usage: &LibUsage) -> Usage {
+/// The tokens, as the provider counts them.
+pub(super) fn usage(usage: &LibUsage) -> Usage {
     let tokens = |count: Option<i32>| count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
     let cached = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
     Usage {

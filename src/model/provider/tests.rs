@@ -339,6 +339,8 @@ async fn an_answer_with_nothing_in_it_is_nonsense() {
     insta::assert_snapshot!(say(failure(Reply::empty()).await), @"Nonsense: the model answered nothing");
     insta::assert_snapshot!(say(failure(Reply::text(" \n")).await), @"Nonsense: the model answered nothing");
     insta::assert_snapshot!(say(failure(Reply::empty().reasoning("hmm")).await), @"Nonsense: the model only thought and answered nothing");
+    let paid = failure(Reply::empty().usage(json!({"prompt_tokens": 70, "completion_tokens": 9}))).await;
+    assert_eq!((paid.usage.prompt, paid.usage.completion), (70, 9), "the provider counts it all the same");
     let ended = |reason: &str| {
         let frame = json!({"choices": [{"delta": {}, "finish_reason": reason}]}).to_string();
         Reply::frames(&[&frame, "[DONE]"])

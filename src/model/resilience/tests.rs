@@ -43,6 +43,34 @@ async fn what_passes_is_tried_again_with_growing_waits() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_tries_used_that_brought_nothing_is_paid_for_too() {
+    let wasted = || {
+        let usage = Usage { prompt: 100, cached: 40, completion: 10 };
+        let nonsense = ModelError::new(ModelErrorKind::Nonsense, "empty");
+        error(ModelError { usage, cost_usd: 0.25, ..nonsense })
+    };
+    let usage = Usage { prompt: 7, cached: 0, completion: 1 };
+    let (first, second) =
+        (scripted((0..4).map(|_| wasted()).collect()), scripted(vec![text("b").usage(usage)]));
+    let answer = chain(&[("a", &first), ("b", &second)]).call(&ask()).await.unwrap();
+    assert_eq!(answer.usage, Usage { prompt: 407, cached: 160, completion: 41 });
+    assert_eq!(answer.cost_usd, 1.0);
+    let alone = scripted(vec![wasted(), fails(ModelErrorKind::Auth, "no")]);
+    let error = chain(&[("a", &alone)]).call(&ask()).await.unwrap_err();
+    assert_eq!((error.usage.prompt, error.cost_usd), (100, 0.25));
+}
+
+#[tokio::test]
+async fn a_chain_is_as_dear_as_its_dearest_model() {
+    let price = |input, output| Price { input, cached_input: None, output };
+    let priced = |price| Arc::new(Scripted::new().priced(price));
+    let models = [priced(price(1.0, 9.0)), Arc::new(Scripted::new()), priced(price(3.0, 2.0))];
+    let named: Vec<_> = models.iter().map(|model| ("a", model)).collect();
+    assert_eq!(chain(&named).price(), Some(price(3.0, 9.0)));
+    assert_eq!(chain(&named[1..2]).price(), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn after_four_tries_the_fallback_answers() {
     let first = scripted((0..9).map(|_| fails(ModelErrorKind::Network, "down")).collect());
     let second = scripted(vec![text("hello from b")]);

@@ -9,7 +9,8 @@ use crate::skills::handlers::own_store;
 use crate::skills::office::{Look, Office, Trouble, Work};
 use crate::skills::{ErrorKind, Handler, Skill, SkillError, risk};
 use crate::store::executions::{self, ExecutionRow, Status};
-use crate::store::{Batch, StoreError, prompts};
+use crate::store::prompts::{self, PromptRow};
+use crate::store::{Batch, StoreError};
 use crate::wording;
 
 impl Executor {
@@ -52,24 +53,42 @@ impl Executor {
             [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
         match prompt.answer.as_deref() {
             None => Ok(CallEnd::Waiting),
-            // It was counted when it was asked for.
-            Some("approve") if bound => match self.look(scope, skill, call, &row.id).await? {
-                Ok(look) if look.preview.as_ref().is_none_or(|now| *now == prompt.preview) => {
-                    self.run_checked(scope, skill, call, row, true).await
-                }
-                Ok(_) => {
-                    let reason = "what it would do has changed since the person was asked; ask again";
-                    let error = SkillError::new(ErrorKind::Rejected, reason);
-                    self.close(scope, call, &row, Err(error), Batch::new(), true).await
-                }
-                Err(error) => self.close(scope, call, &row, Err(error), Batch::new(), true).await,
-            },
+            Some("approve") if bound => self.released(scope, skill, call, row, &prompt).await,
             Some(_) => {
                 let reason =
                     if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
                 let error = SkillError::new(ErrorKind::Rejected, reason);
                 self.close(scope, call, &row, Err(error), Batch::new(), true).await
             }
+        }
+    }
+
+    /// Makes a call that somebody said yes to, if budget, breaker and world are still as they must be.
+    async fn released(
+        &self,
+        scope: &Scope,
+        skill: &Arc<Skill>,
+        call: &Call<'_>,
+        row: ExecutionRow,
+        prompt: &PromptRow,
+    ) -> Result<CallEnd, StoreError> {
+        if let Err(limit) = scope.take_released_call(row.started_at.unwrap_or_default()).await? {
+            // It waits for the turn to go on, and not for a person to say yes once more.
+            let mut batch = scope.batch();
+            executions::hold(&mut batch, &row.id);
+            scope.store.write(batch).await?;
+            return Ok(CallEnd::Held(limit));
+        }
+        match self.look(scope, skill, call, &row.id).await? {
+            Ok(look) if look.preview.as_ref().is_none_or(|now| *now == prompt.preview) => {
+                self.run_checked(scope, skill, call, row, true).await
+            }
+            Ok(_) => {
+                let reason = "what it would do has changed since the person was asked; ask again";
+                let error = SkillError::new(ErrorKind::Rejected, reason);
+                self.close(scope, call, &row, Err(error), Batch::new(), true).await
+            }
+            Err(error) => self.close(scope, call, &row, Err(error), Batch::new(), true).await,
         }
     }
 
@@ -95,7 +114,10 @@ impl Executor {
         executions::wait(&mut batch, call.agent);
         let text = wording::approval(&preview);
         let choices = wording::approve_choices;
-        scope.ask(&mut batch, Question { kind: "approve", call: Some(&row), preview, text, choices });
+        scope.ask(
+            &mut batch,
+            Question { kind: "approve", call: Some(&row), preview, text, choices, needs_owner: false },
+        );
         scope.store.write(batch).await?;
         fail_point("asked");
         scope.said();

@@ -1,0 +1,194 @@
+//! What counts against a turn's limits, and the word that little is left.
+
+use std::sync::Arc;
+
+use tracing::Instrument;
+
+use super::turn::Held;
+use super::{Conversations, history};
+use crate::journal::budget::Spent;
+use crate::journal::{Limit, Limits, Purse, Scope, Settings};
+use crate::store::executions::{self, ExecutionRow};
+use crate::store::outbox::{self, Message};
+use crate::store::people::{self, Conversation};
+use crate::store::spending::{self, Amount, SpendingRow};
+use crate::store::{Batch, StoreError, calls};
+use crate::wording;
+
+impl Conversations {
+    /// The budgets of a person's day and of everybody's, for a turn or for what is beside turns.
+    pub(super) fn purse(&self, settings: Arc<Settings>, person: &str, turn: &str) -> Purse {
+        Purse {
+            store: self.store.clone(),
+            instance: self.instance.id.clone(),
+            person: person.to_owned(),
+            turn: turn.to_owned(),
+            zone: self.zone,
+            settings,
+        }
+    }
+
+    /// What counts against the limits already.
+    pub(super) async fn spent(
+        &self,
+        held: &Held,
+        limits: &Limits,
+        here: &Conversation,
+    ) -> Result<Spent, StoreError> {
+        let now = self.store.now();
+        let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
+        let (since, window) = (held.turn.budget_from, here.window_from.max(now.saturating_sub(window)));
+        let most = limits.conversation_calls;
+        let window_calls = executions::skill_calls_since(&self.store, &here.id, window, most).await?;
+        let granted = (held.turn.granted_at > 0).then(Amount::default);
+        let mut spent = Spent { window_calls, granted, counted_from: (since, window), ..Spent::default() };
+        if held.is_new() {
+            return Ok(spent);
+        }
+        let counted = |row: &&ExecutionRow| row.started_at.is_some_and(|started| started >= since);
+        for row in held.rows.iter().filter(counted) {
+            spent.agents += i64::from(row.kind == "agent");
+            spent.skill_calls += i64::from(row.kind == "skill");
+        }
+        for call in calls::of_turn(&self.store, &held.turn.id).await? {
+            let tokens = call.prompt_tokens.saturating_add(call.completion_tokens);
+            let used = Amount::new(tokens.unsigned_abs(), call.cost_usd);
+            if call.started_at >= since {
+                spent.orchestrator_calls += i64::from(call.execution_id == held.root);
+                spent.used = spent.used.plus(used);
+            }
+            let is_granted = call.started_at >= held.turn.granted_at;
+            spent.granted =
+                spent.granted.map(|granted| if is_granted { granted.plus(used) } else { granted });
+        }
+        Ok(spent)
+    }
+
+    /// A line for each budget of which this turn's person shall know that little is left: the turn's own, and once a
+    /// day the day's. Owners are told of everybody's where they talk to us alone.
+    pub(super) async fn notices(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        let limits = &scope.budget.limits;
+        let (used, unwritten) = scope.budget.used();
+        let turn = little_left(used, Amount::new(limits.turn_tokens, limits.turn_cost_usd));
+        let mut lines = lines(&turn, (Limit::Tokens, Limit::Cost), limits);
+        // Where an owner has let it go on, all know.
+        if !scope.purse.has_budgets() || scope.budget.is_granted() {
+            return Ok(lines);
+        }
+        let day = scope.purse.day();
+        let (by_all, by_person) = scope.purse.spent(&day).await?;
+        let (all, person) = scope.purse.budgets();
+        let new = untold(little_left(by_person.used().plus(unwritten), person), &by_person);
+        if self.tell(Batch::new(), &day, Some(&scope.person.id), &new).await? {
+            lines.extend(self::lines(&new, (Limit::DayTokens, Limit::DayCost), limits));
+        }
+        let new = untold(little_left(by_all.used().plus(unwritten), all), &by_all);
+        if new != (None, None) {
+            let told = self::lines(&new, (Limit::AllDayTokens, Limit::AllDayCost), limits);
+            let midnight = wording::fresh_at(self.zone);
+            let text = format!("{}\n\n{midnight}", told.join("\n"));
+            let mut batch = Batch::new();
+            let owners = self.reachable_owners(scope).await?;
+            for (conversation, _) in &owners {
+                let message = Message { text: text.clone(), ..Message::default() };
+                outbox::say(&self.store, &mut batch, conversation, outbox::ANYBODY, &message);
+            }
+            if self.tell(batch, &day, None, &new).await? {
+                tracing::warn!(owners = owners.len(), "little is left of everybody's budget of the day");
+            }
+        }
+        if lines.len() > usize::from(turn != (None, None)) {
+            lines.push(wording::fresh_at(self.zone));
+        }
+        Ok(lines)
+    }
+
+    /// Writes down that something is told, with what else belongs to it; false when somebody else has told it.
+    async fn tell(
+        &self,
+        mut batch: Batch,
+        day: &str,
+        person: Option<&str>,
+        (tokens, money): &Shares,
+    ) -> Result<bool, StoreError> {
+        if tokens.is_none() && money.is_none() {
+            return Ok(false);
+        }
+        spending::tell(&mut batch, day, person, tokens.is_some(), money.is_some());
+        match self.store.write(batch).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::Stale(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The owners that can be asked and told something alone, in the order of the configuration: the conversation and
+    /// the person of each.
+    pub(super) async fn reachable_owners(&self, scope: &Scope) -> Result<Vec<(String, String)>, StoreError> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        for owner in &scope.settings.owners {
+            let Some((channel, user)) = owner.split_once(':') else { continue };
+            // On other channels this process would ask where nobody may ever listen again.
+            if !scope.settings.allow.contains_key(channel) {
+                continue;
+            }
+            let direct = people::direct_conversation(&self.store, channel, user).await?;
+            found.extend(direct.filter(|(_, person)| found.iter().all(|(_, known)| known != person)));
+        }
+        Ok(found)
+    }
+
+    /// Folds old history into the summary, off the path of turns.
+    pub(super) fn fold_later(&self, scope: &Scope) {
+        let model = self.orchestrator.model.clone();
+        let purse = self.purse(self.settings.now(), &scope.person.id, "");
+        let conversation = scope.conversation.id.clone();
+        let fold = async move {
+            if let Err(error) = history::fold(&purse, &model, &conversation).await {
+                tracing::warn!(%error, "the history was not folded");
+            }
+        };
+        tokio::spawn(fold.in_current_span());
+    }
+}
+
+/// Of tokens and of money, how many per cent of the budget are used, if that is much.
+type Shares = (Option<i64>, Option<i64>);
+
+/// From so many per cent on people are told.
+const MUCH: i64 = 80;
+
+fn little_left(used: Amount, budget: Amount) -> Shares {
+    let share = |used: i64, budget: i64| {
+        let share = i128::from(used) * 100 / i128::from(budget.max(1));
+        let share = i64::try_from(share).unwrap_or(i64::MAX);
+        (budget > 0 && share >= MUCH).then_some(share)
+    };
+    (share(used.tokens, budget.tokens), share(used.nano_usd, budget.nano_usd))
+}
+
+/// Those that were not told today.
+fn untold((tokens, money): Shares, row: &SpendingRow) -> Shares {
+    (tokens.filter(|_| row.told_tokens == 0), money.filter(|_| row.told_nano_usd == 0))
+}
+
+fn lines((tokens, money): &Shares, (of_tokens, of_money): (Limit, Limit), limits: &Limits) -> Vec<String> {
+    let shares = [(tokens, of_tokens), (money, of_money)];
+    let lines = shares.into_iter().filter_map(|(share, limit)| Some((*share.as_ref()?, limit)));
+    lines.map(|(share, limit)| wording::little_left(share, limit, limits)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn much_is_four_fifths_of_a_budget() {
+        let of = |tokens| little_left(Amount { tokens, nano_usd: 0 }, Amount { tokens: 1000, nano_usd: 0 });
+        assert_eq!(of(799), (None, None));
+        assert_eq!(of(800), (Some(80), None));
+        assert_eq!(of(i64::MAX).0.map(|share| share > 100), Some(true));
+        let told = SpendingRow { told_tokens: 1, ..SpendingRow::default() };
+        assert_eq!(untold(of(900), &told), (None, None));
+    }
+}

@@ -1,0 +1,135 @@
+//! How a turn comes to wait for people: parked at a limit, or with nothing left but calls that need a yes.
+//!
+//! A turn's own limit is asked of its person. A budget of a day is its owners' money: an owner is asked, in their own
+//! direct conversation, and the person is told so. While an owner has not answered about one turn of a person, no
+//! further question goes out about another one of the same person: it ends at once, with a word when to try again.
+
+use super::Conversations;
+use super::turn::Held;
+use crate::journal::{Limit, Question, Scope, fail_point};
+use crate::store::executions::Status;
+use crate::store::{Batch, StoreError, people, prompts, turns};
+use crate::wording::{self, Standing};
+
+/// Who says whether a parked turn goes on.
+enum Whom {
+    /// The person, where they are.
+    Here,
+    /// An owner: where, and who.
+    Owner((String, String)),
+    /// An owner, none of whom can be asked.
+    NobodyThere,
+    /// An owner, who has not answered about another turn of the person.
+    Asked,
+}
+
+impl Conversations {
+    /// Parks a turn. Returns whether it ended by that, because nobody will be asked.
+    pub(super) async fn park(
+        &self,
+        held: &Held,
+        scope: &Scope,
+        limit: Limit,
+        standing: &Standing,
+    ) -> Result<bool, StoreError> {
+        let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
+        let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending");
+        let mut question = Batch::new();
+        if !is_asked && !self.chosen_meanwhile(&held.turn).await? {
+            let whom = self.whom_to_ask(scope, limit).await?;
+            if let Whom::Asked = whom {
+                let text = wording::no_further_question(limit, &scope.budget.limits, standing, self.zone);
+                let root = Status::Cancelled;
+                return self.end(held, scope, "cancelled", root, text, Batch::new()).await.map(|()| true);
+            }
+            self.ask(scope, &mut question, (limit, standing), whom).await?;
+        }
+        self.sleep(held, scope, question).await.map(|()| false)
+    }
+
+    async fn whom_to_ask(&self, scope: &Scope, limit: Limit) -> Result<Whom, StoreError> {
+        if !limit.needs_owner() {
+            return Ok(Whom::Here);
+        }
+        let person = &scope.person.id;
+        let is_owner = self.is_owner(person).await?;
+        if is_owner && scope.conversation.shared == 0 {
+            return Ok(Whom::Here);
+        }
+        if prompts::is_owner_asked(&self.store, person, &scope.turn).await? {
+            return Ok(Whom::Asked);
+        }
+        let mut owners = self.reachable_owners(scope).await?;
+        // An owner decides for themselves.
+        owners.sort_by_key(|(_, owner)| is_owner && owner != person);
+        Ok(owners.into_iter().next().map_or(Whom::NobodyThere, Whom::Owner))
+    }
+
+    async fn ask(
+        &self,
+        scope: &Scope,
+        batch: &mut Batch,
+        (limit, standing): (Limit, &Standing),
+        whom: Whom,
+    ) -> Result<(), StoreError> {
+        let limits = &scope.budget.limits;
+        let needs_owner = limit.needs_owner();
+        let (text, choices): (_, fn(&str) -> _) = match whom {
+            Whom::Owner(owner) => {
+                let text = wording::owner_asked(limit, limits, standing, self.zone);
+                scope.say(batch, text, Vec::new());
+                let who = format!("{} ({})", scope.person.name, scope.conversation.channel);
+                let text = wording::ask_owner(limit, limits, &who, &scope.turn, self.zone);
+                scope.ask_owner(batch, owner, text, wording::owner_choices);
+                return Ok(());
+            }
+            Whom::NobodyThere | Whom::Asked => {
+                let owners = self.owners(scope).await?;
+                (wording::owner_needed(limit, limits, standing, &owners, self.zone), |_| Vec::new())
+            }
+            Whom::Here if needs_owner => (wording::parked(limit, limits, standing), wording::owner_choices),
+            Whom::Here => (wording::parked(limit, limits, standing), wording::continue_choices),
+        };
+        let preview = text.clone();
+        scope.ask(batch, Question { kind: "continue", call: None, preview, text, choices, needs_owner });
+        Ok(())
+    }
+
+    /// The owners of the configuration, as people know them.
+    async fn owners(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        let mut names = Vec::new();
+        for owner in scope.settings.owners.iter().filter(|owner| *owner != "console:local") {
+            let known = match owner.split_once(':') {
+                Some((channel, user)) => people::person_of(&self.store, channel, user).await?,
+                None => None,
+            };
+            names.push(known.map_or_else(|| owner.clone(), |person| person.name));
+        }
+        Ok(names)
+    }
+
+    /// Puts a turn to sleep until a person answers, with a question if one is to be asked.
+    pub(super) async fn sleep(&self, held: &Held, scope: &Scope, question: Batch) -> Result<(), StoreError> {
+        let mut batch = held.lease.release();
+        batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
+        scope.free_all(&mut batch);
+        batch.append(question);
+        // An answer that came just before this commit has found the turn running; it counts all the same.
+        batch.run(
+            "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
+             OR EXISTS (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
+            [(&held.turn.id).into(), held.turn.budget_from.into()],
+        );
+        self.store.write(batch).await?;
+        fail_point("turn-asleep");
+        scope.said();
+        Ok(())
+    }
+
+    /// Whether a "continue?" of this turn was answered since it last went on, while an approved call ran.
+    async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
+        let now = turns::by_id(&self.store, &turn.id).await?;
+        Ok(now.is_some_and(|now| now.ending.is_some() || now.budget_from != turn.budget_from))
+    }
+}

@@ -1,0 +1,127 @@
+//! Budgets of a day, by the real binary: the person is told, an owner is asked in a chat of his own, and says yes.
+
+use std::time::Instant;
+
+use adjutant_fakes::model::{FakeModel, Reply, last_message};
+use adjutant_fakes::telegram::{FakeTelegram, Seen};
+use serde_json::{Value, json};
+
+use crate::gateway::{DEADLINE, Gateway};
+use crate::process::Home;
+use crate::serve::sees;
+
+fn config(telegram: &FakeTelegram, model: &FakeModel, owner: i64, more: &str) -> String {
+    format!(
+        "[assistant]\ntimezone = \"Europe/Berlin\"\nowner = [\"telegram:{owner}\"]\n[http]\nlisten = \"127.0.0.1:0\"\n\
+         [model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n{more}\
+         [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n",
+        model.base_url(),
+        telegram.token(),
+        telegram.api_url()
+    )
+}
+
+/// What the person wrote last: the last word of it.
+fn last_word(request: &Value) -> String {
+    let last = last_message(request);
+    let is_said = |word: &&str| !["", "role", "user", "content", "type", "text"].contains(word);
+    last.split(|c: char| !c.is_alphanumeric()).rfind(is_said).unwrap_or_default().to_owned()
+}
+
+/// Waits for a question with buttons.
+#[track_caller]
+fn question(telegram: &FakeTelegram, chat: i64) -> Seen {
+    let begun = Instant::now();
+    loop {
+        if let Some(seen) = telegram.seen(chat).into_iter().find(|seen| !seen.buttons.is_empty()) {
+            return seen;
+        }
+        assert!(begun.elapsed() < DEADLINE, "no question: {:#?}", telegram.seen(chat));
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_was_set_aside_for_a_call_that_a_crash_cut_off_is_given_back() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let model = FakeModel::start(|request| match last_message(request).contains("hang") {
+        true => Reply::hang(),
+        false => Reply::text("All is well."),
+    });
+    let budget = "[limits]\nday_tokens = 15000\n";
+    let home = Home::with_config(&config(&telegram, &model, 1, budget));
+    let gateway = Gateway::start(&home);
+    telegram.say(ada, ada, "hang, please");
+    let begun = Instant::now();
+    while home.count("SELECT count(*) FROM reservations") == 0 || model.received().is_empty() {
+        assert!(begun.elapsed() < DEADLINE, "nothing is set aside");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(home.count("SELECT count(*) FROM spending WHERE reserved_tokens > 4096"), 2);
+    gateway.kill();
+    // It is called again, and holds its part again.
+    let gateway = Gateway::start(&home);
+    while model.received().len() < 2 {
+        assert!(begun.elapsed() < DEADLINE, "it was never called again");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(home.count("SELECT count(*) FROM reservations"), 1);
+    telegram.say(ada, ada, "/stop");
+    sees(&telegram, ada, "Stopped; nothing was done.");
+    telegram.say(ada, ada, "and now?");
+    sees(&telegram, ada, "All is well.");
+    assert_eq!(home.count("SELECT count(*) FROM reservations"), 0);
+    assert_eq!(home.count("SELECT count(*) FROM spending WHERE tokens = 110 AND reserved_tokens = 0"), 2);
+    assert_eq!(gateway.stop().0, Some(0));
+    home.assert_tidy("a crash");
+}
+
+#[test]
+fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
+    let telegram = FakeTelegram::start();
+    let (ada, olga) = (telegram.person("Ada"), telegram.person("Olga"));
+    // A call takes 900,000 tokens, so that a day has one.
+    let model = FakeModel::start(|request| {
+        let usage = json!({"prompt_tokens": 900_000, "completion_tokens": 0, "total_tokens": 900_000});
+        Reply::text(&format!("Heard {}.", last_word(request))).usage(usage)
+    });
+    let budget = "price = { input = 1.0, output = 1.0 }\n[limits]\nday_cost_usd = 0.90\n";
+    let home = Home::with_config(&config(&telegram, &model, olga, budget));
+    let mut gateway = Gateway::start(&home);
+    telegram.say(olga, olga, "first");
+    sees(&telegram, olga, "Heard first");
+    telegram.say(ada, ada, "second");
+    sees(&telegram, ada, "Heard second.\n\n(100 % of today's $0.90 for you are spent.)");
+    telegram.say(ada, ada, "third");
+    let told = sees(&telegram, ada, "as far as that covers");
+    assert!(told.contains("I have spent today's $0.90 for you") && told.contains("asked an owner"), "{told}");
+    assert!(told.contains("at midnight (Europe/Berlin)"), "{told}");
+    assert_eq!(model.received().len(), 2, "nothing was called for it");
+
+    let asked = question(&telegram, olga);
+    assert!(
+        asked.text.contains("A request of Ada (telegram) has come to today's limit of $0.90"),
+        "{asked:?}"
+    );
+    assert!(!asked.text.contains("third"), "what she wrote is hers: {asked:?}");
+    // It is there after a crash too.
+    gateway.kill();
+    gateway = Gateway::start(&home);
+    telegram.press(olga, olga, asked.id, "Continue");
+    sees(&telegram, olga, "Noted: continued.");
+    sees(&telegram, ada, "Heard third");
+
+    home.write("config.toml", &config(&telegram, &model, olga, "[limits]\nall_day_cost_usd = 9.0\n"));
+    gateway.logs("the configuration applies from now on");
+    gateway.logs("it has no price");
+    let (_, metrics) = gateway.get("/metrics");
+    assert!(metrics.contains("\nadjutant_day_cost_limit_usd 9\n"), "{metrics}");
+    assert!(metrics.contains("\nadjutant_day_tokens 2700000\n"), "{metrics}");
+    telegram.say(ada, ada, "fourth");
+    sees(&telegram, ada, "Heard fourth");
+    assert_eq!(gateway.stop().0, Some(0));
+    home.assert_tidy("budgets");
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.stdout.contains("openai fake has no price, so budgets of money count only"), "{doctor:?}");
+}
