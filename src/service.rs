@@ -1,24 +1,25 @@
 //! The assembly: the only file that knows every part. Configuration in, a running assistant out.
 
+mod beside;
 mod channels;
 mod live;
 mod models;
 mod office;
+mod saying;
 mod scrape;
 mod standing;
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{ChatPort, Connection, Inbound, Progress};
+use adjutant_chat::{Connection, Inbound};
 use channels::Seats;
 pub use channels::{Channel, connect, setup};
 pub use live::Live;
 pub use models::{Models, build_models, model_of, unpriced};
 pub use office::build_office;
-use tokio::sync::mpsc;
+use saying::{delivering, hooks, show};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -29,12 +30,10 @@ use crate::conversation::{Conversations, Running};
 use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
 use crate::gateway::door::{Door, Health};
-use crate::gateway::governor::Governor;
 use crate::gateway::intake::{Intake, KnownPlaces};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::pace::Pace;
-use crate::gateway::showing::Showing;
 use crate::gateway::timetable::Timetable;
 use crate::gateway::upkeep::Upkeep;
 use crate::journal::Hooks;
@@ -323,60 +322,6 @@ fn listen(door: &Arc<Door>, steps: &Steps, stop: &CancellationToken) -> impl Fut
     steps.watch(&name, LONGEST_STEP, async move {
         let _ = stop.run_until_cancelled(door.listen()).await;
     })
-}
-
-fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Delivering> {
-    let ports = Arc::new(std::mem::take(&mut seats.ports));
-    let governor = Governor::default();
-    let showing = Arc::new(Showing {
-        store: store.clone(),
-        ports: ports.clone(),
-        governor: governor.clone(),
-        turns: Mutex::default(),
-    });
-    Arc::new(Delivering {
-        store: store.clone(),
-        instance: instance.id.clone(),
-        pulse: instance.pulse.clone(),
-        ports,
-        governor,
-        showing,
-        wants: std::mem::take(&mut seats.wants),
-        known: moka::future::Cache::new(10_000),
-        sending: tokio::sync::RwLock::default(),
-        wakers: SharedWakers::default(),
-    })
-}
-
-/// Progress on our own screens goes through a channel, so that it is shown in order and no turn waits.
-fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Progress>) {
-    let [outbox, shown, settled] = [0; 3].map(|_| delivering.clone());
-    let (sender, receiver) = mpsc::channel(256);
-    let hooks = Hooks {
-        outbox: Box::new(move |conversation| outbox.wake(conversation)),
-        progress: Box::new(move |progress| {
-            let port = shown.ports.get(&progress.address.channel);
-            match port.is_some_and(|port| port.limits().edits) {
-                true => shown.showing.progress(progress),
-                // A display that can't follow misses a step; the next one shows all.
-                false => drop(sender.try_send(progress)),
-            }
-        }),
-        settled: Box::new(move |outbox_id| settled.settled(outbox_id)),
-    };
-    (hooks, receiver)
-}
-
-async fn show(
-    ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    mut progress: mpsc::Receiver<Progress>,
-    stop: CancellationToken,
-) {
-    while let Some(Some(progress)) = stop.run_until_cancelled(progress.recv()).await {
-        if let Some(port) = ports.get(&progress.address.channel) {
-            port.progress(&progress).await;
-        }
-    }
 }
 
 fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models, office: Arc<Office>) -> Orchestrator {

@@ -36,7 +36,8 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     let models = service::build_models(&config, &skills, &clock)?;
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
-    let service = Service::start(&config, store, skills.clone(), models, channels).await?;
+    let mut service = Service::start(&config, store, skills.clone(), models, channels).await?;
+    service.look_after_store(&config);
     tokio::spawn(heap::give_back());
     let manager = Manager::default();
     let http = answer(http, &service);

@@ -13,6 +13,7 @@ mod limits;
 mod model;
 mod office;
 mod read;
+mod retention;
 mod secret;
 mod settings;
 mod skills;
@@ -35,6 +36,7 @@ pub use fault::{ConfigError, Fault};
 pub use limits::Limits;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
+pub use retention::Retention;
 pub use secret::Secret;
 pub use settings::{Settings, SharedSettings};
 pub use skills::Skills;
@@ -71,6 +73,8 @@ pub struct Config {
     pub skills: Skills,
     /// `[dns] resolver`: who is asked whether a domain takes mail; none: nobody is.
     pub resolver: Option<SocketAddr>,
+    /// `[retention]`.
+    pub retention: Retention,
     /// `[schedules] catch_up`: whether what was missed while nothing ran is made up for.
     pub catch_up: bool,
     /// `[log] filter`: what `serve` logs; none: the usual.
@@ -96,6 +100,7 @@ impl Config {
             channels: BTreeMap::new(),
             skills: Skills::default(),
             resolver: None,
+            retention: Retention::default(),
             catch_up: true,
             log: None,
             listen: Some(LISTEN),
@@ -195,6 +200,7 @@ impl Config {
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
+            retention: root.section("retention", Retention::read),
             catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             log: root.section("log", |section| section.get("filter", filter)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),

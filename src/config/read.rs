@@ -285,6 +285,14 @@ pub(super) fn amount(value: &DeValue<'_>, _: &Reading<'_>) -> Result<f64, String
     if number < 0.0 { Err(format!("must not be negative, as {number} is")) } else { Ok(number) }
 }
 
+/// Reads how long something is kept: a duration, or nothing of any unit for ever.
+pub(super) fn kept(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<Duration>, String> {
+    match value.as_str() {
+        Some("0ms" | "0s" | "0m" | "0h" | "0d") => Ok(None),
+        _ => span(value, reading).map(Some),
+    }
+}
+
 /// Reads a duration such as `"30s"`.
 pub(super) fn span(value: &DeValue<'_>, _: &Reading<'_>) -> Result<Duration, String> {
     match value.as_str() {

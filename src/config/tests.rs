@@ -111,7 +111,8 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
     let example = whole_example();
     let (table, _) = DeTable::parse_recoverable(&example);
     let mut checked = 0;
-    for section in ["assistant", "store", "model", "model.price", "limits", "approval", "skills"] {
+    for section in ["assistant", "store", "model", "model.price", "limits", "approval", "skills", "retention"]
+    {
         let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
         let known = said
             .lines()

@@ -8,6 +8,7 @@ pub mod intake;
 pub mod lanes;
 pub mod outbox;
 pub mod pace;
+pub mod retention;
 pub mod showing;
 pub mod timetable;
 pub mod upkeep;

@@ -112,6 +112,7 @@ fn waiting(began: &Config, now: &Config) -> Vec<String> {
         ("contacts", began.contacts != now.contacts),
         ("skills.paths", began.skills != now.skills),
         ("dns", began.resolver != now.resolver),
+        ("retention", began.retention != now.retention),
         ("schedules", began.catch_up != now.catch_up),
         ("http", began.listen != now.listen),
     ];

@@ -17,6 +17,7 @@ pub mod outbox;
 pub mod people;
 pub mod prompts;
 pub mod queues;
+pub mod retention;
 pub mod rooms;
 pub mod schedules;
 pub mod spending;

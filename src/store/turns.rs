@@ -280,7 +280,7 @@ pub async fn ended_after(
     store
         .all(
             "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
-             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $3 + 0",
+             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )
         .await
@@ -299,7 +299,7 @@ pub async fn oldest_after(
     store
         .all(
             "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
-             AND ended_at IS NOT NULL ORDER BY seq LIMIT $3 + 0",
+             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )
         .await

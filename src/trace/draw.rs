@@ -90,7 +90,17 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
         one_line(&turn.user),
         turn.started_at
     );
-    let _ = writeln!(out, "“{}”", cut(&one_line(&turn.text), style.columns() - 2));
+    if !turn.emptied.contains_key("texts") {
+        let _ = writeln!(out, "“{}”", cut(&one_line(&turn.text), style.columns() - 2));
+    }
+    for (what, at) in &turn.emptied {
+        let what = if *what == "texts" { "what was said" } else { "what models and skills were told" };
+        let _ = writeln!(
+            out,
+            "{}",
+            style.paint(Ink::Dim, &format!("({what} was emptied at {at}, as [retention] says)"))
+        );
+    }
     let (mark, ink) = turn_mark(&turn.status);
     let is_open = matches!(turn.status.as_str(), "queued" | "running" | "waiting");
     let mut totals = vec![

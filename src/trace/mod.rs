@@ -7,7 +7,7 @@ pub(crate) mod tests;
 mod text;
 mod transcript;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use crate::store::calls::CallRow;
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::TurnRow;
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, retention};
 
 /// A turn and all that was undertaken in it; as JSON the contract's `trace --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,6 +66,9 @@ pub struct Turn {
     pub tokens: Usage,
     /// What they cost.
     pub cost_usd: f64,
+    /// What of it was emptied because it was old, by name, and when: `texts`, `trace`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub emptied: BTreeMap<&'static str, String>,
     #[serde(skip)]
     started: i64,
 }
@@ -151,7 +154,11 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
         }
         executions.push(execution);
     }
-    Ok(Trace { turn: whole(turn, conversation, user, now, &executions), executions })
+    let mut whole = whole(turn, conversation, user, now, &executions);
+    let (texts, trace) = retention::emptied(store, &turn.id).await?;
+    let emptied = [("texts", texts), ("trace", trace)];
+    whole.emptied = emptied.into_iter().filter_map(|(what, at)| Some((what, rfc3339(at?)))).collect();
+    Ok(Trace { turn: whole, executions })
 }
 
 /// The person as the channel calls them; our own id when they have no account there any more.
@@ -188,6 +195,7 @@ fn whole(
         agents: of_kind("agent"),
         tokens,
         cost_usd: dollars(executions.iter().map(|execution| execution.cost_usd)),
+        emptied: BTreeMap::new(),
         started: turn.started_at,
     }
 }

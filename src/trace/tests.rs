@@ -568,6 +568,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
     let executions: Vec<Execution> = executions.iter().map(execution).collect();
     Trace {
         turn: Turn {
+            emptied: BTreeMap::new(),
             id: "T".into(),
             conversation: text.into(),
             channel: text.into(),

@@ -1,8 +1,13 @@
 //! What was used, what is known of somebody, and forgetting it: the real commands.
 
+use std::time::{Duration, Instant};
+
+use adjutant_fakes::telegram::FakeTelegram;
 use serde_json::Value;
 
+use crate::gateway::{DEADLINE, Gateway};
 use crate::process::Home;
+use crate::serve::sees;
 
 #[test]
 fn usage_counts_what_a_chat_has_used() {
@@ -60,4 +65,59 @@ fn somebody_is_exported_and_forgotten() {
     assert!(!file.windows(5).any(|found| found == b"xyzzy"), "the file keeps it");
     // They may begin anew.
     assert_eq!(home.run(&["chat", "--once", "add a task to buy milk"]).status, Some(0));
+}
+
+/// A gateway on this platform, with more in its configuration.
+fn home(telegram: &FakeTelegram, more: &str) -> Home {
+    Home::with_config(&format!(
+        "{more}[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n",
+        telegram.token(),
+        telegram.api_url()
+    ))
+}
+
+/// Waits until this is so.
+#[track_caller]
+fn comes(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < DEADLINE, "{what} never came");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn what_is_old_is_emptied_while_it_serves() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let home = home(&telegram, "[retention]\nbodies = \"1s\"\n");
+    let gateway = Gateway::start(&home);
+    telegram.say(ada, ada, "add a task to buy xyzzy");
+    sees(&telegram, ada, "Added");
+    comes("the emptying", || {
+        home.count("SELECT count(*) FROM turns WHERE bodies_emptied_at IS NOT NULL") == 1
+    });
+    let trace = home.run(&["trace", "last", "--calls"]);
+    assert_eq!((trace.status, trace.stderr.as_str()), (Some(0), ""));
+    for said in [
+        "(what was said was emptied at 20",
+        "(what models and skills were told was emptied at 20",
+        "✓ completed",
+    ] {
+        assert!(trace.stdout.contains(said), "{}", trace.stdout);
+    }
+    assert!(!trace.stdout.contains("xyzzy"), "{}", trace.stdout);
+    let json: Value = serde_json::from_str(&home.run(&["trace", "--json"]).stdout).unwrap();
+    assert!(
+        json["turn"]["emptied"]["trace"].is_string() && json["turn"]["emptied"]["texts"].is_string(),
+        "{json}"
+    );
+    assert!(home.run(&["usage", "--json"]).stdout.contains("\"calls\""));
+    assert_eq!(home.tasks(), ["buy xyzzy"], "what is to be done is not what was said");
+    telegram.say(ada, ada, "what are my tasks?");
+    comes("the second answer", || telegram.seen(ada).len() == 2);
+    let (status, log) = gateway.stop();
+    assert_eq!(status, Some(0), "{log}");
+    assert!(!log.contains("xyzzy"), "{log}");
+    home.assert_tidy("after the emptying");
 }

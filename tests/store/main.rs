@@ -24,6 +24,7 @@ mod outbox;
 mod people;
 mod prompts;
 mod queues;
+mod retention;
 mod spending;
 mod tasks;
 mod turns;

@@ -1,0 +1,71 @@
+//! How what is to be said finds its way out, and how progress is shown.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use adjutant_chat::{ChatPort, Progress};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::channels::Seats;
+use crate::gateway::SharedWakers;
+use crate::gateway::governor::Governor;
+use crate::gateway::outbox::Delivering;
+use crate::gateway::showing::Showing;
+use crate::journal::Hooks;
+use crate::store::Store;
+use crate::store::leases::Instance;
+
+pub(super) fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Delivering> {
+    let ports = Arc::new(std::mem::take(&mut seats.ports));
+    let governor = Governor::default();
+    let showing = Arc::new(Showing {
+        store: store.clone(),
+        ports: ports.clone(),
+        governor: governor.clone(),
+        turns: Mutex::default(),
+    });
+    Arc::new(Delivering {
+        store: store.clone(),
+        instance: instance.id.clone(),
+        pulse: instance.pulse.clone(),
+        ports,
+        governor,
+        showing,
+        wants: std::mem::take(&mut seats.wants),
+        known: moka::future::Cache::new(10_000),
+        sending: tokio::sync::RwLock::default(),
+        wakers: SharedWakers::default(),
+    })
+}
+
+/// Progress on our own screens goes through a channel, so that it is shown in order and no turn waits.
+pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Progress>) {
+    let [outbox, shown, settled] = [0; 3].map(|_| delivering.clone());
+    let (sender, receiver) = mpsc::channel(256);
+    let hooks = Hooks {
+        outbox: Box::new(move |conversation| outbox.wake(conversation)),
+        progress: Box::new(move |progress| {
+            let port = shown.ports.get(&progress.address.channel);
+            match port.is_some_and(|port| port.limits().edits) {
+                true => shown.showing.progress(progress),
+                // A display that can't follow misses a step; the next one shows all.
+                false => drop(sender.try_send(progress)),
+            }
+        }),
+        settled: Box::new(move |outbox_id| settled.settled(outbox_id)),
+    };
+    (hooks, receiver)
+}
+
+pub(super) async fn show(
+    ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
+    mut progress: mpsc::Receiver<Progress>,
+    stop: CancellationToken,
+) {
+    while let Some(Some(progress)) = stop.run_until_cancelled(progress.recv()).await {
+        if let Some(port) = ports.get(&progress.address.channel) {
+            port.progress(&progress).await;
+        }
+    }
+}
