@@ -24,6 +24,9 @@ fn summary(config: &Config) -> String {
     if let Some(agent) = &config.model.agent {
         text.push_str(&format!("agents  {}\n", chain(agent)));
     }
+    if let Some(backup) = &config.backup {
+        text.push_str(&format!("backups {}, the newest {}\n", backup.path.display(), backup.keep));
+    }
     text
 }
 

@@ -15,7 +15,7 @@ use adjutant_chat::{Finding, Verdict};
 use serde::Serialize;
 
 use super::{CliError, DoctorArgs};
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError};
 use crate::store::Store;
 use crate::{service, trace};
@@ -82,6 +82,7 @@ async fn look(config: &Config, checks: &mut Checks) {
         }
         Err(error) => checks.add("store", Finding::fault(error.to_string(), "see what it says")),
     }
+    checks.add_all("backup", parts::backups(config, SystemClock.now_ms()));
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
     checks.add_all("skills", parts::skills(config));
     checks.add_all("model", parts::models(&config.model).await);

@@ -5,6 +5,7 @@
 
 mod approval;
 mod assistant;
+mod backup;
 mod channels;
 mod duration;
 mod env;
@@ -30,6 +31,7 @@ use tracing_subscriber::EnvFilter;
 
 pub use approval::{Approval, Policy};
 pub use assistant::Assistant;
+pub use backup::Backup;
 pub use channels::{ChannelConfig, Kind, Platform};
 pub use env::Env;
 pub use fault::{ConfigError, Fault};
@@ -73,6 +75,8 @@ pub struct Config {
     pub skills: Skills,
     /// `[dns] resolver`: who is asked whether a domain takes mail; none: nobody is.
     pub resolver: Option<SocketAddr>,
+    /// `[backup]`; none: `serve` makes no copies.
+    pub backup: Option<Backup>,
     /// `[retention]`.
     pub retention: Retention,
     /// `[schedules] catch_up`: whether what was missed while nothing ran is made up for.
@@ -100,6 +104,7 @@ impl Config {
             channels: BTreeMap::new(),
             skills: Skills::default(),
             resolver: None,
+            backup: None,
             retention: Retention::default(),
             catch_up: true,
             log: None,
@@ -188,9 +193,12 @@ impl Config {
     }
 
     fn read(self, root: &mut Section<'_>) -> Self {
+        let store = root.section("store", |section| Store::read(section, self.store));
         Self {
             assistant: root.section("assistant", |section| Assistant::read(section, self.assistant)),
-            store: root.section("store", |section| Store::read(section, self.store)),
+            backup: root
+                .section("backup", |section| Backup::read(section, &self.data_dir, store.is_server())),
+            store,
             model: root.section("model", ModelConfig::read),
             limits: root.section("limits", Limits::read),
             approval: root.section("approval", Approval::read),

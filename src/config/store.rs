@@ -30,6 +30,11 @@ impl Store {
         it
     }
 
+    /// Whether it is a server's, and not a file.
+    pub(super) fn is_server(&self) -> bool {
+        !self.url.expose().starts_with(SCHEMES[0])
+    }
+
     /// The address without its password and options, for messages.
     pub fn shown(&self) -> String {
         let url = self.url.expose();

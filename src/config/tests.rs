@@ -111,7 +111,8 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
     let example = whole_example();
     let (table, _) = DeTable::parse_recoverable(&example);
     let mut checked = 0;
-    for section in ["assistant", "store", "model", "model.price", "limits", "approval", "skills", "retention"]
+    for section in
+        ["assistant", "store", "model", "model.price", "limits", "approval", "skills", "retention", "backup"]
     {
         let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
         let known = said
@@ -134,6 +135,33 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
             "no line about {key}"
         );
     }
+}
+
+#[test]
+fn only_a_file_is_copied() {
+    let backup = read("[backup]\nkeep = 3\npath = \"copies\"").backup.unwrap();
+    assert_eq!((backup.every, backup.keep), (Duration::from_hours(24), 3));
+    assert_eq!(backup.path, Path::new("copies"));
+    assert_eq!(read("[backup]").backup.unwrap().path, Path::new("/data/backups"));
+    assert_eq!(read("").backup, None);
+    insta::assert_snapshot!(faults("[store]\nurl = \"postgres://db/adjutant\"\n[backup]\nevery = \"12h\"\nkeep = 0"), @"
+    config.toml:4: backup.every: only an SQLite store is copied by `serve`; have PostgreSQL copied by pg_dump (or `adjutant db backup`, which runs it) from a timer of the machine, and leave [backup] out
+    config.toml:5: backup.keep: must be at least 1
+    ");
+}
+
+#[test]
+fn nothing_is_for_ever() {
+    let retention = |text: &str| read(&format!("[retention]\nbodies = \"{text}\"")).retention.bodies;
+    assert_eq!(retention("0s"), None);
+    assert_eq!(retention("0d"), None);
+    assert_eq!(retention("30d"), Some(Duration::from_hours(30 * 24)));
+    assert_eq!(read("").retention.traces, Some(Duration::from_hours(90 * 24)));
+    insta::assert_snapshot!(faults("[retention]\nbodies = \"0\"\ntraces = \"-1d\"\nmemories = 0"), @r#"
+    config.toml:2: retention.bodies: "0" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    config.toml:3: retention.traces: "-1d" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    config.toml:4: retention.memories: must be a duration in quotes, such as "30s", not a whole number
+    "#);
 }
 
 const BROKEN: &str = r#"

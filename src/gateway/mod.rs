@@ -2,6 +2,7 @@
 //! one turn at a time, what is said is delivered once.
 
 pub mod access;
+pub mod backups;
 pub mod door;
 pub mod governor;
 pub mod intake;

@@ -1,6 +1,7 @@
 //! What changes while the service runs, and what only a restart changes.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::models::{endpoints, price_of, unpriced};
@@ -13,6 +14,8 @@ pub struct Live {
     began: Config,
     pub(super) settings: Arc<SharedSettings>,
     prices: Vec<SharedPrice>,
+    /// Whether the last copy of the store failed.
+    pub(super) backup_failed: Arc<AtomicBool>,
     state: Mutex<State>,
 }
 
@@ -32,7 +35,8 @@ impl Live {
     ) -> Arc<Self> {
         warn_of_unpriced(config);
         let settings = Arc::new(SharedSettings::new(settings(config, allow)));
-        Arc::new(Self { began: config.clone(), settings, prices, state: Mutex::default() })
+        let (backup_failed, state) = (Arc::default(), Mutex::default());
+        Arc::new(Self { began: config.clone(), settings, prices, backup_failed, state })
     }
 
     /// Takes over what may change while the service runs. A turn that is at work keeps the limits, the
@@ -62,14 +66,15 @@ impl Live {
         self.state().is_refused = true;
     }
 
-    /// What whoever looks must know of the configuration, a sentence each.
+    /// What whoever looks must know of the configuration and of what was done as it says, a sentence each.
     pub fn notes(&self) -> Vec<String> {
         let state = self.state();
         let refused =
             state.is_refused.then(|| "the configuration is faulty, the last good one is in use".into());
         let is_waiting = !state.waiting.is_empty();
         let waiting = is_waiting.then(|| format!("restart to change {}", state.waiting.join(" and ")));
-        refused.into_iter().chain(waiting).collect()
+        let failed = self.backup_failed.load(Ordering::Relaxed).then(|| "the last backup failed".into());
+        refused.into_iter().chain(waiting).chain(failed).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -112,6 +117,7 @@ fn waiting(began: &Config, now: &Config) -> Vec<String> {
         ("contacts", began.contacts != now.contacts),
         ("skills.paths", began.skills != now.skills),
         ("dns", began.resolver != now.resolver),
+        ("backup", began.backup != now.backup),
         ("retention", began.retention != now.retention),
         ("schedules", began.catch_up != now.catch_up),
         ("http", began.listen != now.listen),

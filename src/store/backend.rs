@@ -1,12 +1,13 @@
 //! The only file that names SQLite or PostgreSQL: what differs between them.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AnyConnection, AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor};
+use sqlx::{AnyPool, AssertSqlSafe, ConnectOptions, Connection, Executor};
 
 use super::connections::Connections;
 use super::{StoreError, Value};
@@ -267,7 +268,7 @@ impl Backend {
         })
     }
 
-    pub(super) async fn backup(&self, reader: &Connections, to: &Path) -> Result<(), StoreError> {
+    pub(super) async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         let failed = |reason: String| StoreError::Backup { to: to.display().to_string(), reason };
         if to.exists() {
             return Err(failed(
@@ -275,14 +276,14 @@ impl Backend {
             ));
         }
         match self {
-            Self::Embedded { .. } => {
-                let path = to.display().to_string().replace('\'', "''");
-                let sql = format!("VACUUM INTO '{path}'");
-                let copy = async |connection: &mut AnyConnection| {
-                    sqlx::query(AssertSqlSafe(sql)).execute(connection).await?;
-                    Ok(())
-                };
-                reader.with(copy).await.map_err(|error| failed(error.to_string()))
+            Self::Embedded { file } => {
+                // Made first, and empty as the database wants it, so that nobody else can ever read it.
+                let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(to);
+                made.map_err(|error| failed(error.to_string()))?;
+                copy(file, to).await.map_err(|error| {
+                    let _ = std::fs::remove_file(to);
+                    failed(error.to_string())
+                })
             }
             Self::Server { url } => {
                 let (url, password) = without_password(url).map_err(|error| failed(error.to_string()))?;
@@ -302,6 +303,16 @@ impl Backend {
             }
         }
     }
+}
+
+/// Copies a database on a connection of its own: the others are for those who wait for them.
+async fn copy(file: &Path, to: &Path) -> Result<(), StoreError> {
+    let url = file_url(file).map_err(sqlx::Error::Io)?;
+    let mut connection = AnyConnectOptions::from_str(&url)?.connect().await?;
+    connection.execute("PRAGMA busy_timeout = 10000").await?;
+    let to = to.display().to_string().replace('\'', "''");
+    connection.execute(AssertSqlSafe(format!("VACUUM INTO '{to}'"))).await?;
+    Ok(connection.close().await?)
 }
 
 /// The library takes a file as a URL only; escaped, so that every path means itself.

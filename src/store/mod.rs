@@ -2,6 +2,7 @@
 
 pub mod access;
 mod backend;
+pub mod backups;
 mod batch;
 pub mod calls;
 pub mod check;
@@ -185,7 +186,7 @@ impl Store {
     /// # Errors
     /// When the file exists already, or the database can't do it.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
-        self.inner.backend.backup(&self.inner.reader, to).await
+        self.inner.backend.backup(to).await
     }
 
     /// Takes what was deleted out of the database's files too.

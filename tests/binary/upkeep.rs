@@ -1,5 +1,6 @@
 //! What was used, what is known of somebody, and forgetting it: the real commands.
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use adjutant_fakes::telegram::FakeTelegram;
@@ -120,4 +121,71 @@ fn what_is_old_is_emptied_while_it_serves() {
     assert_eq!(status, Some(0), "{log}");
     assert!(!log.contains("xyzzy"), "{log}");
     home.assert_tidy("after the emptying");
+}
+
+#[test]
+fn copies_are_made_while_it_serves_and_one_can_be_restored() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let home = home(&telegram, "[backup]\nevery = \"1h\"\npath = \"copies\"\nkeep = 2\n");
+    assert_eq!(home.run(&["chat", "--once", "add a task to be kept"]).status, Some(0));
+    let none = home.run(&["doctor"]).stdout;
+    assert!(none.contains("! backup") && none.contains("there is none in "), "{none}");
+    let others = ["adjutant.db", "adjutant-20200101T000000Z.db.gz", "notes.txt"];
+    let old =
+        ["adjutant-20200101T000000Z.db", "adjutant-20210101T000000Z.db", "adjutant-20220101T000000Z.db"];
+    for name in others.iter().chain(&old).chain(&["adjutant-20230101T000000Z.db.part"]) {
+        home.write(&format!("copies/{name}"), "");
+    }
+    let mut gateway = Gateway::start(&home);
+    gateway.logs("the store is copied");
+    // It is not in the way of anybody.
+    telegram.say(ada, ada, "add a task to come later");
+    sees(&telegram, ada, "Added");
+    let folder = home.path().join("copies");
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !others.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!(names[0], old[2]);
+    let copy = folder.join(&names[1]);
+    assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(others.iter().all(|name| folder.join(name).exists()), "what is not ours is left alone");
+    let well = home.run(&["doctor"]).stdout;
+    assert!(well.contains("✓ backup") && well.contains("2 in "), "{well}");
+    assert_eq!(gateway.stop().0, Some(0));
+
+    let restored = Home::new();
+    restored.write(".local/share/adjutant/adjutant.db", "");
+    std::fs::copy(copy, restored.data().join("adjutant.db")).unwrap();
+    let check = restored.run(&["db", "check"]);
+    assert_eq!(check.status, Some(0), "{check:?}");
+    assert_eq!(restored.tasks(), ["be kept"]);
+}
+
+#[test]
+fn a_copy_that_fails_is_told() {
+    let telegram = FakeTelegram::start();
+    let home = home(&telegram, "[backup]\npath = \"config.toml\"\n");
+    let mut gateway = Gateway::start(&home);
+    gateway.logs("the backup failed; it is tried again in 10 min");
+    let begun = Instant::now();
+    while !gateway.get("/readyz").1.contains("the last backup failed") {
+        assert!(begun.elapsed() < DEADLINE, "{:?}", gateway.get("/readyz"));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let doctor = home.run(&["doctor"]).stdout;
+    assert!(doctor.contains("✗ backup"), "{doctor}");
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn a_server_is_copied_by_its_own_means() {
+    let home = Home::with_config("[store]\nurl = \"postgres://db.example.org/adjutant\"\n[backup]\n");
+    let check = home.run(&["config", "check"]);
+    assert_eq!(check.status, Some(78));
+    assert!(check.stderr.contains("have PostgreSQL copied by pg_dump"), "{check:?}");
 }

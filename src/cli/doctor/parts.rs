@@ -7,11 +7,11 @@ use adjutant_chat::Finding;
 use futures::future::join_all;
 
 use super::Checks;
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SystemClock, rfc3339};
 use crate::config::{Config, Endpoint, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
-use crate::store::{Store, StoreError, check};
+use crate::store::{Store, StoreError, backups, check};
 
 /// A model that is slower than this in saying one word is taken for one that does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -49,6 +49,27 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
         ));
     }
     Ok(findings)
+}
+
+/// Whether the copies of the store that are to be made are there.
+pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
+    let backup = config.backup.as_ref()?;
+    let folder = backup.path.display();
+    let mend = "`adjutant serve` makes them; its log says what keeps it";
+    let copies = match backups::list(&backup.path) {
+        Ok(copies) => copies,
+        Err(error) => {
+            let mend = "make it a folder that the service's account may read and write";
+            return Some(Finding::fault(format!("{folder} can't be read: {error}"), mend));
+        }
+    };
+    let Some((newest, _)) = copies.last() else {
+        return Some(Finding::warning(format!("there is none in {folder} yet"), mend));
+    };
+    let every = i64::try_from(backup.every.as_millis()).unwrap_or(i64::MAX);
+    let said = format!("{} in {folder}, the newest of {}", copies.len(), rfc3339(*newest));
+    let is_late = now.saturating_sub(*newest) > every.saturating_mul(2);
+    Some(if is_late { Finding::warning(said, mend) } else { Finding::ok(said) })
 }
 
 /// Whether the skill files can be used.
