@@ -308,6 +308,10 @@ pub enum DbCommand {
         /// The file to write; it must not exist yet
         path: PathBuf,
     },
+    /// Write the store anew, so that the space of what was deleted goes back to the disk
+    #[command(after_help = "Example:\n  adjutant db vacuum\n\n\
+                            Nothing may be at work on the store meanwhile: stop the service first.")]
+    Vacuum,
     /// Look for rows that don't fit together, and name them
     #[command(after_help = "Example:\n  adjutant db check")]
     Check,

@@ -38,6 +38,7 @@ pub(crate) async fn command(store: &Store, command: &DbCommand) -> Result<(Strin
         DbCommand::Migrate => (migrated(store).await?, true),
         DbCommand::Status => (status(store).await?, true),
         DbCommand::Backup { path } => (backup(store, path).await?, true),
+        DbCommand::Vacuum => (vacuum(store).await?, true),
         DbCommand::Check => {
             let findings = check::findings(store).await?;
             (faults(&store.backend().shown(), &findings), findings.is_empty())
@@ -93,6 +94,17 @@ async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {
     let bytes = tokio::fs::metadata(&path).await.map_err(failed)?.len();
     let bytes = size(i64::try_from(bytes).unwrap_or(i64::MAX));
     Ok(format!("copied {} to {} ({bytes})\n", store.backend().shown(), path.display()))
+}
+
+async fn vacuum(store: &Store) -> Result<String, CliError> {
+    if !leases::living(store).await?.is_empty() {
+        return Err(CliError::plain(
+            "the assistant is at work, and would wait for long; stop it (systemctl stop adjutant) and try again",
+        ));
+    }
+    let before = size(check::size(store).await?);
+    store.scrub().await?;
+    Ok(format!("{}: {before} before, {} now\n", store.backend().shown(), size(check::size(store).await?)))
 }
 
 fn faults(place: &str, findings: &[Finding]) -> String {

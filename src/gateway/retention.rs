@@ -1,4 +1,5 @@
-//! Empties beside the turns what was kept for long enough: see [`crate::store::retention`].
+//! Empties beside the turns what was kept for long enough, and gives its space back: see
+//! [`crate::store::retention`] and [`crate::store::space`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +7,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use crate::store::leases::Instance;
-use crate::store::retention::{self, Ages};
-use crate::store::{Store, StoreError};
+use crate::store::retention::{self, Ages, Emptied};
+use crate::store::{Store, StoreError, space};
 
 /// It is looked this often at most, and this seldom at least.
 const OFTEN: Duration = Duration::from_secs(1);
@@ -44,13 +45,21 @@ impl Retention {
 
     async fn pass(&self) -> Result<(), StoreError> {
         let Some(lease) = self.instance.hold(&self.store, LEASE.to_owned()).await? else { return Ok(()) };
-        let emptied = retention::pass(&self.store, &self.ages).await;
+        let done = self.empty().await;
         self.store.write(lease.release()).await?;
-        let emptied = emptied?;
+        let (emptied, pages) = done?;
         if !emptied.is_nothing() {
             let (texts, traces, memories) = (emptied.bodies, emptied.traces, emptied.memories);
             tracing::info!(texts, traces, memories, "what was kept for long enough is emptied");
         }
+        if pages > 0 {
+            tracing::info!(pages, "space is given back to the disk");
+        }
         Ok(())
+    }
+
+    async fn empty(&self) -> Result<(Emptied, i64), StoreError> {
+        let emptied = retention::pass(&self.store, &self.ages).await?;
+        Ok((emptied, space::give_back(&self.store).await?))
     }
 }

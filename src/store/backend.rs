@@ -15,6 +15,9 @@ use super::{StoreError, Value};
 /// How long a database may take to let us in.
 const PATIENCE: Duration = Duration::from_secs(15);
 
+/// What lets an embedded file give its free pages back: before anything is in it, or before it is written anew.
+const NEW_FILE: &str = "PRAGMA auto_vacuum = INCREMENTAL";
+
 static SQLITE: Migrator = sqlx::migrate!("migrations/sqlite");
 static POSTGRES: Migrator = sqlx::migrate!("migrations/postgres");
 
@@ -139,11 +142,32 @@ impl Backend {
         match self {
             Self::Embedded { .. } => &[
                 "INSERT INTO memories_text (memories_text) VALUES ('rebuild')",
+                // What it copies may be more than fits into memory.
+                "PRAGMA temp_store = FILE",
+                NEW_FILE,
                 "VACUUM",
+                "PRAGMA temp_store = MEMORY",
                 "PRAGMA wal_checkpoint(TRUNCATE)",
             ],
             Self::Server { .. } => &["VACUUM"],
         }
+    }
+
+    /// How many pages there are, how many of them are free, and whether the file can give these back (1) or not (0).
+    pub(super) fn pages_sql(&self) -> Option<&'static str> {
+        match self {
+            Self::Embedded { .. } => Some(
+                "SELECT page_count, freelist_count, CASE auto_vacuum WHEN 0 THEN 0 ELSE 1 END \
+                 FROM pragma_page_count, pragma_freelist_count, pragma_auto_vacuum",
+            ),
+            // A server looks after its files itself.
+            Self::Server { .. } => None,
+        }
+    }
+
+    /// Gives back a few pages; and what brings that to the disk without keeping anybody waiting.
+    pub(super) fn give_back_sql(&self) -> (&'static str, &'static str) {
+        ("PRAGMA incremental_vacuum(128)", "PRAGMA wal_checkpoint(PASSIVE)")
     }
 
     /// The store's size in bytes.
@@ -205,7 +229,8 @@ impl Backend {
             // FULL: a commit that was answered survives a power cut, not only a crash.
             Self::Embedded { file } => (
                 file_url(file).map_err(|error| self.open_error(&error))?,
-                "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+                "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; \
+                 PRAGMA journal_size_limit = 16777216; PRAGMA synchronous = FULL; \
                  PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -400",
             ),
             Self::Server { url } => (url.clone(), "SET client_min_messages = warning"),
@@ -233,10 +258,22 @@ impl Backend {
 
     /// Connects once by hand: a pool goes on trying for half a minute and then can't say what was wrong.
     async fn try_out(&self, options: &AnyConnectOptions, setup: &'static str) -> Result<(), StoreError> {
+        let is_new = match self {
+            Self::Embedded { file } => std::fs::metadata(file).map_or(true, |file| file.len() == 0),
+            Self::Server { .. } => false,
+        };
         let connecting = async {
             loop {
                 let mut connection = options.connect().await?;
-                match connection.execute(setup).await {
+                let prepared = match is_new {
+                    true => connection.execute(NEW_FILE).await.map(drop),
+                    false => Ok(()),
+                };
+                let prepared = match prepared {
+                    Ok(()) => connection.execute(setup).await,
+                    Err(error) => Err(error),
+                };
+                match prepared {
                     // Another process is just turning the new file's journal on, which can't be waited for.
                     Err(error) if self.is_busy(&error) => tokio::time::sleep(Duration::from_millis(10)).await,
                     Err(error) => return Err(error),

@@ -21,6 +21,7 @@ pub mod queues;
 pub mod retention;
 pub mod rooms;
 pub mod schedules;
+pub mod space;
 pub mod spending;
 pub mod tasks;
 pub mod turns;
@@ -189,16 +190,28 @@ impl Store {
         self.inner.backend.backup(to).await
     }
 
-    /// Takes what was deleted out of the database's files too.
-    async fn scrub(&self) -> Result<(), StoreError> {
-        for sql in self.inner.backend.scrub_sql() {
-            let run = async |connection: &mut AnyConnection| {
-                sqlx::query(*sql).execute(connection).await?;
-                Ok(())
-            };
-            self.inner.reader.with(run).await?;
-        }
-        Ok(())
+    /// Takes what was deleted out of the database's files too, by writing them anew. To be called only while no
+    /// process is at work on the store.
+    ///
+    /// # Errors
+    /// When the database fails; then the files are as they were.
+    pub async fn scrub(&self) -> Result<(), StoreError> {
+        let scrub = async |connection: &mut AnyConnection| {
+            for sql in self.inner.backend.scrub_sql() {
+                sqlx::query(*sql).execute(&mut *connection).await?;
+            }
+            Ok(())
+        };
+        self.inner.reader.with(scrub).await
+    }
+
+    /// Does something small with the database that is no row.
+    async fn run(&self, sql: &'static str) -> Result<(), StoreError> {
+        let run = async |connection: &mut AnyConnection| {
+            sqlx::query(sql).execute(connection).await?;
+            Ok(())
+        };
+        self.inner.reader.with(run).await
     }
 
     /// Where the embedded store's file lies; none for a server.

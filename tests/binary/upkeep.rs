@@ -189,3 +189,18 @@ fn a_server_is_copied_by_its_own_means() {
     assert_eq!(check.status, Some(78));
     assert!(check.stderr.contains("have PostgreSQL copied by pg_dump"), "{check:?}");
 }
+
+#[test]
+fn the_store_is_written_anew_while_nobody_is_at_work() {
+    let home = Home::new();
+    let mut chat = home.chat();
+    chat.say("m1", "add a task to buy milk");
+    let refused = home.run(&["db", "vacuum"]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.stderr.contains("the assistant is at work"), "{}", refused.stderr);
+    chat.finish_well();
+    let done = home.run(&["db", "vacuum"]);
+    assert_eq!((done.status, done.stderr.as_str()), (Some(0), ""));
+    assert!(done.stdout.contains(" before, ") && done.stdout.ends_with(" now\n"), "{}", done.stdout);
+    assert_eq!(home.tasks(), ["buy milk"]);
+}

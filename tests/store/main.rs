@@ -25,6 +25,7 @@ mod people;
 mod prompts;
 mod queues;
 mod retention;
+mod space;
 mod spending;
 mod tasks;
 mod turns;

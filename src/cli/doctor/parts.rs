@@ -11,7 +11,7 @@ use crate::clock::{Clock, SystemClock, rfc3339};
 use crate::config::{Config, Endpoint, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
-use crate::store::{Store, StoreError, backups, check};
+use crate::store::{Store, StoreError, backups, check, space};
 
 /// A model that is slower than this in saying one word is taken for one that does not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -39,6 +39,18 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
         findings.push(Finding::warning(
             format!("{dead} replies could not be delivered and were given up"),
             "the log names each with its reason: the chat is gone, or nothing could be sent for a day",
+        ));
+    }
+    if let Some(pages) = space::pages(store).await?
+        && !pages.gives_back
+        && pages.spare() > 0
+    {
+        findings.push(Finding::warning(
+            format!(
+                "{} % of its file are free, and can't be given back while it is in use",
+                pages.free * 100 / pages.all.max(1)
+            ),
+            "stop the service and run `adjutant db vacuum` once; from then on it gives space back by itself",
         ));
     }
     let stuck = check::stuck_leases(store).await?;
