@@ -29,4 +29,5 @@ mod serve;
 mod service;
 mod slack;
 mod terminal;
+mod timetable;
 mod upkeep;
