@@ -28,6 +28,8 @@ mod scorecard;
 mod serve;
 mod service;
 mod slack;
+mod soak;
+mod soaked;
 mod terminal;
 mod timetable;
 mod upkeep;
