@@ -19,3 +19,4 @@ pub mod skills;
 pub mod store;
 pub mod trace;
 pub mod wording;
+pub mod workflows;

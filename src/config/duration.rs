@@ -8,7 +8,7 @@ const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 const LONGEST_MS: u64 = 3_650 * 86_400_000;
 
 /// Reads a duration; the error is the end of a sentence that begins with the key.
-pub(super) fn parse(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse(text: &str) -> Result<Duration, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
     let unit = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, ms)| *ms);

@@ -33,6 +33,7 @@ pub use approval::{Approval, Policy};
 pub use assistant::Assistant;
 pub use backup::Backup;
 pub use channels::{ChannelConfig, Kind, Platform};
+pub(crate) use duration::parse as duration;
 pub use env::Env;
 pub use fault::{ConfigError, Fault};
 pub use limits::Limits;

@@ -102,6 +102,11 @@ pub(super) fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema:
     options.build(schema)
 }
 
+/// Why a value is no JSON Schema; none when it is one.
+pub(crate) fn schema_fault(schema: &Value) -> Option<String> {
+    build(schema).err().map(|error| error.to_string())
+}
+
 impl std::fmt::Debug for Checker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Checker")

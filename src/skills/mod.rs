@@ -20,10 +20,12 @@ use serde_json::Value;
 
 pub(crate) use check::is_word;
 pub use check::parse;
+pub(crate) use definition::schema_fault;
 pub use definition::{Domain, Handler, Intent, Lookup, Risk, Skill};
 pub(crate) use registry::check_files;
 pub use registry::{Registry, Skills};
 pub use source::Fault;
+pub(crate) use source::did_you_mean;
 
 /// Why a skill call failed, in the words of the outside contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -256,7 +256,7 @@ pub(super) fn locate(node: Node, pointer: &str) -> usize {
 }
 
 /// `; did you mean 'x'?`, or nothing when no known word is near.
-pub(super) fn did_you_mean<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+pub(crate) fn did_you_mean<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     nearest(word, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 

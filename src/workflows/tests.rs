@@ -1,0 +1,386 @@
+use serde_json::{Value, json};
+
+use super::template::{Condition, Template, Values, Verdict};
+use super::*;
+
+const VISIT: &str = r#"
+workflow:
+  name: visit-report
+  description: Look a customer up, write the report, have it checked
+  version: "1.0.0"
+  timeout: "15m"
+  inputs:
+    - { name: customer, type: string, required: true, description: Who was visited }
+  agents:
+    finder:
+      name: Finder
+      role: Finds what we know
+      prompt: |
+        Find what we know about {{inputs.customer}}. Return JSON with "mails" and "events".
+      tools: [email.search, calendar.search]
+      timeout: "3m"
+      retry: { max_attempts: 2, backoff: exponential, on_failure: skip }
+      validation:
+        schema: { type: object }
+        rules: ["Output must include mails field"]
+    writer: { name: Writer, role: Writes, prompt: "Report on {{steps.find.output}}", tools: [], timeout: "4m" }
+    checker: { name: Checker, role: Checks, prompt: "Check {{steps.write.output}}. Return passed (boolean) and feedback (array)", tools: [] }
+  steps:
+    - { id: find, agent: finder, type: sequential, input: "{{inputs.customer}}", output: { store_as: known, format: json } }
+    - { id: write, agent: writer, type: sequential, input: "all prior context", output: { store_as: draft, format: markdown } }
+    - { id: review, type: loop, loop: { agent: writer, validator: checker, max_iterations: 2, feedback_path: "{{steps.review.output.feedback}}" }, output: { store_as: final, format: markdown } }
+"#;
+
+fn faults(file: &str, text: &str) -> String {
+    let faults = parse(file, text).map(|_| Vec::new()).unwrap_or_else(|faults| faults);
+    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// A workflow of these steps, with agents a, b and c.
+fn of_steps(steps: &str) -> String {
+    let agents = "agents:\n    a: { prompt: x }\n    b: { prompt: x }\n    c: { prompt: x }";
+    let steps: String = steps.trim().lines().map(|line| format!("    - {{ {} }}\n", line.trim())).collect();
+    format!("workflow:\n  name: w\n  {agents}\n  steps:\n{steps}")
+}
+
+fn needs(steps: &str) -> Vec<String> {
+    let workflow = parse("w.yaml", &of_steps(steps)).unwrap();
+    workflow.steps.iter().map(|step| format!("{}: {}", step.id, step.depends_on.join(" "))).collect()
+}
+
+#[test]
+fn a_workflow_of_the_wild_is_read() {
+    let workflow = parse("visit.yaml", VISIT).unwrap();
+    assert_eq!(workflow.timeout.map(|timeout| timeout.as_secs()), Some(900));
+    let finder = workflow.agent("finder").unwrap();
+    assert_eq!(finder.retry.max_attempts, 2);
+    assert_eq!(finder.retry.on_failure, OnFailure::Skip);
+    assert_eq!(finder.skills, ["email.search", "calendar.search"]);
+    assert_eq!(finder.prompt.names(), ["inputs.customer"]);
+    assert_eq!(finder.validation.rules[0].understood(), "there is a field `mails`");
+    assert_eq!(workflow.step("write").unwrap().depends_on, ["find"]);
+    assert!(matches!(workflow.step("write").unwrap().input, Some(Feed::AllBefore)));
+    assert_eq!(workflow.step("review").unwrap().work.kind(), "loop");
+    assert_eq!(workflow.step("review").unwrap().work.agents(), ["writer", "checker"]);
+}
+
+#[test]
+fn toml_says_the_same() {
+    let toml = r#"
+[workflow]
+name = "visit"
+[workflow.agents.writer]
+prompt = "Write"
+[[workflow.steps]]
+id = "write"
+agent = "writer"
+[[workflow.steps]]
+id = "hot"
+condition = { eval = "{{steps.write.output.score}} > 3", true = "writer", false = "late" }
+[[workflow.steps]]
+id = "late"
+agent = "writer"
+"#;
+    let workflow = parse("visit.toml", toml).unwrap();
+    assert_eq!(workflow.step("hot").unwrap().work.kind(), "conditional");
+    assert_eq!(workflow.step("late").unwrap().chosen_by.as_deref(), Some("hot"));
+    insta::assert_snapshot!(faults("visit.toml", &toml.replace("prompt", "promt").replace("true =", "ture =")), @r"
+    visit.toml:4:18: the agent lacks `prompt`
+    visit.toml:5:1: the agent has no key 'promt'; did you mean 'prompt'?
+    visit.toml:11:58: it has no key 'ture'; did you mean 'true'?
+    ");
+}
+
+#[test]
+fn what_is_not_said_depends_on_the_step_before() {
+    assert_eq!(
+        needs("id: x, agent: a\nid: y, agent: b\nid: z, agent: c, depends_on: [x]"),
+        ["x: ", "y: x", "z: x"]
+    );
+    let routed = "id: x, agent: a\nid: r, condition: { eval: 'x > 1', true: hot, false: cold }\nid: hot, agent: a\n\
+                  id: hotter, agent: b\nid: cold, agent: b\nid: end, agent: c";
+    assert_eq!(needs(routed), ["x: ", "r: x", "hot: r", "hotter: hot", "cold: r", "end: hotter cold"]);
+    let open = "id: r, condition: { eval: 'x > 1', true: hot }\nid: hot, agent: a\nid: end, agent: c";
+    assert_eq!(needs(open), ["r: ", "hot: r", "end: r hot"]);
+    let nested = "id: r, condition: { eval: 'x', true: cold, false: q }\nid: cold, agent: a\n\
+                  id: q, condition: { eval: 'y', true: d, false: e }\nid: d, agent: a\nid: e, agent: b\nid: end, agent: c";
+    assert_eq!(needs(nested)[5], "end: cold d e");
+}
+
+#[test]
+fn faults_of_form_are_found_at_once() {
+    insta::assert_snapshot!(faults("w.yaml", r#"workflow:
+  nam: x
+  timeout: soon
+  inputs:
+    - { name: a-b, type: text }
+    - { name: n, type: number, default: many }
+  agents:
+    writer:
+      promt: Write
+      retry: { max_attempts: 0, on_failure: retry }
+      validation: { schema: { type: objct }, rules: [1.5, {}] }
+    other: { prompt: "{{ x" }
+    third: { prompt: "{{ x|shout }} {% set y = 1 %}" }
+  steps:
+    - { id: one, agent: writer, skil: x }
+    - { id: two, type: paralel }
+    - { id: two-b, type: parallel, parallel: [{ agent: a }, { agent: a }], wait: 3 }
+    - { id: three, type: loop, loop: { agent: a, validator: b } }
+    - { id: three, agent: x }
+    - { id: four, condition: { eval: "{{a}} == ", true: one } }
+    - { id: five, condition: { eval: "1 / 0 > 2", true: one } }
+    - { id: six, approval: { choices: [Yes] } }
+    - { id: seven, map: { agent: a } }
+    - { id: eight, depends_on: 7, agent: a, timeout: 3x }
+    - { agent: a }
+    - just words
+"#), @r#"
+    w.yaml:1:1: the workflow lacks `name`
+    w.yaml:2:3: the workflow has no key 'nam'; did you mean 'name'?
+    w.yaml:3:12: `timeout`: "soon" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    w.yaml:5:15: 'a-b' can't stand in a template: write letters, digits and '_', a letter first
+    w.yaml:5:26: 'text' is no `type`; write one of string, number, boolean, json, file_path
+    w.yaml:6:41: the default of 'n' is no number
+    w.yaml:8:5: the agent lacks `prompt`
+    w.yaml:9:7: the agent has no key 'promt'; did you mean 'prompt'?
+    w.yaml:10:30: `max_attempts` must be a whole number from 1 to 10, not 0
+    w.yaml:10:45: 'retry' is no `on_failure`; write skip, abort or fallback:AGENT
+    w.yaml:11:21: `schema` is no JSON Schema: "objct" is not valid under any of the schemas listed in the 'anyOf' keyword
+    w.yaml:11:59: `rules` must be a list of texts, not of a table
+    w.yaml:12:23: unexpected end of input, expected end of variable block
+    w.yaml:13:23: there is no filter `shout`; see docs/workflows.md for those there are
+    w.yaml:15:33: the step has no key 'skil'; did you mean 'skill'?
+    w.yaml:16:24: 'paralel' is no `type`; write one of sequential, parallel, conditional, switch, map, loop, approval, workflow
+    w.yaml:17:13: 'two-b' can't stand in a template: write letters, digits and '_', a letter first
+    w.yaml:17:61: two members have the output_key 'a'; name one of them otherwise
+    w.yaml:17:82: `wait` must be all, any or a number from 1 to 2
+    w.yaml:18:32: the loop has no bound: it lacks `max_iterations`, such as 3
+    w.yaml:19:13: there are two steps called 'three'
+    w.yaml:20:39: unexpected end of input, expected expression
+    w.yaml:21:39: it divides by zero
+    w.yaml:22:18: the approval lacks `text`: what is asked
+    w.yaml:22:30: `choices` must be 2 to 5 words
+    w.yaml:23:20: the map lacks `over`: the list, such as "{{steps.split.output.parts}}"
+    w.yaml:24:32: `depends_on` must be a list of texts, not a number
+    w.yaml:24:54: `timeout`: "3x" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    w.yaml:25:7: the step lacks `id`
+    w.yaml:26:7: the step must be a table, not a text
+    "#);
+}
+
+#[test]
+fn syntax_is_told_with_its_place() {
+    insta::assert_snapshot!(faults("w.yaml", "workflow:\n  name: [a\n  b: {\n"), @"w.yaml:3:4: not YAML: illegal placement of ':' indicator");
+    insta::assert_snapshot!(faults("w.yaml", "workflow:\n  name: a\n  name: b\n"), @"w.yaml:3:3: not YAML: duplicate mapping key: name");
+    insta::assert_snapshot!(faults("w.yaml", ""), @"w.yaml:1:1: the file must be a table, not nothing");
+    insta::assert_snapshot!(faults("w.yaml", "a: 1\n---\nb: 2\n"), @"w.yaml:2:1: not YAML: it holds several documents; a file is one workflow");
+    insta::assert_snapshot!(faults("w.yaml", "a: *b\n"), @"w.yaml:1:4: not YAML: alias references unknown anchor");
+    insta::assert_snapshot!(faults("w.yaml", "a: .inf\nb:\tc"), @"w.yaml:1:4: not YAML: non-finite float `.inf` rejected by the configured policy");
+    insta::assert_snapshot!(faults("w.yaml", "- a\n"), @"w.yaml:1:1: the file must be a table, not a list");
+    insta::assert_snapshot!(faults("w.toml", "[workflow\nname = 1\nx ="), @"w.toml:1:10: not TOML: unclosed table, expected `]`");
+}
+
+#[test]
+fn bad_files_take_little() {
+    let mut bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for (last, next) in ('a'..='y').zip('b'..='z') {
+        bomb.push_str(&format!("{next}: &{next} [{}]\n", vec![format!("*{last}"); 9].join(",")));
+    }
+    insta::assert_snapshot!(faults("w.yaml", &bomb), @"w.yaml:5:20: not YAML: it holds more than a workflow can; are anchors used over and over?");
+    insta::assert_snapshot!(faults("w.yaml", "workflow: &a\n  name: *a\n"), @"w.yaml:2:9: not YAML: lists or tables stand too deep in one another, or an anchor holds itself");
+    insta::assert_snapshot!(faults("w.yaml", "workflow: &a { name: &b [*a, *b] }\n"), @"w.yaml:1:26: not YAML: lists or tables stand too deep in one another, or an anchor holds itself");
+    insta::assert_snapshot!(faults("w.yaml", &"x".repeat(10 << 20)), @"w.yaml: the file is longer than 1024 KB; no workflow is");
+    insta::assert_snapshot!(faults("w.yaml", &format!("a: {}", "[".repeat(5000))), @"w.yaml:1:259: not YAML: lists or tables stand too deep in one another, or an anchor holds itself");
+    insta::assert_snapshot!(faults("w.toml", &format!("a = {}", "[".repeat(5000))), @r"
+    w.toml:1:85: not TOML: cannot recurse further; max recursion depth met
+    w.toml:1:5005: not TOML: unclosed array, expected `]`
+    w.toml:1:5005: not TOML: unclosed array, expected `]`
+    ");
+}
+
+fn values(values: Value) -> Values {
+    Values::new(&values)
+}
+
+fn told(condition: &str, given: Value) -> String {
+    match Condition::new(condition) {
+        Err(error) => format!("refused: {error}"),
+        Ok(condition) => format!("{:?}", condition.judge(&values(given))),
+    }
+}
+
+#[test]
+fn conditions_are_judged() {
+    let given = json!({"a": "hot", "n": 7, "zero": 0, "yes": true, "list": [1], "text": "9", "t": {"x": 1}});
+    for (condition, verdict) in [
+        ("{{a}} == 'hot'", Verdict::Yes),
+        ("'{{a}}' == 'hot'", Verdict::Yes),
+        ("\"{{ a }}\" == 'cold'", Verdict::No),
+        ("a == 'hot' and n >= 7", Verdict::Yes),
+        ("{{ n }} > 3", Verdict::Yes),
+        ("{{ a == 'hot' }}", Verdict::Yes),
+        ("{{yes}}", Verdict::Yes),
+        ("not {{yes}}", Verdict::No),
+        ("{{list|length}} > 0", Verdict::Yes),
+        ("14 / {{n}} == 2", Verdict::Yes),
+        ("missing is defined", Verdict::No),
+        ("'x/0' == 'x/0'", Verdict::Yes),
+    ] {
+        assert_eq!(Condition::new(condition).unwrap().judge(&values(given.clone())), verdict, "{condition}");
+    }
+    let told = |condition| told(condition, given.clone());
+    insta::assert_snapshot!(told("{{missing}} == 'x'"), @r#"Ambiguous("`missing` has no value")"#);
+    insta::assert_snapshot!(told("{{n}}"), @r#"Ambiguous("it is a number, neither true nor false")"#);
+    insta::assert_snapshot!(told("{{a}}"), @r#"Ambiguous("it is a text, neither true nor false")"#);
+    insta::assert_snapshot!(told("{{text}} > 3"), @r#"Ambiguous("`text` is a text, not a number")"#);
+    insta::assert_snapshot!(told("n / zero > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(told("n / (zero + 0) > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(told("n // zero > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(told("n % zero > 3"), @r#"Ambiguous("it divides by zero")"#);
+    insta::assert_snapshot!(told("n / 0 > 3"), @"refused: it divides by zero");
+    insta::assert_snapshot!(told("a && b"), @"refused: unexpected character; write `and`, `or`, `not`, `==`");
+    insta::assert_snapshot!(told("{% if a %}"), @"refused: a condition is one expression, without `{% %}`");
+    insta::assert_snapshot!(told("list > 3"), @r#"Ambiguous("`list` is a list, not a number")"#);
+    insta::assert_snapshot!(told("'x' * 100000000 == a"), @"refused: templates don't multiply; let an agent or a skill do the sum");
+}
+
+fn filled(template: &str, given: Value) -> String {
+    let done = Template::new(template).and_then(|template| template.render(&values(given)));
+    done.unwrap_or_else(|error| format!("refused: {error}"))
+}
+
+#[test]
+fn templates_are_filled_strictly() {
+    let given = json!({"inputs": {"x": "ü", "n": null}, "steps": {"a": {"output": {"k": [1, "b"]}}}});
+    let filled = |template| filled(template, given.clone());
+    assert_eq!(
+        filled("{{inputs.x}}: {{ steps.a.output }} { a } {# no #}|{{inputs.n}}|"),
+        "ü: {\"k\":[1,\"b\"]} { a } ||"
+    );
+    assert_eq!(filled("{% for k in steps.a.output.k %}{{ loop.index }}{{ k }} {% endfor %}"), "11 2b ");
+    assert_eq!(filled("{{ steps.a.output.k|join('-') }} {{ inputs.y|default('none') }}"), "1-b none");
+    insta::assert_snapshot!(filled("{{ steps.b.output }}"), @"refused: a name in it has no value: undefined value");
+    insta::assert_snapshot!(filled("{{ inputs.y }}"), @"refused: a name in it has no value: undefined value");
+    let partly = Template::new("{{ inputs.x }} {{ steps.b.output.c }}").unwrap();
+    assert_eq!(partly.partly(&values(given.clone())), "ü {{ steps.b.output.c }}");
+    let value = Template::new("{{ steps.a.output.k }}").unwrap().value(&values(given.clone()));
+    assert_eq!(value, Ok(json!([1, "b"])));
+    let one = values(given).with("item", &json!({"z": 1}));
+    assert_eq!(Template::new("{{ item.z }}{{ inputs.x }}").unwrap().render(&one).unwrap(), "1ü");
+}
+
+#[test]
+fn templates_that_eat_all_are_stopped() {
+    let long = json!({"a": "x".repeat(900_000), "l": (0..100_000).collect::<Vec<_>>()});
+    let filled = |template| filled(template, long.clone());
+    insta::assert_snapshot!(filled("{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"), @"refused: it does too much work; make its loops shorter");
+    insta::assert_snapshot!(filled("{% for i in range(50) %}{{ a }}{% endfor %}"), @"refused: it becomes longer than 1 MB");
+    insta::assert_snapshot!(filled("{{ 'x' * 100000000 }}"), @"refused: templates don't multiply; let an agent or a skill do the sum");
+    insta::assert_snapshot!(filled("{{ a|indent(99999999999999) }}"), @"refused: there is no filter `indent`; see docs/workflows.md for those there are");
+    insta::assert_snapshot!(filled("{{ l|join(a) }}"), @"refused: the joined text is longer than 1 MB");
+    insta::assert_snapshot!(filled("{% set b = a ~ a %}"), @"refused: `set` is no part of the language; if and for are");
+    insta::assert_snapshot!(filled("{% macro f() %}{% endmacro %}"), @"refused: `macro` is no part of the language; if and for are");
+    insta::assert_snapshot!(filled("{{ l|tojson(indent=9999999999) }}"), @"refused: too many arguments");
+    let items = Template::new("{{ l }}").unwrap().items(&values(long));
+    insta::assert_snapshot!(items.unwrap_err(), @"the list has 100000 items, and a map goes over at most 10000; split it before");
+}
+
+#[test]
+fn rules_in_plain_english_become_checks() {
+    let rules = [
+        "Output must include mails field",
+        "Must include passed boolean",
+        "Output must include key_challenges array",
+        "Must include overall_score field",
+        "Must identify exactly 3 pain points",
+        "Each pain point must have problem, impact, and solution fields",
+        "exactly 3 items",
+        "at least two items in mails",
+        "Score must be between 0 and 100",
+        "score must be at least 7",
+        "must not be empty",
+        "`link` is a valid URL",
+        "category must be one of hot, warm or cold",
+        "at most 200 words",
+        "Must have between 2 and 5 sections",
+        "must be valid JSON",
+        "Must mention 'opt out'",
+        "each item must have a, b and c",
+        "email is a valid email address",
+        "summary must not be empty",
+        "Must be polite and to the point",
+        "must include a call to action",
+        "Must have fields: title, body",
+    ];
+    let understood: Vec<String> =
+        rules.iter().map(|rule| format!("{rule} → {}", Rule::new(rule).understood())).collect();
+    insta::assert_snapshot!(understood.join("\n"), @r"
+    Output must include mails field → there is a field `mails`
+    Must include passed boolean → there is a field `passed`, true or false
+    Output must include key_challenges array → there is a field `key_challenges`, a list
+    Must include overall_score field → there is a field `overall_score`
+    Must identify exactly 3 pain points → the list `pain_points` has exactly 3 members
+    Each pain point must have problem, impact, and solution fields → each member of the list `pain_point` has the fields `problem`, `impact`, `solution`
+    exactly 3 items → the list has exactly 3 members
+    at least two items in mails → the list `mails` has at least 2 members
+    Score must be between 0 and 100 → `score` is between 0 and 100
+    score must be at least 7 → `score` is at least 7
+    must not be empty → the output is not empty
+    `link` is a valid URL → `link` is a web address
+    category must be one of hot, warm or cold → `category` is one of hot, warm, cold
+    at most 200 words → the text has at most 200 words
+    Must have between 2 and 5 sections → the list `sections` has between 2 and 5 members
+    must be valid JSON → the output is JSON
+    Must mention 'opt out' → the text says “opt out”
+    each item must have a, b and c → each member of the list has the fields `a`, `b`, `c`
+    email is a valid email address → `email` is a mail address
+    summary must not be empty → `summary` is not empty
+    Must be polite and to the point → judged by a model
+    must include a call to action → judged by a model
+    Must have fields: title, body → there is a field `title`; there is a field `body`
+    ");
+}
+
+#[test]
+fn outputs_are_judged_by_rules() {
+    let judge = |rule: &str, output: Value| {
+        let rule = Rule::new(rule);
+        assert!(!rule.checks.is_empty(), "{} is not understood", rule.text);
+        rule.checks.iter().find_map(|check| check.judge(&output).err()).unwrap_or_else(|| "kept".to_owned())
+    };
+    let points = json!({"company": "Acme", "pain_points": [{"problem": 1, "impact": 2}]});
+    for (rule, output) in [
+        ("must include the fields company and pain_points", points.clone()),
+        ("must identify exactly 1 pain point", points.clone()),
+        ("each pain point must have problem and impact fields", points.clone()),
+        ("Score must be between 0 and 100", json!({"score": 100})),
+        ("link is a valid URL", json!({"link": "https://example.org/x"})),
+        ("category must be one of hot or cold", json!({"category": "Hot"})),
+        ("at most 3 words", json!("one two three")),
+    ] {
+        assert_eq!(judge(rule, output), "kept", "{rule}");
+    }
+    insta::assert_snapshot!(judge("must include mails field", points.clone()), @"there is no field `mails`");
+    insta::assert_snapshot!(judge("exactly 3 items", points.clone()), @"it is asked for that the list has exactly 3 members; it has 1");
+    insta::assert_snapshot!(judge("each pain point must have problem, impact and solution fields", points), @"member 1 of the list has no field `solution`");
+    insta::assert_snapshot!(judge("score must be at least 7", json!({"score": 6.5})), @"it is asked for that `score` is at least 7; that is not so");
+    insta::assert_snapshot!(judge("must include passed boolean", json!({"passed": "yes"})), @"it is asked for that there is a field `passed`, true or false; that is not so");
+    insta::assert_snapshot!(judge("must not be empty", json!("  ")), @"it is asked for that the output is not empty; that is not so");
+    insta::assert_snapshot!(judge("at most 2 words", json!("one two three")), @"it is asked for that the text has at most 2 words; it has 3");
+    insta::assert_snapshot!(judge("link is a valid URL", json!({"link": "example"})), @"it is asked for that `link` is a web address; that is not so");
+}
+
+#[test]
+fn a_step_starts_when_it_is_told_to() {
+    use super::wait::Start;
+    let zone = chrono_tz::Europe::Berlin;
+    let now = chrono::DateTime::parse_from_rfc3339("2026-11-27T07:30:00Z").unwrap().timestamp_millis();
+    let at = |text| crate::clock::rfc3339(Start::parse(text).unwrap().moment(now, zone));
+    assert_eq!(at("09:00"), "2026-11-27T08:00:00Z");
+    assert_eq!(at("08:00"), "2026-11-28T07:00:00Z");
+    assert_eq!(at("2h"), "2026-11-27T09:30:00Z");
+    assert_eq!(at("2026-12-01"), "2026-11-30T23:00:00Z");
+    assert_eq!(at("2026-12-01T10:00"), "2026-12-01T09:00:00Z");
+    assert!(Start::parse("noon").is_err());
+}

@@ -1,0 +1,58 @@
+//! `wait_until`: when a step starts that is not to start at once.
+
+use std::time::Duration;
+
+use chrono::{NaiveTime, TimeDelta};
+use chrono_tz::Tz;
+
+use crate::clock::when::When;
+use crate::clock::{local_to_utc, utc};
+use crate::config::duration;
+
+/// When a step starts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// At the next such time of day.
+    At(NaiveTime),
+    /// So long after what it depends on has ended.
+    After(Duration),
+    /// At a moment, in the person's zone; a day begins at midnight. Kept as it was written.
+    On(String),
+}
+
+impl Start {
+    /// Reads `08:00`, `2h`, `2026-11-27` or `2026-11-27T17:00`.
+    ///
+    /// # Errors
+    /// A sentence that names the forms.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Ok(time) = NaiveTime::parse_from_str(text, "%H:%M") {
+            return Ok(Self::At(time));
+        }
+        if let Ok(duration) = duration(text) {
+            return Ok(Self::After(duration));
+        }
+        match When::parse(text, Tz::UTC) {
+            Ok(_) => Ok(Self::On(text.to_owned())),
+            Err(_) => Err(format!("'{text}' is no time; write 08:00, 2h, 2026-11-27 or 2026-11-27T17:00")),
+        }
+    }
+
+    /// The moment, in milliseconds; `now` is when what it depends on has ended.
+    pub fn moment(&self, now: i64, zone: Tz) -> i64 {
+        let local = utc(now).with_timezone(&zone).naive_local();
+        match self {
+            Self::After(duration) => {
+                now.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX))
+            }
+            Self::At(time) => {
+                let today = local.date().and_time(*time);
+                let next = if today < local { today + TimeDelta::days(1) } else { today };
+                local_to_utc(next, zone).timestamp_millis()
+            }
+            Self::On(text) => When::parse(text, zone)
+                .map_or(now, |when| local_to_utc(when.local(), zone).timestamp_millis()),
+        }
+    }
+}
