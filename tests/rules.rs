@@ -51,7 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "adjutant_chat",
         ],
     ),
-    ("workflows", &["orchestrator", "skills", "config", "clock"]),
+    ("workflows", &["orchestrator", "skills", "trace", "config", "clock"]),
     ("trace", &["agents", "model", "store", "clock"]),
     ("journal", &["model", "config", "store", "clock", "adjutant_chat"]),
     ("wording", &["journal", "model", "adjutant_chat"]),

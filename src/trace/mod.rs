@@ -4,7 +4,7 @@ mod calls;
 mod draw;
 #[cfg(test)]
 pub(crate) mod tests;
-mod text;
+pub(crate) mod text;
 mod transcript;
 
 use std::collections::{BTreeMap, HashMap};

@@ -6,7 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Text from anywhere without what could steer a terminal or turn a line's reading order around.
 /// Line breaks stay.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(harmless).collect()
 }
 
@@ -29,7 +29,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// The beginning of a line that fits into this many columns.
-pub(super) fn cut(line: &str, width: usize) -> String {
+pub(crate) fn cut(line: &str, width: usize) -> String {
     // Letters without a width of their own may be piled up without end.
     if line.width() <= width && line.chars().count() <= width * 4 {
         return line.to_owned();

@@ -1,15 +1,24 @@
 //! Workflows: pipelines of different agents, read from YAML or TOML, and all that can be known before they run.
 
+pub mod catalogue;
 mod check;
 mod condition;
 mod definition;
+mod draw;
+mod estimate;
+mod explain;
+pub mod inputs;
+mod mermaid;
 mod names;
 mod order;
+pub mod plan;
 mod read;
 mod rule_check;
 mod rules;
+mod sketch;
 mod source;
 mod steps;
+mod svg;
 mod table;
 pub mod template;
 pub mod wait;
@@ -19,12 +28,17 @@ pub use definition::{
     Agent, Backoff, Call, Case, Feed, Format, Input, Kind, Member, OnFailure, Output, Parallel, Question,
     Repeat, Retry, Route, Spread, Step, Sub, Target, Validation, Wait, Work, Workflow,
 };
+pub use draw::{draw, for_chat};
+pub use estimate::{Estimate, Range};
+pub use explain::explain;
+pub use mermaid::mermaid;
 pub use names::{ALWAYS, times};
 pub use order::{ancestors, waves};
 pub use read::{is_name, misfit};
 pub use rule_check::Check;
 pub use rules::Rule;
 pub use source::{Fault, LONGEST_FILE, Place};
+pub use svg::svg;
 
 use source::Source;
 use table::Faults;

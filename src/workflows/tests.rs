@@ -3,6 +3,8 @@ use serde_json::{Value, json};
 use super::template::{Condition, Template, Values, Verdict};
 use super::*;
 
+mod seen;
+
 const VISIT: &str = r#"
 workflow:
   name: visit-report
@@ -369,6 +371,71 @@ fn outputs_are_judged_by_rules() {
     insta::assert_snapshot!(judge("must not be empty", json!("  ")), @"it is asked for that the output is not empty; that is not so");
     insta::assert_snapshot!(judge("at most 2 words", json!("one two three")), @"it is asked for that the text has at most 2 words; it has 3");
     insta::assert_snapshot!(judge("link is a valid URL", json!({"link": "example"})), @"it is asked for that `link` is a web address; that is not so");
+}
+
+/// All faults against the built-in skills, with `contacts.create` denied.
+fn checked(file: &str, text: &str) -> String {
+    let skills = crate::skills::Skills::load(&[], &crate::skills::handlers::all(true)).unwrap().current();
+    let mut approval = crate::config::Approval::default();
+    approval.skills.insert("contacts.create".to_owned(), crate::config::Policy::Deny);
+    let other = "workflow: { name: other, inputs: [{ name: who, required: true }], agents: { a: { prompt: x } }, \
+                 steps: [{ id: x, workflow: w, inputs: {} }] }";
+    let other = parse("other.yaml", other).unwrap();
+    let world = World { skills: &skills, approval: &approval, workflows: &[&other] };
+    let (_, faults) = check(file, text, &world);
+    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_workflow_of_the_wild_has_one_slip() {
+    insta::assert_snapshot!(checked("visit.yaml", VISIT), @"");
+    assert_eq!(
+        checked("visit.yaml", &VISIT.replace("calendar.search", "calendar.search, Read, WebSearch"))
+            .lines()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn faults_between_the_parts_are_found_at_once() {
+    insta::assert_snapshot!(checked("w.yaml", r#"workflow:
+  name: w
+  inputs:
+    - { name: customer, type: string }
+  agents:
+    writer:
+      prompt: |
+        Report on {{inputs.custmer}} and {{inputs.customer.name}}.
+        Also {{ steps.last.output }} and {{ draft }}.
+      tools: [email.serch, contacts.create, Bash, tasks.search]
+      retry: { on_failure: "fallback:second" }
+    second: { prompt: x, retry: { on_failure: "fallback:writer" } }
+    third: { prompt: x, retry: { on_failure: "fallback:nobody" } }
+    idle: { prompt: x }
+    each: { prompt: "{{item}} {{index}} {{steps.map.output}}" }
+  steps:
+    - { id: first, agent: writr, output: { store_as: draft, format: markdown } }
+    - { id: second_step, agent: second, input: "{{steps.first.output.title}} {{customer}} {{first}} {{drft}}" }
+    - { id: circle, agent: third, depends_on: [square, nowhere] }
+    - { id: square, agent: third, depends_on: [circle] }
+    - { id: fan, parallel: [{ agent: second, output_key: one }], depends_on: [] }
+    - { id: after, agent: second, input: "{{steps.fan.outputs.two}} {{steps.fan.outputs.one}} {{steps.first.outputs}}" }
+    - { id: choice, condition: { eval: "{{steps.after.output.score}} > 3 and {{steps.nope.output}}", true: good, false: bda } }
+    - { id: good, agent: second }
+    - { id: bad, agent: second }
+    - { id: never, condition: { eval: "1 > 2", true: lost, false: good } }
+    - { id: lost, agent: second }
+    - { id: self, condition: { eval: "true", true: self } }
+    - { id: map, map: { over: "{{steps.first.output}}", agent: each } }
+    - { id: call, skill: tasks.search, arguments: { stat: open, limit: 500, query: "{{inputs.x}}" } }
+    - { id: send, skill: email.send, arguments: { to: "{{inputs.customer}}" } }
+    - { id: sub, workflow: other, inputs: { when: x } }
+    - { id: sub_two, workflow: othr }
+    - { id: later, wait_until: noon, agent: second }
+    - { id: early, agent: second, input: "{{steps.end.output}} {{steps.early.output}}" }
+    - { id: end, agent: second }
+"#), @"");
 }
 
 #[test]

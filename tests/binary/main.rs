@@ -33,3 +33,4 @@ mod soaked;
 mod terminal;
 mod timetable;
 mod upkeep;
+mod workflows;

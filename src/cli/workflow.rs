@@ -1,0 +1,260 @@
+//! `adjutant workflow`: pipelines of agents, and all that can be known before they run.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::{Map, Value};
+
+use super::{CliError, WorkflowArgs, WorkflowCommand as Command};
+use crate::clock::{Clock, SystemClock, utc};
+use crate::config::{BUILTIN, Config};
+use crate::skills::{Registry, Skills, did_you_mean, handlers};
+use crate::trace::text::one_line;
+use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
+use crate::workflows::inputs::resolve;
+use crate::workflows::plan::{Setting, plan};
+use crate::workflows::{Fault, Workflow, World, draw, explain, is_name, mermaid, svg};
+
+/// Runs `adjutant workflow`.
+pub(super) fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
+    let builtins = handlers::all(!config.channels.is_empty());
+    let skills = Skills::load(&config.skills.paths, &builtins).map_err(|faults| {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        CliError::plain(lines.join("\n"))
+    })?;
+    let office = Office { config, skills: &skills.current() };
+    let text = match &args.command {
+        Command::List => office.list(),
+        Command::Check { path } => return office.check(path.as_deref()),
+        Command::Explain { name } => explain(&office.find(name)?.1),
+        Command::Draw { name, mermaid: true, .. } => mermaid(&office.find(name)?.1),
+        Command::Draw { name, svg: true, .. } => svg(&office.find(name)?.1),
+        Command::Draw { name, .. } => draw(&office.find(name)?.1, columns()),
+        Command::Run { name, input, json, .. } => office.dry_run(name, input, *json)?,
+        Command::New { name, from } => office.new_file(name, from)?,
+    };
+    super::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn columns() -> usize {
+    let stdout = std::io::stdout();
+    if !stdout.is_terminal() {
+        return 100;
+    }
+    rustix::termios::tcgetwinsize(stdout).map_or(100, |size| usize::from(size.ws_col))
+}
+
+struct Office<'o> {
+    config: &'o Config,
+    skills: &'o Registry,
+}
+
+impl Office<'_> {
+    fn all(&self) -> Catalogue {
+        Catalogue::load(&self.config.skills.paths, self.skills, &self.config.approval)
+    }
+
+    /// The workflow of a name or a file, and all there are.
+    fn find(&self, name: &str) -> Result<(Catalogue, Workflow), CliError> {
+        let path = Path::new(name);
+        let mut all = self.all();
+        if catalogue::is_file_name(path) || name.contains('/') {
+            let file = catalogue::read_file(path).map_err(|fault| CliError::plain(fault.to_string()))?;
+            let (workflow, faults) = self.checked(&file, &all);
+            let errors: Vec<String> =
+                faults.iter().filter(|fault| !fault.is_warning).map(ToString::to_string).collect();
+            return match workflow {
+                Some(workflow) if errors.is_empty() => Ok((all, workflow)),
+                _ => Err(CliError::plain(errors.join("\n"))),
+            };
+        }
+        if let Some(at) = all.workflows.iter().position(|workflow| workflow.name == name) {
+            let workflow = all.workflows[at].clone();
+            return Ok((all, workflow));
+        }
+        // It may be there, and be wrong.
+        all.faults.retain(|fault| !fault.is_warning && file_stem(&fault.file) == Some(name));
+        if !all.faults.is_empty() {
+            return Err(CliError::plain(lines(&all.faults)));
+        }
+        let hint = did_you_mean(name, all.workflows.iter().map(|workflow| workflow.name.as_str()));
+        let hint = if hint.is_empty() { ".".to_owned() } else { hint };
+        Err(CliError::plain(format!(
+            "there is no workflow '{name}'{hint} `adjutant workflow list` shows all"
+        )))
+    }
+
+    fn checked(&self, file: &File, all: &Catalogue) -> (Option<Workflow>, Vec<Fault>) {
+        let known: Vec<&Workflow> = all.workflows.iter().collect();
+        let world = World { skills: self.skills, approval: &self.config.approval, workflows: &known };
+        crate::workflows::check(&file.name, &file.text, &world)
+    }
+
+    fn list(&self) -> String {
+        let all = self.all();
+        let mut out = String::new();
+        let width = all.workflows.iter().map(|workflow| workflow.name.chars().count()).max().unwrap_or(0);
+        for workflow in &all.workflows {
+            let _ = writeln!(out, "{:width$}  {}", workflow.name, one_line(&workflow.description));
+            let inputs = workflow.inputs.iter().map(|input| {
+                if input.required && input.default.is_none() {
+                    input.name.clone()
+                } else {
+                    format!("{}?", input.name)
+                }
+            });
+            let inputs: Vec<String> = inputs.collect();
+            if !inputs.is_empty() {
+                let _ = writeln!(out, "{:width$}  given: {}", "", inputs.join(", "));
+            }
+        }
+        let wrong = all.faults.iter().filter(|fault| !fault.is_warning).count();
+        if wrong > 0 {
+            let _ = writeln!(
+                out,
+                "\n{} more can't be used: `adjutant workflow check` says why",
+                count(wrong, "fault")
+            );
+        }
+        out
+    }
+
+    fn check(&self, path: Option<&Path>) -> Result<ExitCode, CliError> {
+        let found = match path {
+            None => self.all(),
+            Some(path) => {
+                let mut files = Vec::new();
+                let mut faults = Vec::new();
+                if path.is_dir() {
+                    faults.extend(catalogue::read_folder(path, &mut files));
+                } else {
+                    match catalogue::read_file(path) {
+                        Ok(file) => files.push(file),
+                        Err(fault) => faults.push(fault),
+                    }
+                }
+                let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
+                let besides =
+                    self.all().workflows.into_iter().map(|known| File { name: known.file, text: known.text });
+                let besides: Vec<File> = besides.filter(|file| !names.contains(&file.name)).collect();
+                let mut found = Catalogue::of(&files, &besides, self.skills, &self.config.approval);
+                found.workflows.retain(|workflow| names.contains(&workflow.file));
+                found.faults.retain(|fault| names.contains(&fault.file));
+                found.faults.splice(0..0, faults);
+                found
+            }
+        };
+        let mut out = lines(&found.faults);
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        found.workflows.iter().for_each(|workflow| out.push_str(&rules(workflow)));
+        let errors = found.faults.iter().filter(|fault| !fault.is_warning).count();
+        let warnings = found.faults.len() - errors;
+        let warned = if warnings > 0 { format!(", {}", count(warnings, "warning")) } else { String::new() };
+        let sound = count(found.workflows.len(), "workflow");
+        let _ = match errors {
+            0 => writeln!(out, "{sound}: all fine{warned}"),
+            _ => writeln!(out, "{}{warned}; {sound} fine", count(errors, "fault")),
+        };
+        super::out(&out)?;
+        Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+
+    fn dry_run(&self, name: &str, input: &[(String, String)], is_json: bool) -> Result<String, CliError> {
+        let (all, workflow) = self.find(name)?;
+        let given: BTreeMap<String, Value> =
+            input.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect();
+        let inputs = resolve(&workflow, &given).map_err(|faults| CliError::Usage(faults.join("\n")))?;
+        let model = &self.config.model;
+        let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
+        let known: Vec<&Workflow> = all.workflows.iter().collect();
+        let setting = Setting {
+            world: World { skills: self.skills, approval: &self.config.approval, workflows: &known },
+            limits: &self.config.limits,
+            model: &endpoint.name,
+            price: endpoint.price,
+            is_free: endpoint.provider == BUILTIN,
+            values: None,
+        };
+        let plan = plan(&workflow, &inputs, &self.now(), &setting);
+        Ok(if is_json { format!("{}\n", plan.json()) } else { plan.text() })
+    }
+
+    /// The values of [`crate::workflows::ALWAYS`].
+    fn now(&self) -> Map<String, Value> {
+        let now = utc(SystemClock.now_ms()).with_timezone(&self.config.assistant.timezone).naive_local();
+        crate::workflows::times(now)
+    }
+
+    fn new_file(&self, name: &str, from: &str) -> Result<String, CliError> {
+        if !is_name(name) {
+            let message = format!(
+                "'{name}' is no workflow's name: write letters, digits, '-' and '_', such as visit-report"
+            );
+            return Err(CliError::plain(message));
+        }
+        let known = || BUILT_IN.iter().map(|(name, _)| *name);
+        let Some((_, text)) = BUILT_IN.iter().find(|(name, _)| *name == from) else {
+            let hint = did_you_mean(from, known());
+            let known: Vec<&str> = known().collect();
+            return Err(CliError::plain(format!(
+                "there is no template '{from}'{hint}; there are {}",
+                known.join(", ")
+            )));
+        };
+        let folder = self.config.skills.paths.first().map(|path| path.join("workflows")).unwrap_or_default();
+        let path = folder.join(format!("{name}.yaml"));
+        let text = text.replacen(&format!("  name: {from}\n"), &format!("  name: {name}\n"), 1);
+        write_new(&folder, &path, &text)?;
+        let shown = path.display();
+        let mut out = format!("{shown} is written. Edit it, then: adjutant workflow check {shown}\n");
+        if self.config.skills.paths.is_empty() {
+            out.push_str("It is in use once it lies in a folder `workflows` of one of [skills] paths.\n");
+        }
+        Ok(out)
+    }
+}
+
+fn write_new(folder: &Path, path: &PathBuf, text: &str) -> Result<(), CliError> {
+    let made = if folder.as_os_str().is_empty() { Ok(()) } else { std::fs::create_dir_all(folder) };
+    let written = made
+        .and_then(|()| std::fs::File::create_new(path))
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
+            "{} is there already; choose another name, or edit that file",
+            path.display()
+        )),
+        _ => CliError::failed(format!("{} can't be written", path.display()), error),
+    })
+}
+
+/// What each rule was understood as.
+fn rules(workflow: &Workflow) -> String {
+    let mut out = String::new();
+    for agent in &workflow.agents {
+        for rule in &agent.validation.rules {
+            let understood = one_line(&rule.understood());
+            let _ =
+                writeln!(out, "{}: {}: “{}”: {understood}", workflow.name, agent.id, one_line(&rule.text));
+        }
+    }
+    out
+}
+
+fn file_stem(file: &str) -> Option<&str> {
+    Path::new(file.trim_end_matches(" (built in)")).file_stem()?.to_str()
+}
+
+fn lines(faults: &[Fault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn count(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}

@@ -1,0 +1,160 @@
+//! All workflows that there are: those that are compiled in, and the files under `workflows/` in the skills' places.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::check::{World, check};
+use super::definition::Workflow;
+use super::read::{self, Read as Draft};
+use super::source::{Fault, LONGEST_FILE, Place, Source};
+use super::table::Faults;
+use crate::config::Approval;
+use crate::skills::Registry;
+
+/// The workflows that are compiled in; they are templates to start from as well.
+pub const BUILT_IN: [(&str, &str); 7] = [
+    ("content-pipeline", include_str!("../../skills/workflows/content-pipeline.yaml")),
+    ("iterative-refinement", include_str!("../../skills/workflows/iterative-refinement.yaml")),
+    ("map-reduce", include_str!("../../skills/workflows/map-reduce.yaml")),
+    ("morning-briefing", include_str!("../../skills/workflows/morning-briefing.yaml")),
+    ("multi-angle-analysis", include_str!("../../skills/workflows/multi-angle-analysis.yaml")),
+    ("qualify-and-route", include_str!("../../skills/workflows/qualify-and-route.yaml")),
+    ("weekly-review", include_str!("../../skills/workflows/weekly-review.yaml")),
+];
+
+/// A file and its text.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Its name, as people see it.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+/// What was found in some places.
+#[derive(Debug, Default)]
+pub struct Catalogue {
+    /// The sound workflows, sorted by name.
+    pub workflows: Vec<Workflow>,
+    /// What is wrong in the other files, and the warnings.
+    pub faults: Vec<Fault>,
+}
+
+impl Catalogue {
+    /// Reads and checks the workflows of these places of skills, and those that are compiled in. Of two of the same
+    /// name the first place's counts; all count before one that is compiled in.
+    pub fn load(paths: &[PathBuf], skills: &Registry, approval: &Approval) -> Self {
+        let places = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
+        let mut files = Vec::new();
+        let mut faults = Vec::new();
+        for place in places {
+            faults.extend(read_folder(&place, &mut files));
+        }
+        let built_in = BUILT_IN.iter().map(|(name, text)| File {
+            name: format!("skills/workflows/{name}.yaml (built in)"),
+            text: (*text).to_owned(),
+        });
+        let mut catalogue = Self::of(&files, &built_in.collect::<Vec<_>>(), skills, approval);
+        catalogue.faults.splice(0..0, faults);
+        catalogue
+    }
+
+    /// Checks these files; those `besides` are there for the others to use, and where no other has their name.
+    pub fn of(files: &[File], besides: &[File], skills: &Registry, approval: &Approval) -> Self {
+        let mut catalogue = Self::default();
+        let mut sources = Vec::new();
+        for file in files.iter().chain(besides) {
+            match Source::read(&file.name, &file.text) {
+                Ok(source) => sources.push(source),
+                Err(faults) => catalogue.faults.extend(faults),
+            }
+        }
+        let mut drafts: Vec<(Draft, Faults<'_>)> = Vec::new();
+        for source in &sources {
+            let mut faults = Faults::new(source);
+            match read::workflow(&mut faults) {
+                Some(draft) if drafts.iter().any(|(other, _)| other.workflow.name == draft.workflow.name) => {
+                }
+                Some(draft) => drafts.push((draft, faults)),
+                None => catalogue.faults.extend(faults.into_sorted()),
+            }
+        }
+        let mut found: Vec<Vec<Fault>> = Vec::new();
+        let all: Vec<Workflow> = drafts.iter().map(|(draft, _)| draft.workflow.clone()).collect();
+        let all: Vec<&Workflow> = all.iter().collect();
+        let world = World { skills, approval, workflows: &all };
+        let mut read = Vec::new();
+        for (draft, mut faults) in drafts {
+            check(&draft, &world, &mut faults);
+            found.push(faults.into_sorted());
+            read.push(draft.workflow);
+        }
+        for (workflow, faults) in read.into_iter().zip(found) {
+            if faults.iter().all(|fault| fault.is_warning) {
+                catalogue.workflows.push(workflow);
+            }
+            catalogue.faults.extend(faults);
+        }
+        catalogue.workflows.sort_by(|a, b| a.name.cmp(&b.name));
+        catalogue
+    }
+
+    /// The workflow of this name.
+    pub fn get(&self, name: &str) -> Option<&Workflow> {
+        self.workflows.iter().find(|workflow| workflow.name == name)
+    }
+}
+
+/// Whether a file's name says that it is a workflow.
+pub fn is_file_name(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    matches!(ending, Some("yaml" | "yml" | "toml"))
+}
+
+/// Adds the workflow files of a folder, in the order of their names; what can't be read is a fault.
+pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Fault> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()),
+        Err(error) => return vec![unread(folder, &format!("can't be read: {error}"))],
+    };
+    let mut paths: Vec<PathBuf> = entries.filter(|path| is_file_name(path)).collect();
+    paths.sort();
+    let mut faults = Vec::new();
+    for path in paths {
+        match read_file(&path) {
+            Ok(file) => files.push(file),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    faults
+}
+
+/// Reads a file; of one that is too long no more than is needed to know that.
+///
+/// # Errors
+/// That it can't be read.
+pub fn read_file(path: &Path) -> Result<File, Fault> {
+    let failed = |error: std::io::Error| unread(path, &format!("can't be read: {error}"));
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(LONGEST_FILE + 1).unwrap_or(u64::MAX);
+    std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() > LONGEST_FILE {
+        return Err(unread(
+            path,
+            &format!("the file is longer than {} KB; no workflow is", LONGEST_FILE / 1024),
+        ));
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(File { name: path.display().to_string(), text }),
+        Err(_) => Err(unread(path, "is not UTF-8; save the file as UTF-8")),
+    }
+}
+
+fn unread(path: &Path, message: &str) -> Fault {
+    Fault {
+        file: path.display().to_string(),
+        at: Place::default(),
+        is_warning: false,
+        message: message.to_owned(),
+    }
+}
