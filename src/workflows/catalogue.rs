@@ -72,11 +72,23 @@ impl Catalogue {
         let mut drafts: Vec<(Draft, Faults<'_>)> = Vec::new();
         for source in &sources {
             let mut faults = Faults::new(source);
-            match read::workflow(&mut faults) {
-                Some(draft) if drafts.iter().any(|(other, _)| other.workflow.name == draft.workflow.name) => {
+            let read = read::workflow(&mut faults);
+            let name = read.as_ref().map(|draft| draft.workflow.name.clone());
+            let other = drafts.iter().find(|(other, _)| Some(&other.workflow.name) == name.as_ref());
+            match (read, other.map(|(other, _)| &other.workflow.file)) {
+                (Some(draft), Some(other)) => {
+                    // To replace what is compiled in is what its name is for.
+                    if files.iter().any(|file| file.name == draft.workflow.file) {
+                        let message =
+                            format!("the name is taken already by {other}, which counts; choose another");
+                        faults.warning("/workflow/name", message);
+                        catalogue
+                            .faults
+                            .extend(faults.into_sorted().into_iter().filter(|fault| fault.is_warning));
+                    }
                 }
-                Some(draft) => drafts.push((draft, faults)),
-                None => catalogue.faults.extend(faults.into_sorted()),
+                (Some(draft), None) => drafts.push((draft, faults)),
+                (None, _) => catalogue.faults.extend(faults.into_sorted()),
             }
         }
         let mut found: Vec<Vec<Fault>> = Vec::new();

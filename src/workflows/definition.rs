@@ -350,7 +350,7 @@ pub struct Spread {
 pub struct Repeat {
     /// Who works.
     pub agent: String,
-    /// Who judges; content when its output has `passed: true`.
+    /// Who judges: it is given the agent's output as its input, and is content when its own has `passed: true`.
     pub validator: String,
     /// After so many rounds the last output is taken, with a flag.
     pub max_iterations: u32,

@@ -17,13 +17,13 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
     let width = width.clamp(40, 160);
     let order: Vec<usize> = waves(&workflow.steps).into_iter().flatten().collect();
     let label = sketch.nodes.iter().map(|node| node.id.chars().count()).max().unwrap_or(0);
-    let mut drawing = Drawing { sketch: &sketch, width, label, lanes: Vec::new(), out: String::new() };
+    let mut drawing = Drawing { sketch: &sketch, width, label, lanes: Vec::new(), rows: Vec::new() };
     for step in &order {
         if !drawing.step(*step) {
             return list(&sketch, &order, width);
         }
     }
-    drawing.out
+    drawing.finish()
 }
 
 /// A drawing as a block of code, which chat platforms show as it is written.
@@ -43,7 +43,8 @@ struct Drawing<'d> {
     label: usize,
     /// Each leads to a step, by its place.
     lanes: Vec<Option<usize>>,
-    out: String,
+    /// The lanes of each row, and the words beside them.
+    rows: Vec<(String, String)>,
 }
 
 impl Drawing<'_> {
@@ -117,7 +118,7 @@ impl Drawing<'_> {
             });
             line.push(if lane >= at && lane < end { '─' } else { ' ' });
         }
-        let _ = writeln!(self.out, "{}", line.trim_end());
+        self.rows.push((line, String::new()));
     }
 
     fn prefix(&self, at: usize, mark: char, without: &[usize]) -> String {
@@ -131,19 +132,13 @@ impl Drawing<'_> {
 
     fn node(&mut self, at: usize, step: usize) {
         let node = &self.sketch.nodes[step];
-        let mut line = format!(
-            "{} {:width$}  {}",
-            self.prefix(at, node.kind.mark(), &[]),
-            node.id,
-            node.title,
-            width = self.label
-        );
+        let mut words = format!("{:width$}  {}", node.id, node.title, width = self.label);
         let labels =
             self.sketch.edges.iter().filter(|edge| edge.to == step).filter_map(|edge| edge.label.as_deref());
         for label in labels {
-            let _ = write!(line, "  ({}{label})", if label == "otherwise" { "" } else { "if " });
+            let _ = write!(words, "  ({}{label})", if label == "otherwise" { "" } else { "if " });
         }
-        let _ = writeln!(self.out, "{}", cut(line.trim_end(), self.width));
+        self.rows.push((self.prefix(at, node.kind.mark(), &[]), words));
     }
 
     /// What is inside a step, below it.
@@ -153,16 +148,20 @@ impl Drawing<'_> {
         let fresh = fan.get(1..).unwrap_or_default();
         for (place, text) in node.lines.iter().enumerate() {
             let branch = if place + 1 == node.lines.len() { '└' } else { '├' };
-            let prefix = self.prefix(at, mark, fresh);
-            let line =
-                format!("{} {:width$}  {branch} {text}", prefix.trim_end(), "", width = self.pad(&prefix));
-            let _ = writeln!(self.out, "{}", cut(line.trim_end(), self.width));
+            let words = format!("{:width$}  {branch} {text}", "", width = self.label);
+            self.rows.push((self.prefix(at, mark, fresh), words));
         }
     }
 
-    /// So many blanks after a prefix without its own.
-    fn pad(&self, prefix: &str) -> usize {
-        prefix.chars().count() - prefix.trim_end().chars().count() + self.label
+    /// All rows, the words one below the other.
+    fn finish(&self) -> String {
+        let wide = |(lanes, _): &(String, String)| lanes.trim_end().chars().count();
+        let wide = self.rows.iter().map(wide).max().unwrap_or(0);
+        let line = |(lanes, words): &(String, String)| {
+            let line = format!("{:wide$}  {words}", lanes.trim_end());
+            cut(line.trim_end(), self.width) + "\n"
+        };
+        self.rows.iter().map(line).collect()
     }
 }
 

@@ -1,6 +1,8 @@
 //! How much a run may take, as ranges: model calls, skill calls, tokens, money. Nothing of it is exact, for what models
 //! write is not known before; the least is when all goes well at once, the most when everything goes wrong that may.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::definition::{Agent, OnFailure, Retry, Route, Step, Target, Work, Workflow};
@@ -105,12 +107,20 @@ pub(super) fn workflow(workflow: &Workflow, setting: &Setting<'_>) -> Estimate {
 }
 
 fn below(workflow: &Workflow, setting: &Setting<'_>, depth: usize) -> Estimate {
-    let all = workflow.steps.iter().map(|step| {
+    let mut all = Estimate::default();
+    // Of the ways of a choice one is taken, or none.
+    let mut chosen: BTreeMap<&str, Estimate> = BTreeMap::new();
+    for step in &workflow.steps {
         let one = self::step(workflow, step, setting, depth);
-        // What is chosen may not happen; more ways than are taken are counted as if all were.
-        if step.chosen_by.is_some() { one.times(0, 1) } else { one }
-    });
-    all.fold(Estimate::default(), Estimate::and)
+        match &step.chosen_by {
+            None => all = all.and(one),
+            Some(chooser) => {
+                let way = chosen.entry(chooser).or_default();
+                *way = way.or(one);
+            }
+        }
+    }
+    chosen.into_values().fold(all, Estimate::and)
 }
 
 fn step(workflow: &Workflow, step: &Step, setting: &Setting<'_>, depth: usize) -> Estimate {

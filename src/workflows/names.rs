@@ -1,5 +1,7 @@
 //! Whether every name in a template leads somewhere by the time it is asked for.
 
+use std::collections::HashSet;
+
 use chrono::{NaiveDateTime, TimeDelta};
 use serde_json::{Map, Value};
 
@@ -43,13 +45,21 @@ impl<'n> Names<'n> {
     }
 
     pub(super) fn check(&self, faults: &mut Faults<'_>) {
+        // A name in a prompt is told once, however many steps give the prompt to a model.
+        let mut told: HashSet<(&str, &str)> = HashSet::new();
         for (at, step) in self.workflow.steps.iter().enumerate() {
             let pointer = self.read.pointer(&step.id);
             self.step(at, step, pointer, faults);
             for (agent, item) in self.agents_of(step) {
                 let extra = Extra { own: matches!(step.work, Work::Loop(_)), item };
                 let pointer = format!("/workflow/agents/{}/prompt", agent.id);
-                self.template(&agent.prompt, at, extra, &pointer, faults);
+                for name in agent.prompt.names() {
+                    if let Some(message) = self.fault(name, at, extra)
+                        && told.insert((&agent.id, name))
+                    {
+                        faults.error_in(&pointer, name, message);
+                    }
+                }
             }
         }
     }

@@ -265,7 +265,14 @@ impl Plan {
             let _ = writeln!(out, "  {name}: would be asked for");
         }
         for (place, wave) in self.waves.iter().enumerate() {
-            let side = if wave.len() > 1 { format!(" ({} side by side)", wave.len()) } else { String::new() };
+            let chooser = wave[0].chosen_by.as_ref();
+            let side = match (wave.len(), chooser) {
+                (1, _) => String::new(),
+                (count, Some(_)) if wave.iter().all(|step| step.chosen_by.as_ref() == chooser) => {
+                    format!(" (one of {count})")
+                }
+                (count, _) => format!(" ({count} side by side)"),
+            };
             let _ = writeln!(out, "\n{}.{side}", place + 1);
             wave.iter().for_each(|step| step.write(&mut out));
         }

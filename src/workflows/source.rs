@@ -112,7 +112,13 @@ impl<'t> Source<'t> {
         for (line, text) in (from.line..).zip(rest) {
             let skipped = if line == from.line { from.column.saturating_sub(1) } else { 0 };
             let start = text.char_indices().nth(skipped).map_or(text.len(), |(at, _)| at);
-            if let Some(at) = text[start..].find(piece) {
+            let found = text[start..].match_indices(piece).map(|(at, _)| at);
+            // `first` is not found in `steps.first`.
+            let is_whole = |at: &usize| {
+                let joins = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
+                !text[..start + at].ends_with(joins)
+            };
+            if let Some(at) = found.clone().find(is_whole).or_else(|| found.clone().next()) {
                 return Place { line, column: 1 + text[..start + at].chars().count() };
             }
         }

@@ -34,7 +34,70 @@ fn what_is_compiled_in_is_sound_and_drawn() {
         .iter()
         .map(|workflow| format!("{}\n{}", workflow.name, draw(workflow, 100)))
         .collect();
-    insta::assert_snapshot!(drawings.join("\n"), @"");
+    insta::assert_snapshot!(drawings.join("\n"), @r"
+    content-pipeline
+    ●  research  Researcher
+    ●  outline   Planner
+    ↻  write     at most 3 rounds
+                 └ Writer → Editor, and back until it is good
+
+    iterative-refinement
+    ↻  refine    at most 4 rounds
+    │            └ Maker → Judge, and back until it is good
+    ?  accept    Is this good enough? {{steps.refine.output}}
+    │            └ [Keep it] [Throw it away]
+    ◆  keep      which way?
+    │            ├ if steps.accept.output == 'Keep it' → remember
+    │            └ otherwise → nothing
+    ■  remember  memory.save  (if steps.accept.output == 'Keep it')
+
+    map-reduce
+    ●  split  Splitter
+    ≡  read   for each of {{steps.split.output.parts}}
+              ├ Reader, at most 5 at once
+              └ then Editor with all of it
+
+    morning-briefing
+    ■        calendar  calendar.list_events
+    │ ■      due       tasks.search
+    │ │ ■    overdue   tasks.search
+    │ │ │ ■  mail      email.search
+    ├─┴─┴─┘
+    ●        brief     Editor
+
+    multi-angle-analysis
+    ◎  angles  all of 3 side by side
+    │          ├ Advocate
+    │          ├ Sceptic
+    │          └ Scout
+    ●  weigh   Judge
+
+    qualify-and-route
+    ●      sort       Sorter
+    ◆      route      which way?
+    │                 ├ if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8…
+    │                 ├ if steps.sort.output.category == 'order' → order
+    │                 └ otherwise → question
+    ├─┬─┐
+    ● │ │  complaint  Complaints  (if steps.sort.output.category == 'complaint' or steps.sort.output.ur…
+    │ ● │  order      Orders  (if steps.sort.output.category == 'order')
+    │ │ ●  question   Questions  (otherwise)
+    ├─┴─┘
+    ●      answer     Closer
+
+    weekly-review
+    ■        finished  tasks.search
+    │ ■      open      tasks.search
+    │ │ ■    past      calendar.list_events
+    │ │ │ ■  ahead     calendar.list_events
+    ├─┴─┴─┘
+    ●        review    Reviewer
+    ?        ask       {{steps.review.output}} Shall I add tasks for what should be done?
+    │                  └ [Add them] [Leave it]
+    ◆        decide    which way?
+                       ├ if steps.ask.output == 'Add them' → Planner
+                       └ otherwise → nothing
+    ");
 }
 
 #[test]
@@ -47,8 +110,50 @@ fn a_graph_is_drawn_with_lanes() {
     let text = super::of_steps(&steps)
         .replace("    c: {", "    c_agent: { prompt: x, name: '<Cee> & \"co\"' }\n    c: {");
     let workflow = parse("w.yaml", &text).unwrap();
-    insta::assert_snapshot!(draw(&workflow, 80), @"");
-    insta::assert_snapshot!(mermaid(&workflow), @"");
+    insta::assert_snapshot!(draw(&workflow, 80), @r#"
+    ●    a  a
+    ├─┐
+    ● │  b  b
+    │ ●  c  c
+    ├─┘
+    ●    d  a
+    ◆    r  which way?
+    │       ├ if steps.d.output.x > 3 → e
+    │       └ otherwise → <Cee> & "co"
+    ├─┐
+    ● │  e  b  (if steps.d.output.x > 3)
+    ├─┘
+    ◎    f  the first of 2 side by side
+    │       ├ a → one
+    │       └ b
+    ≡    g  for each of {{steps.a.output}}
+    │       ├ a, at most 20 at once
+    │       └ then b with all of it
+    ?    h  Go on?
+            └ [Approve] [Reject]
+    "#);
+    insta::assert_snapshot!(mermaid(&workflow), @r#"
+    flowchart TD
+        s_a["<b>a</b><br/>a"]
+        s_b["<b>b</b><br/>b"]
+        s_c["<b>c</b><br/>c"]
+        s_d["<b>d</b><br/>a"]
+        s_r{"<b>r</b><br/>which way#63;"}
+        s_e["<b>e</b><br/>b"]
+        s_f["<b>f</b><br/>the first of 2 side by side<br/>a → one<br/>b"]
+        s_g["<b>g</b><br/>for each of #123;#123;steps.a.output#125;#125;<br/>a, at most 20 at once<br/>then b with all of it"]
+        s_h(["<b>h</b><br/>Go on#63;<br/>#91;Approve#93; #91;Reject#93;"])
+        s_a --> s_b
+        s_a --> s_c
+        s_b --> s_d
+        s_c --> s_d
+        s_d --> s_r
+        s_r -->|"steps.d.output.x #62; 3"| s_e
+        s_r --> s_f
+        s_e --> s_f
+        s_f --> s_g
+        s_g --> s_h
+    "#);
     let picture = svg(&workflow);
     assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
     assert!(picture.contains("steps.d.output.x &gt; 3") && !picture.contains("<Cee>"), "{picture}");
@@ -58,8 +163,51 @@ fn a_graph_is_drawn_with_lanes() {
 
 #[test]
 fn a_workflow_is_explained() {
-    insta::assert_snapshot!(explain(&parse("visit.yaml", VISIT).unwrap()), @"");
-    insta::assert_snapshot!(explain(&built_in("qualify-and-route")), @"");
+    insta::assert_snapshot!(explain(&parse("visit.yaml", VISIT).unwrap()), @r"
+    visit-report: Look a customer up, write the report, have it checked
+    A run takes at most 15 minutes.
+
+    It is given
+      - customer, a text: Who was visited
+
+    What happens
+      1. find: At once, Finder works. It is given “{{inputs.customer}}”. The output is called known.
+      2. write: After find, Writer works. It is given every output so far. The output is called draft.
+      3. review: After write, Writer works and Checker judges, again and again with what was found, until it is content or 2 rounds are over. The output is called final.
+
+    The agents
+      - Finder (finder): Finds what we know. May use email.search and calendar.search; takes at most 3 minutes; if that fails, at most 2 times, waiting twice as long each time; if it fails for good the run goes on without it.
+          checked: its output fits a JSON Schema
+          checked: “Output must include mails field” (there is a field `mails`)
+      - Writer (writer): Writes. Uses no skills; takes at most 4 minutes.
+      - Checker (checker): Checks. Uses no skills.
+    ");
+    insta::assert_snapshot!(explain(&built_in("qualify-and-route")), @r"
+    qualify-and-route: Sort a request by what it is, and have each kind answered as it needs
+    A run takes at most 10 minutes.
+
+    It is given
+      - request, a text: What somebody wrote
+
+    What happens
+      1. sort: At once, Sorter works. It is given “{{inputs.request}}”. The output is called kind.
+      2. route: After sort, a way is chosen: if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8, it goes on with complaint; if steps.sort.output.category == 'order', it goes on with order; otherwise it goes on with question.
+      3. complaint: If route leads here, Complaints works.
+      4. order: If route leads here, Orders works.
+      5. question: If route leads here, Questions works.
+      6. answer: After complaint, order and question, Closer works. It is given every output so far. The output is called reply.
+
+    The agents
+      - Sorter (sorter): Says what kind of request it is. Uses no skills; takes at most 1 minute; if that fails, at most 2 times.
+          checked: “category must be one of complaint, question, order or other” (`category` is one of complaint, question, order, other)
+          checked: “urgency must be between 0 and 10” (`urgency` is between 0 and 10)
+      - Complaints (soother): Answers a complaint. Uses no skills; takes at most 2 minutes.
+      - Questions (expert): Answers a question from what is known. May use memory.search and email.search; takes at most 3 minutes.
+      - Orders (clerk): Takes an order down. May use tasks.create; takes at most 2 minutes.
+      - Closer (closer): Makes the final text. Uses no skills; takes at most 2 minutes.
+          checked: “must not be empty” (the output is not empty)
+          checked: “at most 250 words” (the text has at most 250 words)
+    ");
 }
 
 fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -> Plan {
@@ -79,13 +227,101 @@ fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -
 fn a_dry_run_shows_what_would_happen() {
     let price = Price { input: 3.0, cached_input: None, output: 15.0 };
     let request = [("request", json!("Where is my\u{1b} order?"))];
-    insta::assert_snapshot!(planned(&built_in("qualify-and-route"), &request, Some(price)).text(), @"");
+    insta::assert_snapshot!(planned(&built_in("qualify-and-route"), &request, Some(price)).text(), @r#"
+    Dry run of qualify-and-route: nothing is run.
+
+    Inputs
+      request: Where is my� order?
+
+    1.
+      sort (sequential): Sorter
+          Sorter is told:
+            What kind of request is this, and how urgent is it? Where is my� order?
+            Return JSON with "category" (one of complaint, question, order, other), "urgency" (0 to 10) and
+            "summary" (one sentence).
+          input: Where is my� order?
+
+    2.
+      route (switch): which way?, after sort
+          if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8 → complaint
+          if steps.sort.output.category == 'order' → order
+          otherwise → question
+
+    3. (one of 3)
+      complaint (sequential): Complaints, if route leads here
+          Complaints is told:
+            Draft an answer to this complaint: say what we understood, that we are sorry, and what happens next.
+            Where is my� order?
+      order (sequential): Orders, if route leads here
+          skill tasks.create: low risk, asks first
+          Orders is told:
+            Add a task to carry out this order, and draft a confirmation that repeats what was ordered.
+            Where is my� order?
+      question (sequential): Questions, if route leads here
+          skill memory.search: low risk
+          skill email.search: low risk
+          Questions is told:
+            Answer this question from what our memories and mails say; say so where they say nothing.
+            Where is my� order?
+
+    4.
+      answer (sequential): Closer, after complaint, order, question
+          Closer is told:
+            Make the final answer of what was drafted, in the language of the request, in at most 200 words.
+            Request: Where is my� order?
+            It is: {{steps.sort.output.summary}}
+          input: every output so far
+
+    A person would be asked
+      - order: each call of tasks.create (low risk) must be approved
+
+    Estimate
+      agents       2 to 4
+      model calls  2 to 9
+      skill calls  0 to 5
+      tokens       1,488 to 51,198
+      cost         $0.0069 to $0.3156
+    "#);
     let plan = planned(&built_in("morning-briefing"), &[], None);
-    insta::assert_snapshot!(plan.text(), @"");
+    insta::assert_snapshot!(plan.text(), @r#"
+    Dry run of morning-briefing: nothing is run.
+
+    1. (4 side by side)
+      calendar (sequential): calendar.list_events
+          skill calendar.list_events: low risk
+          arguments: {"start":"2026-11-27","end":"2026-11-28"}
+      due (sequential): tasks.search
+          skill tasks.search: low risk
+          arguments: {"state":"open","due_before":"2026-11-28"}
+      overdue (sequential): tasks.search
+          skill tasks.search: low risk
+          arguments: {"state":"overdue"}
+      mail (sequential): email.search
+          skill email.search: low risk
+          arguments: {"unread":true,"limit":20}
+
+    2.
+      brief (sequential): Editor, after calendar, due, overdue, mail
+          Editor is told:
+            Write a briefing for 2026-11-27 in at most 200 words: first what is on, in the order of the day, then what is
+            due or overdue, then the mails that look as if they wait for an answer. Say so where there is nothing.
+            Leave out what could not be looked up, but name it.
+            Calendar: {{steps.calendar.output}}
+            Due: {{steps.due.output}}
+            Overdue: {{steps.overdue.output}}
+            Unread mails: {{steps.mail.output}}
+
+    Estimate
+      agents       1 to 2
+      model calls  1 to 2
+      skill calls  4
+      tokens       799 to 24,398
+      cost         nothing: the model is the built-in one
+    "#);
     let plan = planned(&built_in("map-reduce"), &[], None).json();
     assert_eq!(plan["plan"]["missing"], json!(["document"]));
     assert_eq!(plan["plan"]["order"], json!([["split"], ["read"]]));
-    assert_eq!(plan["plan"]["estimate"]["agents"], json!([3, 66]));
+    assert_eq!(plan["plan"]["estimate"]["agents"], json!([3, 63]));
     assert_eq!(plan["plan"]["estimate"]["cost_usd"], json!([0.0, 0.0]));
     assert_eq!(plan["steps"][1]["type"], "map");
 }
@@ -102,9 +338,13 @@ fn inputs_are_read_as_what_they_are() {
             Err(faults) => faults.join("\n"),
         }
     };
-    insta::assert_snapshot!(resolved(&[("n", "3"), ("b", "yes"), ("j", "[1]")]), @"");
-    insta::assert_snapshot!(resolved(&[("j", "no json")]), @"");
-    insta::assert_snapshot!(resolved(&[("n", "many"), ("b", "perhaps"), ("m", "1")]), @"");
+    insta::assert_snapshot!(resolved(&[("n", "3"), ("b", "yes"), ("j", "[1]")]), @r#"{"n":3,"b":true,"j":[1]} missing 0"#);
+    insta::assert_snapshot!(resolved(&[("j", "no json")]), @r#"{"b":false,"j":"no json"} missing 1"#);
+    insta::assert_snapshot!(resolved(&[("n", "many"), ("b", "perhaps"), ("m", "1")]), @r"
+    the workflow 'w' has no input 'm'
+    the input 'n' is no number
+    the input 'b' is neither true nor false
+    ");
 }
 
 #[test]
@@ -119,7 +359,11 @@ fn of_two_of_a_name_the_first_counts() {
     let files = [file("a.yaml", "first"), file("b.yaml", "second"), wrong];
     let catalogue = Catalogue::of(&files, &[], &skills(), &Approval::default());
     assert_eq!(catalogue.get("w").unwrap().description, "first");
-    assert_eq!(catalogue.faults.len(), 1);
+    let faults: Vec<String> = catalogue.faults.iter().map(Fault::to_string).collect();
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    c.yaml:1:11: not YAML: unclosed bracket '['
+    b.yaml:1:19: warning: the name is taken already by a.yaml, which counts; choose another
+    ");
 }
 
 /// A file of so many steps, each of which may wait for any before it.
