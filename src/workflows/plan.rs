@@ -85,7 +85,8 @@ pub fn plan(
     known.insert("inputs".to_owned(), Value::Object(inputs.values.clone()));
     let values = Values::new(&Value::Object(known));
     let setting = Setting { values: Some(&values), ..*setting };
-    let planner = Planner { workflow, setting: &setting, values: &values };
+    let titles = Sketch::of(workflow).nodes.into_iter().map(|node| node.title).collect();
+    let planner = Planner { workflow, setting: &setting, values: &values, titles };
     let estimate = estimate::workflow(workflow, &setting);
     let step = |at: &usize| planner.step(*at);
     Plan {
@@ -104,12 +105,12 @@ struct Planner<'p> {
     workflow: &'p Workflow,
     setting: &'p Setting<'p>,
     values: &'p Values,
+    titles: Vec<String>,
 }
 
 impl Planner<'_> {
     fn step(&self, at: usize) -> Planned {
         let step = &self.workflow.steps[at];
-        let title = Sketch::of(self.workflow).nodes.swap_remove(at).title;
         let ways = match &step.work {
             Work::Route(route) => ways(self.workflow, route),
             _ => Vec::new(),
@@ -117,7 +118,7 @@ impl Planner<'_> {
         Planned {
             id: step.id.clone(),
             kind: step.work.kind(),
-            title,
+            title: self.titles[at].clone(),
             after: step.depends_on.clone(),
             chosen_by: step.chosen_by.clone(),
             texts: self.texts(step),
@@ -291,7 +292,7 @@ impl Plan {
         let tokens = Range(least + estimate.completion_tokens.0, most + estimate.completion_tokens.1);
         let money = match self.cost_usd {
             None => "not known: the model has no price in [model]".to_owned(),
-            Some((_, most)) if most == 0.0 => "nothing: the model is the built-in one".to_owned(),
+            Some((_, 0.0)) => "nothing: the model is the built-in one".to_owned(),
             Some((least, most)) => format!("{} to {}", cost(least), cost(most)),
         };
         format!(

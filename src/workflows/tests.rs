@@ -398,6 +398,7 @@ fn the_workflow_of_the_wild_is_sound() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn faults_between_the_parts_are_found_at_once() {
     insta::assert_snapshot!(checked("w.yaml", r#"workflow:
   name: w

@@ -24,6 +24,7 @@ fn built_in(name: &str) -> Workflow {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn what_is_compiled_in_is_sound_and_drawn() {
     let catalogue = Catalogue::load(&[], &skills(), &Approval::default());
     assert_eq!(catalogue.faults, []);
@@ -224,6 +225,7 @@ fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn a_dry_run_shows_what_would_happen() {
     let price = Price { input: 3.0, cached_input: None, output: 15.0 };
     let request = [("request", json!("Where is my\u{1b} order?"))];
