@@ -451,8 +451,8 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:15:43: the step 'map' asks for its own output
     w.yaml:17:27: there is no agent 'writr'; did you mean 'writer'?
     w.yaml:18:51: the output of 'first' is markdown: it has no field 'title'
-    w.yaml:18:93: there is no 'first'; write steps.first.output
     w.yaml:18:80: there is no 'customer'; write inputs.customer
+    w.yaml:18:93: there is no 'first'; write steps.first.output
     w.yaml:18:103: there is no 'drft'; did you mean 'draft'?
     w.yaml:19:35: depends_on goes in a circle: circle → square → circle; remove one of these dependencies
     w.yaml:19:56: there is no step 'nowhere'
