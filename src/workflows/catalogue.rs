@@ -101,7 +101,8 @@ impl Catalogue {
             found.push(faults.into_sorted());
             read.push(draft.workflow);
         }
-        for (workflow, faults) in read.into_iter().zip(found) {
+        for (mut workflow, faults) in read.into_iter().zip(found) {
+            workflow.keep_skills(|skill| skills.get(skill).is_some());
             if faults.iter().all(|fault| fault.is_warning) {
                 catalogue.workflows.push(workflow);
             }

@@ -382,6 +382,11 @@ impl Workflow {
         self.agents.iter().find(|agent| agent.id == id)
     }
 
+    /// Leaves out of the agents' skills what is none here: a name from elsewhere grants nothing.
+    pub(super) fn keep_skills(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.agents.iter_mut().for_each(|agent| agent.skills.retain(|skill| is_there(skill)));
+    }
+
     /// The step of this id.
     pub fn step(&self, id: &str) -> Option<&Step> {
         self.steps.iter().find(|step| step.id == id)

@@ -55,7 +55,11 @@ pub fn check(file: &str, text: &str, world: &World<'_>) -> (Option<Workflow>, Ve
     if let Some(read) = &read {
         check::check(read, world, &mut faults);
     }
-    (read.map(|read| read.workflow), faults.into_sorted())
+    let mut workflow = read.map(|read| read.workflow);
+    if let Some(workflow) = &mut workflow {
+        workflow.keep_skills(|skill| world.skills.get(skill).is_some());
+    }
+    (workflow, faults.into_sorted())
 }
 
 /// Reads a workflow without looking at anything outside its file: what a run that goes on does with its kept text.

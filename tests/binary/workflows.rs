@@ -61,7 +61,7 @@ fn workflows_are_listed_checked_explained_and_drawn() {
       2. write: After find, Writer works.
 
     The agents
-      - Finder (finder). May use email.search and Read.
+      - Finder (finder). May use email.search.
           checked: “Output must include mails field” (there is a field `mails`)
           checked: “Must be kind” (judged by a model)
       - Writer (writer). Uses no skills.
