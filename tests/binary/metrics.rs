@@ -10,6 +10,8 @@ use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::postgres::NO_SKIP;
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
 
+use serde_json::Value;
+
 use crate::gateway::{DEADLINE, Gateway};
 use crate::process::{Home, json};
 use crate::serve::sees;
@@ -197,6 +199,31 @@ fn the_alerts_of_the_page_are_rules() {
     let path = home.path().join("rules.yml");
     let Some((said, status)) = promtool(&["check", "rules", path.to_str().unwrap()], "") else { return };
     assert!(status == Some(0) && said.contains("SUCCESS: 11 rules found"), "{said}");
+}
+
+#[test]
+fn the_dashboard_asks_for_what_there_is() {
+    let dashboard: Value = serde_json::from_str(include_str!("../../docs/grafana.json")).unwrap();
+    let page = include_str!("../../docs/monitoring.md");
+    let targets =
+        dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array());
+    let asked: Vec<&str> = targets.flatten().map(|target| target["expr"].as_str().unwrap()).collect();
+    let mut rules = "groups:\n  - name: dashboard\n    rules:\n".to_owned();
+    for (number, expression) in asked.iter().enumerate() {
+        let words = expression.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
+        for name in words.filter(|word| word.starts_with("adjutant_") || word.starts_with("process_")) {
+            let name = name.trim_end_matches("_bucket");
+            assert!(page.contains(&format!("| `{name}` |")), "{name} of {expression}");
+        }
+        // Grafana puts a time there.
+        let expression = json!(expression.replace("$__rate_interval", "5m"));
+        rules.push_str(&format!("      - record: dashboard:{number}\n        expr: {expression}\n"));
+    }
+    let home = Home::new();
+    home.write("rules.yml", &rules);
+    let path = home.path().join("rules.yml");
+    let Some((said, status)) = promtool(&["check", "rules", path.to_str().unwrap()], "") else { return };
+    assert!(status == Some(0) && said.contains(&format!("SUCCESS: {} rules found", asked.len())), "{said}");
 }
 
 /// Prometheus' own tool has nothing to complain of.
