@@ -56,9 +56,14 @@ fn fake(mut script: impl FnMut(usize, &str) -> Does + Send + 'static) -> (Server
         username: "bot".to_owned(),
         password: "bot-secret".into(),
         ca_file: None,
-        timeout: Duration::from_millis(400),
+        timeout: Duration::from_secs(20),
     };
     (server, heard)
+}
+
+/// As a client has it that does not wait for long for one that hangs.
+fn impatient((server, heard): (Server, Heard)) -> (Server, Heard) {
+    (Server { timeout: Duration::from_millis(400), ..server }, heard)
 }
 
 /// Whether it is to hang.
@@ -112,7 +117,7 @@ async fn send(server: Server) -> Result<String, Fault> {
 async fn smtp_that_hangs_or_is_cut_before_the_content_has_surely_not_sent() {
     for (line, kind) in [(HELLO, Kind::Timeout), ("MAIL", Kind::Timeout), ("DATA", Kind::Timeout)] {
         let (server, _) =
-            smtp_fake(move |said| (said.split(' ').next() == Some(line)).then_some(Does::Hangs));
+            impatient(smtp_fake(move |said| (said.split(' ').next() == Some(line)).then_some(Does::Hangs)));
         let fault = send(server).await.unwrap_err();
         assert_eq!((fault.kind, fault.may_have_happened), (kind, false), "{line}: {fault}");
     }
@@ -129,7 +134,7 @@ async fn smtp_that_is_lost_after_the_content_may_have_sent() {
     let fault = send(server).await.unwrap_err();
     assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, true), "{fault}");
     assert!(heard.lock().unwrap().iter().any(|line| line == ".."), "a lone dot is not the end");
-    let (server, _) = smtp_fake(|line| (line == ".").then_some(Does::Hangs));
+    let (server, _) = impatient(smtp_fake(|line| (line == ".").then_some(Does::Hangs)));
     let fault = send(server).await.unwrap_err();
     assert_eq!((fault.kind, fault.may_have_happened), (Kind::Timeout, true), "{fault}");
     let (server, _) = smtp_fake(|line| (line == ".").then(|| says("nonsense\r\n")));
@@ -298,7 +303,7 @@ async fn inbox(server: Server) -> Result<usize, Fault> {
 #[tokio::test]
 async fn imap_that_hangs_is_cut_or_talks_nonsense() {
     for line in [HELLO, "LOGIN", "SELECT", "FETCH"] {
-        let (server, _) = imap_fake(move |_, said| said.contains(line).then_some(Does::Hangs));
+        let (server, _) = impatient(imap_fake(move |_, said| said.contains(line).then_some(Does::Hangs)));
         let fault = inbox(server).await.unwrap_err();
         assert_eq!((fault.kind, fault.may_have_happened), (Kind::Timeout, false), "{line}: {fault}");
     }
@@ -357,7 +362,7 @@ async fn a_change_that_was_begun_is_not_done_again() {
     assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, true), "{fault}");
     assert_eq!(heard.lock().unwrap().iter().filter(|line| line.contains("APPEND")).count(), 1);
 
-    let (server, heard) = imap_fake(|_, said| said.contains("UID MOVE").then_some(Does::Hangs));
+    let (server, heard) = impatient(imap_fake(|_, said| said.contains("UID MOVE").then_some(Does::Hangs)));
     let fault = Imap::new(server).move_to("1:7:INBOX", "Sent").await.unwrap_err();
     assert_eq!((fault.kind, fault.may_have_happened), (Kind::Timeout, true), "{fault}");
     assert_eq!(heard.lock().unwrap().iter().filter(|line| line.contains("MOVE")).count(), 1);
