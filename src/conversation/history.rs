@@ -1,7 +1,10 @@
 //! What of a conversation's past the model sees: a window by tokens, and a running summary of what is
 //! older, folded in pieces off the path of turns.
 
-use crate::journal::{Purse, purse};
+use tracing::Instrument;
+
+use super::Conversations;
+use crate::journal::{Purse, Scope, purse};
 use crate::model::price::tokens;
 use crate::model::{Answer, Message, ModelError, Request, Role, SharedModel};
 use crate::store::people::{self, Conversation};
@@ -82,6 +85,21 @@ fn to_fold(newest: &[PastTurn]) -> Option<i64> {
         false => return None,
     };
     newest.get(kept.checked_sub(1)?).map(|turn| turn.seq)
+}
+
+impl Conversations {
+    /// Folds old history into the summary, off the path of turns.
+    pub(super) fn fold_later(&self, scope: &Scope) {
+        let model = self.orchestrator.model.clone();
+        let purse = self.purse(self.settings.now(), &scope.person.id, "");
+        let conversation = scope.conversation.id.clone();
+        let folding = async move {
+            if let Err(error) = fold(&purse, &model, &conversation).await {
+                tracing::warn!(%error, "the history was not folded");
+            }
+        };
+        tokio::spawn(folding.in_current_span());
+    }
 }
 
 /// Folds one piece of what lies before the window into the summary, if there is enough of it and the budgets of

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use tracing::Instrument;
-
+use super::Conversations;
 use super::turn::Held;
-use super::{Conversations, history};
-use crate::journal::budget::Spent;
-use crate::journal::{Limit, Limits, Purse, Scope, Settings};
+use crate::journal::budget::{Allowance, Spent};
+use crate::journal::{Limits, Purse, Scope, Settings};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::{self, Conversation};
@@ -69,8 +67,9 @@ impl Conversations {
     pub(super) async fn notices(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
         let limits = &scope.budget.limits;
         let (used, unwritten) = scope.budget.used();
-        let turn = little_left(used, Amount::new(limits.turn_tokens, limits.turn_cost_usd));
-        let mut lines = lines(&turn, (Limit::Tokens, Limit::Cost), limits);
+        let of_turn = Allowance::of_turn(limits);
+        let turn = little_left(used, of_turn.most);
+        let mut lines = lines(&turn, &of_turn, limits);
         // Where an owner has let it go on, all know.
         if !scope.purse.has_budgets() || scope.budget.is_granted() {
             return Ok(lines);
@@ -78,13 +77,13 @@ impl Conversations {
         let day = scope.purse.day();
         let (by_all, by_person) = scope.purse.spent(&day).await?;
         let (all, person) = scope.purse.budgets();
-        let new = untold(little_left(by_person.used().plus(unwritten), person), &by_person);
+        let new = untold(little_left(by_person.used().plus(unwritten), person.most), &by_person);
         if self.tell(Batch::new(), &day, Some(&scope.person.id), &new).await? {
-            lines.extend(self::lines(&new, (Limit::DayTokens, Limit::DayCost), limits));
+            lines.extend(self::lines(&new, &person, limits));
         }
-        let new = untold(little_left(by_all.used().plus(unwritten), all), &by_all);
+        let new = untold(little_left(by_all.used().plus(unwritten), all.most), &by_all);
         if new != (None, None) {
-            let told = self::lines(&new, (Limit::AllDayTokens, Limit::AllDayCost), limits);
+            let told = self::lines(&new, &all, limits);
             let midnight = wording::fresh_at(self.zone);
             let text = format!("{}\n\n{midnight}", told.join("\n"));
             let mut batch = Batch::new();
@@ -137,19 +136,6 @@ impl Conversations {
         }
         Ok(found)
     }
-
-    /// Folds old history into the summary, off the path of turns.
-    pub(super) fn fold_later(&self, scope: &Scope) {
-        let model = self.orchestrator.model.clone();
-        let purse = self.purse(self.settings.now(), &scope.person.id, "");
-        let conversation = scope.conversation.id.clone();
-        let fold = async move {
-            if let Err(error) = history::fold(&purse, &model, &conversation).await {
-                tracing::warn!(%error, "the history was not folded");
-            }
-        };
-        tokio::spawn(fold.in_current_span());
-    }
 }
 
 /// Of tokens and of money, how many per cent of the budget are used, if that is much.
@@ -172,8 +158,8 @@ fn untold((tokens, money): Shares, row: &SpendingRow) -> Shares {
     (tokens.filter(|_| row.told_tokens == 0), money.filter(|_| row.told_nano_usd == 0))
 }
 
-fn lines((tokens, money): &Shares, (of_tokens, of_money): (Limit, Limit), limits: &Limits) -> Vec<String> {
-    let shares = [(tokens, of_tokens), (money, of_money)];
+fn lines((tokens, money): &Shares, of: &Allowance, limits: &Limits) -> Vec<String> {
+    let shares = [(tokens, of.tokens), (money, of.money)];
     let lines = shares.into_iter().filter_map(|(share, limit)| Some((*share.as_ref()?, limit)));
     lines.map(|(share, limit)| wording::little_left(share, limit, limits)).collect()
 }

@@ -19,8 +19,6 @@ enum Whom {
     Owner((String, String)),
     /// An owner, none of whom can be asked.
     NobodyThere,
-    /// An owner, who has not answered about another turn of the person.
-    Asked,
 }
 
 impl Conversations {
@@ -36,33 +34,33 @@ impl Conversations {
         let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending");
         let mut question = Batch::new();
         if !is_asked && !self.chosen_meanwhile(&held.turn).await? {
-            let whom = self.whom_to_ask(scope, limit).await?;
-            if let Whom::Asked = whom {
+            let Some(whom) = self.whom_to_ask(scope, limit).await? else {
                 let text = wording::no_further_question(limit, &scope.budget.limits, standing, self.zone);
                 let root = Status::Cancelled;
                 return self.end(held, scope, "cancelled", root, text, Batch::new()).await.map(|()| true);
-            }
+            };
             self.ask(scope, &mut question, (limit, standing), whom).await?;
         }
         self.sleep(held, scope, question).await.map(|()| false)
     }
 
-    async fn whom_to_ask(&self, scope: &Scope, limit: Limit) -> Result<Whom, StoreError> {
+    /// Nobody while an owner has not answered about another turn of the person.
+    async fn whom_to_ask(&self, scope: &Scope, limit: Limit) -> Result<Option<Whom>, StoreError> {
         if !limit.needs_owner() {
-            return Ok(Whom::Here);
+            return Ok(Some(Whom::Here));
         }
         let person = &scope.person.id;
         let is_owner = self.is_owner(person).await?;
         if is_owner && scope.conversation.shared == 0 {
-            return Ok(Whom::Here);
+            return Ok(Some(Whom::Here));
         }
         if prompts::is_owner_asked(&self.store, person, &scope.turn).await? {
-            return Ok(Whom::Asked);
+            return Ok(None);
         }
         let mut owners = self.reachable_owners(scope).await?;
         // An owner decides for themselves.
         owners.sort_by_key(|(_, owner)| is_owner && owner != person);
-        Ok(owners.into_iter().next().map_or(Whom::NobodyThere, Whom::Owner))
+        Ok(Some(owners.into_iter().next().map_or(Whom::NobodyThere, Whom::Owner)))
     }
 
     async fn ask(
@@ -83,7 +81,7 @@ impl Conversations {
                 scope.ask_owner(batch, owner, text, wording::owner_choices);
                 return Ok(());
             }
-            Whom::NobodyThere | Whom::Asked => {
+            Whom::NobodyThere => {
                 let owners = self.owners(scope).await?;
                 (wording::owner_needed(limit, limits, standing, &owners, self.zone), |_| Vec::new())
             }

@@ -62,28 +62,53 @@ pub struct Refused {
     pub passing: bool,
 }
 
-/// Whether a budget covers a call; the limits are those for tokens and for money.
-///
-/// # Errors
-/// The limit that does not.
-pub fn cover(
-    used: Amount,
-    reserved: Amount,
-    call: Amount,
-    budget: Amount,
-    (tokens, money): (Limit, Limit),
-) -> Result<(), Refused> {
-    for (used, reserved, call, most, limit) in [
-        (used.tokens, reserved.tokens, call.tokens, budget.tokens, tokens),
-        (used.nano_usd, reserved.nano_usd, call.nano_usd, budget.nano_usd, money),
-    ] {
-        // One call may always begin: what is smaller than one would else never let anything happen.
-        let fits = |taken: i64| taken == 0 || taken.saturating_add(call) <= most;
-        if most > 0 && !fits(used.saturating_add(reserved)) {
-            return Err(Refused { limit, passing: fits(used) });
-        }
+/// How much may be used of tokens and of money, and the limit that each of them is.
+#[derive(Debug, Clone, Copy)]
+pub struct Allowance {
+    /// How much; 0 is no limit.
+    pub most: Amount,
+    /// The limit of tokens.
+    pub tokens: Limit,
+    /// The limit of money.
+    pub money: Limit,
+}
+
+impl Allowance {
+    /// A turn's.
+    pub fn of_turn(limits: &Limits) -> Self {
+        let most = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
+        Self { most, tokens: Limit::Tokens, money: Limit::Cost }
     }
-    Ok(())
+
+    /// A person's for a day.
+    pub fn of_day(limits: &Limits) -> Self {
+        let most = Amount::new(limits.day_tokens, limits.day_cost_usd);
+        Self { most, tokens: Limit::DayTokens, money: Limit::DayCost }
+    }
+
+    /// Everybody's for a day.
+    pub fn of_all(limits: &Limits) -> Self {
+        let most = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
+        Self { most, tokens: Limit::AllDayTokens, money: Limit::AllDayCost }
+    }
+
+    /// Whether it covers a call beside what was used and what is set aside.
+    ///
+    /// # Errors
+    /// The limit that does not.
+    pub fn covers(&self, used: Amount, reserved: Amount, call: Amount) -> Result<(), Refused> {
+        for (used, reserved, call, most, limit) in [
+            (used.tokens, reserved.tokens, call.tokens, self.most.tokens, self.tokens),
+            (used.nano_usd, reserved.nano_usd, call.nano_usd, self.most.nano_usd, self.money),
+        ] {
+            // One call may always begin: what is smaller than one would else never let anything happen.
+            let fits = |taken: i64| taken == 0 || taken.saturating_add(call) <= most;
+            if most > 0 && !fits(used.saturating_add(reserved)) {
+                return Err(Refused { limit, passing: fits(used) });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What was spent before this start of the turn, within the present budget.
@@ -257,14 +282,10 @@ impl Budget {
     }
 
     fn covered(&self, account: &Account, call: Amount) -> Result<(), Refused> {
-        let limits = &self.limits;
-        let turn = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
-        cover(account.used, account.reserved, call, turn, (Limit::Tokens, Limit::Cost))?;
+        Allowance::of_turn(&self.limits).covers(account.used, account.reserved, call)?;
         let Some(granted) = account.granted else { return Ok(()) };
-        let person = Amount::new(limits.day_tokens, limits.day_cost_usd);
-        cover(granted, account.reserved, call, person, (Limit::DayTokens, Limit::DayCost))?;
-        let all = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
-        cover(granted, account.reserved, call, all, (Limit::AllDayTokens, Limit::AllDayCost))
+        Allowance::of_day(&self.limits).covers(granted, account.reserved, call)?;
+        Allowance::of_all(&self.limits).covers(granted, account.reserved, call)
     }
 
     fn account(&self) -> MutexGuard<'_, Account> {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 
-use super::budget::{Budget, Limit, Refused, cover};
+use super::budget::{Allowance, Budget, Limit, Refused};
 use super::{Scope, Settings};
 use crate::clock;
 use crate::model::{Answer, Model, ModelError, Request, price};
@@ -83,16 +83,16 @@ impl Purse {
         clock::local_day(self.store.now(), self.zone)
     }
 
-    /// The budgets of everybody's day and of the person's; 0 is no limit.
-    pub fn budgets(&self) -> (Amount, Amount) {
+    /// The budgets of everybody's day and of the person's.
+    pub fn budgets(&self) -> (Allowance, Allowance) {
         let limits = &self.settings.limits;
-        let all = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
-        (all, Amount::new(limits.day_tokens, limits.day_cost_usd))
+        (Allowance::of_all(limits), Allowance::of_day(limits))
     }
 
     /// Whether there is a budget for a day.
     pub fn has_budgets(&self) -> bool {
-        self.budgets() != Default::default()
+        let (all, person) = self.budgets();
+        [all.most, person.most] != [Amount::default(); 2]
     }
 
     /// What was used on a day by everybody and by the person.
@@ -130,7 +130,8 @@ impl Purse {
             day: reservation.day.clone(),
             amount,
         };
-        let (all, person) = if is_granted { Default::default() } else { self.budgets() };
+        let (all, person) = self.budgets();
+        let (all, person) = if is_granted { Default::default() } else { (all.most, person.most) };
         spending::reserve(&mut fence, &row, all, person);
         match self.store.write(fence).await {
             Ok(_) => Ok(Ok(reservation)),
@@ -146,8 +147,8 @@ impl Purse {
     /// Whether the days' budgets cover a call beside what everybody and the person have spent.
     fn covered(&self, call: Amount, (by_all, by_person): (SpendingRow, SpendingRow)) -> Result<(), Refused> {
         let (all, person) = self.budgets();
-        cover(by_all.used(), by_all.reserved(), call, all, (Limit::AllDayTokens, Limit::AllDayCost))?;
-        cover(by_person.used(), by_person.reserved(), call, person, (Limit::DayTokens, Limit::DayCost))
+        all.covers(by_all.used(), by_all.reserved(), call)?;
+        person.covers(by_person.used(), by_person.reserved(), call)
     }
 
     /// Adds what a call used, in place of what was set aside for it.
