@@ -18,6 +18,7 @@ mod usage;
 mod workflow;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::config::{Config, Env};
@@ -52,6 +53,20 @@ pub async fn run(cli: Cli, env: &Env, logs: &Logs) -> Result<ExitCode, CliError>
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }
+}
+
+/// How wide the terminal at stdout is; 100 columns where there is none.
+fn columns() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+    size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(100)
+}
+
+/// Writes a file that must not exist yet, and its folder where that is missing; an empty one is here.
+fn write_new(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
+    if !folder.as_os_str().is_empty() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::File::create_new(path)?.write_all(text.as_bytes())
 }
 
 /// Writes an answer to stdout; a reader that has gone away is an error like any other, not a panic.

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::skills::definition::Argument;
 use crate::skills::handlers;
 use crate::skills::{Domain, Fault, Skill, Skills, check_files, is_word};
+use crate::trace::text::several;
 
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -186,12 +187,11 @@ fn check(
         writeln!(out, "{fault}")?;
     }
     let skills: usize = domains.iter().map(|domain| domain.skills.len()).sum();
-    let count = |number, word| format!("{number} {word}{}", if number == 1 { "" } else { "s" });
-    let (skills, files) = (count(skills, "skill"), count(domains.len(), "file"));
+    let (skills, files) = (several(skills, "skill"), several(domains.len(), "file"));
     if faults.is_empty() {
         writeln!(out, "{skills} in {files}: all fine")?;
     } else {
-        writeln!(out, "{}; {skills} in {files} are fine", count(faults.len(), "fault"))?;
+        writeln!(out, "{}; {skills} in {files} are fine", several(faults.len(), "fault"))?;
     }
     Ok(faults.is_empty())
 }
@@ -203,11 +203,7 @@ fn new(paths: &[PathBuf], name: &str, out: &mut dyn Write) -> Result<(), SkillsE
     }
     let folder = paths.first().map_or_else(PathBuf::new, PathBuf::clone);
     let path = folder.join(format!("{domain}.toml"));
-    let written = std::fs::create_dir_all(&folder)
-        .or_else(|error| if folder.as_os_str().is_empty() { Ok(()) } else { Err(error) })
-        .and_then(|()| std::fs::File::create_new(&path))
-        .and_then(|mut file| file.write_all(starter(domain, word).as_bytes()));
-    match written {
+    match super::write_new(&folder, &path, &starter(domain, word)) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(SkillsError::Exists(path)),
         Err(error) => return Err(SkillsError::Write { path, error }),

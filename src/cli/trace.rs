@@ -111,9 +111,7 @@ async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliE
 fn style() -> Style {
     let stdout = io::stdout();
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let size = rustix::termios::tcgetwinsize(&stdout).ok();
-    let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(100);
-    Style { width, colour }
+    Style { width: super::columns(), colour }
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value};
@@ -12,7 +11,7 @@ use super::{CliError, WorkflowArgs, WorkflowCommand as Command};
 use crate::clock::{Clock, SystemClock, utc};
 use crate::config::{BUILTIN, Config};
 use crate::skills::{Registry, Skills, did_you_mean, handlers};
-use crate::trace::text::one_line;
+use crate::trace::text::{one_line, several};
 use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use crate::workflows::inputs::resolve;
 use crate::workflows::plan::{Setting, plan};
@@ -25,35 +24,27 @@ pub(super) fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliE
         let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
         CliError::plain(lines.join("\n"))
     })?;
-    let office = Office { config, skills: &skills.current() };
+    let workshop = Workshop { config, skills: &skills.current() };
     let text = match &args.command {
-        Command::List => office.list(),
-        Command::Check { path } => return office.check(path.as_deref()),
-        Command::Explain { name } => explain(&office.find(name)?.1),
-        Command::Draw { name, mermaid: true, .. } => mermaid(&office.find(name)?.1),
-        Command::Draw { name, svg: true, .. } => svg(&office.find(name)?.1),
-        Command::Draw { name, .. } => draw(&office.find(name)?.1, columns()),
-        Command::Run { name, input, json, .. } => office.dry_run(name, input, *json)?,
-        Command::New { name, from } => office.new_file(name, from)?,
+        Command::List => workshop.list(),
+        Command::Check { path } => return workshop.check(path.as_deref()),
+        Command::Explain { name } => explain(&workshop.find(name)?.1),
+        Command::Draw { name, mermaid: true, .. } => mermaid(&workshop.find(name)?.1),
+        Command::Draw { name, svg: true, .. } => svg(&workshop.find(name)?.1),
+        Command::Draw { name, .. } => draw(&workshop.find(name)?.1, super::columns()),
+        Command::Run { name, input, json, .. } => workshop.dry_run(name, input, *json)?,
+        Command::New { name, from } => workshop.new_file(name, from)?,
     };
     super::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn columns() -> usize {
-    let stdout = std::io::stdout();
-    if !stdout.is_terminal() {
-        return 100;
-    }
-    rustix::termios::tcgetwinsize(stdout).map_or(100, |size| usize::from(size.ws_col))
+struct Workshop<'w> {
+    config: &'w Config,
+    skills: &'w Registry,
 }
 
-struct Office<'o> {
-    config: &'o Config,
-    skills: &'o Registry,
-}
-
-impl Office<'_> {
+impl Workshop<'_> {
     fn all(&self) -> Catalogue {
         Catalogue::load(&self.config.skills.paths, self.skills, &self.config.approval)
     }
@@ -117,7 +108,7 @@ impl Office<'_> {
             let _ = writeln!(
                 out,
                 "\n{} more can't be used: `adjutant workflow check` says why",
-                count(wrong, "fault")
+                several(wrong, "fault")
             );
         }
         out
@@ -155,11 +146,11 @@ impl Office<'_> {
         found.workflows.iter().for_each(|workflow| out.push_str(&rules(workflow)));
         let errors = found.faults.iter().filter(|fault| !fault.is_warning).count();
         let warnings = found.faults.len() - errors;
-        let warned = if warnings > 0 { format!(", {}", count(warnings, "warning")) } else { String::new() };
-        let sound = count(found.workflows.len(), "workflow");
+        let warned = if warnings > 0 { format!(", {}", several(warnings, "warning")) } else { String::new() };
+        let sound = several(found.workflows.len(), "workflow");
         let _ = match errors {
             0 => writeln!(out, "{sound}: all fine{warned}"),
-            _ => writeln!(out, "{}{warned}; {sound} fine", count(errors, "fault")),
+            _ => writeln!(out, "{}{warned}; {sound} fine", several(errors, "fault")),
         };
         super::out(&out)?;
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -210,7 +201,7 @@ impl Office<'_> {
         let folder = self.config.skills.paths.first().map(|path| path.join("workflows")).unwrap_or_default();
         let path = folder.join(format!("{name}.yaml"));
         let text = text.replacen(&format!("  name: {from}\n"), &format!("  name: {name}\n"), 1);
-        write_new(&folder, &path, &text)?;
+        write(&folder, &path, &text)?;
         let shown = path.display();
         let mut out = format!("{shown} is written. Edit it, then: adjutant workflow check {shown}\n");
         if self.config.skills.paths.is_empty() {
@@ -220,12 +211,8 @@ impl Office<'_> {
     }
 }
 
-fn write_new(folder: &Path, path: &PathBuf, text: &str) -> Result<(), CliError> {
-    let made = if folder.as_os_str().is_empty() { Ok(()) } else { std::fs::create_dir_all(folder) };
-    let written = made
-        .and_then(|()| std::fs::File::create_new(path))
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| match error.kind() {
+fn write(folder: &Path, path: &Path, text: &str) -> Result<(), CliError> {
+    super::write_new(folder, path, text).map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
             "{} is there already; choose another name, or edit that file",
             path.display()
@@ -253,8 +240,4 @@ fn file_stem(file: &str) -> Option<&str> {
 
 fn lines(faults: &[Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
-
-fn count(number: usize, word: &str) -> String {
-    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::text::{arguments, clean, cost, count, cut, duration, fit, one_line, several, wrap};
+use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, several, wrap};
 use super::{Execution, Trace, Turn, transcript};
 use crate::store::executions::Status;
 
@@ -73,12 +73,7 @@ pub fn draw(trace: &Trace, style: Style) -> String {
 
 /// Draws a trace as a block of code, which chat platforms show as it is written.
 pub fn for_chat(trace: &Trace) -> String {
-    let drawing = draw(trace, Style::plain());
-    let mut fence = "```".to_owned();
-    while drawing.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}\n{drawing}{fence}")
+    fenced(&draw(trace, Style::plain()))
 }
 
 fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style) {

@@ -1,6 +1,6 @@
 //! Text and numbers as a line of a terminal can show them.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -26,6 +26,15 @@ fn harmless(letter: char) -> char {
 /// Text from anywhere as one harmless line.
 pub fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whole lines as a block of code whose fence they can't close.
+pub(crate) fn fenced(lines: &str) -> String {
+    let mut fence = "```".to_owned();
+    while lines.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}\n{lines}{fence}")
 }
 
 /// The beginning of a line that fits into this many columns.
@@ -102,8 +111,8 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// `1 agent`, `2 agents`.
-pub(super) fn several(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+pub(crate) fn several<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == N::from(1) { "" } else { "s" })
 }
 
 /// US dollars, precise enough for one call.

@@ -116,17 +116,6 @@ pub enum Backoff {
     Exponential,
 }
 
-impl Backoff {
-    /// The wait after this attempt, counted from 1, has failed.
-    pub fn delay(self, attempt: u32) -> Duration {
-        match self {
-            Self::None => Duration::ZERO,
-            Self::Linear => Duration::from_secs(5 * u64::from(attempt)),
-            Self::Exponential => Duration::from_secs(1 << attempt.min(16)),
-        }
-    }
-}
-
 /// What happens when the last attempt has failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OnFailure {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::definition::Workflow;
 use super::order::waves;
 use super::sketch::{Node, Sketch};
-use crate::trace::text::cut;
+use crate::trace::text::{cut, fenced};
 
 /// With more lanes than this the lines say in words what they wait for.
 const MOST_LANES: usize = 16;
@@ -28,12 +28,7 @@ pub fn draw(workflow: &Workflow, width: usize) -> String {
 
 /// A drawing as a block of code, which chat platforms show as it is written.
 pub fn for_chat(workflow: &Workflow) -> String {
-    let drawing = draw(workflow, 60);
-    let mut fence = "```".to_owned();
-    while drawing.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}\n{drawing}{fence}")
+    fenced(&draw(workflow, 60))
 }
 
 struct Drawing<'d> {

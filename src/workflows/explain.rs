@@ -8,7 +8,7 @@ use super::definition::{
 };
 use super::order::waves;
 use super::sketch::named;
-use crate::trace::text::one_line;
+use crate::trace::text::{one_line, several};
 
 /// Explains what a workflow needs, what each step does, and who its agents are.
 pub fn explain(workflow: &Workflow) -> String {
@@ -68,13 +68,12 @@ fn listed(names: &[String]) -> String {
 
 fn spoken(duration: Duration) -> String {
     let ms = duration.as_millis();
-    let count = |number: u128, unit: &str| format!("{number} {unit}{}", if number == 1 { "" } else { "s" });
     match ms {
-        ms if ms.is_multiple_of(86_400_000) => count(ms / 86_400_000, "day"),
-        ms if ms.is_multiple_of(3_600_000) => count(ms / 3_600_000, "hour"),
-        ms if ms.is_multiple_of(60_000) => count(ms / 60_000, "minute"),
-        ms if ms.is_multiple_of(1_000) => count(ms / 1_000, "second"),
-        ms => count(ms, "millisecond"),
+        ms if ms.is_multiple_of(86_400_000) => several(ms / 86_400_000, "day"),
+        ms if ms.is_multiple_of(3_600_000) => several(ms / 3_600_000, "hour"),
+        ms if ms.is_multiple_of(60_000) => several(ms / 60_000, "minute"),
+        ms if ms.is_multiple_of(1_000) => several(ms / 1_000, "second"),
+        ms => several(ms, "millisecond"),
     }
 }
 

@@ -17,13 +17,8 @@ pub fn mermaid(workflow: &Workflow) -> String {
             Shape::Workflow => ("[[", "]]"),
             Shape::Agent | Shape::Fan | Shape::Map | Shape::Loop => ("[", "]"),
         };
-        let lines = match node.kind {
-            // The ways are the edges.
-            Shape::Choice => &node.lines[..0],
-            _ => &node.lines[..],
-        };
         let mut text = format!("<b>{}</b><br/>{}", escaped(&node.id), escaped(&node.title));
-        for line in lines {
+        for line in node.beside_edges() {
             let _ = write!(text, "<br/>{}", escaped(line));
         }
         let _ = writeln!(out, "    s_{}{open}\"{text}\"{close}", node.id);

@@ -76,11 +76,15 @@ fn may_end(step: &Step) -> bool {
     }
 }
 
+/// Where each step stands, by its id.
+pub(super) fn places(steps: &[Step]) -> HashMap<&str, usize> {
+    steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect()
+}
+
 /// The steps in waves, by their places: those of a wave may run side by side once all waves before are over. What is
 /// in a circle, or after one, is left out.
 pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
-    let places: HashMap<&str, usize> =
-        steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+    let places = places(steps);
     let mut left: Vec<usize> = vec![0; steps.len()];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
     for (at, step) in steps.iter().enumerate() {
@@ -107,8 +111,7 @@ pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
 
 /// For each step, by place, whether each other has ended before it starts.
 pub fn ancestors(steps: &[Step]) -> Vec<Vec<bool>> {
-    let places: HashMap<&str, usize> =
-        steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect();
+    let places = places(steps);
     let mut before = vec![vec![false; steps.len()]; steps.len()];
     for at in waves(steps).into_iter().flatten() {
         let mut mine = vec![false; steps.len()];

@@ -1,7 +1,8 @@
 //! What a drawing shows, whatever it is drawn with.
 
 use super::definition::{Route, Step, Target, Wait, Work, Workflow};
-use crate::trace::text::one_line;
+use super::order::places;
+use crate::trace::text::{one_line, several};
 
 /// A step in a drawing.
 pub(super) struct Node {
@@ -11,6 +12,13 @@ pub(super) struct Node {
     pub(super) title: String,
     /// What is inside it, a line each.
     pub(super) lines: Vec<String>,
+}
+
+impl Node {
+    /// What is inside it where the edges are drawn: these are the ways of a choice.
+    pub(super) fn beside_edges(&self) -> &[String] {
+        if self.kind == Shape::Choice { &[] } else { &self.lines }
+    }
 }
 
 /// What kind of thing a step is, at a glance.
@@ -59,12 +67,10 @@ pub(super) struct Sketch {
 impl Sketch {
     pub(super) fn of(workflow: &Workflow) -> Self {
         let nodes = workflow.steps.iter().map(|step| node(workflow, step)).collect();
-        let mut edges = Vec::new();
+        let (places, mut edges) = (places(&workflow.steps), Vec::new());
         for (to, step) in workflow.steps.iter().enumerate() {
-            for needed in &step.depends_on {
-                if let Some(from) = workflow.steps.iter().position(|other| other.id == *needed) {
-                    edges.push(Edge { from, to, label: label(&workflow.steps[from], &step.id) });
-                }
+            for from in step.depends_on.iter().filter_map(|needed| places.get(needed.as_str()).copied()) {
+                edges.push(Edge { from, to, label: label(&workflow.steps[from], &step.id) });
             }
         }
         Self { nodes, edges }
@@ -116,14 +122,9 @@ fn node(workflow: &Workflow, step: &Step) -> Node {
             (Shape::Map, format!("for each of {}", one_line(map.over.source())), lines)
         }
         Work::Loop(repeat) => {
-            let rounds = if repeat.max_iterations == 1 {
-                "1 round".to_owned()
-            } else {
-                format!("{} rounds", repeat.max_iterations)
-            };
             let line =
                 format!("{} → {}, and back until it is good", name(&repeat.agent), name(&repeat.validator));
-            (Shape::Loop, format!("at most {rounds}"), vec![line])
+            (Shape::Loop, format!("at most {}", several(repeat.max_iterations, "round")), vec![line])
         }
         Work::Approval(question) => {
             let choices = question.choices.iter().map(|choice| format!("[{}]", one_line(choice)));
