@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError, backups};
 
-/// How often it is looked whether one is due.
-const LOOK: Duration = Duration::from_secs(1);
+/// It is looked this often at most, and this seldom at least.
+const OFTEN: Duration = Duration::from_secs(1);
+const SELDOM: Duration = Duration::from_mins(1);
 /// How long after a failure it is tried again.
 const REST: Duration = Duration::from_mins(10);
 
@@ -40,9 +41,10 @@ pub struct Backups {
 impl Backups {
     /// Makes each when it is due, until it is stopped, which may be in the middle of one.
     pub async fn work(self, stop: CancellationToken) {
-        let mut wait = LOOK;
+        let look = (self.every / 10).clamp(OFTEN, SELDOM);
+        let mut wait = OFTEN;
         while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
-            wait = LOOK;
+            wait = look;
             match stop.run_until_cancelled(self.make_due()).await {
                 Some(Err(error)) => {
                     tracing::error!(%error, "the backup failed; it is tried again in {} min", REST.as_secs() / 60);
