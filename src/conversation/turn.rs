@@ -18,7 +18,7 @@ use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
 use crate::store::leases::{Lease, lane};
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, outbox, people, prompts, spending};
+use crate::store::{Batch, StoreError, outbox, people, prompts, runs, spending};
 use crate::wording;
 
 /// A turn that this process holds.
@@ -243,6 +243,7 @@ impl Conversations {
         let now = self.store.now();
         turns::end(batch, &turn.id, status, &last.text, now);
         executions::close_all(batch, &turn.id, root, now);
+        runs::cancel_all(batch, &turn.id, now);
         prompts::withdraw(batch, &turn.id, now);
         outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, last);
     }

@@ -62,7 +62,7 @@ macro_rules! of_account {
 }
 
 /// In the order in which they can go: what points at a row goes before it.
-const THEIRS: [Theirs; 21] = [
+const THEIRS: [Theirs; 22] = [
     theirs!("tool_calls", of_execution!()),
     theirs!("calls", of_execution!()),
     theirs!("asides", "person_id = $1"),
@@ -73,6 +73,7 @@ const THEIRS: [Theirs; 21] = [
         "outbox",
         concat!(of_turn!(), " OR conversation_id IN (SELECT id FROM conversations WHERE ", own!(), ")")
     ),
+    theirs!("runs", of_turn!()),
     theirs!("executions", of_turn!()),
     theirs!("inbox", "person_id = $1"),
     theirs!("turns", "person_id = $1"),

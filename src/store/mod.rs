@@ -20,6 +20,7 @@ pub mod prompts;
 pub mod queues;
 pub mod retention;
 pub mod rooms;
+pub mod runs;
 pub mod schedules;
 pub mod space;
 pub mod spending;

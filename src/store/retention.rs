@@ -157,6 +157,7 @@ const TRACES: Side = Side {
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL WHERE turn_id = $1",
         "UPDATE prompts SET fingerprint = '' WHERE turn_id = $1",
+        "UPDATE runs SET text = '', inputs = '{}', seed = NULL, report = NULL, outputs = NULL WHERE turn_id = $1",
     ],
     mark: "UPDATE turns SET traces_emptied_at = $1 WHERE id = $2",
 };

@@ -13,6 +13,7 @@ mod names;
 mod order;
 pub mod plan;
 mod read;
+pub mod report;
 mod rule_check;
 mod rules;
 mod sketch;

@@ -1,0 +1,118 @@
+//! Runs: workflows at work in turns.
+
+use sqlx::FromRow;
+
+use super::{Batch, Store, StoreError};
+
+/// A run's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct RunRow {
+    /// The execution that it is.
+    pub id: String,
+    /// Its turn.
+    pub turn_id: String,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The file it was read from.
+    pub file: String,
+    /// The file's text when it began.
+    pub text: String,
+    /// JSON: what it was given, as an object.
+    pub inputs: String,
+    /// The run whose outputs it took over.
+    pub rerun_of: Option<String>,
+    /// JSON: these outputs.
+    pub seed: Option<String>,
+    /// `running`, `complete`, `partial`, `failed` or `cancelled`.
+    pub status: String,
+    /// JSON: the report, once it has ended.
+    pub report: Option<String>,
+    /// JSON: what each step gave, once it has ended.
+    pub outputs: Option<String>,
+    /// When it began.
+    pub started_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, report, outputs, started_at, \
+             ended_at FROM runs ",
+            $rest
+        )
+    };
+}
+
+/// Adds the start of a run.
+pub fn insert(batch: &mut Batch, row: &RunRow) {
+    batch.run(
+        "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9)",
+        [
+            (&row.id).into(),
+            (&row.turn_id).into(),
+            (&row.workflow).into(),
+            (&row.file).into(),
+            (&row.text).into(),
+            (&row.inputs).into(),
+            row.rerun_of.clone().into(),
+            row.seed.clone().into(),
+            row.started_at.into(),
+        ],
+    );
+}
+
+/// Adds the end of a run.
+pub fn end(batch: &mut Batch, id: &str, status: &str, report: &str, outputs: &str, now: i64) {
+    batch.run(
+        "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
+        [status.into(), report.into(), outputs.into(), now.into(), id.into()],
+    );
+}
+
+/// Adds that what still ran in a turn ends with it.
+pub fn cancel_all(batch: &mut Batch, turn: &str, now: i64) {
+    batch.run(
+        "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
+        [now.into(), turn.into()],
+    );
+}
+
+/// A run by id.
+///
+/// # Errors
+/// When the store fails.
+pub async fn by_id(store: &Store, id: &str) -> Result<Option<RunRow>, StoreError> {
+    store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// Runs whose id begins like this, newest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// The newest runs.
+///
+/// # Errors
+/// When the store fails.
+pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+    store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
+}
+
+/// The runs of a turn, oldest first.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<RunRow>, StoreError> {
+    store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
+}
