@@ -6,6 +6,7 @@ pub mod clock;
 pub mod config;
 pub mod conversation;
 pub mod gateway;
+pub mod graph;
 pub mod heap;
 pub mod http;
 pub mod journal;

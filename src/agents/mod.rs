@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tracing::Instrument;
 
 pub use report::Report;
 
@@ -62,6 +63,19 @@ impl AgentTask {
     }
 }
 
+/// An agent's task, and what it goes about it with.
+#[derive(Clone, Default)]
+pub struct Job {
+    /// What it is told.
+    pub task: AgentTask,
+    /// The reports of those it depends on.
+    pub inputs: Vec<Report>,
+    /// How long it may take, where its task does not say.
+    pub timeout: Option<Duration>,
+    /// Another model than the agents' own.
+    pub model: Option<SharedModel>,
+}
+
 /// Runs agents.
 pub struct Agents {
     /// The path of their skill calls.
@@ -92,25 +106,43 @@ enum Work {
 }
 
 impl Agents {
-    /// Runs an agent, or goes on with one.
+    /// Runs an agent, or goes on with one, in a task of its own, so that a panic ends this agent and nothing else.
     ///
     /// # Errors
     /// When the store fails or the lease is lost.
     pub async fn run(
+        self: &Arc<Self>,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        job: Job,
+    ) -> Result<AgentEnd, StoreError> {
+        let work = {
+            let (agents, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
+            async move { agents.run_here(&scope, &registry, &row, &job).await }
+        };
+        let mut inner = tokio::task::JoinSet::new();
+        inner.spawn(work.in_current_span());
+        match inner.join_next().await {
+            Some(Ok(end)) => end,
+            Some(Err(_)) | None => self.end_panicked(scope, registry, row).await,
+        }
+    }
+
+    async fn run_here(
         &self,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        task: &AgentTask,
-        inputs: &[Report],
+        job: &Job,
     ) -> Result<AgentEnd, StoreError> {
-        if task.is_direct() {
-            return self.run_direct(scope, registry, row, task).await;
+        if job.task.is_direct() {
+            return self.run_direct(scope, registry, row, &job.task).await;
         }
         let limits = &scope.budget.limits;
-        let timeout = task.timeout_s.map_or(limits.agent_timeout, Duration::from_secs);
-        let timeout = timeout.min(limits.turn_timeout);
-        let work = self.work(scope, registry, row, task, inputs);
+        let told = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
+        let timeout = told.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
+        let work = self.work(scope, registry, row, job);
         let work = tokio::select! {
             work = tokio::time::timeout(timeout, work) => work,
             () = scope.cancel.cancelled() => {
@@ -167,16 +199,16 @@ impl Agents {
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        task: &AgentTask,
-        inputs: &[Report],
+        job: &Job,
     ) -> Result<Work, StoreError> {
+        let task = &job.task;
         let key = format!("{}\n{}", task.skills.join(" "), registry.catalogue());
         let prefix = async { prompt::prefix(registry, &task.skills) };
         let prefix = self.prefixes.get_with(key, prefix).await;
         let mut dialogue = match Dialogue::load(&scope.store, &row.id, prefix.clone()).await? {
             Some(dialogue) => dialogue,
             None => {
-                let opening = prompt::opening(task, &scope.now_line(), inputs);
+                let opening = prompt::opening(task, &scope.now_line(), &job.inputs);
                 Dialogue::begin(&scope.store, row.id.clone(), prefix, opening).await?
             }
         };
@@ -205,43 +237,44 @@ impl Agents {
             if let Err(limit) = scope.budget.before_model_call() {
                 return Ok(stopped(limit, &dialogue));
             }
-            if let Some(end) = self.ask_model(scope, &row.id, &mut dialogue).await? {
+            let model = job.model.as_ref().unwrap_or(&self.model);
+            if let Some(end) = ask_model(scope, model, &row.id, &mut dialogue).await? {
                 return Ok(end);
             }
         }
     }
+}
 
-    async fn ask_model(
-        &self,
-        scope: &Scope,
-        execution: &str,
-        dialogue: &mut Dialogue,
-    ) -> Result<Option<Work>, StoreError> {
-        let request = dialogue.request();
-        let wanted = purse::estimate(&*self.model, &request);
-        let reservation = match scope.reserve(execution, wanted, false).await? {
-            Ok(reservation) => reservation,
-            Err(limit) => return Ok(Some(stopped(limit, dialogue))),
-        };
-        let started = scope.store.now();
-        let outcome = self.model.call(&request).await.and_then(usable);
-        let mut batch = scope.batch();
-        scope.settle(&mut batch, &reservation, outcome.as_ref(), false);
-        let failed = match &outcome {
-            Ok(answer) => {
-                dialogue.record(&scope.store, &mut batch, answer, started);
-                None
-            }
-            Err(failure) => {
-                dialogue.record_failure(&scope.store, &mut batch, failure, started);
-                tracing::warn!(error = %failure, "a sub-agent's model gave no answer");
-                Some(Work::Failed(error(ErrorKind::Model, wording::model_failure(failure))))
-            }
-        };
-        scope.store.write(batch).await?;
-        fail_point("agent-called");
-        Ok(failed)
-    }
+async fn ask_model(
+    scope: &Scope,
+    model: &SharedModel,
+    execution: &str,
+    dialogue: &mut Dialogue,
+) -> Result<Option<Work>, StoreError> {
+    let request = dialogue.request();
+    let wanted = purse::estimate(&**model, &request);
+    let reservation = match scope.reserve(execution, wanted, false).await? {
+        Ok(reservation) => reservation,
+        Err(limit) => return Ok(Some(stopped(limit, dialogue))),
+    };
+    let started = scope.store.now();
+    let outcome = model.call(&request).await.and_then(usable);
+    let mut batch = scope.batch();
+    scope.settle(&mut batch, &reservation, outcome.as_ref(), false);
+    let failed = match &outcome {
+        Ok(answer) => {
+            dialogue.record(&scope.store, &mut batch, answer, started);
+            None
+        }
+        Err(failure) => {
+            dialogue.record_failure(&scope.store, &mut batch, failure, started);
+            tracing::warn!(error = %failure, "a sub-agent's model gave no answer");
+            Some(Work::Failed(error(ErrorKind::Model, wording::model_failure(failure))))
+        }
+    };
+    scope.store.write(batch).await?;
+    fail_point("agent-called");
+    Ok(failed)
 }
 
 /// An answer must hold text or calls.

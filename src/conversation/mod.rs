@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono_tz::Tz;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Hooks, SharedSettings};
@@ -64,7 +64,7 @@ pub struct Handle {
     /// Ends it.
     pub cancel: CancellationToken,
     /// Tells it that one of its questions was answered.
-    pub answered: Arc<Notify>,
+    pub answered: Arc<watch::Sender<()>>,
 }
 
 impl Running {
@@ -72,7 +72,7 @@ impl Running {
         let handle = Handle {
             conversation: conversation.to_owned(),
             cancel: CancellationToken::new(),
-            answered: Arc::new(Notify::new()),
+            answered: Arc::default(),
         };
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
         handle
@@ -116,7 +116,7 @@ impl Conversations {
         for (turn, stop) in turns::told(&self.store, &self.instance.id).await? {
             match self.running.get(&turn) {
                 Some(running) if stop == 1 => running.cancel.cancel(),
-                Some(running) => running.answered.notify_one(),
+                Some(running) => running.answered.send_replace(()),
                 None => {}
             }
         }

@@ -202,7 +202,7 @@ impl Conversations {
         fail_point("prompt-answered");
         (self.hooks.settled)(&prompt.outbox_id);
         if let Some(running) = self.running.get(&prompt.turn_id) {
-            running.answered.notify_one();
+            running.answered.send_replace(());
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl Conversations {
                 Err(error) => return Err(error),
             }
             if let Some(running) = self.running.get(&prompt.turn_id) {
-                running.answered.notify_one();
+                running.answered.send_replace(());
             }
         }
         Ok(woken)

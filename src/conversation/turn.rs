@@ -204,7 +204,8 @@ impl Conversations {
             settings,
             cancel: handle.cancel.clone(),
             answers: Arc::new(Mutex::new(held.turn.answer_ids())),
-            answered: handle.answered.clone(),
+            answered: handle.answered.subscribe(),
+            below: Arc::default(),
             asked: Arc::default(),
             hooks: self.hooks.clone(),
         })

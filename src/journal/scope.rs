@@ -1,11 +1,12 @@
 //! What everything inside one running turn shares.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use adjutant_chat::{Choice, Progress};
+use adjutant_chat::{AgentLine, Choice, Progress};
 use chrono_tz::Tz;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{Budget, Purse};
@@ -41,12 +42,40 @@ pub struct Scope {
     pub cancel: CancellationToken,
     /// The platform's names of the messages that the next thing we say is for.
     pub answers: Arc<Mutex<Vec<String>>>,
-    /// Called when a question of this turn was answered while it runs.
-    pub answered: Arc<Notify>,
+    /// Changes when a question of this turn is answered while it runs; whoever waits clones it.
+    pub answered: watch::Receiver<()>,
+    /// How the steps of the workflows in it stand.
+    pub below: Arc<Below>,
     /// Whether a question was asked since the turn last went on.
     pub asked: Arc<AtomicBool>,
     /// How the rest of the house hears of what is written or seen.
     pub hooks: Arc<Hooks>,
+}
+
+/// The lines of a progress display that belong below an agent which is a workflow's run.
+#[derive(Debug, Default)]
+pub struct Below {
+    lines: Mutex<HashMap<String, Vec<AgentLine>>>,
+    changed: Notify,
+}
+
+impl Below {
+    /// Puts new lines below an agent.
+    pub fn show(&self, agent: &str, lines: Vec<AgentLine>) {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), lines);
+        self.changed.notify_one();
+    }
+
+    /// The lines below an agent.
+    pub fn of(&self, agent: &str) -> Vec<AgentLine> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.get(agent).cloned().unwrap_or_default()
+    }
+
+    /// Waits for new lines.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
 }
 
 /// What a running turn tells the rest of the process.

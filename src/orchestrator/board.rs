@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use adjutant_chat::AgentLine;
 
-use super::graph::{self, Readiness};
 use crate::agents::{AgentTask, Report};
+use crate::graph::{self, Readiness};
+use crate::journal::Below;
 use crate::store::executions::{ExecutionRow, Status};
 use crate::wording::Standing;
 
@@ -38,9 +39,11 @@ pub(super) struct Board {
 impl Board {
     /// The agents as the journal has them.
     pub(super) fn load(rows: &[ExecutionRow]) -> Self {
+        // The agents of a workflow's steps are its own.
+        let root = rows.iter().find(|row| row.kind == "orchestrator").map(|row| row.id.as_str());
         let agents = rows
             .iter()
-            .filter(|row| row.kind == "agent")
+            .filter(|row| row.kind == "agent" && row.parent_id.as_deref() == root)
             .map(|row| {
                 let calls: Vec<ExecutionRow> =
                     rows.iter().filter(|call| call.parent_id.as_ref() == Some(&row.id)).cloned().collect();
@@ -165,21 +168,22 @@ impl Board {
     }
 
     /// The agents for a progress display.
-    pub(super) fn lines(&self, now: i64) -> Vec<AgentLine> {
+    pub(super) fn lines(&self, now: i64, below: &Below) -> Vec<AgentLine> {
         self.agents
             .iter()
-            .map(|agent| {
+            .flat_map(|agent| {
                 let started = agent.row.started_at;
                 let ended = agent.report.as_ref().map(|report| report.duration_ms);
                 let elapsed = ended.or_else(|| started.map(|started| now - started)).unwrap_or(0);
-                AgentLine {
+                let line = AgentLine {
                     agent_id: agent.task.agent_id.clone(),
                     status: agent.status.as_str().to_owned(),
                     mission: agent.task.mission.clone(),
                     skill: agent.task.skills.first().filter(|_| agent.task.skills.len() == 1).cloned(),
                     depends_on: agent.task.depends_on.clone(),
                     elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
-                }
+                };
+                std::iter::once(line).chain(below.of(&agent.task.agent_id))
             })
             .collect()
     }

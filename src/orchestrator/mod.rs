@@ -12,7 +12,6 @@
 //!   result is lost.
 
 mod board;
-pub mod graph;
 mod prompt;
 mod round;
 pub mod tools;
@@ -23,6 +22,7 @@ use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
 use crate::agents::{AgentEnd, AgentTask, Agents, usable};
+use crate::graph;
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
 use crate::model::{Answer, Message, SharedModel, ToolCall};
@@ -358,7 +358,7 @@ impl Run<'_> {
             },
             turn: self.scope.turn.clone(),
             step: step.map(str::to_owned),
-            agents: self.board.lines(self.scope.store.now()),
+            agents: self.board.lines(self.scope.store.now(), &self.scope.below),
         });
     }
 }

@@ -6,7 +6,7 @@ use tracing::Instrument;
 use super::board::Board;
 use super::tools::{self, Wanted};
 use super::{Outcome, Run, TurnEnd};
-use crate::agents::AgentEnd;
+use crate::agents::{AgentEnd, Job};
 use crate::journal::dialogue::Round;
 use crate::metrics;
 use crate::store::executions::{self, Closing, Status};
@@ -27,6 +27,7 @@ impl Run<'_> {
         let awaited = self.awaited(round);
         let to_the_end = awaited.iter().any(|call| call.to_the_end);
         let patience = Instant::now() + self.scope.budget.limits.dispatch_wait;
+        let mut answered = self.scope.answered.clone();
         loop {
             if self.scope.cancel.is_cancelled() {
                 return self.cancelled().await.map(Some);
@@ -54,7 +55,8 @@ impl Run<'_> {
             self.show(Some("working"));
             tokio::select! {
                 ended = self.tasks.join_next() => self.ended(ended).await?,
-                () = self.scope.answered.notified() => self.wake_waiting(),
+                Ok(()) = answered.changed() => self.wake_waiting(),
+                () = self.scope.below.changed() => {}
                 () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
                 () = tokio::time::sleep_until(patience), if !to_the_end => break,
             }
@@ -198,24 +200,13 @@ impl Run<'_> {
         agent.status = Status::Running;
         agent.at_work = true;
         let task = agent.task.clone();
-        let inputs = self.board.inputs(&task);
+        let job = Job { inputs: self.board.inputs(&task), task, ..Job::default() };
         let agents = self.orchestrator.agents.clone();
         let scope = self.scope.clone();
         let registry = self.registry.clone();
         let id = id.to_owned();
         let work = async move {
-            // In a task of its own, so that a panic ends this agent and nothing else.
-            let work = {
-                let (agents, scope, registry, row) =
-                    (agents.clone(), scope.clone(), registry.clone(), row.clone());
-                async move { agents.run(&scope, &registry, &row, &task, &inputs).await }
-            };
-            let mut inner = tokio::task::JoinSet::new();
-            inner.spawn(work.in_current_span());
-            let end = match inner.join_next().await {
-                Some(Ok(end)) => end,
-                Some(Err(_)) | None => agents.end_panicked(&scope, &registry, &row).await,
-            };
+            let end = agents.run(&scope, &registry, &row, job).await;
             (id, end)
         };
         self.tasks.spawn(work.in_current_span());

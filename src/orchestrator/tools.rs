@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::graph::Refused;
 use crate::agents::AgentTask;
+use crate::graph::Refused;
 use crate::model::Tool;
 use crate::skills::Registry;
 

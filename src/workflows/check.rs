@@ -10,7 +10,7 @@ use super::table::Faults;
 use super::template::{Values, Verdict};
 use super::wait::Start;
 use crate::config::{Approval, Policy};
-use crate::orchestrator::graph::{Node, judge};
+use crate::graph::{Node, judge};
 use crate::skills::risk::policy;
 use crate::skills::{Registry, Skill, did_you_mean};
 
