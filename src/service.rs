@@ -17,6 +17,7 @@ use adjutant_chat::{Connection, Inbound};
 use channels::Seats;
 pub use channels::{Channel, connect, setup};
 pub use live::Live;
+use models::named;
 pub use models::{Models, build_models, model_of, unpriced};
 pub use office::build_office;
 use saying::{delivering, hooks, show};
@@ -44,9 +45,12 @@ use crate::skills::breaker::Breakers;
 use crate::skills::executor::Executor;
 use crate::skills::handlers::HttpClient;
 use crate::skills::office::Office;
-use crate::skills::{Fault, Skills, handlers};
+use crate::skills::{Fault, Layer, Skills, handlers};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
+use crate::workflows::catalogue::Workflows;
+use crate::workflows::run::Runner;
+use crate::workflows::skill;
 
 /// No task of a service that is well waits for longer between two steps, whatever fails around it.
 const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
@@ -108,15 +112,34 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
     Store::open(config.store.url.expose(), clock).await
 }
 
-/// Loads the skills, and checks what the configuration says of them.
+/// What the assistant can do. Both are of the same moment, whenever the files are read again.
+#[derive(Debug, Clone)]
+pub struct Repertoire {
+    /// The skills, those too that the workflows are.
+    pub skills: Arc<Skills>,
+    /// The workflows, which the skills keep up to date.
+    pub workflows: Arc<Workflows>,
+}
+
+/// Loads the skills and the workflows, and checks what the configuration says of them. A faulty workflow is left out.
 ///
 /// # Errors
 /// The faults of the skill files, or of `[approval.skills]`.
-pub fn load_skills(config: &Config) -> Result<Arc<Skills>, StartError> {
+pub fn load_skills(config: &Config) -> Result<Repertoire, StartError> {
     let builtins = handlers::all(!config.channels.is_empty());
-    let skills = Skills::load(&config.skills.paths, &builtins).map_err(StartError::Skills)?;
+    let (layer, workflows) = workflows_of(config);
+    let skills =
+        Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
-    Ok(Arc::new(skills))
+    Ok(Repertoire { skills: Arc::new(skills), workflows })
+}
+
+/// The workflows of a configuration, and the layer that reads them and lays them over the skills.
+pub(crate) fn workflows_of(config: &Config) -> (Layer, Arc<Workflows>) {
+    let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
+    let read = Arc::clone(&workflows);
+    let layer = Layer::new(move |skills| skill::domain(&read.reload(skills)).into_iter().collect());
+    (layer, workflows)
 }
 
 /// Checks what a configuration says of these skills.
@@ -138,7 +161,7 @@ impl Service {
     pub async fn start(
         config: &Config,
         store: Store,
-        skills: Arc<Skills>,
+        known: Repertoire,
         models: Models,
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
@@ -149,7 +172,7 @@ impl Service {
         let (hooks, progress) = hooks(&delivering);
         let accounts = Arc::new(build_office(config, std::mem::take(&mut seats.rooms))?);
         let live = Live::new(config, std::mem::take(&mut seats.allow), models.prices.clone());
-        let orchestrator = orchestrator(config, &skills, models, accounts.clone());
+        let orchestrator = orchestrator(config, &known, models, accounts.clone(), store.clock());
         let conversations = conversations(config, (&store, &instance, &live), orchestrator, hooks);
         let stop = CancellationToken::new();
         let access = Arc::new(Access { settings: live.settings.clone() });
@@ -183,7 +206,7 @@ impl Service {
         tasks.spawn(steps.watch("progress", None, show(delivering.ports.clone(), progress, stop.clone())));
         tasks.spawn(steps.watch("the upkeep", LONGEST_STEP, upkeep.clone().work(stop.clone())));
         tasks.spawn(steps.watch("the word from others", LONGEST_STEP, upkeep.clone().listen(stop.clone())));
-        tasks.spawn(steps.watch("the look at the skills", LONGEST_STEP, skills.watch(stop.clone())));
+        tasks.spawn(steps.watch("the look at the skills", LONGEST_STEP, known.skills.watch(stop.clone())));
         let watch_mail = office::watch_mail(accounts, delivering.clone(), stop.clone());
         tasks.spawn(steps.watch("the look at the mail", LONGEST_STEP, watch_mail));
         Ok(Self {
@@ -324,18 +347,28 @@ fn listen(door: &Arc<Door>, steps: &Steps, stop: &CancellationToken) -> impl Fut
     })
 }
 
-fn orchestrator(config: &Config, skills: &Arc<Skills>, models: Models, office: Arc<Office>) -> Orchestrator {
+fn orchestrator(
+    config: &Config,
+    known: &Repertoire,
+    models: Models,
+    office: Arc<Office>,
+    clock: &SharedClock,
+) -> Orchestrator {
     let executor = Executor {
         http: HttpClient::new(),
         work_dir: work_dir(&config.data_dir),
         office,
         breakers: Breakers::default(),
     };
+    let named = named(config, &known.skills, clock, &models.agent);
+    let agents = Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) });
+    let runner = Runner { workflows: known.workflows.clone(), agents: agents.clone(), model: named };
     Orchestrator {
         name: config.assistant.name.clone(),
         model: models.orchestrator,
-        skills: skills.clone(),
-        agents: Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) }),
+        skills: known.skills.clone(),
+        agents,
+        runner: Arc::new(runner),
         prefixes: moka::future::Cache::new(8),
     }
 }

@@ -27,6 +27,20 @@ pub fn approval(preview: &str) -> String {
     format!("I need your yes before I do this:\n\n{preview}")
 }
 
+/// Asks for one of some choices. They are in the text too, because a button may be too short for one.
+pub fn choose(question: &str, options: &[String]) -> String {
+    let mut text = format!("{question}\n");
+    for (number, option) in (1..).zip(options) {
+        let _ = write!(text, "\n{number}. {}", option.replace(['\n', '\r'], " "));
+    }
+    text
+}
+
+/// Asks for a word, or for many.
+pub fn ask_for(question: &str) -> String {
+    format!("{question}\n\nYour next message here is the answer; `/stop` ends it.")
+}
+
 /// A duration for people.
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -126,16 +140,17 @@ pub const NOT_YOURS: &str =
     "This question was not for you: only the person I asked, or an owner, can answer it.";
 
 /// To an answer that comes after another.
-pub fn settled(answer: Option<&str>, expired: bool) -> String {
-    match (answer, expired) {
+pub fn settled(kind: &str, answer: Option<&str>, expired: bool) -> String {
+    match (answer.filter(|_| kind != "input"), expired) {
         (_, true) => "That question is no longer open.".into(),
-        (Some(answer), false) => format!("That was settled already: {}.", past(answer)),
+        (Some(answer), false) => format!("That was settled already: {}.", past(kind, answer)),
         (None, false) => "That was settled already.".into(),
     }
 }
 
-fn past(answer: &str) -> &str {
+fn past<'a>(kind: &str, answer: &'a str) -> &'a str {
     match answer {
+        chosen if kind == "choose" => chosen,
         "approve" => "approved",
         "reject" => "rejected",
         "continue" => "continued",
@@ -149,11 +164,12 @@ fn past(answer: &str) -> &str {
 pub const NO_SUCH_QUESTION: &str = "I don't know that button any more. Please say what you want in words.";
 
 /// To an answer while the turn has more to wait for.
-pub fn noted(answer: &str) -> String {
-    match answer {
-        "approve" => "Approved; I am going on.".into(),
-        "reject" => "Rejected; I will leave that.".into(),
-        other => format!("Noted: {}.", past(other)),
+pub fn noted(kind: &str, answer: &str) -> String {
+    match (kind, answer) {
+        ("approve", "approve") => "Approved; I am going on.".into(),
+        ("approve", _) => "Rejected; I will leave that.".into(),
+        ("input", _) => "Noted; I am going on.".into(),
+        (_, answer) => format!("Noted: {}.", past(kind, answer)),
     }
 }
 
@@ -292,4 +308,20 @@ pub fn schedule_stopped(text: &str, id: &str) -> String {
 /// A mail of ours came back: a line for each whom it did not reach.
 pub fn came_back(subject: &str, lines: &[String]) -> String {
     format!("The mail “{subject}” did not reach everybody. Its server says:\n- {}", lines.join("\n- "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_shown_with_the_numbers_that_choose_them() {
+        let options = ["Send it".to_owned(), "wait\na day".to_owned()];
+        insta::assert_snapshot!(choose("Shall the report go out?", &options), @r"
+        Shall the report go out?
+
+        1. Send it
+        2. wait a day
+        ");
+    }
 }

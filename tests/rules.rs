@@ -22,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "conversation",
         &[
             "orchestrator",
+            "workflows",
             "model",
             "journal",
             "trace",

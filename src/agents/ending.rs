@@ -122,6 +122,19 @@ impl Agents {
         self.close(scope, row, status, closing, (&rows, true)).await
     }
 
+    /// Closes an agent that is not at work and is not to go on.
+    ///
+    /// # Errors
+    /// When the store fails or the lease is lost.
+    pub async fn cancel(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        row: &ExecutionRow,
+    ) -> Result<AgentEnd, StoreError> {
+        self.end(scope, registry, row, Status::Cancelled, None, None).await
+    }
+
     /// Closes an agent whose task panicked.
     ///
     /// # Errors

@@ -95,6 +95,8 @@ pub enum AgentEnd {
     Waiting,
     /// A limit of the turn holds it back.
     Held(Limit),
+    /// Nothing is left to do before this moment, in milliseconds.
+    Asleep(i64),
 }
 
 /// How the work of a sub-agent's model ended.
@@ -121,6 +123,20 @@ impl Agents {
             let (agents, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
             async move { agents.run_here(&scope, &registry, &row, &job).await }
         };
+        self.apart(scope, registry, row, work).await
+    }
+
+    /// Does an agent's work in a task of its own; a panic closes its row.
+    ///
+    /// # Errors
+    /// As the work, or when the store fails.
+    pub async fn apart(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        work: impl Future<Output = Result<AgentEnd, StoreError>> + Send + 'static,
+    ) -> Result<AgentEnd, StoreError> {
         let mut inner = tokio::task::JoinSet::new();
         inner.spawn(work.in_current_span());
         match inner.join_next().await {

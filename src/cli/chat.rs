@@ -139,8 +139,8 @@ impl Session {
             data_dir: config.data_dir.clone(),
             look: Look::of_stdout(),
         };
-        let skills = service::load_skills(config)?;
-        let models = service::build_models(config, &skills, &clock)?;
+        let repertoire = service::load_skills(config)?;
+        let models = service::build_models(config, &repertoire.skills, &clock)?;
         let store = service::open_store(config, clock).await?;
         let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
         let port = ConsolePort::open(settings, Box::new(out)).map_err(|error| {
@@ -157,7 +157,7 @@ impl Session {
             },
             ..Channel::open(port.clone())
         };
-        let service = Service::start(config, store, skills, models, vec![channel]).await;
+        let service = Service::start(config, store, repertoire, models, vec![channel]).await;
         Ok(Self { service: service?, port, place })
     }
 

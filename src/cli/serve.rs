@@ -32,11 +32,12 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
         return Err(no_channel(&config).into());
     }
     let clock: SharedClock = Arc::new(SystemClock);
-    let skills = service::load_skills(&config)?;
+    let repertoire = service::load_skills(&config)?;
+    let skills = repertoire.skills.clone();
     let models = service::build_models(&config, &skills, &clock)?;
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
-    let mut service = Service::start(&config, store, skills.clone(), models, channels).await?;
+    let mut service = Service::start(&config, store, repertoire, models, channels).await?;
     service.look_after_store(&config);
     tokio::spawn(heap::give_back());
     let manager = Manager::default();

@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use super::{CliError, SkillsArgs, SkillsCommand as Command};
 use crate::config::Config;
+use crate::service;
 use crate::skills::definition::Argument;
 use crate::skills::handlers;
-use crate::skills::{Domain, Fault, Skill, Skills, check_files, is_word};
+use crate::skills::{Domain, Fault, Layer, Skill, Skills, WORKFLOW, check_files, is_word};
 use crate::trace::text::several;
 
 /// Why a command could not do its work.
@@ -55,8 +56,9 @@ fn lines(faults: &[Fault]) -> String {
 /// Runs `adjutant skills`.
 pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, CliError> {
     let mut out = Vec::new();
-    let done =
-        run(&config.skills.paths, &handlers::all(!config.channels.is_empty()), &args.command, &mut out);
+    let builtins = handlers::all(!config.channels.is_empty());
+    let (layer, _) = service::workflows_of(config);
+    let done = run(&config.skills.paths, &builtins, &layer, &args.command, &mut out);
     super::out(&String::from_utf8_lossy(&out))?;
     match done {
         Ok(true) => Ok(ExitCode::SUCCESS),
@@ -72,10 +74,14 @@ pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, Cl
 pub(super) fn run(
     paths: &[PathBuf],
     builtins: &[&str],
+    layer: &Layer,
     command: &Command,
     out: &mut dyn Write,
 ) -> Result<bool, SkillsError> {
-    let load = || Skills::load(paths, builtins).map(|skills| skills.current()).map_err(SkillsError::Faults);
+    let load = || {
+        let skills = Skills::load_with(paths, builtins, Some(layer.clone()));
+        skills.map(|skills| skills.current()).map_err(SkillsError::Faults)
+    };
     match command {
         Command::List => list(load()?.domains(), out)?,
         Command::Show { name } => {
@@ -92,7 +98,7 @@ pub(super) fn run(
                 }
             }
         }
-        Command::Check { path } => return check(paths, path.as_deref(), builtins, out),
+        Command::Check { path } => return check(paths, path.as_deref(), builtins, layer, out),
         Command::New { name } => new(paths, name, out)?,
     }
     Ok(true)
@@ -178,11 +184,19 @@ fn check(
     paths: &[PathBuf],
     path: Option<&Path>,
     builtins: &[&str],
+    layer: &Layer,
     out: &mut dyn Write,
 ) -> Result<bool, SkillsError> {
-    let given = path.map(Path::to_path_buf);
-    let (domains, faults) =
-        check_files(given.as_ref().map_or(paths, std::slice::from_ref), path.is_none(), builtins);
+    let (mut domains, mut faults) = check_files(paths, true, builtins, layer);
+    let (workflows, others): (Vec<Domain>, _) =
+        domains.into_iter().partition(|domain| domain.name == WORKFLOW);
+    domains = others;
+    if let Some(path) = path {
+        // The workflows that its skills may run are those of all the skills.
+        let layer = Layer::new(move |_| workflows.clone());
+        (domains, faults) = check_files(&[path.to_path_buf()], false, builtins, &layer);
+        domains.retain(|domain| domain.name != WORKFLOW);
+    }
     for fault in &faults {
         writeln!(out, "{fault}")?;
     }
@@ -276,7 +290,7 @@ type = "string"
 
     fn said(folder: &Path, command: &Command) -> (Result<bool, SkillsError>, String) {
         let mut out = Vec::new();
-        let result = run(&[folder.to_path_buf()], &[], command, &mut out);
+        let result = run(&[folder.to_path_buf()], &[], &Layer::new(|_| Vec::new()), command, &mut out);
         let text = String::from_utf8(out).unwrap();
         (result, text.replace(&folder.display().to_string(), "FOLDER"))
     }

@@ -9,11 +9,17 @@ use crate::store::outbox::Message;
 use crate::store::{Batch, StoreError, access, executions, links, people, prompts, turns};
 use crate::trace;
 use crate::wording;
+pub use crate::workflows::command::is_run;
 
-/// Whether a text is a slash command.
+/// Whether a text is a slash command. One with a further slash is the path of a file.
 pub fn is_command(text: &str) -> bool {
-    let mut characters = text.chars();
-    characters.next() == Some('/') && characters.next().is_some_and(|c| c.is_ascii_alphabetic())
+    // What a plan wants done takes its time: it is a turn.
+    if is_run(text) {
+        return false;
+    }
+    let word = text.split_whitespace().next().unwrap_or_default();
+    text.strip_prefix('/').is_some_and(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))
+        && word.matches('/').count() == 1
 }
 
 impl Conversations {

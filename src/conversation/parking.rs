@@ -89,7 +89,8 @@ impl Conversations {
             Whom::Here => (wording::parked(limit, limits, standing), wording::continue_choices),
         };
         let preview = text.clone();
-        scope.ask(batch, Question { kind: "continue", call: None, preview, text, choices, needs_owner });
+        let (kind, options) = ("continue", &[]);
+        scope.ask(batch, Question { kind, call: None, preview, text, choices, options, needs_owner });
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use adjutant_chat::Said;
 
 use super::Conversations;
+use super::commands::is_command;
 use crate::journal::fail_point;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
@@ -24,62 +25,86 @@ use crate::wording;
 /// So long an answer waits for a turn that may be going to sleep.
 const FALLS_ASLEEP: Duration = Duration::from_millis(500);
 
-/// What a typed word means, for a question of either kind.
-fn typed(text: &str, kind: &str) -> Option<&'static str> {
-    let word = text.trim().trim_end_matches(['.', '!']).to_lowercase();
-    match (word.as_str(), kind) {
-        ("continue" | "yes" | "go on", "continue") => Some("continue"),
-        ("summarise" | "summarize", "continue") => Some("summarise"),
-        ("no" | "stop", "continue") => Some("stop"),
-        ("continue" | "yes" | "go on" | "approve", "approve") => Some("approve"),
-        ("no" | "stop" | "reject", "approve") => Some("reject"),
+/// The answer that a text is to a question, if it is one.
+fn typed(text: &str, prompt: &PromptRow) -> Option<String> {
+    let text = text.trim();
+    // A command is never an answer: `/stop` must end what asks.
+    if text.is_empty() || is_command(text) {
+        return None;
+    }
+    let word = plain(text);
+    match (word.as_str(), prompt.kind.as_str()) {
+        (_, "input") => Some(text.to_owned()),
+        (_, "choose") => {
+            let options = prompt.options();
+            let by_word = options.iter().position(|option| plain(option) == word);
+            let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
+            options.into_iter().nth(number)
+        }
+        ("continue" | "yes" | "go on", "continue") => Some("continue".into()),
+        ("summarise" | "summarize", "continue") => Some("summarise".into()),
+        ("no" | "stop", "continue") => Some("stop".into()),
+        ("continue" | "yes" | "go on" | "approve", "approve") => Some("approve".into()),
+        ("no" | "stop" | "reject", "approve") => Some("reject".into()),
         _ => None,
     }
 }
 
-/// Whether a text could be an answer at all, so that only few messages look for a question.
-pub fn may_answer(text: &str) -> bool {
-    typed(text, "continue").is_some() || typed(text, "approve").is_some()
+/// A word as it is compared.
+fn plain(text: &str) -> String {
+    text.trim().trim_end_matches(['.', '!']).to_lowercase()
 }
 
-/// The question and answer that a button stands for.
+/// The question that a button belongs to, and which button of it.
 pub fn button(id: &str) -> Option<(&str, &str)> {
-    let (prompt, answer) = id.split_once(':')?;
-    matches!(answer, "continue" | "summarise" | "stop" | "approve" | "reject").then_some((prompt, answer))
+    let (prompt, which) = id.split_once(':')?;
+    let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject");
+    (is_known || which.parse::<usize>().is_ok()).then_some((prompt, which))
+}
+
+/// The answer that a button of a question stands for.
+fn pressed(which: &str, prompt: &PromptRow) -> Option<String> {
+    match (which, prompt.kind.as_str()) {
+        ("continue" | "summarise" | "stop", "continue") | ("approve" | "reject", "approve") => {
+            Some(which.to_owned())
+        }
+        (number, "choose") => prompt.options().into_iter().nth(number.parse().ok()?),
+        _ => None,
+    }
 }
 
 impl Conversations {
-    /// The question that a message answers by its words or as a reply, with the answer; else it is a
-    /// new message.
+    /// The question that a message answers by its words or as a reply; else it is a new message.
+    ///
+    /// It is asked for every message, because any words may be an answer. That is cheap: where no question is open, it
+    /// is one look into an index that holds open questions only; for a reply, one for its receipt.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn answered_by(
         &self,
         said: &Said,
+        text: &str,
         conversation: &Conversation,
         person: &str,
-    ) -> Result<Option<(PromptRow, &'static str)>, StoreError> {
-        if !may_answer(&said.text) {
-            return Ok(None);
-        }
+    ) -> Result<Option<PromptRow>, StoreError> {
         if let Some(receipt) = &said.reply_to {
             let prompt = prompts::by_receipt(&self.store, &conversation.id, receipt).await?;
-            return Ok(prompt.and_then(|prompt| {
-                let answer = typed(&said.text, &prompt.kind)?;
-                Some((prompt, answer))
-            }));
+            return Ok(prompt.filter(|prompt| typed(text, prompt).is_some()));
         }
         let Some((prompt, asked_at)) = prompts::newest_read(&self.store, &conversation.id).await? else {
             return Ok(None);
         };
-        let Some(answer) = typed(&said.text, &prompt.kind) else { return Ok(None) };
-        if !self.may_answer_for(person, &prompt).await?
+        // What an owner says is theirs, unless they say which question it is for.
+        let may_be_for_it = prompt.kind != "input" || prompt.person_id == person;
+        if typed(text, &prompt).is_none()
+            || !may_be_for_it
+            || !self.may_answer_for(person, &prompt).await?
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &prompt.turn_id).await?
         {
             return Ok(None);
         }
-        Ok(Some((prompt, answer)))
+        Ok(Some(prompt))
     }
 
     /// Whether the button of a question may be pressed from an account; also when there is no such
@@ -117,10 +142,6 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] when it was carried out before, or when the store fails.
     pub async fn settle(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let answer = match row.kind.as_str() {
-            "press" => button(&row.text).map(|(_, answer)| answer),
-            _ => None,
-        };
         let prompt = match &row.prompt_id {
             Some(id) => prompts::by_id(&self.store, id).await?,
             None => None,
@@ -129,7 +150,11 @@ impl Conversations {
         let Some(prompt) = prompt else {
             return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
-        let Some(answer) = answer.or_else(|| typed(&row.text, &prompt.kind)) else {
+        let answer = match row.kind.as_str() {
+            "press" => button(&row.text).and_then(|(_, which)| pressed(which, &prompt)),
+            _ => typed(&row.text, &prompt),
+        };
+        let Some(answer) = answer else {
             return self.reply(row, Some(&prompt), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
         if prompt.state == "pending" {
@@ -140,7 +165,7 @@ impl Conversations {
         }
         let mut now = prompt;
         while now.state == "pending" {
-            match self.take_answer(row, &now, answer).await {
+            match self.take_answer(row, &now, &answer).await {
                 // Somebody was first, or its turn woke up or fell asleep at the same moment.
                 Err(StoreError::Stale(_)) => {}
                 done => return done,
@@ -151,7 +176,7 @@ impl Conversations {
             let Some(again) = prompts::by_id(&self.store, &now.id).await? else { break };
             now = again;
         }
-        let text = wording::settled(now.answer.as_deref(), now.state == "expired");
+        let text = wording::settled(&now.kind, now.answer.as_deref(), now.state == "expired");
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
@@ -197,7 +222,7 @@ impl Conversations {
             inbox::settle(&mut batch, row.id, Some(&prompt.turn_id));
             self.store.write(batch).await?;
         } else {
-            self.reply(row, Some(prompt), wording::noted(answer), batch).await?;
+            self.reply(row, Some(prompt), wording::noted(&prompt.kind, answer), batch).await?;
         }
         fail_point("prompt-answered");
         (self.hooks.settled)(&prompt.outbox_id);
@@ -233,10 +258,15 @@ impl Conversations {
         let mut woken = Vec::new();
         for prompt in prompts::overdue(&self.store, channel).await? {
             let now = self.store.now();
-            let answer = if prompt.kind == "approve" { "reject" } else { "stop" };
+            let answer = match prompt.kind.as_str() {
+                "approve" => Some("reject"),
+                "continue" => Some("stop"),
+                // Whoever asked decides what silence means.
+                _ => None,
+            };
             let mut batch = Batch::new();
             prompts::expire(&mut batch, &prompt.id, answer, now);
-            self.go_on(&mut batch, &prompt, answer, now);
+            self.go_on(&mut batch, &prompt, answer.unwrap_or_default(), now);
             match self.store.write(batch).await {
                 Ok(_) => {
                     (self.hooks.settled)(&prompt.outbox_id);
@@ -256,13 +286,13 @@ impl Conversations {
     /// conversation in that which serves it.
     fn go_on(&self, batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
         batch.run(
-            "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
+            "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
              instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
              WHERE id = $3",
             [(&prompt.conversation_id).into(), (&self.instance.id).into(), (&prompt.turn_id).into()],
         );
-        match answer {
-            "continue" => {
+        match (prompt.kind.as_str(), answer) {
+            ("continue", "continue") => {
                 batch.run(
                     "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
                      WHERE id = $3",
@@ -274,7 +304,7 @@ impl Conversations {
                     [now.into(), (&prompt.turn_id).into()],
                 );
             }
-            "summarise" | "stop" => {
+            ("continue", "summarise" | "stop") => {
                 batch.run(
                     "UPDATE turns SET ending = $1 WHERE id = $2",
                     [answer.into(), (&prompt.turn_id).into()],
@@ -289,16 +319,77 @@ impl Conversations {
 mod tests {
     use super::*;
 
+    fn prompt(kind: &str, fingerprint: &str) -> PromptRow {
+        PromptRow {
+            id: "p".into(),
+            conversation_id: "c".into(),
+            turn_id: "t".into(),
+            execution_id: None,
+            person_id: "ada".into(),
+            kind: kind.into(),
+            preview: String::new(),
+            fingerprint: fingerprint.into(),
+            state: "pending".into(),
+            answer: None,
+            outbox_id: "o".into(),
+            expires_at: 0,
+        }
+    }
+
     #[test]
     fn the_words_of_the_contract_are_answers_and_nothing_else() {
+        let answers = |text| {
+            let [go_on, approve] = ["continue", "approve"].map(|kind| typed(text, &prompt(kind, "")));
+            (go_on, approve)
+        };
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
-            assert!(may_answer(text), "{text}");
+            assert_ne!(answers(text), (None, None), "{text}");
         }
-        for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop"] {
-            assert!(!may_answer(text), "{text}");
+        for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop", "1"] {
+            assert_eq!(answers(text), (None, None), "{text}");
         }
-        assert_eq!(typed("yes", "approve"), Some("approve"));
-        assert_eq!(typed("yes!", "continue"), Some("continue"));
-        assert_eq!(typed("approve", "continue"), None);
+        assert_eq!(answers("yes!"), (Some("continue".into()), Some("approve".into())));
+        assert_eq!(answers("approve").0, None);
+    }
+
+    #[test]
+    fn a_choice_is_typed_as_its_word_or_its_number() {
+        let prompt = prompt("choose", r#"["Send it", "2", "Stop!", "/usr"]"#);
+        let chosen = |text| typed(text, &prompt);
+        assert_eq!(chosen(" send IT. ").as_deref(), Some("Send it"));
+        assert_eq!(chosen("1").as_deref(), Some("Send it"));
+        assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
+        assert_eq!(chosen("stop").as_deref(), Some("Stop!"));
+        assert_eq!(chosen("3.").as_deref(), Some("Stop!"));
+        for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
+            assert_eq!(chosen(text), None, "{text}");
+        }
+        assert_eq!(typed("1", &super::tests::prompt("choose", "broken")), None);
+    }
+
+    #[test]
+    fn any_words_but_a_command_are_what_was_asked_for() {
+        let prompt = prompt("input", "");
+        for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
+            assert_eq!(typed(text, &prompt).as_deref(), Some(text));
+        }
+        for text in ["", "  ", "/stop", "/status now"] {
+            assert_eq!(typed(text, &prompt), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_button_stands_for_an_answer_of_its_own_question_only() {
+        let choose = prompt("choose", r#"["red", "continue"]"#);
+        assert_eq!(pressed("1", &choose).as_deref(), Some("continue"));
+        for which in ["2", "-1", "x", "continue", ""] {
+            assert_eq!(pressed(which, &choose), None, "{which}");
+        }
+        assert_eq!(pressed("approve", &prompt("continue", "")), None);
+        assert_eq!(pressed("0", &prompt("input", "")), None);
+        assert_eq!(button("p:0"), Some(("p", "0")));
+        for id in ["p", "p:", "p:dance", "p:-1"] {
+            assert_eq!(button(id), None, "{id}");
+        }
     }
 }

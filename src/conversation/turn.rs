@@ -157,7 +157,7 @@ impl Conversations {
                     to_fold.store(opening.to_fold, Ordering::Relaxed);
                     Ok(opening.messages)
                 };
-                self.orchestrator.run(&scope, &held.root, &held.rows, opening).await?
+                self.orchestrator.run(&scope, &held.root, &held.rows, &held.turn.text, opening).await?
             }
         };
         fail_point("turn-before-end");
@@ -178,6 +178,10 @@ impl Conversations {
                 let expired = self.expired_line(&held.turn).await?;
                 let text = expired.unwrap_or_else(|| wording::stopped(&standing));
                 self.end(held, &scope, "cancelled", Status::Cancelled, text, tail).await?;
+            }
+            TurnEnd::Asleep(moment) => {
+                turns::put_back(&self.store, &held.lease, &held.turn, moment).await?;
+                return Ok(false);
             }
             TurnEnd::Waiting => return self.sleep(held, &scope, Batch::new()).await.map(|()| false),
             TurnEnd::Parked(limit, standing) => return self.park(held, &scope, limit, &standing).await,

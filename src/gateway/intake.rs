@@ -73,9 +73,9 @@ impl Intake {
         }
         let (person, conversation) =
             self.who_and_where(&said.address, user, &said.sender_name, said.direct).await?;
-        let answered = self.conversations.answered_by(&said, &conversation, &person.id).await?;
+        let answered = self.conversations.answered_by(&said, &text, &conversation, &person.id).await?;
         let (kind, prompt_id) = match answered {
-            Some((prompt, _)) => ("answer", Some(prompt.id)),
+            Some(prompt) => ("answer", Some(prompt.id)),
             None if commands::is_command(&text) => ("command", None),
             None => ("said", None),
         };
@@ -260,8 +260,8 @@ fn attached(text: &str) -> String {
 }
 
 /// The conversations of a channel in which there is something to do that nobody may be at: what processes
-/// that are gone left, messages, turns, or things to say; and messages of our own that were held back until
-/// their writer was let in. It looks at what is open only, so that it may be asked every second.
+/// that are gone left, messages, turns, or things to say; messages of our own that were held back until
+/// their writer was let in; and turns of our own whose time has come. It looks at what is open only, so that it may be asked every second.
 ///
 /// # Errors
 /// When the store fails.
@@ -277,10 +277,11 @@ pub async fn left_over(
              SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
              AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
              SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
-             AND instance NOT IN (SELECT id FROM instances) UNION \
+             AND (instance NOT IN (SELECT id FROM instances) \
+             OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
              SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
              AND instance NOT IN (SELECT id FROM instances))",
-            &[channel.into(), place.unwrap_or_default().into(), instance.into()],
+            &[channel.into(), place.unwrap_or_default().into(), instance.into(), store.now().into()],
         )
         .await?;
     Ok(rows.into_iter().map(|row| row.0).collect())

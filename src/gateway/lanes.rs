@@ -19,6 +19,7 @@ use super::access::Access;
 use super::pace::Pace;
 use super::{SharedWakers, turn_span};
 use crate::conversation::Conversations;
+use crate::conversation::commands;
 use crate::conversation::turn::Held;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::leases::LOST;
@@ -26,6 +27,9 @@ use crate::store::{StoreError, turns};
 
 /// How long to leave a conversation that another process works on, or a store that fails.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// A turn that failed is tried again after a minute at most, in milliseconds.
+const LONGEST_NAP: u64 = 61_000;
 
 /// The lanes of this process.
 pub struct Lanes {
@@ -128,6 +132,10 @@ impl Lanes {
     /// A turn that waits for its next try wakes its lane by itself.
     fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &str) {
         let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
+        // What sleeps for longer the upkeep finds when its time has come, and nobody waits for it.
+        if pause > LONGEST_NAP {
+            return;
+        }
         // A worker of its own, so that the house is not idle before the turn has had its next try.
         let worker = format!("retry {conversation}");
         if self.wakers.wake(&worker) {
@@ -217,8 +225,13 @@ fn together(rows: impl Iterator<Item = InboxRow>) -> Vec<InboxRow> {
     let mut rows = rows.peekable();
     let Some(first) = rows.next() else { return Vec::new() };
     let person = first.person_id.clone();
+    // A message that is a plan is a turn of its own.
+    let is_plan = |row: &InboxRow| commands::is_run(&row.text);
+    if is_plan(&first) {
+        return vec![first];
+    }
     let mut taken = vec![first];
-    while let Some(row) = rows.next_if(|row| row.person_id == person) {
+    while let Some(row) = rows.next_if(|row| row.person_id == person && !is_plan(row)) {
         taken.push(row);
     }
     taken

@@ -19,7 +19,6 @@ use tracing::{Instrument, Span};
 use super::governor::Governor;
 use super::showing::Showing;
 use super::{SharedWakers, turn_span};
-use crate::conversation::prompts;
 use crate::journal::fail_point;
 use crate::metrics;
 use crate::store::leases::{self, LOST, Pulse};
@@ -92,10 +91,10 @@ impl Delivering {
         Ok(())
     }
 
-    /// Before a message that may answer a question: waits until the receipts of all that is being sent are
-    /// stored, because a program answers faster than that.
+    /// Before a message, which may answer a question: waits until the receipts of all that is being sent are
+    /// stored, because a program answers faster than that. For a terminal, where nothing is sent slowly.
     pub async fn receipts_stored(&self, inbound: &Inbound) {
-        if matches!(inbound, Inbound::Said(said) if prompts::may_answer(&said.text)) {
+        if matches!(inbound, Inbound::Said(_)) {
             drop(self.sending.write().await);
         }
     }

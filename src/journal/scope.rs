@@ -90,9 +90,10 @@ pub struct Hooks {
 
 /// What a running turn asks its person.
 pub struct Question<'a> {
-    /// `continue` or `approve`.
+    /// `continue`, `approve`, `choose` or `input`.
     pub kind: &'static str,
-    /// The call that waits for a yes, which is good for exactly its arguments.
+    /// The call that waits for a yes, which is good for exactly its arguments; the step that waits for a choice or a
+    /// word.
     pub call: Option<&'a ExecutionRow>,
     /// What would happen.
     pub preview: String,
@@ -100,6 +101,8 @@ pub struct Question<'a> {
     pub text: String,
     /// The buttons of a question with this id.
     pub choices: fn(&str) -> Vec<Choice>,
+    /// The choices of a question that has some of its own, each a button instead.
+    pub options: &'a [String],
     /// Whether only an owner may answer it.
     pub needs_owner: bool,
 }
@@ -129,14 +132,23 @@ impl Scope {
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
         self.asked.store(true, Ordering::Relaxed);
         let id = self.store.new_id();
-        let allows = question.call.and_then(|call| call.parameters.clone()).unwrap_or_default();
+        let fingerprint = match question.kind {
+            "choose" => serde_json::to_string(question.options).unwrap_or_default(),
+            "input" => String::new(),
+            _ if question.needs_owner => prompts::BUDGET.into(),
+            _ => question.call.and_then(|call| call.parameters.clone()).unwrap_or_default(),
+        };
+        let choices = match question.options {
+            [] => (question.choices)(&id),
+            options => buttons(&id, options),
+        };
         let prompt = PromptRow {
-            outbox_id: self.say(batch, question.text, (question.choices)(&id)),
+            outbox_id: self.say(batch, question.text, choices),
             id,
             execution_id: question.call.map(|call| call.id.clone()),
             kind: question.kind.into(),
             preview: question.preview,
-            fingerprint: if question.needs_owner { prompts::BUDGET.into() } else { allows },
+            fingerprint,
             ..self.prompt()
         };
         prompts::ask(batch, &prompt, self.store.now());
@@ -199,4 +211,10 @@ impl Scope {
         let now = clock::utc(self.store.now()).with_timezone(&self.zone);
         format!("Now: {} {}, {}", now.format("%Y-%m-%dT%H:%M"), now.format("%A"), self.zone)
     }
+}
+
+/// A button for each choice. Their ids number them, because platforms take short ids only.
+fn buttons(prompt: &str, options: &[String]) -> Vec<Choice> {
+    let button = |(n, label): (usize, &String)| Choice { id: format!("{prompt}:{n}"), label: label.clone() };
+    options.iter().enumerate().map(button).collect()
 }

@@ -12,6 +12,7 @@
 //!   result is lost.
 
 mod board;
+mod following;
 mod prompt;
 mod round;
 pub mod tools;
@@ -25,11 +26,13 @@ use crate::agents::{AgentEnd, AgentTask, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
-use crate::model::{Answer, Message, SharedModel, ToolCall};
+use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::{Batch, StoreError};
 use crate::wording::{self, Standing};
+use crate::workflows::command;
+use crate::workflows::run::Runner;
 use board::{Agent, Board};
 use tools::Wanted;
 
@@ -43,6 +46,8 @@ pub struct Orchestrator {
     pub skills: Arc<Skills>,
     /// The agents.
     pub agents: Arc<Agents>,
+    /// The workflows' runs.
+    pub runner: Arc<Runner>,
     /// The prefix by catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
@@ -56,6 +61,8 @@ pub enum TurnEnd {
     Failed(String),
     /// A person has been asked; nothing else is left to do.
     Waiting,
+    /// Nothing is left to do before this moment, in milliseconds.
+    Asleep(i64),
     /// A limit tripped; nothing is at work any more.
     Parked(Limit, Standing),
     /// The turn was stopped.
@@ -70,6 +77,10 @@ struct Run<'a> {
     root: String,
     dialogue: Dialogue,
     board: Board,
+    /// What was said, if it is the plan.
+    plan: Option<String>,
+    /// When the first of those wakes up that wait for their time.
+    until: Option<i64>,
     /// The record of the last answer, to be written with the turn's end.
     tail: Batch,
     tasks: JoinSet<Outcome>,
@@ -80,7 +91,7 @@ type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
     /// Runs a turn, or goes on with one, until it ends or has to wait. `root` is its execution, `rows`
-    /// all its executions; `opening` makes the first messages if there is no dialogue yet. The batch
+    /// all its executions, `said` what its person said; `opening` makes the first messages if there is no dialogue yet. The batch
     /// holds the last answer's record and belongs into the commit that ends the turn.
     ///
     /// # Errors
@@ -90,9 +101,18 @@ impl Orchestrator {
         scope: &Scope,
         root: &str,
         rows: &[ExecutionRow],
+        said: &str,
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(scope, root, rows, opening).await?;
+        let mut run = match command::is_run(said) {
+            false => self.start(scope, root, rows, opening).await?,
+            // No model sees it.
+            true => {
+                let plan = async || Ok(vec![Message::new(Role::User, said)]);
+                let plain = self.start(scope, root, rows, plan).await?;
+                Run { plan: Some(said.to_owned()), ..plain }
+            }
+        };
         let end = run.go().await;
         run.show(None);
         Ok((end?, run.tail))
@@ -145,6 +165,8 @@ impl Orchestrator {
             root: root.to_owned(),
             dialogue,
             board: Board::load(rows),
+            plan: None,
+            until: None,
             tail: Batch::new(),
             tasks: JoinSet::new(),
         })
@@ -172,6 +194,12 @@ impl Run<'_> {
             }
             if let Some(text) = self.dialogue.final_text() {
                 return Ok(TurnEnd::Answered(text.to_owned()));
+            }
+            if let Some(plan) = self.plan.clone() {
+                if let Some(end) = self.follow(&plan).await? {
+                    return Ok(end);
+                }
+                continue;
             }
             if let Err(limit) = self.scope.budget.take_orchestrator_call() {
                 return self.parked(limit).await;

@@ -4,6 +4,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::board::Board;
+use super::following::errand;
 use super::tools::{self, Wanted};
 use super::{Outcome, Run, TurnEnd};
 use crate::agents::{AgentEnd, Job};
@@ -48,7 +49,7 @@ impl Run<'_> {
                     return self.parked(limit).await.map(Some);
                 }
                 if to_the_end {
-                    return Ok(Some(TurnEnd::Waiting));
+                    return Ok(Some(self.until.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
                 }
                 break;
             }
@@ -205,8 +206,12 @@ impl Run<'_> {
         let scope = self.scope.clone();
         let registry = self.registry.clone();
         let id = id.to_owned();
+        let runner = self.orchestrator.runner.clone();
         let work = async move {
-            let end = agents.run(&scope, &registry, &row, job).await;
+            let end = match errand(&registry, &job.task) {
+                Some(errand) => runner.run_apart(&scope, &registry, &row, errand).await,
+                None => agents.run(&scope, &registry, &row, job).await,
+            };
             (id, end)
         };
         self.tasks.spawn(work.in_current_span());
@@ -229,6 +234,11 @@ impl Run<'_> {
             AgentEnd::Waiting => {
                 agent.status = Status::Waiting;
                 agent.row.status = Status::Waiting.as_str().into();
+            }
+            AgentEnd::Asleep(moment) => {
+                agent.status = Status::Waiting;
+                agent.row.status = Status::Waiting.as_str().into();
+                self.until = Some(self.until.map_or(moment, |until| until.min(moment)));
             }
             AgentEnd::Held(_) => {
                 agent.held = true;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::agents::AgentTask;
 use crate::graph::Refused;
 use crate::model::Tool;
-use crate::skills::Registry;
+use crate::skills::{Registry, by_itself};
 
 /// The tools, in their fixed order.
 pub fn tools() -> Vec<Tool> {
@@ -143,6 +143,12 @@ fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> 
                 registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             return Err(format!("there is no skill \"{name}\"{near}"));
         }
+    }
+    let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
+    if let Some(name) = task.skills.iter().find(runs_workflow)
+        && (task.skills.len() > 1 || task.arguments.is_none())
+    {
+        return Err(by_itself(name));
     }
     if let Some(arguments) = &task.arguments {
         let [name] = task.skills.as_slice() else {

@@ -1,6 +1,7 @@
 //! The models, as the configuration names them.
 
-use std::sync::{Arc, PoisonError, RwLock, Weak};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use super::StartError;
 use crate::clock::SharedClock;
@@ -12,6 +13,7 @@ use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
 use crate::model::{ModelError, SharedModel};
 use crate::skills::{Registry, Skills};
+use crate::workflows::run::Named;
 
 /// The models of the two kinds of work.
 pub struct Models {
@@ -39,6 +41,34 @@ pub fn build_models(
         None => orchestrator.clone(),
     };
     Ok(Models { orchestrator, agent, prices })
+}
+
+/// The sub-agents' model by other names of its provider, for workflows whose agents ask for one; with the built-in one
+/// every name is that. What another one costs is not known but from its provider.
+pub(super) fn named(
+    config: &Config,
+    skills: &Arc<Skills>,
+    clock: &SharedClock,
+    agent: &SharedModel,
+) -> Named {
+    let own = config.model.agent.as_ref().unwrap_or(&config.model.main).clone();
+    let (skills, clock, agent) = (skills.clone(), clock.clone(), agent.clone());
+    let built: Mutex<HashMap<String, SharedModel>> = Mutex::default();
+    Box::new(move |name| {
+        if name == own.first.name || own.first.provider == BUILTIN {
+            return Ok(agent.clone());
+        }
+        let mut built = built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = built.get(name) {
+            return Ok(model.clone());
+        }
+        let first = Endpoint { name: name.to_owned(), price: None, ..own.first.clone() };
+        let other = Chain { first, fallback: own.fallback.clone() };
+        let model = chain(&other, &skills, &clock, &mut Vec::new());
+        let model = model.map_err(|error| format!("the model '{name}' can't be had: {error}"))?;
+        built.insert(name.to_owned(), model.clone());
+        Ok(model)
+    })
 }
 
 /// Every model that the configuration names, in the order in which they are built.

@@ -114,7 +114,7 @@ fn tell_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::R
     let prompts = gauges(registry, "adjutant_prompts_waiting", "Questions that wait for people.", "kind")?;
     let turns = gauges(registry, "adjutant_turns_open", "Turns that have not ended.", "status")?;
     for (name, gauge, sorts) in [
-        ("prompts", prompts, &["approve", "continue"][..]),
+        ("prompts", prompts, &["approve", "choose", "continue", "input"][..]),
         ("turns", turns, &["queued", "running", "waiting"]),
     ] {
         for sort in sorts {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill};
+use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::intents::{self, Pending, Target};
@@ -49,6 +49,10 @@ fn parse_with(
     let file = Table::new(tree.get_ref(), 0, "the file");
     file.only(&["domain", "summary", "skill"], &mut faults);
     let name = file.text("domain", &mut faults).unwrap_or_default();
+    if name == WORKFLOW {
+        let message = "the domain 'workflow' is taken by the files under workflows/; choose another name";
+        faults.add(file.place("domain"), message);
+    }
     if !name.is_empty() && !is_word(name) {
         faults.add(file.place("domain"), format!("'{name}' is no domain's name: {WORD_RULE}"));
     }
@@ -246,7 +250,7 @@ fn read_handler(
     builtins: &[&str],
     faults: &mut Faults,
 ) -> Option<Handler> {
-    const KINDS: [&str; 3] = ["builtin", "http", "command"];
+    const KINDS: [&str; 4] = ["builtin", "http", "command", "workflow"];
     let Some(node) = skill.get("handler") else {
         faults.add(skill.at, "the skill lacks `handler`: { http = ... } or { command = [...] }");
         return None;
@@ -255,7 +259,7 @@ fn read_handler(
     table.only(&KINDS, faults);
     let mut kinds = KINDS.iter().filter_map(|kind| table.get(kind).map(|node| (*kind, node)));
     let (Some((kind, node)), None) = (kinds.next(), kinds.next()) else {
-        faults.add(skill.place("handler"), "a handler is exactly one of builtin, http and command");
+        faults.add(skill.place("handler"), "a handler is exactly one of builtin, http, command and workflow");
         return None;
     };
     match kind {
@@ -264,6 +268,8 @@ fn read_handler(
             HttpHandler::read(table, arguments, faults).map(Box::new).map(Handler::Http)
         }
         "command" => CommandHandler::read(node, table, arguments, faults).map(Handler::Command),
+        // Whether it is there is known only when all files are read: see `workflow_faults`.
+        "workflow" => table.text("workflow", faults).map(|name| Handler::Workflow(name.to_owned())),
         _ => {
             let name = table.text("builtin", faults)?;
             if !builtins.contains(&name) {
@@ -273,6 +279,35 @@ fn read_handler(
             Some(Handler::Builtin(name.to_owned()))
         }
     }
+}
+
+/// A fault for each skill of a sound file that runs a workflow that is not among these, or gives it what it does not take.
+pub(super) fn workflow_faults(source_name: &str, toml: &str, known: &[&Skill]) -> Vec<Fault> {
+    let mut faults = Faults::new(source_name, toml);
+    let tree = read(toml, &mut faults);
+    let file = Table::new(tree.get_ref(), 0, "the file");
+    for node in file.list("skill", "a list of tables", &mut faults) {
+        let Some(skill) = Table::from_node(node, "the skill", &mut faults) else { continue };
+        let handler = skill.get("handler").and_then(|it| Table::from_node(it, "the handler", &mut faults));
+        let Some(handler) = handler.filter(|handler| handler.get("workflow").is_some()) else { continue };
+        let Some(name) = handler.optional_text("workflow", &mut faults) else { continue };
+        let Some(workflow) = known.iter().find(|skill| skill.workflow() == Some(name)) else {
+            let hint = did_you_mean(name, known.iter().filter_map(|skill| skill.workflow()));
+            let message =
+                format!("there is no sound workflow '{name}'{hint}; `adjutant workflow check` tells more");
+            faults.add(handler.place("workflow"), message);
+            continue;
+        };
+        let (_, arguments, _) = read_parameters(skill, &mut faults);
+        for argument in
+            arguments.iter().filter(|it| !workflow.arguments.iter().any(|own| own.name == it.name))
+        {
+            let hint = did_you_mean(&argument.name, workflow.arguments.iter().map(|own| own.name.as_str()));
+            let message = format!("the workflow '{name}' has no input '{}'{hint}", argument.name);
+            faults.add(skill.place("parameters"), message);
+        }
+    }
+    faults.into_sorted()
 }
 
 /// A lookup of this domain must name a skill of the file, and its arguments; others can't be known here.
@@ -427,7 +462,7 @@ name = "notes.drop"
         notes.toml:12: `required` names 'txt', which is no property; did you mean 'text'?
         notes.toml:15: `parameters/properties/text/type` is no JSON Schema: a type is string, integer, number, boolean, array, object or null
         notes.toml:19: `summary` must be one line of at most 200 bytes
-        notes.toml:21: a handler is exactly one of builtin, http and command
+        notes.toml:21: a handler is exactly one of builtin, http, command and workflow
         notes.toml:23: the pattern is faulty: unclosed group
         notes.toml:26: `{` is not closed; write {{ for a brace itself
         notes.toml:26: `{found.id}` needs a lookup; add lookup = { skill = ..., arguments = ... }

@@ -35,6 +35,9 @@ impl Risk {
     }
 }
 
+/// The domain of the workflows, each of which is a skill.
+pub const WORKFLOW: &str = "workflow";
+
 /// A group of skills: one TOML file.
 #[derive(Debug, Clone)]
 pub struct Domain {
@@ -107,6 +110,24 @@ pub(crate) fn schema_fault(schema: &Value) -> Option<String> {
     build(schema).err().map(|error| error.to_string())
 }
 
+/// Why a value does not fit a schema, its first faults in a line; none when it fits.
+pub(crate) fn schema_misfit(schema: &Value, value: &Value) -> Option<String> {
+    let validator = match build(schema) {
+        Ok(validator) => validator,
+        Err(error) => return Some(error.to_string()),
+    };
+    let faults: Vec<String> = validator
+        .iter_errors(value)
+        .take(3)
+        .map(|error| {
+            let mut fault = format!("{}: {error}", error.instance_path());
+            cut(&mut fault, LONGEST_FAULT);
+            fault
+        })
+        .collect();
+    (!faults.is_empty()).then(|| faults.join("; "))
+}
+
 impl std::fmt::Debug for Checker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Checker")
@@ -131,6 +152,8 @@ pub enum Handler {
     Http(Box<HttpHandler>),
     /// A program.
     Command(CommandHandler),
+    /// A run of the workflow of this name. No call does it: a dispatch by itself does.
+    Workflow(String),
 }
 
 /// A sentence that the built-in planner understands.
@@ -161,6 +184,49 @@ const LONGEST_FAULT: usize = 300;
 const MOST_FAULTS: usize = 20;
 
 impl Skill {
+    /// The skill that runs a workflow: `parameters` is the JSON Schema of what the workflow is given. Its risk is low,
+    /// since what its steps do has its own.
+    pub fn of_workflow(workflow: &str, summary: String, parameters: Value, intents: Vec<Intent>) -> Self {
+        Self {
+            name: format!("{WORKFLOW}.{workflow}"),
+            domain: WORKFLOW.to_owned(),
+            summary,
+            risk: Risk::Low,
+            repeatable: false,
+            timeout: None,
+            handler: Handler::Workflow(workflow.to_owned()),
+            arguments: arguments(&parameters),
+            parameters,
+            intents,
+            validator: Checker::default(),
+        }
+    }
+
+    /// Itself, with another's arguments.
+    pub(super) fn with_arguments_of(&self, other: &Self) -> Self {
+        Self {
+            name: self.name.clone(),
+            domain: self.domain.clone(),
+            summary: self.summary.clone(),
+            risk: self.risk,
+            repeatable: self.repeatable,
+            timeout: self.timeout,
+            handler: self.handler.clone(),
+            parameters: other.parameters.clone(),
+            intents: self.intents.clone(),
+            arguments: other.arguments.clone(),
+            validator: Checker::default(),
+        }
+    }
+
+    /// The workflow that it runs, if it runs one.
+    pub fn workflow(&self) -> Option<&str> {
+        match &self.handler {
+            Handler::Workflow(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Checks the arguments of a call against the schema.
     ///
     /// # Errors
@@ -176,6 +242,8 @@ impl Skill {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
                     faults.extend(unexpected.iter().map(|name| self.unknown(&path, name)));
                 }
+                // What a workflow still needs its run asks for.
+                ValidationErrorKind::Required { .. } if path.is_empty() && self.workflow().is_some() => {}
                 ValidationErrorKind::Required { property } => {
                     faults.push(format!("{path}/{}: is missing", property.as_str().unwrap_or_default()));
                 }
@@ -211,6 +279,14 @@ impl Skill {
     }
 }
 
+/// The properties of a schema, in its order.
+fn arguments(schema: &Value) -> Vec<Argument> {
+    let required = schema["required"].as_array();
+    let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|known| known == name));
+    let names = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+    names.map(|name| Argument { name: name.clone(), required: is_required(name) }).collect()
+}
+
 /// Where the schema keeps the properties of the object at this place of the arguments.
 fn properties_of(path: &str) -> String {
     let steps = path.split('/').skip(1).map(|step| match step.parse::<usize>() {
@@ -235,6 +311,7 @@ impl Handler {
             Self::Builtin(name) => format!("built in ({name})"),
             Self::Http(http) => format!("http {}", http.describe()),
             Self::Command(command) => format!("command {}", command.describe()),
+            Self::Workflow(name) => format!("workflow {name}"),
         }
     }
 }

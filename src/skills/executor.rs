@@ -22,7 +22,7 @@ use super::call::{Call, CallEnd, closing, new_row, report};
 use super::handlers::{self, own_store, page};
 use super::office::{Office, Work};
 use super::risk;
-use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError};
+use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError, by_itself};
 use crate::config::Policy;
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
@@ -96,6 +96,9 @@ impl Executor {
             let message = format!("there is no skill {} any more", call.skill);
             return Err(SkillError::new(ErrorKind::NotFound, message));
         };
+        if skill.workflow().is_some() {
+            return Err(SkillError::new(ErrorKind::Params, by_itself(&skill.name)));
+        }
         skill.validate(call.arguments).map_err(|message| SkillError::new(ErrorKind::Params, message))?;
         Ok(skill.clone())
     }
@@ -244,6 +247,7 @@ impl Executor {
                         let work = Work { scope, id, again: again || tries > 1, arguments };
                         self.office.call(&work, name).await
                     }
+                    Handler::Workflow(_) => Err(SkillError::new(ErrorKind::Params, by_itself(&skill.name))),
                 }
             };
             let outcome = tokio::select! {

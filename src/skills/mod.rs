@@ -5,6 +5,7 @@ pub mod call;
 mod check;
 pub mod definition;
 pub mod executor;
+mod files;
 pub mod handlers;
 mod intents;
 pub mod office;
@@ -20,12 +21,18 @@ use serde_json::Value;
 
 pub(crate) use check::is_word;
 pub use check::parse;
-pub(crate) use definition::schema_fault;
-pub use definition::{Domain, Handler, Intent, Lookup, Risk, Skill};
-pub(crate) use registry::check_files;
+pub use definition::{Domain, Handler, Intent, Lookup, Risk, Skill, WORKFLOW};
+pub(crate) use definition::{schema_fault, schema_misfit};
+pub use files::Layer;
+pub(crate) use files::check_files;
 pub use registry::{Registry, Skills};
 pub use source::Fault;
 pub(crate) use source::did_you_mean;
+
+/// How a workflow is called, for whoever called it otherwise.
+pub(crate) fn by_itself(skill: &str) -> String {
+    format!("{skill} is a workflow: dispatch {skill} by itself, with arguments")
+}
 
 /// Why a skill call failed, in the words of the outside contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,30 +1,15 @@
 //! All skills that there are, and their reload while running.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::check::{parse, parse_ours};
 use super::definition::{Domain, Skill};
+use super::files::{Layer, Print, find, gather, print};
 use super::source::{Fault, nearest};
-
-/// The domain that is only there where its handlers are.
-const CHAT: &str = "chat";
-
-/// The domains that are compiled in.
-const BUILT_IN: [(&str, &str); 8] = [
-    ("tasks", include_str!("../../skills/tasks.toml")),
-    ("memory", include_str!("../../skills/memory.toml")),
-    ("email", include_str!("../../skills/email.toml")),
-    ("calendar", include_str!("../../skills/calendar.toml")),
-    ("contacts", include_str!("../../skills/contacts.toml")),
-    ("schedule", include_str!("../../skills/schedule.toml")),
-    ("web", include_str!("../../skills/web.toml")),
-    (CHAT, include_str!("../../skills/chat.toml")),
-];
 
 const POLL: Duration = Duration::from_secs(1);
 
@@ -91,14 +76,12 @@ fn catalogue(domains: &[Domain]) -> String {
     text
 }
 
-/// What a file looked like when it was last read.
-type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
-
 /// The skills, shared and reloadable.
 #[derive(Debug)]
 pub struct Skills {
     paths: Vec<PathBuf>,
     builtins: Vec<String>,
+    layer: Option<Layer>,
     current: RwLock<Arc<Registry>>,
     state: Mutex<State>,
 }
@@ -118,9 +101,18 @@ impl Skills {
     /// Every fault of every file, or a place that does not exist. A folder called `skills` may be missing
     /// where its parent is there: that is the default, not a slip.
     pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Fault>> {
+        Self::load_with(paths, builtins, None)
+    }
+
+    /// Like [`Skills::load`], with what is made of these skills laid over them: their workflows.
+    ///
+    /// # Errors
+    /// As for [`Skills::load`], and a skill that runs a workflow that the layer has not.
+    pub fn load_with(paths: &[PathBuf], builtins: &[&str], layer: Option<Layer>) -> Result<Self, Vec<Fault>> {
         let skills = Self {
             paths: paths.to_vec(),
             builtins: builtins.iter().map(|name| (*name).to_owned()).collect(),
+            layer,
             current: RwLock::default(),
             state: Mutex::default(),
         };
@@ -139,26 +131,12 @@ impl Skills {
     pub fn reload(&self) -> Result<bool, Vec<Fault>> {
         let mut state = self.state();
         let (files, mut faults) = find(&self.paths);
-        state.print = print(&files);
+        state.print = print(&self.paths, &files);
         let builtins: Vec<&str> = self.builtins.iter().map(String::as_str).collect();
-        let mut good = BTreeMap::new();
-        let mut domains: Vec<Domain> = Vec::new();
-        for file in files.iter().flatten() {
-            let domain = match read(file, &builtins) {
-                Ok(domain) => Some(domain),
-                Err(wrong) => {
-                    faults.extend(wrong);
-                    state.good.remove(file)
-                }
-            };
-            good.extend(domain.map(|domain| (file.clone(), domain)));
-        }
-        state.good = good;
-        for folder in &files {
-            faults.extend(take(folder, &state.good, &mut domains));
-        }
-        faults.extend(add_built_in(&mut domains, &builtins));
-        let changed = self.put(Registry::new(domains));
+        let gathered = gather(&files, &builtins, self.layer.as_ref(), true, &mut state.good);
+        faults.extend(gathered.faults);
+        state.good = gathered.good;
+        let changed = self.put(Registry::new(gathered.domains));
         if faults.is_empty() { Ok(changed) } else { Err(faults) }
     }
 
@@ -177,7 +155,7 @@ impl Skills {
 
     /// Reloads if a file has changed since the last time; faults are logged once for each change.
     pub fn poll(&self) {
-        let now = print(&find(&self.paths).0);
+        let now = print(&self.paths, &find(&self.paths).0);
         if now == self.state().print {
             return;
         }
@@ -207,117 +185,13 @@ impl Skills {
     }
 }
 
-/// All sound domains of these places, the built-in ones too if wanted, and every fault.
-pub(crate) fn check_files(paths: &[PathBuf], built_in: bool, builtins: &[&str]) -> (Vec<Domain>, Vec<Fault>) {
-    let (files, mut faults) = find(paths);
-    let (mut good, mut domains) = (BTreeMap::new(), Vec::new());
-    for file in files.iter().flatten() {
-        match read(file, builtins) {
-            Ok(domain) => drop(good.insert(file.clone(), domain)),
-            Err(wrong) => faults.extend(wrong),
-        }
-    }
-    for folder in &files {
-        faults.extend(take(folder, &good, &mut domains));
-    }
-    if built_in {
-        faults.extend(add_built_in(&mut domains, builtins));
-    }
-    (domains, faults)
-}
-
-/// Adds the built-in domains that no file replaces.
-fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for (name, toml) in BUILT_IN {
-        let is_there = name != CHAT || builtins.iter().any(|handler| handler.starts_with("chat."));
-        if is_there && !domains.iter().any(|domain| domain.name == name) {
-            match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
-                Ok(domain) => domains.push(domain),
-                Err(wrong) => faults.extend(wrong),
-            }
-        }
-    }
-    faults
-}
-
-/// Reads one file.
-///
-/// # Errors
-/// Its faults, or that it can't be read.
-fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
-    let name = file.display().to_string();
-    let toml = std::fs::read_to_string(file)
-        .map_err(|error| vec![whole(file, format!("can't be read: {error}"))])?;
-    parse(&name, &toml, builtins)
-}
-
-fn whole(file: &Path, message: String) -> Fault {
-    Fault { file: file.display().to_string(), line: 0, message }
-}
-
-/// The skill files of each place, in order, and the places that are not there.
-fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Fault>) {
-    let (mut files, mut faults) = (Vec::new(), Vec::new());
-    for path in paths {
-        if path.is_file() {
-            files.push(vec![path.clone()]);
-            continue;
-        }
-        match std::fs::read_dir(path) {
-            Ok(entries) => {
-                let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
-                let mut found: Vec<PathBuf> =
-                    entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-                found.sort();
-                files.push(found);
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_default(path) => {}
-            Err(error) => faults.push(whole(path, format!("can't be read: {error}; see [skills] paths"))),
-        }
-    }
-    (files, faults)
-}
-
-fn is_default(path: &Path) -> bool {
-    let parent = path.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir());
-    path == Path::new("/etc/adjutant/skills") || (path.ends_with("skills") && parent)
-}
-
-fn print(files: &[Vec<PathBuf>]) -> Print {
-    let look = |file: &PathBuf| {
-        let data = std::fs::metadata(file).ok();
-        (
-            file.clone(),
-            (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len())),
-        )
-    };
-    files.iter().flatten().map(look).collect()
-}
-
-/// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
-fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Fault> {
-    let (before, mut faults) = (domains.len(), Vec::new());
-    for domain in folder.iter().filter_map(|file| good.get(file)) {
-        match domains.iter().position(|known| known.name == domain.name) {
-            None => domains.push(domain.clone()),
-            Some(at) if at >= before => {
-                let other = &domains[at].file;
-                let message =
-                    format!("the domain '{}' is in {other} already; join the two files", domain.name);
-                faults.push(Fault { file: domain.file.clone(), line: 1, message });
-            }
-            Some(_) => {}
-        }
-    }
-    faults
-}
-
 #[cfg(test)]
 mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::skills::check::parse;
+    use crate::skills::files::BUILT_IN;
 
     fn domain(name: &str, summary: &str) -> String {
         format!(

@@ -13,19 +13,20 @@ pub struct PromptRow {
     pub conversation_id: String,
     /// The turn that waits.
     pub turn_id: String,
-    /// The skill call that waits; none for "continue?".
+    /// The skill call or step that waits; none for "continue?".
     pub execution_id: Option<String>,
     /// Who was asked.
     pub person_id: String,
-    /// `continue` or `approve`.
+    /// `continue`, `approve`, `choose` or `input`.
     pub kind: String,
     /// What would happen.
     pub preview: String,
-    /// What exactly a yes allows: an approved call's arguments, or [`BUDGET`].
+    /// What exactly a yes allows: an approved call's arguments, or [`BUDGET`]. The choices there are, as JSON.
     pub fingerprint: String,
     /// `pending`, `answered` or `expired`.
     pub state: String,
-    /// `continue`, `summarise`, `stop`, `approve` or `reject`.
+    /// `continue`, `summarise`, `stop`, `approve` or `reject`; the choice itself; the words that were asked for. None
+    /// when nobody chose or wrote in time.
     pub answer: Option<String>,
     /// The message that asks.
     pub outbox_id: String,
@@ -40,6 +41,12 @@ impl PromptRow {
     /// Whether only an owner may answer it.
     pub fn needs_owner(&self) -> bool {
         self.kind == "continue" && self.fingerprint == BUDGET
+    }
+
+    /// The choices of a question that has some of its own.
+    pub fn options(&self) -> Vec<String> {
+        let is_choice = self.kind == "choose";
+        is_choice.then(|| serde_json::from_str(&self.fingerprint).ok()).flatten().unwrap_or_default()
     }
 }
 
@@ -84,8 +91,8 @@ pub fn answer(batch: &mut Batch, id: &str, answer: &str, by: &str, now: i64) {
     );
 }
 
-/// Adds that a question waited long enough; `answer` is what that comes to.
-pub fn expire(batch: &mut Batch, id: &str, answer: &str, now: i64) {
+/// Adds that a question waited long enough; `answer` is what that comes to, if anything.
+pub fn expire(batch: &mut Batch, id: &str, answer: Option<&str>, now: i64) {
     batch.must(
         "the question is settled already",
         "UPDATE prompts SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
@@ -96,9 +103,20 @@ pub fn expire(batch: &mut Batch, id: &str, answer: &str, now: i64) {
 /// Adds that the questions of a turn that ends need no answer any more.
 pub fn withdraw(batch: &mut Batch, turn: &str, now: i64) {
     batch.run(
-        "UPDATE prompts SET state = 'expired', answer = 'stop', answered_at = $1 \
+        "UPDATE prompts SET state = 'expired', answered_at = $1, \
+         answer = CASE WHEN kind IN ('choose', 'input') THEN NULL ELSE 'stop' END \
          WHERE turn_id = $2 AND state = 'pending'",
         [now.into(), turn.into()],
+    );
+}
+
+/// Adds that the questions of an execution that will not go on, and of its calls, need no answer any more.
+pub fn withdraw_below(batch: &mut Batch, execution: &str, now: i64) {
+    batch.run(
+        "UPDATE prompts SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
+         AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
+         AND (execution_id = $2 OR execution_id IN (SELECT id FROM executions WHERE parent_id = $2))",
+        [now.into(), execution.into()],
     );
 }
 
@@ -116,6 +134,23 @@ pub async fn by_id(store: &Store, id: &str) -> Result<Option<PromptRow>, StoreEr
 /// When the store fails.
 pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<PromptRow>, StoreError> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// The newest question of an execution.
+///
+/// # Errors
+/// When the store fails.
+pub async fn of_execution(
+    store: &Store,
+    turn: &str,
+    execution: &str,
+) -> Result<Option<PromptRow>, StoreError> {
+    store
+        .first(
+            select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1"),
+            &[turn.into(), execution.into()],
+        )
+        .await
 }
 
 /// Whether an owner was asked about another turn of this person, and has not answered.
@@ -159,8 +194,10 @@ pub async fn by_receipt(
 ) -> Result<Option<PromptRow>, StoreError> {
     store
         .first(
+            // By the turn too: each part has its index then, and any reply is looked up here.
             select!(
-                "JOIN outbox o ON o.id = p.outbox_id WHERE o.conversation_id = $1 AND o.receipt = $2 \
+                "JOIN outbox o ON o.id = p.outbox_id AND o.turn_id = p.turn_id \
+                 WHERE o.conversation_id = $1 AND o.receipt = $2 \
                  ORDER BY p.seq DESC LIMIT 1"
             ),
             &[conversation.into(), receipt.into()],

@@ -156,7 +156,8 @@ const TRACES: Side = Side {
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL WHERE turn_id = $1",
-        "UPDATE prompts SET fingerprint = '' WHERE turn_id = $1",
+        "UPDATE prompts SET fingerprint = '', \
+         answer = CASE WHEN kind IN ('choose', 'input') AND answer IS NOT NULL THEN '' ELSE answer END WHERE turn_id = $1",
         "UPDATE runs SET text = '', inputs = '{}', seed = NULL, report = NULL, outputs = NULL WHERE turn_id = $1",
     ],
     mark: "UPDATE turns SET traces_emptied_at = $1 WHERE id = $2",

@@ -53,7 +53,7 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
 }
 
 /// A line cut or filled up to exactly this many columns.
-pub(super) fn fit(line: &str, width: usize) -> String {
+pub(crate) fn fit(line: &str, width: usize) -> String {
     let line = cut(line, width);
     let missing = width.saturating_sub(line.width());
     line + &" ".repeat(missing)

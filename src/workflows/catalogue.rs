@@ -1,7 +1,9 @@
 //! All workflows that there are: those that are compiled in, and the files under `workflows/` in the skills' places.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::check::{World, check};
 use super::definition::Workflow;
@@ -44,17 +46,8 @@ impl Catalogue {
     /// Reads and checks the workflows of these places of skills, and those that are compiled in. Of two of the same
     /// name the first place's counts; all count before one that is compiled in.
     pub fn load(paths: &[PathBuf], skills: &Registry, approval: &Approval) -> Self {
-        let places = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
-        let mut files = Vec::new();
-        let mut faults = Vec::new();
-        for place in places {
-            faults.extend(read_folder(&place, &mut files));
-        }
-        let built_in = BUILT_IN.iter().map(|(name, text)| File {
-            name: format!("skills/workflows/{name}.yaml (built in)"),
-            text: (*text).to_owned(),
-        });
-        let mut catalogue = Self::of(&files, &built_in.collect::<Vec<_>>(), skills, approval);
+        let (files, faults) = read_places(paths);
+        let mut catalogue = Self::of(&files, &built_in(), skills, approval);
         catalogue.faults.splice(0..0, faults);
         catalogue
     }
@@ -112,16 +105,107 @@ impl Catalogue {
         catalogue
     }
 
+    fn has_file(&self, name: &str) -> bool {
+        self.workflows.iter().any(|workflow| workflow.file == name)
+    }
+
+    fn log_faults(&self) {
+        for fault in self.faults.iter().filter(|fault| !fault.is_warning) {
+            match self.has_file(&fault.file) {
+                true => tracing::warn!("{fault}; the last good version stays in use"),
+                false => tracing::warn!("{fault}; the workflow can't be used until that is mended"),
+            }
+        }
+    }
+
     /// The workflow of this name.
     pub fn get(&self, name: &str) -> Option<&Workflow> {
         self.workflows.iter().find(|workflow| workflow.name == name)
     }
 }
 
+/// The workflows, shared and reloadable.
+#[derive(Debug)]
+pub struct Workflows {
+    paths: Vec<PathBuf>,
+    approval: Approval,
+    current: RwLock<Arc<Catalogue>>,
+    /// The last good version of each file, by its name.
+    good: Mutex<BTreeMap<String, File>>,
+}
+
+impl Workflows {
+    /// Those of these places of skills; they are read by [`Workflows::reload`].
+    pub fn new(paths: &[PathBuf], approval: &Approval) -> Self {
+        let (paths, approval) = (paths.to_vec(), approval.clone());
+        Self { paths, approval, current: RwLock::default(), good: Mutex::default() }
+    }
+
+    /// The workflows as they are now, and what is wrong in their files.
+    pub fn current(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the files and checks them against these skills. Of a file that has become faulty the last good version stays;
+    /// the faults are logged when they are others than before.
+    pub fn reload(&self, skills: &Registry) -> Arc<Catalogue> {
+        let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut files, unread) = read_places(&self.paths);
+        let mut catalogue = Catalogue::of(&files, &built_in(), skills, &self.approval);
+        catalogue.faults.splice(0..0, unread);
+        let stands_in = stand_in(&mut files, &catalogue.faults, &good);
+        if !stands_in.is_empty() {
+            let mut faults = std::mem::take(&mut catalogue.faults);
+            catalogue = Catalogue::of(&files, &built_in(), skills, &self.approval);
+            // What was wrong only because another file was.
+            faults
+                .retain(|it| it.is_warning || stands_in.contains(&it.file) || !catalogue.has_file(&it.file));
+            catalogue.faults = faults;
+        }
+        good.retain(|name, _| files.iter().any(|file| file.name == *name));
+        let sound = files.into_iter().filter(|file| catalogue.has_file(&file.name));
+        good.extend(sound.map(|file| (file.name.clone(), file)));
+        let catalogue = Arc::new(catalogue);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.faults != catalogue.faults {
+            catalogue.log_faults();
+        }
+        *current = Arc::clone(&catalogue);
+        catalogue
+    }
+}
+
+/// Puts the last good version of each faulty file in its place; the names of the files that are then another version.
+fn stand_in(files: &mut Vec<File>, faults: &[Fault], good: &BTreeMap<String, File>) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for last in faults.iter().filter(|fault| !fault.is_warning).filter_map(|fault| good.get(&fault.file)) {
+        match files.iter_mut().find(|file| file.name == last.name) {
+            Some(file) if file.text == last.text => continue,
+            Some(file) => file.clone_from(last),
+            None => files.push(last.clone()),
+        }
+        names.insert(last.name.clone());
+    }
+    names
+}
+
 /// Whether a file's name says that it is a workflow.
 pub fn is_file_name(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     matches!(ending, Some("yaml" | "yml" | "toml"))
+}
+
+fn built_in() -> Vec<File> {
+    let name = |name| format!("skills/workflows/{name}.yaml (built in)");
+    BUILT_IN.iter().map(|(stem, text)| File { name: name(stem), text: (*text).to_owned() }).collect()
+}
+
+/// The workflow files of these places of skills, and what can't be read.
+fn read_places(paths: &[PathBuf]) -> (Vec<File>, Vec<Fault>) {
+    let mut files = Vec::new();
+    let places = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
+    let faults = places.flat_map(|place| read_folder(&place, &mut files)).collect();
+    (files, faults)
 }
 
 /// Adds the workflow files of a folder, in the order of their names; what can't be read is a fault.

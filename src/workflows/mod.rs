@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 mod check;
+pub mod command;
 mod condition;
 mod definition;
 mod draw;
@@ -14,9 +15,12 @@ mod order;
 pub mod plan;
 mod read;
 pub mod report;
+mod report_text;
 mod rule_check;
 mod rules;
+pub mod run;
 mod sketch;
+pub mod skill;
 mod source;
 mod steps;
 mod svg;

@@ -152,7 +152,7 @@ async fn build(
     let shared: SharedClock = clock.clone();
     let store = service::open_store(&config, shared.clone()).await.unwrap();
     let skills = service::load_skills(&config).unwrap();
-    let models = models(&config, &skills, &shared);
+    let models = models(&config, &skills.skills, &shared);
     let desk = Arc::new(Desk {
         delivered: Mutex::default(),
         count: watch::Sender::new(0),

@@ -4,6 +4,7 @@
 #![cfg(test)] // so that the lints know the helpers for tests too
 
 mod approve;
+mod asking;
 mod budgets;
 mod context;
 mod executor;
@@ -17,3 +18,4 @@ mod rooms;
 mod talk;
 mod timetable;
 mod web;
+mod workflows;

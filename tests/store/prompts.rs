@@ -5,8 +5,8 @@ use std::time::Duration;
 use adjutant::store::outbox;
 use adjutant::store::prompts::{self, PromptRow};
 
-use crate::outbox::{open, say};
-use crate::world::{World, refused, stale};
+use crate::outbox::{open, say, say_in_turn};
+use crate::world::{World, execution, refused, stale};
 
 on_both!(
     a_question_is_answered_once,
@@ -15,6 +15,9 @@ on_both!(
     only_a_question_that_was_read_can_be_answered_by_a_word,
     a_question_is_found_by_the_receipt_of_its_message,
     questions_whose_time_is_up_are_found,
+    the_newest_question_of_an_execution_is_the_one_that_counts,
+    the_question_of_one_execution_is_withdrawn,
+    nobodys_choice_is_none,
 );
 
 async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> PromptRow {
@@ -52,7 +55,7 @@ async fn a_question_is_answered_once(world: World) {
         let again = world.write(|batch| prompts::answer(batch, "p1", answer, "ada", 8)).await;
         assert_eq!(stale(again), "the question is settled already");
     }
-    stale(world.write(|batch| prompts::expire(batch, "p1", "stop", 9)).await);
+    stale(world.write(|batch| prompts::expire(batch, "p1", Some("stop"), 9)).await);
     let answered = PromptRow { state: "answered".into(), answer: Some("continue".into()), ..asked.clone() };
     assert_eq!(by_id(&world, "p1").await, answered);
     refused(world.write(|batch| prompts::ask(batch, &asked, 1)).await);
@@ -63,7 +66,7 @@ async fn a_question_is_answered_once(world: World) {
 async fn an_expired_question_is_settled(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p2", "x", 50).await;
-    world.write(|batch| prompts::expire(batch, "p2", "reject", 60)).await.unwrap();
+    world.write(|batch| prompts::expire(batch, "p2", Some("reject"), 60)).await.unwrap();
     stale(world.write(|batch| prompts::answer(batch, "p2", "approve", "ada", 61)).await);
     let expired = PromptRow { state: "expired".into(), answer: Some("reject".into()), ..asked };
     assert_eq!(by_id(&world, "p2").await, expired);
@@ -109,7 +112,7 @@ async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     assert_eq!(newest().await, None, "a word is for the newest question, and that is not read");
     world.write(|batch| prompts::answer(batch, "p2", "approve", "ada", 1)).await.unwrap();
     assert_eq!(newest().await.map(|(prompt, _)| prompt.id).as_deref(), Some("p1"));
-    world.write(|batch| prompts::expire(batch, "p1", "stop", 1)).await.unwrap();
+    world.write(|batch| prompts::expire(batch, "p1", Some("stop"), 1)).await.unwrap();
     assert_eq!(newest().await, None);
     assert_eq!(prompts::newest_read(&world.store, "another room").await.unwrap(), None);
 }
@@ -117,7 +120,7 @@ async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
 async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {
     let room = world.room().await;
     world.turn("t1", "a", &[]).await;
-    let message = say(&world, "go on?", "a").await;
+    let message = say_in_turn(&world, "go on?", "a", Some("t1")).await;
     ask(&world, "p1", &message, 50).await;
     let find = async |room: &str, receipt: &str| {
         prompts::by_receipt(&world.store, room, receipt).await.unwrap().map(|prompt| prompt.id)
@@ -142,8 +145,87 @@ async fn questions_whose_time_is_up_are_found(world: World) {
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!(overdue().await, ["p4"]);
-    world.write(|batch| prompts::expire(batch, "p4", "stop", now)).await.unwrap();
+    world.write(|batch| prompts::expire(batch, "p4", Some("stop"), now)).await.unwrap();
     assert!(overdue().await.is_empty());
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(overdue().await, ["p1", "p2"]);
+}
+
+/// Questions of two steps: what each waits for, and whether it has choices.
+async fn asked_by_steps(world: &World) {
+    world.turn("t1", "a", &[]).await;
+    for step in ["one", "two"] {
+        world.execution(execution("t1", step, "agent")).await;
+    }
+    let first = ask(world, "p1", "x", 50).await;
+    for (id, step, kind) in
+        [("q1", "one", "input"), ("q2", "one", "choose"), ("q3", "two", "choose"), ("q4", "two", "approve")]
+    {
+        let row = PromptRow {
+            id: id.into(),
+            execution_id: Some(step.into()),
+            kind: kind.into(),
+            fingerprint: r#"["red","green"]"#.into(),
+            ..first.clone()
+        };
+        world.write(|batch| prompts::ask(batch, &row, 1)).await.unwrap();
+    }
+}
+
+async fn states(world: &World) -> Vec<(String, String, Option<String>)> {
+    let rows = prompts::of_turn(&world.store, "t1").await.unwrap();
+    rows.into_iter().map(|row| (row.id, row.state, row.answer)).collect()
+}
+
+fn state(id: &str, state: &str, answer: Option<&str>) -> (String, String, Option<String>) {
+    (id.into(), state.into(), answer.map(str::to_owned))
+}
+
+async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World) {
+    asked_by_steps(&world).await;
+    let newest = async |turn: &str, step: &str| {
+        prompts::of_execution(&world.store, turn, step).await.unwrap().map(|prompt| prompt.id)
+    };
+    assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"));
+    world.write(|batch| prompts::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
+    assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"), "settled or not");
+    assert_eq!(newest("t1", "three").await, None);
+    assert_eq!(newest("t2", "one").await, None);
+    let options = async |id: &str| by_id(&world, id).await.options();
+    assert_eq!(options("q2").await, ["red", "green"]);
+    assert_eq!((options("q1").await, options("q4").await), (vec![], vec![]), "only a choice has choices");
+}
+
+async fn the_question_of_one_execution_is_withdrawn(world: World) {
+    asked_by_steps(&world).await;
+    world.write(|batch| prompts::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
+    world.write(|batch| prompts::withdraw_below(batch, "one", 8)).await.unwrap();
+    world.write(|batch| prompts::withdraw_below(batch, "nobody", 8)).await.unwrap();
+    assert_eq!(
+        states(&world).await,
+        [
+            state("p1", "pending", None),
+            state("q1", "expired", None),
+            state("q2", "answered", Some("red")),
+            state("q3", "pending", None),
+            state("q4", "pending", None),
+        ]
+    );
+}
+
+async fn nobodys_choice_is_none(world: World) {
+    asked_by_steps(&world).await;
+    world.write(|batch| prompts::expire(batch, "q1", None, 60)).await.unwrap();
+    stale(world.write(|batch| prompts::expire(batch, "q1", None, 61)).await);
+    world.write(|batch| prompts::withdraw(batch, "t1", 62)).await.unwrap();
+    assert_eq!(
+        states(&world).await,
+        [
+            state("p1", "expired", Some("stop")),
+            state("q1", "expired", None),
+            state("q2", "expired", None),
+            state("q3", "expired", None),
+            state("q4", "expired", Some("stop")),
+        ]
+    );
 }

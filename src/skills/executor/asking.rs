@@ -43,18 +43,16 @@ impl Executor {
         call: &Call<'_>,
         row: ExecutionRow,
     ) -> Result<CallEnd, StoreError> {
-        let asked = prompts::of_turn(&scope.store, &scope.turn).await?;
-        let Some(prompt) = asked.into_iter().rev().find(|p| p.execution_id.as_deref() == Some(&row.id))
-        else {
+        let Some(prompt) = prompts::of_execution(&scope.store, &scope.turn, &row.id).await? else {
             return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
         };
         let arguments = call.arguments.to_string();
         let bound =
             [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
         match prompt.answer.as_deref() {
-            None => Ok(CallEnd::Waiting),
+            _ if prompt.state == "pending" => Ok(CallEnd::Waiting),
             Some("approve") if bound => self.released(scope, skill, call, row, &prompt).await,
-            Some(_) => {
+            _ => {
                 let reason =
                     if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
                 let error = SkillError::new(ErrorKind::Rejected, reason);
@@ -114,10 +112,10 @@ impl Executor {
         executions::wait(&mut batch, call.agent);
         let text = wording::approval(&preview);
         let choices = wording::approve_choices;
-        scope.ask(
-            &mut batch,
-            Question { kind: "approve", call: Some(&row), preview, text, choices, needs_owner: false },
-        );
+        let call = Some(&row);
+        let question =
+            Question { kind: "approve", call, preview, text, choices, options: &[], needs_owner: false };
+        scope.ask(&mut batch, question);
         scope.store.write(batch).await?;
         fail_point("asked");
         scope.said();

@@ -1,0 +1,85 @@
+//! A turn whose plan its person said: `/run NAME`. The workflow is dispatched and its report is the answer, without a
+//! call of the orchestrator's model.
+
+use serde_json::json;
+
+use super::{Run, TurnEnd};
+use crate::agents::AgentTask;
+use crate::model::{Answer, ToolCall};
+use crate::skills::{Handler, Registry};
+use crate::store::executions::Status;
+use crate::store::{StoreError, runs};
+use crate::workflows::command;
+use crate::workflows::report::Report;
+use crate::workflows::run::Errand;
+
+/// What the journal has in place of a model's name.
+const NOBODY: &str = "none";
+
+/// The errand of an agent that is a workflow's run.
+pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
+    let skill = task.skills.first().filter(|_| task.is_direct())?;
+    let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
+    let again = task.context.as_deref().and_then(|again| {
+        let (of, from) = again.split_once(' ')?;
+        Some((of.to_owned(), from.to_owned()))
+    });
+    let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
+    Some(Errand { workflow: workflow.clone(), given, again })
+}
+
+impl Run<'_> {
+    /// The next thing that the plan wants, once all of it is done the turn's end.
+    pub(super) async fn follow(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
+        let call = if self.board.is_open() {
+            ("get_agent_results", json!({}))
+        } else if let Some(agent) = self.board.agents.first() {
+            let (run, report) = (agent.row.id.clone(), self.board.report(agent));
+            return self.told(&run, &report).await.map(Some);
+        } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
+            return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default())));
+        } else {
+            match self.dispatched(said) {
+                Ok(task) => ("dispatch_agent", task),
+                Err(why) => return Ok(Some(TurnEnd::Answered(why))),
+            }
+        };
+        let (name, arguments) = call;
+        let id = format!("{name}-{}", self.dialogue.recorded());
+        let call = ToolCall { id, name: name.into(), arguments: arguments.to_string() };
+        let answer = Answer { tool_calls: vec![call], model: NOBODY.into(), ..Answer::default() };
+        let mut batch = self.scope.batch();
+        self.dialogue.record(&self.scope.store, &mut batch, &answer, self.scope.store.now());
+        if let Some(round) = self.dialogue.unanswered().cloned() {
+            self.admit(&round, &mut batch);
+        }
+        self.scope.store.write(batch).await?;
+        Ok(None)
+    }
+
+    fn dispatched(&self, said: &str) -> Result<serde_json::Value, String> {
+        let errand = command::read(said, &self.orchestrator.runner.workflows.current())?;
+        let again = errand.again.map(|(of, from)| format!("{of} {from}"));
+        Ok(json!({
+            "agent_id": errand.workflow,
+            "mission": format!("the workflow {}", errand.workflow),
+            "skills": [format!("workflow.{}", errand.workflow)],
+            "arguments": errand.given,
+            "context": again,
+        }))
+    }
+
+    /// The run's report as the turn's answer.
+    async fn told(&self, run: &str, report: &crate::agents::Report) -> Result<TurnEnd, StoreError> {
+        let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
+        let text = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
+            Some(whole) => whole.markdown(),
+            None => report.line(),
+        };
+        Ok(match report.status {
+            Status::Cancelled => TurnEnd::Cancelled(self.board.standing()),
+            status if status.ended_well() => TurnEnd::Answered(text),
+            _ => TurnEnd::Failed(text),
+        })
+    }
+}

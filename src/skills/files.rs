@@ -1,0 +1,245 @@
+//! From the files of some places to their domains, and to every fault.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::check::{parse, parse_ours, workflow_faults};
+use super::definition::{Domain, Skill};
+use super::registry::Registry;
+use super::source::Fault;
+
+/// The domain that is only there where its handlers are.
+const CHAT: &str = "chat";
+
+/// The domains that are compiled in.
+pub(super) const BUILT_IN: [(&str, &str); 8] = [
+    ("tasks", include_str!("../../skills/tasks.toml")),
+    ("memory", include_str!("../../skills/memory.toml")),
+    ("email", include_str!("../../skills/email.toml")),
+    ("calendar", include_str!("../../skills/calendar.toml")),
+    ("contacts", include_str!("../../skills/contacts.toml")),
+    ("schedule", include_str!("../../skills/schedule.toml")),
+    ("web", include_str!("../../skills/web.toml")),
+    (CHAT, include_str!("../../skills/chat.toml")),
+];
+
+/// The folder in each place that holds what a layer reads; a change there is a change of the skills.
+const BESIDE: &str = "workflows";
+
+/// What a file looked like when it was last read.
+pub(super) type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+
+/// What makes more domains out of the skills of the files; asked at each reading.
+#[derive(Clone)]
+pub struct Layer(Arc<Lay>);
+
+type Lay = dyn Fn(&Registry) -> Vec<Domain> + Send + Sync;
+
+impl Layer {
+    /// The layer that this function makes.
+    pub fn new(domains: impl Fn(&Registry) -> Vec<Domain> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(domains))
+    }
+}
+
+impl std::fmt::Debug for Layer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Layer")
+    }
+}
+
+/// What the files of some places come to.
+pub(super) struct Gathered {
+    /// The good domain of each file.
+    pub(super) good: BTreeMap<PathBuf, Domain>,
+    /// All domains that count.
+    pub(super) domains: Vec<Domain>,
+    /// Every fault.
+    pub(super) faults: Vec<Fault>,
+}
+
+/// Reads these files; for a faulty one its domain in `last` stands in, if it has one.
+pub(super) fn gather(
+    files: &[Vec<PathBuf>],
+    builtins: &[&str],
+    layer: Option<&Layer>,
+    built_in: bool,
+    last: &mut BTreeMap<PathBuf, Domain>,
+) -> Gathered {
+    let (mut good, mut faults) = (BTreeMap::new(), Vec::new());
+    for file in files.iter().flatten() {
+        let domain = read(file, builtins).map_err(|wrong| faults.extend(wrong)).ok();
+        good.extend(domain.or_else(|| last.remove(file)).map(|domain| (file.clone(), domain)));
+    }
+    let (mut domains, mut unjoined) = join(files, &good, builtins, built_in);
+    if let Some(Layer(lay)) = layer {
+        let mut laid = lay(&Registry::new(domains.clone()));
+        // Which workflows there are is known only now.
+        let strays = strays(&good, &laid);
+        if !strays.is_empty() {
+            for (file, wrong) in strays {
+                faults.extend(wrong);
+                match last.remove(&file) {
+                    Some(domain) => good.insert(file, domain),
+                    None => good.remove(&file),
+                };
+            }
+            (domains, unjoined) = join(files, &good, builtins, built_in);
+            laid = lay(&Registry::new(domains.clone()));
+        }
+        lend_inputs(&mut domains, &laid);
+        domains.extend(laid);
+    }
+    faults.extend(unjoined);
+    Gathered { good, domains, faults }
+}
+
+/// The domains that count, and the faults of those that may not stand side by side.
+fn join(
+    files: &[Vec<PathBuf>],
+    good: &BTreeMap<PathBuf, Domain>,
+    builtins: &[&str],
+    built_in: bool,
+) -> (Vec<Domain>, Vec<Fault>) {
+    let mut domains = Vec::new();
+    let mut faults: Vec<Fault> = files.iter().flat_map(|folder| take(folder, good, &mut domains)).collect();
+    if built_in {
+        faults.extend(add_built_in(&mut domains, builtins));
+    }
+    (domains, faults)
+}
+
+fn workflows(laid: &[Domain]) -> Vec<&Skill> {
+    laid.iter().flat_map(|domain| &domain.skills).map(Arc::as_ref).collect()
+}
+
+/// The files whose skills run workflows that are not there, with their faults.
+fn strays(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Fault>)> {
+    let known = workflows(laid);
+    let runs_one = |domain: &Domain| domain.skills.iter().any(|skill| skill.workflow().is_some());
+    let files = good.iter().filter(|(_, domain)| runs_one(domain));
+    let faults = files.filter_map(|(file, domain)| {
+        let faults = workflow_faults(&domain.file, &std::fs::read_to_string(file).ok()?, &known);
+        (!faults.is_empty()).then(|| (file.clone(), faults))
+    });
+    faults.collect()
+}
+
+/// A skill that runs a workflow and says nothing of parameters has the workflow's.
+fn lend_inputs(domains: &mut [Domain], laid: &[Domain]) {
+    let known = workflows(laid);
+    for skill in domains.iter_mut().flat_map(|domain| &mut domain.skills) {
+        if skill.arguments().is_empty()
+            && let Some(name) = skill.workflow()
+            && let Some(workflow) = known.iter().find(|known| known.workflow() == Some(name))
+        {
+            *skill = Arc::new(skill.with_arguments_of(workflow));
+        }
+    }
+}
+
+/// All sound domains of these places, the built-in ones too if wanted, and every fault.
+pub(crate) fn check_files(
+    paths: &[PathBuf],
+    built_in: bool,
+    builtins: &[&str],
+    layer: &Layer,
+) -> (Vec<Domain>, Vec<Fault>) {
+    let (files, mut faults) = find(paths);
+    let gathered = gather(&files, builtins, Some(layer), built_in, &mut BTreeMap::new());
+    faults.extend(gathered.faults);
+    (gathered.domains, faults)
+}
+
+/// Adds the built-in domains that no file replaces.
+fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (name, toml) in BUILT_IN {
+        let is_there = name != CHAT || builtins.iter().any(|handler| handler.starts_with("chat."));
+        if is_there && !domains.iter().any(|domain| domain.name == name) {
+            match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
+                Ok(domain) => domains.push(domain),
+                Err(wrong) => faults.extend(wrong),
+            }
+        }
+    }
+    faults
+}
+
+/// Reads one file.
+///
+/// # Errors
+/// Its faults, or that it can't be read.
+fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
+    let name = file.display().to_string();
+    let toml = std::fs::read_to_string(file)
+        .map_err(|error| vec![whole(file, format!("can't be read: {error}"))])?;
+    parse(&name, &toml, builtins)
+}
+
+fn whole(file: &Path, message: String) -> Fault {
+    Fault { file: file.display().to_string(), line: 0, message }
+}
+
+/// The skill files of each place, in order, and the places that are not there.
+pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Fault>) {
+    let (mut files, mut faults) = (Vec::new(), Vec::new());
+    for path in paths {
+        if path.is_file() {
+            files.push(vec![path.clone()]);
+            continue;
+        }
+        match std::fs::read_dir(path) {
+            Ok(entries) => {
+                let entries = entries.filter_map(Result::ok).map(|entry| entry.path());
+                let mut found: Vec<PathBuf> =
+                    entries.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+                found.sort();
+                files.push(found);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_default(path) => {}
+            Err(error) => faults.push(whole(path, format!("can't be read: {error}; see [skills] paths"))),
+        }
+    }
+    (files, faults)
+}
+
+fn is_default(path: &Path) -> bool {
+    let parent = path.parent().is_some_and(|parent| parent.as_os_str().is_empty() || parent.is_dir());
+    path == Path::new("/etc/adjutant/skills") || (path.ends_with("skills") && parent)
+}
+
+/// What the files of these places look like now, and what lies beside them for a layer.
+pub(super) fn print(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Print {
+    let beside = paths.iter().filter_map(|path| std::fs::read_dir(path.join(BESIDE)).ok());
+    let beside = beside.flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let beside: Vec<PathBuf> = beside.collect();
+    let look = |file: &PathBuf| {
+        let data = std::fs::metadata(file).ok();
+        (
+            file.clone(),
+            (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len())),
+        )
+    };
+    files.iter().flatten().chain(&beside).map(look).collect()
+}
+
+/// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
+fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Fault> {
+    let (before, mut faults) = (domains.len(), Vec::new());
+    for domain in folder.iter().filter_map(|file| good.get(file)) {
+        match domains.iter().position(|known| known.name == domain.name) {
+            None => domains.push(domain.clone()),
+            Some(at) if at >= before => {
+                let other = &domains[at].file;
+                let message =
+                    format!("the domain '{}' is in {other} already; join the two files", domain.name);
+                faults.push(Fault { file: domain.file.clone(), line: 1, message });
+            }
+            Some(_) => {}
+        }
+    }
+    faults
+}

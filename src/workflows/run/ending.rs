@@ -1,0 +1,257 @@
+//! How a run ends: its report, and everything below it closed in one commit.
+
+use std::collections::BTreeMap;
+
+use adjutant_chat::AgentLine;
+use serde_json::Value;
+
+use super::opening::plain;
+use super::state::{Ended, Standing, StepEnd};
+use super::{Run, Runner, Stop, Walk};
+use crate::agents::{self, AgentEnd};
+use crate::journal::{Scope, fail_point};
+use crate::skills::ErrorKind;
+use crate::skills::call::CallError;
+use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::{StoreError, prompts, runs};
+use crate::workflows::report::{Report, RunReport, StepReport};
+use crate::workflows::sketch::Sketch;
+
+impl Runner {
+    /// Ends a run that never began.
+    pub(super) async fn refuse(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        why: &str,
+    ) -> Result<AgentEnd, StoreError> {
+        let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
+        let mut batch = scope.batch();
+        executions::close(&mut batch, &row.id, Status::Failed, &closing, scope.store.now());
+        scope.store.write(batch).await?;
+        Ok(ended(row, Status::Failed, closing, scope.store.now()))
+    }
+}
+
+fn failed(kind: ErrorKind, why: &str) -> Option<String> {
+    let error =
+        CallError { kind, message: why.to_owned(), skill: None, recoverable: true, retry_after_s: None };
+    serde_json::to_string(&error).ok()
+}
+
+fn ended(row: &ExecutionRow, status: Status, closing: Closing, now: i64) -> AgentEnd {
+    let row = ExecutionRow {
+        status: status.as_str().into(),
+        result: closing.result,
+        data: closing.data,
+        error: closing.error,
+        untrusted: i64::from(closing.untrusted),
+        started_at: row.started_at.or(Some(now)),
+        ended_at: Some(now),
+        ..row.clone()
+    };
+    AgentEnd::Ended(Box::new(agents::Report::of(&row, &[])))
+}
+
+impl Run<'_> {
+    /// Ends the run as far as it came.
+    pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd, StoreError> {
+        for row in self.state.rows() {
+            if !row.status().has_ended() {
+                self.close_open(row).await?;
+            }
+        }
+        let now = self.scope.store.now();
+        let report = self.report(walk, now);
+        let status = match report.run.status.as_str() {
+            "complete" => Status::Completed,
+            "partial" => Status::Partial,
+            "cancelled" => Status::Cancelled,
+            _ => Status::Failed,
+        };
+        let (output, outside) = self.output();
+        let why = report.run.warnings.last().filter(|_| status == Status::Failed);
+        let closing = Closing {
+            result: Some(plain(&output)),
+            data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
+            error: why.and_then(|why| failed(ErrorKind::Tool, why)),
+            untrusted: outside,
+            ..Closing::default()
+        };
+        let ends = self.workflow.steps.iter().map(|step| step.id.as_str()).zip(self.state.standings());
+        let outputs: BTreeMap<&str, StepEnd> = ends
+            .filter_map(|(id, standing)| match standing {
+                Standing::Ended(end) => Some((id, *end)),
+                _ => None,
+            })
+            .collect();
+        let mut batch = self.scope.batch();
+        executions::close(&mut batch, &self.row.id, status, &closing, now);
+        let (report_json, outputs) = (serde_json::to_string(&report), serde_json::to_string(&outputs));
+        let (report_json, outputs) = (report_json.unwrap_or_default(), outputs.unwrap_or_default());
+        runs::end(&mut batch, &self.row.id, &report.run.status, &report_json, &outputs, now);
+        fail_point("run-before-end");
+        self.scope.store.write(batch).await?;
+        fail_point("run-ended");
+        Ok(ended(self.row, status, closing, now))
+    }
+
+    /// Closes a piece that is still open, with all that is open below it.
+    pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
+        let mut batch = self.scope.batch();
+        prompts::withdraw_below(&mut batch, &row.id, self.scope.store.now());
+        self.scope.store.write(batch).await?;
+        for below in executions::of_agent(&self.scope.store, &row.id).await? {
+            if below.kind == "agent" && !below.status().has_ended() {
+                Box::pin(self.close_open(below)).await?;
+            }
+        }
+        let end = self.runner.agents.cancel(self.scope, self.registry, &row).await?;
+        let status = match end {
+            AgentEnd::Ended(report) => report.status,
+            _ => Status::Cancelled,
+        };
+        Ok(ExecutionRow { status: status.as_str().into(), ended_at: Some(self.scope.store.now()), ..row })
+    }
+
+    /// What the run gave: what the last of its steps did that gave anything. And whether anything of it is from outside.
+    fn output(&self) -> (Value, bool) {
+        let ends: Vec<StepEnd> =
+            self.workflow.steps.iter().filter_map(|step| self.state.end_of(&step.id)).collect();
+        let outside = ends.iter().any(|end| end.outside.is_some());
+        let last = ends.into_iter().rev().find(|end| end.how == Ended::Completed && !end.output.is_null());
+        (last.map(|end| end.output).unwrap_or_default(), outside)
+    }
+
+    fn report(&self, walk: &Walk, now: i64) -> Report {
+        let mut warnings = Vec::new();
+        let mut retries = 0;
+        let mut steps = Vec::new();
+        let mut fatal = None;
+        for (step, standing) in self.workflow.steps.iter().zip(self.state.standings()) {
+            if let Standing::Ended(end) = &standing {
+                warnings.extend(end.warnings.iter().map(|warning| format!("{}: {warning}", step.id)));
+                retries += end.retries;
+                if end.is_fatal() {
+                    fatal = Some(format!("{}: {}", step.id, end.error.as_deref().unwrap_or_default()));
+                }
+            }
+            let mut line = step_report(&step.id, self.worker_names(step), &standing);
+            // What was not come to, and what was cut off.
+            match standing {
+                Standing::Ended(_) => {}
+                Standing::Pending => line.status = "skipped".to_owned(),
+                Standing::Running | Standing::Asleep(_) => line.status = "cancelled".to_owned(),
+            }
+            steps.push(line);
+        }
+        let count = |status: &str| steps.iter().filter(|step| step.status == status).count();
+        let status = match walk {
+            Walk::Stopped(Stop::Cancelled) => "cancelled",
+            Walk::TimeUp => "failed",
+            _ if fatal.is_some() => "failed",
+            _ if count("failed") > 0 => "partial",
+            _ => "complete",
+        };
+        if matches!(walk, Walk::TimeUp) {
+            let time = self.workflow.timeout.map(crate::wording::duration).unwrap_or_default();
+            warnings.push(format!("its time of {time} was up"));
+        }
+        warnings.extend(fatal);
+        let agents = self.state.rows().iter().filter(|row| row.direct == 0).count();
+        Report {
+            run: RunReport {
+                id: self.row.id.clone(),
+                workflow: self.workflow.name.clone(),
+                status: status.to_owned(),
+                steps_total: steps.len(),
+                steps_completed: count("completed"),
+                steps_failed: count("failed"),
+                steps_skipped: steps.len() - count("completed") - count("failed"),
+                agents,
+                retries,
+                duration_ms: now - self.kept.started_at,
+                output: plain(&self.output().0),
+                warnings,
+            },
+            steps,
+        }
+    }
+
+    /// Shows how the steps stand.
+    pub(super) fn show(&self) {
+        let titles = Sketch::of(&self.workflow).nodes.into_iter().map(|node| node.title);
+        let now = self.scope.store.now();
+        let lines = self.workflow.steps.iter().zip(self.state.standings()).zip(titles);
+        let lines = lines.map(|((step, standing), mission)| {
+            let report = step_report(&step.id, None, &standing);
+            let began = self.rows_of(&step.id).iter().filter_map(|row| row.started_at).min();
+            let elapsed = match &standing {
+                Standing::Ended(_) => report.duration_ms,
+                _ => began.map_or(0, |began| now - began),
+            };
+            AgentLine {
+                agent_id: self.name_of(&step.id),
+                status: report.status,
+                mission,
+                skill: None,
+                depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
+                elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
+            }
+        });
+        self.scope.below.show(self.row.agent_id.as_deref().unwrap_or_default(), lines.collect());
+    }
+
+    /// The rows of a step's pieces.
+    pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
+        let is_its = |row: &ExecutionRow| {
+            let name = row.agent_id.as_deref().unwrap_or_default();
+            let rest = name.strip_prefix(&self.name_of(key));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '~', '.', '[', '/']))
+        };
+        self.state.rows().into_iter().filter(is_its).collect()
+    }
+
+    fn worker_names(&self, step: &crate::workflows::definition::Step) -> Option<String> {
+        match &step.work {
+            crate::workflows::definition::Work::Skill(call) => Some(call.skill.clone()),
+            crate::workflows::definition::Work::Workflow(sub) => Some(sub.name.clone()),
+            work => {
+                let agents = work.agents();
+                let names = agents.iter().map(|id| self.workflow.agent(id).map_or(*id, |agent| &agent.name));
+                (!agents.is_empty()).then(|| names.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+fn step_report(id: &str, agent: Option<String>, standing: &Standing) -> StepReport {
+    let mut report = StepReport {
+        id: id.to_owned(),
+        agent,
+        status: String::new(),
+        attempts: 0,
+        duration_ms: 0,
+        output_bytes: 0,
+        error: None,
+    };
+    let status = match standing {
+        Standing::Pending => "pending",
+        Standing::Running => "running",
+        Standing::Asleep(true) => "waiting",
+        Standing::Asleep(false) => "pending",
+        Standing::Ended(end) => {
+            report.attempts = end.attempts;
+            report.duration_ms = end.ended - end.began;
+            report.output_bytes = plain(&end.output).len();
+            report.error.clone_from(&end.error);
+            match end.how {
+                Ended::Completed => "completed",
+                Ended::Failed | Ended::Fatal => "failed",
+                Ended::Skipped => "skipped",
+            }
+        }
+    };
+    status.clone_into(&mut report.status);
+    report
+}

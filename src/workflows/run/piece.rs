@@ -1,0 +1,159 @@
+//! One piece of work: an agent's attempt, or a skill call.
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Run, Stop};
+use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::journal::{Scope, fail_point};
+use crate::store::StoreError;
+use crate::store::executions::{self, ExecutionRow, Status};
+
+impl Run<'_> {
+    /// Does a piece of work, goes on with it, or takes what came of it from the journal.
+    pub(super) async fn piece(
+        &self,
+        key: &str,
+        mut job: Job,
+        cancel: &CancellationToken,
+    ) -> Result<Report, Stop> {
+        if let Some(row) = self.state.row(key).filter(|row| row.status().has_ended()) {
+            return match row.status() {
+                Status::Cancelled => Err(Stop::Cancelled),
+                _ => Ok(Report::of(&row, &[])),
+            };
+        }
+        let room = tokio::select! {
+            room = self.room.acquire() => room.map_err(|_| Stop::Cancelled)?,
+            () = cancel.cancelled() => return self.cancel_piece(key).await,
+        };
+        if cancel.is_cancelled() {
+            return self.cancel_piece(key).await;
+        }
+        job.task.agent_id = self.name_of(key);
+        let row = self.open(key, &job).await?;
+        let scope = Scope { cancel: cancel.clone(), ..self.scope.clone() };
+        let end = self.runner.agents.run(&scope, self.registry, &row, job).await?;
+        drop(room);
+        self.settle(key, row, end).await
+    }
+
+    /// What an agent of this run is called in its turn.
+    pub(super) fn name_of(&self, key: &str) -> String {
+        format!("{}/{key}", self.row.agent_id.as_deref().unwrap_or_default())
+    }
+
+    /// The piece's row: the one it has, or a new one, written as begun.
+    async fn open(&self, key: &str, job: &Job) -> Result<ExecutionRow, Stop> {
+        if let Some(limit) = self.scope.budget.tripped() {
+            return Err(Stop::Held(limit));
+        }
+        if !self.state.count(key)
+            && let Err(limit) = self.scope.budget.take_agent()
+        {
+            self.state.uncount(key);
+            return Err(Stop::Held(limit));
+        }
+        if let Some(row) = self.state.row(key) {
+            return Ok(row);
+        }
+        let now = self.scope.store.now();
+        let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
+        row.direct = i64::from(job.task.is_direct());
+        let mut batch = self.scope.batch();
+        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        row.started_at = Some(now);
+        // A skill call's row says that it is at work.
+        if row.direct == 0 {
+            executions::start(&mut batch, &row.id, now);
+        }
+        self.scope.store.write(batch).await?;
+        fail_point("piece-begun");
+        self.state.put_row(key, row.clone());
+        Ok(row)
+    }
+
+    /// Writes the row of a run below this one.
+    pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow, StoreError> {
+        let row = self.new_row(key, serde_json::to_string(task).ok());
+        let mut batch = self.scope.batch();
+        executions::insert(&mut batch, &row, &self.scope.conversation.id);
+        self.scope.store.write(batch).await?;
+        self.state.put_row(key, row.clone());
+        Ok(row)
+    }
+
+    pub(super) fn new_row(&self, key: &str, task: Option<String>) -> ExecutionRow {
+        ExecutionRow {
+            parent_id: Some(self.row.id.clone()),
+            agent_id: Some(self.name_of(key)),
+            task,
+            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, "agent")
+        }
+    }
+
+    pub(super) async fn settle(
+        &self,
+        key: &str,
+        mut row: ExecutionRow,
+        end: AgentEnd,
+    ) -> Result<Report, Stop> {
+        match end {
+            AgentEnd::Ended(report) => {
+                self.state.put_row(key, closed(row, &report, self.scope.store.now()));
+                fail_point("piece-ended");
+                // Of a run that is cancelled nothing counts any more.
+                if report.status == Status::Cancelled {
+                    return Err(Stop::Cancelled);
+                }
+                Ok(*report)
+            }
+            AgentEnd::Waiting => {
+                row.status = Status::Waiting.as_str().into();
+                self.state.put_row(key, row);
+                Err(Stop::Waiting)
+            }
+            AgentEnd::Asleep(moment) => {
+                row.status = Status::Waiting.as_str().into();
+                self.state.put_row(key, row);
+                Err(Stop::Until(moment))
+            }
+            AgentEnd::Held(limit) => {
+                row.status = Status::Waiting.as_str().into();
+                let mut batch = self.scope.batch();
+                executions::wait(&mut batch, &row.id);
+                self.scope.store.write(batch).await?;
+                self.state.put_row(key, row);
+                Err(Stop::Held(limit))
+            }
+        }
+    }
+
+    /// Closes a piece that is not to go on; one that has no row never began.
+    pub(super) async fn cancel_piece(&self, key: &str) -> Result<Report, Stop> {
+        if let Some(row) = self.state.row(key).filter(|row| !row.status().has_ended()) {
+            let row = self.close_open(row).await?;
+            self.state.put_row(key, row);
+        }
+        Err(Stop::Cancelled)
+    }
+
+    /// Reads the run's rows again: a person has answered.
+    pub(super) async fn reload(&self) -> Result<(), StoreError> {
+        let rows = executions::of_agent(&self.scope.store, &self.row.id).await?;
+        self.state.put_rows(super::begin::by_key(self.row, rows));
+        Ok(())
+    }
+}
+
+/// A row as its report says that it has ended.
+fn closed(mut row: ExecutionRow, report: &Report, now: i64) -> ExecutionRow {
+    row.status = report.status.as_str().into();
+    row.result = Some(report.result.clone());
+    row.data = (!report.data.is_null()).then(|| report.data.to_string());
+    row.error = report.error.as_ref().and_then(|error| serde_json::to_string(error).ok());
+    row.bailout.clone_from(&report.bailout);
+    row.untrusted = i64::from(report.untrusted);
+    row.started_at = row.started_at.or(Some(now));
+    row.ended_at = Some(now);
+    row
+}
