@@ -243,7 +243,9 @@ pub const FRESH_START: &str =
     "A fresh start: I no longer look at what was said before. Tasks and memories stay.";
 /// Answer to `/stop` when something runs.
 pub const STOPPING: &str = "Stopping.";
-/// Answer to `/stop` when nothing runs.
+/// Answer to `/pause` when something runs.
+pub const PAUSING: &str = "Pausing: what is under way is let finish, then I ask whether to continue.";
+/// Answer to `/stop` and `/pause` when nothing runs.
 pub const NOTHING_TO_STOP: &str = "Nothing is running.";
 /// Answer to `/trace` before the first turn.
 pub const NOTHING_TO_TRACE: &str = "There is nothing to trace here yet.";
@@ -256,6 +258,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     **Commands**\n\
     - `/new`: start afresh, without what was said before\n\
     - `/stop`: stop what I am doing\n\
+    - `/pause`: pause what I am doing; “continue” goes on with it\n\
     - `/status`: what is running and waiting\n\
     - `/trace`: what happened in the last turn\n\
     - `/link`: join your accounts on several platforms\n\

@@ -9,7 +9,7 @@ mod init;
 mod workflow;
 
 pub use init::InitArgs;
-pub use workflow::{WorkflowArgs, WorkflowCommand};
+pub use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
 /// Mail, calendar and to-do lists from the chat apps you already use.
 #[derive(Debug, Parser)]
@@ -44,7 +44,7 @@ pub enum Command {
     Pair(PairArgs),
     /// Show and check what the assistant can do
     Skills(SkillsArgs),
-    /// Look at pipelines of agents before they run
+    /// Write, check and run pipelines of agents
     Workflow(WorkflowArgs),
     /// Show what happened in a turn
     Trace(TraceArgs),

@@ -1,11 +1,11 @@
 //! `adjutant chat`: the terminal as a channel.
 
-use std::io::{BufReader, IsTerminal, stdin};
+use std::io::{BufReader, IsTerminal, Write, stdin};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{EventId, Inbound};
+use adjutant_chat::{ChatPort, EventId, Inbound};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, LONGEST};
 use adjutant_console::render::Look;
@@ -16,17 +16,17 @@ use super::{ChatArgs, CliError};
 use crate::clock::{self, SharedClock, SystemClock};
 use crate::config::Config;
 use crate::service::{self, Channel, Service};
-use crate::store::turns;
+use crate::store::{Store, turns};
 
 /// The console's name among the channels.
-const CHANNEL: &str = "console";
+pub(super) const CHANNEL: &str = "console";
 /// How long a turn may go on after the person has left.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A terminal session.
-struct Session {
-    service: Service,
-    port: Arc<ConsolePort>,
+pub(super) struct Session {
+    pub(super) service: Service,
+    pub(super) port: Arc<ConsolePort>,
     place: String,
 }
 
@@ -133,6 +133,19 @@ impl Session {
         place: String,
         style: Style,
     ) -> Result<Self, CliError> {
+        let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
+        Self::start_on(config, clock, place, style, Box::new(out), |port, _| port).await
+    }
+
+    /// A session that writes to `out`, with `stage` around its port.
+    pub(super) async fn start_on(
+        config: &Config,
+        clock: SharedClock,
+        place: String,
+        style: Style,
+        out: Box<dyn Write + Send>,
+        stage: impl FnOnce(Arc<ConsolePort>, &Store) -> Arc<dyn ChatPort>,
+    ) -> Result<Self, CliError> {
         let settings = Settings {
             channel: CHANNEL.to_owned(),
             style: style.clone(),
@@ -142,8 +155,7 @@ impl Session {
         let repertoire = service::load_skills(config)?;
         let models = service::build_models(config, &repertoire.skills, &clock)?;
         let store = service::open_store(config, clock).await?;
-        let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
-        let port = ConsolePort::open(settings, Box::new(out)).map_err(|error| {
+        let port = ConsolePort::open(settings, out).map_err(|error| {
             let folder = config.data_dir.display();
             CliError::failed(format!("the folder {folder} can't be written to"), error)
         })?;
@@ -155,7 +167,7 @@ impl Session {
                 Style::Once { .. } => Some(Box::new(move |outbound| filter.wants(outbound))),
                 _ => None,
             },
-            ..Channel::open(port.clone())
+            ..Channel::open(stage(port.clone(), &store))
         };
         let service = Service::start(config, store, repertoire, models, vec![channel]).await;
         Ok(Self { service: service?, port, place })
@@ -163,7 +175,10 @@ impl Session {
 
     /// Works until it is done or nobody reads any more; what is still to be said then waits for the next
     /// process.
-    async fn while_read(&self, work: impl Future<Output = Result<(), CliError>>) -> Result<(), CliError> {
+    pub(super) async fn while_read(
+        &self,
+        work: impl Future<Output = Result<(), CliError>>,
+    ) -> Result<(), CliError> {
         tokio::select! {
             done = work => done,
             () = self.port.reader_gone() => Ok(()),
@@ -213,7 +228,7 @@ impl Session {
         Ok(())
     }
 
-    async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
+    pub(super) async fn accept(&self, inbound: Inbound) -> Result<(), CliError> {
         self.service.receipts_stored(&inbound).await;
         self.service.accept(inbound, async || {}).await?;
         Ok(())
@@ -257,7 +272,7 @@ impl Session {
         ))
     }
 
-    async fn leave(self, patience: Duration) -> Result<(), CliError> {
+    pub(super) async fn leave(self, patience: Duration) -> Result<(), CliError> {
         Ok(self.service.shut_down(patience).await?)
     }
 }

@@ -26,7 +26,7 @@ use crate::logging::Logs;
 
 pub use args::{
     ChatArgs, Cli, Command, CompletionsArgs, ConfigArgs, ConfigCommand, DbArgs, DbCommand, DoctorArgs,
-    InitArgs, ManArgs, PairArgs, PairCommand, ServeArgs, ServiceArgs, ServiceCommand, SkillsArgs,
+    InitArgs, ManArgs, PairArgs, PairCommand, RunArgs, ServeArgs, ServiceArgs, ServiceCommand, SkillsArgs,
     SkillsCommand, TraceArgs, UsageArgs, UsageBy, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
@@ -44,7 +44,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &Logs) -> Result<ExitCode, CliError>
         Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(args) => pair::run(load()?, args).await,
         Command::Skills(args) => skills::command(&load()?, &args),
-        Command::Workflow(args) => workflow::run(&load()?, &args),
+        Command::Workflow(args) => workflow::run(&load()?, &args).await,
         Command::Trace(args) => trace::run(load()?, args).await,
         Command::Usage(args) => usage::run(load()?, args).await,
         Command::Config(args) => config::run(&load()?, &args),

@@ -1,16 +1,25 @@
-//! `adjutant workflow`: pipelines of agents, and all that can be known before they run.
+//! `adjutant workflow`: pipelines of agents; what can be known of them before they run, their runs, and what came of those.
+
+mod hold;
+mod run;
+mod runs;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{CliError, WorkflowArgs, WorkflowCommand as Command};
+use hold::Word;
+
+use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
 use crate::clock::{Clock, SystemClock, utc};
 use crate::config::{BUILTIN, Config};
+use crate::service::open_store;
 use crate::skills::{Registry, Skills, did_you_mean, handlers};
+use crate::store::Store;
 use crate::trace::text::{one_line, several};
 use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use crate::workflows::inputs::resolve;
@@ -18,42 +27,76 @@ use crate::workflows::plan::{Setting, plan};
 use crate::workflows::{Fault, Workflow, World, draw, explain, is_name, mermaid, svg};
 
 /// Runs `adjutant workflow`.
-pub(super) fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
-    let builtins = handlers::all(!config.channels.is_empty());
-    let skills = Skills::load(&config.skills.paths, &builtins).map_err(|faults| {
-        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        CliError::plain(lines.join("\n"))
-    })?;
-    let workshop = Workshop { config, skills: &skills.current() };
+pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
+    let workshop = || Workshop::open(config);
     let text = match &args.command {
-        Command::List => workshop.list(),
-        Command::Check { path } => return workshop.check(path.as_deref()),
-        Command::Explain { name } => explain(&workshop.find(name)?.1),
-        Command::Draw { name, mermaid: true, .. } => mermaid(&workshop.find(name)?.1),
-        Command::Draw { name, svg: true, .. } => svg(&workshop.find(name)?.1),
-        Command::Draw { name, .. } => draw(&workshop.find(name)?.1, super::columns()),
-        Command::Run { name, input, json, .. } => workshop.dry_run(name, input, *json)?,
-        Command::New { name, from } => workshop.new_file(name, from)?,
+        Command::List => workshop()?.list(),
+        Command::Check { path } => return workshop()?.check(path.as_deref()),
+        Command::Explain { name } => explain(&workshop()?.find(name)?.1),
+        Command::Draw { name, mermaid: true, .. } => mermaid(&workshop()?.find(name)?.1),
+        Command::Draw { name, svg: true, .. } => svg(&workshop()?.find(name)?.1),
+        Command::Draw { name, .. } => draw(&workshop()?.find(name)?.1, super::columns()),
+        Command::Run(args) if args.dry_run => workshop()?.dry_run(args)?,
+        Command::Run(args) => return run::run(&workshop()?, args).await,
+        Command::Runs { limit, json } => {
+            on_store(config, async |store| {
+                Ok(runs::list(store, config.assistant.timezone, *limit, *json).await?)
+            })
+            .await?
+        }
+        Command::Show { run, json } => {
+            on_store(config, async |store| runs::show(store, run, *json).await).await?
+        }
+        Command::Pause { run } => {
+            on_store(config, async |store| hold::tell(store, run, Word::Pause).await).await?
+        }
+        Command::Resume { run } => {
+            on_store(config, async |store| hold::tell(store, run, Word::Resume).await).await?
+        }
+        Command::Cancel { run } => {
+            on_store(config, async |store| hold::tell(store, run, Word::Cancel).await).await?
+        }
+        Command::New { name, from } => workshop()?.new_file(name, from)?,
     };
     super::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-struct Workshop<'w> {
-    config: &'w Config,
-    skills: &'w Registry,
+/// Asks the store.
+async fn on_store<T>(
+    config: &Config,
+    question: impl AsyncFnOnce(&Store) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let store = open_store(config, Arc::new(SystemClock)).await?;
+    let answer = question(&store).await;
+    store.close().await;
+    answer
 }
 
-impl Workshop<'_> {
+struct Workshop<'w> {
+    config: &'w Config,
+    skills: Arc<Registry>,
+}
+
+impl<'w> Workshop<'w> {
+    fn open(config: &'w Config) -> Result<Self, CliError> {
+        let builtins = handlers::all(!config.channels.is_empty());
+        let skills = Skills::load(&config.skills.paths, &builtins).map_err(|faults| {
+            let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            CliError::plain(lines.join("\n"))
+        })?;
+        Ok(Self { config, skills: skills.current() })
+    }
+
     fn all(&self) -> Catalogue {
-        Catalogue::load(&self.config.skills.paths, self.skills, &self.config.approval)
+        Catalogue::load(&self.config.skills.paths, &self.skills, &self.config.approval)
     }
 
     /// The workflow of a name or a file, and all there are.
     fn find(&self, name: &str) -> Result<(Catalogue, Workflow), CliError> {
         let path = Path::new(name);
         let mut all = self.all();
-        if catalogue::is_file_name(path) || name.contains('/') {
+        if is_file(name) {
             let file = catalogue::read_file(path).map_err(|fault| CliError::plain(fault.to_string()))?;
             let (workflow, faults) = self.checked(&file, &all);
             let errors: Vec<String> =
@@ -81,7 +124,7 @@ impl Workshop<'_> {
 
     fn checked(&self, file: &File, all: &Catalogue) -> (Option<Workflow>, Vec<Fault>) {
         let known: Vec<&Workflow> = all.workflows.iter().collect();
-        let world = World { skills: self.skills, approval: &self.config.approval, workflows: &known };
+        let world = World { skills: &self.skills, approval: &self.config.approval, workflows: &known };
         crate::workflows::check(&file.name, &file.text, &world)
     }
 
@@ -132,7 +175,7 @@ impl Workshop<'_> {
                 let besides =
                     self.all().workflows.into_iter().map(|known| File { name: known.file, text: known.text });
                 let besides: Vec<File> = besides.filter(|file| !names.contains(&file.name)).collect();
-                let mut found = Catalogue::of(&files, &besides, self.skills, &self.config.approval);
+                let mut found = Catalogue::of(&files, &besides, &self.skills, &self.config.approval);
                 found.workflows.retain(|workflow| names.contains(&workflow.file));
                 found.faults.retain(|fault| names.contains(&fault.file));
                 found.faults.splice(0..0, faults);
@@ -156,16 +199,15 @@ impl Workshop<'_> {
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
 
-    fn dry_run(&self, name: &str, input: &[(String, String)], is_json: bool) -> Result<String, CliError> {
-        let (all, workflow) = self.find(name)?;
-        let given: BTreeMap<String, Value> =
-            input.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect();
-        let inputs = resolve(&workflow, &given).map_err(|faults| CliError::Usage(faults.join("\n")))?;
+    fn dry_run(&self, args: &RunArgs) -> Result<String, CliError> {
+        let (all, workflow) = self.find(&args.name)?;
+        let inputs =
+            resolve(&workflow, &given(&args.input)).map_err(|faults| CliError::Usage(faults.join("\n")))?;
         let model = &self.config.model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
         let known: Vec<&Workflow> = all.workflows.iter().collect();
         let setting = Setting {
-            world: World { skills: self.skills, approval: &self.config.approval, workflows: &known },
+            world: World { skills: &self.skills, approval: &self.config.approval, workflows: &known },
             limits: &self.config.limits,
             model: &endpoint.name,
             price: endpoint.price,
@@ -173,7 +215,7 @@ impl Workshop<'_> {
             values: None,
         };
         let plan = plan(&workflow, &inputs, &self.now(), &setting);
-        Ok(if is_json { format!("{}\n", plan.json()) } else { plan.text() })
+        Ok(if args.json { format!("{}\n", plan.json()) } else { plan.text() })
     }
 
     /// The values of [`crate::workflows::ALWAYS`].
@@ -209,6 +251,16 @@ impl Workshop<'_> {
         }
         Ok(out)
     }
+}
+
+/// Whether what was named is a file.
+fn is_file(name: &str) -> bool {
+    catalogue::is_file_name(Path::new(name)) || name.contains('/')
+}
+
+/// What was given on the command line: texts.
+fn given(input: &[(String, String)]) -> BTreeMap<String, Value> {
+    input.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect()
 }
 
 fn write(folder: &Path, path: &Path, text: &str) -> Result<(), CliError> {

@@ -6,7 +6,7 @@ use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
 use crate::store::outbox::Message;
-use crate::store::{Batch, StoreError, access, executions, links, people, prompts, turns};
+use crate::store::{Batch, StoreError, access, executions, links, people, prompts, steering, turns};
 use crate::trace;
 use crate::wording;
 pub use crate::workflows::command::is_run;
@@ -39,6 +39,7 @@ impl Conversations {
                 wording::FRESH_START.to_owned()
             }
             "/stop" => self.stop(row).await?,
+            "/pause" => self.pause(row).await?,
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,
             "/pair" => self.pair(row).await?,
@@ -62,7 +63,7 @@ impl Conversations {
                 if self.running.get(&turn.id).is_some() {
                     continue;
                 }
-                if turns::tell_to_stop(&self.store, &turn.id).await? {
+                if steering::tell_to_stop(&self.store, &turn.id).await? {
                     stopped += 1;
                     continue;
                 }
@@ -75,6 +76,21 @@ impl Conversations {
             }
         }
         Ok(if stopped == 0 { wording::NOTHING_TO_STOP } else { wording::STOPPING }.to_owned())
+    }
+
+    /// Lets what runs here come to rest.
+    async fn pause(&self, row: &InboxRow) -> Result<String, StoreError> {
+        let mut is_any = false;
+        for turn in turns::open_of(&self.store, &row.conversation_id).await? {
+            if !steering::pause(&self.store, &turn.id).await? {
+                continue;
+            }
+            is_any = true;
+            if let Some(running) = self.running.get(&turn.id) {
+                running.pause();
+            }
+        }
+        Ok(if is_any { wording::PAUSING } else { wording::NOTHING_TO_STOP }.to_owned())
     }
 
     /// Ends a turn that nobody runs; its one word is said here.

@@ -9,6 +9,7 @@ pub mod prompts;
 pub mod turn;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono_tz::Tz;
@@ -19,7 +20,8 @@ use crate::journal::{Hooks, SharedSettings};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
-use crate::store::{Store, StoreError, leases::Instance, turns};
+use crate::store::steering::{self, Word};
+use crate::store::{Store, StoreError, leases::Instance};
 
 /// Everything that turns need, in one process.
 pub struct Conversations {
@@ -65,15 +67,32 @@ pub struct Handle {
     pub cancel: CancellationToken,
     /// Tells it that one of its questions was answered.
     pub answered: Arc<watch::Sender<()>>,
+    /// Whether nothing new is to begin in it.
+    pub paused: Arc<AtomicBool>,
+}
+
+impl Handle {
+    fn new(conversation: &str) -> Self {
+        Self {
+            conversation: conversation.to_owned(),
+            cancel: CancellationToken::new(),
+            answered: Arc::default(),
+            paused: Arc::default(),
+        }
+    }
+
+    /// Lets what runs finish, and nothing new begin.
+    pub fn pause(&self) {
+        // Whoever waits for something else looks up; once, although the word is there until the turn is at rest.
+        if !self.paused.swap(true, Ordering::Relaxed) {
+            self.answered.send_replace(());
+        }
+    }
 }
 
 impl Running {
     fn enter(&self, turn: &str, conversation: &str) -> Handle {
-        let handle = Handle {
-            conversation: conversation.to_owned(),
-            cancel: CancellationToken::new(),
-            answered: Arc::default(),
-        };
+        let handle = Handle::new(conversation);
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
         handle
     }
@@ -113,11 +132,12 @@ impl Conversations {
         if self.running.count() == 0 {
             return Ok(());
         }
-        for (turn, stop) in turns::told(&self.store, &self.instance.id).await? {
-            match self.running.get(&turn) {
-                Some(running) if stop == 1 => running.cancel.cancel(),
-                Some(running) => running.answered.send_replace(()),
-                None => {}
+        for (turn, word) in steering::told(&self.store, &self.instance.id).await? {
+            let Some(running) = self.running.get(&turn) else { continue };
+            match word {
+                Word::Stop => running.cancel.cancel(),
+                Word::Pause => running.pause(),
+                Word::Answered => running.answered.send_replace(()),
             }
         }
         Ok(())

@@ -41,6 +41,11 @@ impl Conversations {
             };
             self.ask(scope, &mut question, (limit, standing), whom).await?;
         }
+        // From here on it is the answer that says how it goes on.
+        question.run(
+            "UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'",
+            [(&held.turn.id).into()],
+        );
         self.sleep(held, scope, question).await.map(|()| false)
     }
 
@@ -113,7 +118,7 @@ impl Conversations {
         batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
         scope.free_all(&mut batch);
         batch.append(question);
-        // An answer that came just before this commit has found the turn running; it counts all the same.
+        // An answer or a pause that came just before this commit has found the turn running; it counts all the same.
         batch.run(
             "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
              OR EXISTS (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
@@ -129,6 +134,7 @@ impl Conversations {
     /// Whether a "continue?" of this turn was answered since it last went on, while an approved call ran.
     async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
         let now = turns::by_id(&self.store, &turn.id).await?;
-        Ok(now.is_some_and(|now| now.ending.is_some() || now.budget_from != turn.budget_from))
+        let has_ending = |now: &turns::TurnRow| now.ending.as_deref().is_some_and(|ending| ending != "pause");
+        Ok(now.is_some_and(|now| has_ending(&now) || now.budget_from != turn.budget_from))
     }
 }

@@ -19,7 +19,7 @@ use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
 use crate::store::prompts::{self, PromptRow};
 use crate::store::turns::TurnRow;
-use crate::store::{Batch, StoreError, people, turns};
+use crate::store::{Batch, StoreError, people, steering, turns};
 use crate::wording;
 
 /// So long an answer waits for a turn that may be going to sleep.
@@ -208,7 +208,7 @@ impl Conversations {
             [(&turn.id).into(), (&turn.status).into()],
         );
         prompts::answer(&mut batch, &prompt.id, answer, &row.person_id, now);
-        self.go_on(&mut batch, prompt, answer, now);
+        steering::go_on(&mut batch, prompt, answer, &self.instance.id, now);
         // An owner who was asked elsewhere hears nothing of what the turn says next.
         let is_here = turn.conversation_id == prompt.conversation_id;
         if asleep && is_here && (!others || prompt.kind == "continue") {
@@ -266,7 +266,7 @@ impl Conversations {
             };
             let mut batch = Batch::new();
             prompts::expire(&mut batch, &prompt.id, answer, now);
-            self.go_on(&mut batch, &prompt, answer.unwrap_or_default(), now);
+            steering::go_on(&mut batch, &prompt, answer.unwrap_or_default(), &self.instance.id, now);
             match self.store.write(batch).await {
                 Ok(_) => {
                     (self.hooks.settled)(&prompt.outbox_id);
@@ -280,38 +280,6 @@ impl Conversations {
             }
         }
         Ok(woken)
-    }
-
-    /// What an answer changes for its turn: a sleeping one gets back into its lane, in this process; one of another
-    /// conversation in that which serves it.
-    fn go_on(&self, batch: &mut Batch, prompt: &PromptRow, answer: &str, now: i64) {
-        batch.run(
-            "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
-             instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
-             WHERE id = $3",
-            [(&prompt.conversation_id).into(), (&self.instance.id).into(), (&prompt.turn_id).into()],
-        );
-        match (prompt.kind.as_str(), answer) {
-            ("continue", "continue") => {
-                batch.run(
-                    "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
-                     WHERE id = $3",
-                    [now.into(), prompt.needs_owner().into(), (&prompt.turn_id).into()],
-                );
-                batch.run(
-                    "UPDATE conversations SET window_from = $1 \
-                     WHERE id = (SELECT conversation_id FROM turns WHERE id = $2)",
-                    [now.into(), (&prompt.turn_id).into()],
-                );
-            }
-            ("continue", "summarise" | "stop") => {
-                batch.run(
-                    "UPDATE turns SET ending = $1 WHERE id = $2",
-                    [answer.into(), (&prompt.turn_id).into()],
-                );
-            }
-            _ => {}
-        }
     }
 }
 

@@ -130,7 +130,8 @@ impl Conversations {
     /// Sets a turn aside that our own code failed three times.
     async fn bury(&self, held: &Held) -> Result<(), StoreError> {
         tracing::error!("a turn failed three times and is set aside");
-        let scope = self.scope(held, &Handle::idle(&held.turn.conversation_id)).await?;
+        // A hold on nothing: it ends without running.
+        let scope = self.scope(held, &Handle::new(&held.turn.conversation_id)).await?;
         self.end(held, &scope, "dead", Status::Failed, wording::DEAD.into(), Batch::new()).await
     }
 
@@ -147,11 +148,15 @@ impl Conversations {
 
     async fn run_as(&self, held: &Held, handle: &Handle) -> Result<bool, StoreError> {
         let scope = self.scope(held, handle).await?;
+        // It was paused before it came to rest, by a process that died or before it went on.
+        if held.turn.ending.as_deref() == Some("pause") {
+            handle.pause();
+        }
         let to_fold = AtomicBool::new(false);
         let (end, tail) = match held.turn.ending.as_deref() {
             Some("stop") => (TurnEnd::Cancelled(Orchestrator::standing(&held.rows)), Batch::new()),
-            Some(_) => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
-            None => {
+            Some("summarise") => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
+            _ => {
                 let opening = async || {
                     let opening = context::opening(&scope, &held.turn.text).await?;
                     to_fold.store(opening.to_fold, Ordering::Relaxed);
@@ -203,7 +208,7 @@ impl Conversations {
             conversation: Arc::new(conversation),
             zone: self.zone_of(&person),
             person: Arc::new(person),
-            budget: Arc::new(Budget::new(settings.limits.clone(), &spent)),
+            budget: Arc::new(Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone())),
             purse: Arc::new(purse),
             settings,
             cancel: handle.cancel.clone(),
@@ -285,13 +290,6 @@ impl Conversations {
         let retry_at = self.store.now() + back_off(failures);
         metrics::retry("turn");
         turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await
-    }
-}
-
-impl Handle {
-    /// A hold on nothing, for turns that end without running.
-    fn idle(conversation: &str) -> Self {
-        Self { conversation: conversation.to_owned(), cancel: Default::default(), answered: Arc::default() }
     }
 }
 

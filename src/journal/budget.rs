@@ -3,8 +3,8 @@
 //! A turn runs in one process, so its own tokens and money are set aside in memory; what counts over a day is in the
 //! store, see `journal::purse`.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub use crate::config::Limits;
@@ -35,6 +35,8 @@ pub enum Limit {
     AllDayCost,
     /// Skill calls of the conversation.
     ConversationCalls,
+    /// None: a person paused it.
+    Paused,
 }
 
 impl Limit {
@@ -155,6 +157,8 @@ pub struct Budget {
     counted_from: (i64, i64),
     account: Mutex<Account>,
     tripped: Mutex<Option<Limit>>,
+    /// Set by whoever pauses the turn.
+    paused: Arc<AtomicBool>,
 }
 
 impl Budget {
@@ -170,11 +174,21 @@ impl Budget {
             counted_from: spent.counted_from,
             account: Mutex::new(Account { used: spent.used, granted: spent.granted, ..Account::default() }),
             tripped: Mutex::new(None),
+            paused: Arc::default(),
         }
+    }
+
+    /// The same, which trips when this is set.
+    #[must_use]
+    pub fn paused_by(self, paused: Arc<AtomicBool>) -> Self {
+        Self { paused, ..self }
     }
 
     /// The limit that tripped first.
     pub fn tripped(&self) -> Option<Limit> {
+        if self.paused.load(Ordering::Relaxed) {
+            return Some(self.trip(Limit::Paused));
+        }
         *self.tripped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -302,10 +316,11 @@ impl Budget {
         Ok(())
     }
 
-    /// That no more agents may start does not hold back those at work: they are let finish.
+    /// That no more agents may start does not hold back those at work: they are let finish. A pause does.
     fn check_at_work(&self) -> Result<(), Limit> {
+        let is_paused = self.paused.load(Ordering::Relaxed);
         match self.check_time() {
-            Err(Limit::Agents | Limit::OrchestratorCalls) => Ok(()),
+            Err(Limit::Agents | Limit::OrchestratorCalls) if !is_paused => Ok(()),
             checked => checked,
         }
     }
@@ -331,6 +346,21 @@ mod tests {
         assert_eq!(budget.take_orchestrator_call(), Err(Limit::Agents));
         assert_eq!(budget.tripped(), Some(Limit::Agents));
         assert_eq!(budget.take_skill_call(), Ok(()), "the agent that is at work is let finish");
+    }
+
+    #[test]
+    fn a_pause_holds_back_agents_at_work_too() {
+        let paused = Arc::new(AtomicBool::new(false));
+        let limits = Limits { agents_per_turn: 1, ..Limits::default() };
+        let budget = Budget::new(limits, &Spent::default()).paused_by(paused.clone());
+        assert_eq!(budget.take_agent(), Ok(()));
+        assert_eq!(budget.take_agent(), Err(Limit::Agents));
+        assert_eq!(budget.take_skill_call(), Ok(()));
+        paused.store(true, Ordering::Relaxed);
+        assert_eq!(budget.take_skill_call(), Err(Limit::Agents), "what tripped first is what is asked about");
+        let budget = Budget::new(Limits::default(), &Spent::default()).paused_by(paused);
+        assert_eq!(budget.before_model_call(), Err(Limit::Paused));
+        assert_eq!(budget.tripped(), Some(Limit::Paused));
     }
 
     #[test]

@@ -141,6 +141,11 @@ impl Board {
 
     /// What has come of it all so far, for people.
     pub(super) fn standing(&self) -> Standing {
+        self.standing_at("the limit")
+    }
+
+    /// The same, where this is what holds agents back.
+    pub(super) fn standing_at(&self, why: &str) -> Standing {
         let mut standing = Standing::default();
         for agent in &self.agents {
             let mission = agent.task.mission.clone();
@@ -148,11 +153,11 @@ impl Board {
                 (Some(report), status) if status.ended_well() => standing.done.push((mission, report.line())),
                 (Some(report), _) => standing.failed.push((mission, report.line())),
                 (None, Status::Waiting) if agent.held => {
-                    standing.open.push((mission, "held back by the limit".into()));
+                    standing.open.push((mission, format!("held back by {why}")));
                 }
                 (None, Status::Waiting) => standing.open.push((mission, "waits for your yes or no".into())),
                 (None, Status::Running) => standing.open.push((mission, "under way".into())),
-                (None, _) if agent.held => standing.open.push((mission, "not started: the limit".into())),
+                (None, _) if agent.held => standing.open.push((mission, format!("not started: {why}"))),
                 (None, _) => {
                     let needs = agent.task.depends_on.join(", ");
                     let reason = if needs.is_empty() {

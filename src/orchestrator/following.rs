@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{Run, TurnEnd};
 use crate::agents::AgentTask;
+use crate::journal::fail_point;
 use crate::model::{Answer, ToolCall};
 use crate::skills::{Handler, Registry};
 use crate::store::executions::Status;
@@ -54,6 +55,7 @@ impl Run<'_> {
             self.admit(&round, &mut batch);
         }
         self.scope.store.write(batch).await?;
+        fail_point("dispatched");
         Ok(None)
     }
 

@@ -327,7 +327,8 @@ impl Run<'_> {
 
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
-        Ok(TurnEnd::Parked(limit, self.board.standing()))
+        let why = if limit == Limit::Paused { "the pause" } else { "the limit" };
+        Ok(TurnEnd::Parked(limit, self.board.standing_at(why)))
     }
 
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {

@@ -24,6 +24,7 @@ pub mod runs;
 pub mod schedules;
 pub mod space;
 pub mod spending;
+pub mod steering;
 pub mod tasks;
 pub mod turns;
 pub mod usage;

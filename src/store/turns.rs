@@ -26,7 +26,7 @@ pub struct TurnRow {
     pub answers: String,
     /// Who runs it, or ran it last.
     pub instance: String,
-    /// `summarise` or `stop` when a person chose how it ends.
+    /// `summarise` or `stop` when a person chose how it ends; `pause` until it has come to rest.
     pub ending: Option<String>,
     /// Limits count what came after this.
     pub budget_from: i64,
@@ -109,7 +109,9 @@ pub fn end(batch: &mut Batch, turn: &str, status: &str, answer: &str, now: i64) 
 pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<(), StoreError> {
     let mut batch = lease.release();
     batch.run(
-        "UPDATE turns SET status = 'queued', failures = $1, retry_at = $2 WHERE id = $3 AND ended_at IS NULL",
+        // Not for later if somebody ends or pauses it in this moment.
+        "UPDATE turns SET status = 'queued', failures = $1, retry_at = CASE WHEN ending IS NULL THEN $2 ELSE 0 END \
+         WHERE id = $3 AND ended_at IS NULL",
         [turn.failures.into(), retry_at.into(), (&turn.id).into()],
     );
     store.write(batch).await.map(|_| ())
@@ -152,41 +154,6 @@ pub async fn shown(store: &Store, turn: &str) -> Result<Option<String>, StoreErr
     let row: Option<(Option<String>,)> =
         store.first("SELECT shown FROM turns WHERE id = $1", &[turn.into()]).await?;
     Ok(row.and_then(|(shown,)| shown))
-}
-
-/// Tells a running turn to stop, in whichever process it runs. Returns false when it does not run by now.
-///
-/// # Errors
-/// When the store fails.
-pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError> {
-    let mut batch = Batch::new();
-    batch.must(
-        "the turn does not run",
-        "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
-        [turn.into()],
-    );
-    match store.write(batch).await {
-        Ok(_) => Ok(true),
-        Err(StoreError::Stale(_)) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-/// The running turns of an instance that other processes told something: to stop (1), or that one of their
-/// questions was answered (0).
-///
-/// # Errors
-/// When the store fails.
-pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, i64)>, StoreError> {
-    store
-        .all(
-            "SELECT id, CASE WHEN ending = 'stop' THEN 1 ELSE 0 END FROM turns \
-             WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending = 'stop' OR EXISTS \
-             (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
-            &[instance.into()],
-        )
-        .await
 }
 
 /// A turn by id.

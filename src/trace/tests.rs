@@ -34,7 +34,7 @@ impl House {
         self.clock.advance(Duration::from_millis(ms));
     }
 
-    async fn write(&self, fill: impl FnOnce(&mut Batch)) {
+    pub(crate) async fn write(&self, fill: impl FnOnce(&mut Batch)) {
         let mut batch = Batch::new();
         fill(&mut batch);
         self.store.write(batch).await.unwrap();

@@ -37,6 +37,7 @@ pub fn limit(limit: Limit, limits: &Limits) -> String {
             limits.conversation_calls,
             duration(limits.conversation_window)
         ),
+        Limit::Paused => "I have paused this".into(),
     }
 }
 
@@ -49,11 +50,14 @@ fn at_limit(why: Limit, limits: &Limits, standing: &Standing, then: &str) -> Str
     let standing = standing.text();
     let lead = limit(why, limits);
     // Of tokens and money something may be left, but not enough for another call.
-    let limit =
-        if why.bailout().is_some() { "as far as that covers a next step" } else { "which is the limit" };
+    let limit = match why {
+        Limit::Paused => "",
+        _ if why.bailout().is_some() => ", as far as that covers a next step",
+        _ => ", which is the limit",
+    };
     match standing.is_empty() {
-        true => format!("{lead}, {limit}. {then}"),
-        false => format!("{lead}, {limit}.\n\n{standing}\n\n{then}"),
+        true => format!("{lead}{limit}. {then}"),
+        false => format!("{lead}{limit}.\n\n{standing}\n\n{then}"),
     }
 }
 

@@ -22,6 +22,7 @@ pub mod run;
 mod sketch;
 pub mod skill;
 mod source;
+mod standing;
 mod steps;
 mod svg;
 mod table;
@@ -43,6 +44,7 @@ pub use read::{is_name, misfit};
 pub use rule_check::Check;
 pub use rules::Rule;
 pub use source::{Fault, LONGEST_FILE, Place};
+pub use standing::standing;
 pub use svg::svg;
 
 use source::Source;

@@ -236,12 +236,10 @@ fn swallows(text: &str) -> bool {
         let mark = bare.chars().next().filter(|mark| matches!(mark, '`' | '~'));
         let length = mark.map_or(0, |mark| bare.chars().take_while(|letter| *letter == mark).count());
         let rest = &bare[length..];
+        let closes = indent < 4 && !line.starts_with('\t') && rest.trim().is_empty();
         match (open, mark) {
-            (Some(fence), Some(mark)) if fence.0 == mark && length >= fence.1 => {
-                if indent < 4 && !line.starts_with('\t') && rest.trim().is_empty() {
-                    open = None;
-                }
-            }
+            (Some(fence), Some(mark)) if fence.0 == mark && length >= fence.1 && closes => open = None,
+            (Some(_), _) => {}
             (None, Some(mark)) if length >= 3 && !(mark == '`' && rest.contains('`')) => {
                 open = Some((mark, length));
             }

@@ -4,6 +4,7 @@ use super::template::{Condition, Template, Values, Verdict};
 use super::*;
 
 mod seen;
+mod told;
 
 const VISIT: &str = r#"
 workflow:

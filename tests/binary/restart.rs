@@ -111,12 +111,14 @@ const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-clai
 const ASKING: &str = "asked prompt-answered turn-asleep turn-resumed";
 /// Those around a program.
 const PROGRAM: &str = "skill-running skill-worked";
+/// Those of a workflow's run; `deaths.rs` tries them.
+const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
 /// Those of a mail; `office.rs` tries them.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, MAIL]
+    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, MAIL]
         .iter()
         .flat_map(|it| it.split_whitespace())
         .map(str::to_owned)

@@ -13,6 +13,7 @@ mod limits;
 mod models;
 mod office;
 mod parallel;
+mod pause;
 mod platform;
 mod rooms;
 mod talk;

@@ -27,6 +27,7 @@ mod queues;
 mod retention;
 mod space;
 mod spending;
+mod steering;
 mod tasks;
 mod turns;
 mod usage;

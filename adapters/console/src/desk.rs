@@ -37,7 +37,7 @@ struct Prompt {
 
 impl Desk {
     /// A line was sent: the floor is the assistant's until it is answered.
-    pub(crate) fn sent(&self, event: &EventId) {
+    pub fn sent(&self, event: &EventId) {
         locked(&self.state).unanswered.insert(event.0.clone());
     }
 

@@ -10,7 +10,7 @@ use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup,
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use crate::desk::Desk;
+use crate::desk::{Desk, locked};
 use crate::json;
 use crate::receipts::Receipts;
 use crate::render::{Look, message};
@@ -127,6 +127,14 @@ impl ConsolePort {
             _ => format!("{}\n", adjutant_chat::harmless(message)),
         };
         self.write(text, None).await
+    }
+
+    /// Takes a message for shown that its reader gets in another form. The floor stays the assistant's.
+    pub fn keep_back(&self, outbound: &Outbound) -> Delivery {
+        locked(&self.tree).clear();
+        // As with one that is written: a full disk at most shows it once more.
+        let _ = self.receipts.add(&outbound.id);
+        Delivery::Sent(outbound.id.clone())
     }
 
     async fn write(&self, text: String, outbound: Option<Outbound>) -> Delivery {

@@ -30,9 +30,10 @@ pub(crate) const TOKEN_CLOSE: u16 = 4004;
 pub(crate) const INTENT_CLOSE: u16 = 4014;
 
 /// The slash commands, each with what Discord shows of it and the name of its argument.
-const COMMANDS: [(&str, &str, Option<&str>); 6] = [
+const COMMANDS: [(&str, &str, Option<&str>); 7] = [
     ("new", "Start a new conversation", None),
     ("stop", "Stop what is being done", None),
+    ("pause", "Pause what is being done", None),
     ("status", "Show what is being done", None),
     ("trace", "Show how the last answer came about", None),
     ("help", "Show what I can do", None),

@@ -37,7 +37,7 @@ fn creation() -> String {
             "bot_user": {"display_name": "adjutant", "always_online": true},
             "slash_commands": [{
                 "command": "/adjutant",
-                "description": "help, new, stop, status, trace, link",
+                "description": "help, new, stop, pause, status, trace, link",
                 "usage_hint": "status",
             }],
         },

@@ -11,9 +11,10 @@ use self::message::{Entity, Message, Press, Sender};
 use crate::place::{Place, event_of};
 
 /// The commands that are registered, and for us in a group also without our name.
-pub(crate) const COMMANDS: [(&str, &str); 6] = [
+pub(crate) const COMMANDS: [(&str, &str); 7] = [
     ("new", "Start a new conversation"),
     ("stop", "Stop what is running"),
+    ("pause", "Pause what is running"),
     ("status", "How things stand"),
     ("trace", "What the last answer was made of"),
     ("help", "What I can do"),

@@ -46,20 +46,49 @@ pub enum WorkflowCommand {
         #[arg(long)]
         svg: bool,
     },
-    /// Show what a run would do, with --dry-run
-    #[command(after_help = "Example:\n  adjutant workflow run visit-report --dry-run --input customer=Acme")]
-    Run {
-        /// The workflow's name, or a file
-        name: String,
-        /// What it is given; may be repeated
-        #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-        input: Vec<(String, String)>,
-        /// Run nothing: show the plan and what it may cost
-        #[arg(long, required = true)]
-        dry_run: bool,
+    /// Run a workflow, and print its report
+    #[command(after_help = "Example:\n  adjutant workflow run visit-report --input customer=Acme\n  \
+                            adjutant workflow run visit-report --dry-run --input customer=Acme\n  \
+                            adjutant workflow run visit-report --of 0c5RmqN2 --from write\n\n\
+                            What it asks on the way is asked in this terminal; without one it ends as waiting, and\n\
+                            says where to answer. The exit status is 0 when the run is complete, else 1.")]
+    Run(RunArgs),
+    /// List the runs, the newest first
+    #[command(after_help = "Example:\n  adjutant workflow runs --limit 5")]
+    Runs {
+        /// How many
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+        limit: u16,
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Show what came of a run, or how it stands
+    #[command(after_help = "Example:\n  adjutant workflow show last")]
+    Show {
+        /// The run's id, its beginning, or `last`
+        run: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Pause a run: what is at work is let finish, nothing new begins
+    #[command(after_help = "Example:\n  adjutant workflow pause last")]
+    Pause {
+        /// The run's id, its beginning, or `last`
+        run: String,
+    },
+    /// Let a run go on that was paused, or came to a limit
+    #[command(after_help = "Example:\n  adjutant workflow resume last")]
+    Resume {
+        /// The run's id, its beginning, or `last`
+        run: String,
+    },
+    /// Stop a run
+    #[command(after_help = "Example:\n  adjutant workflow cancel last")]
+    Cancel {
+        /// The run's id, its beginning, or `last`
+        run: String,
     },
     /// Write a new workflow to start from
     #[command(after_help = "Example:\n  adjutant workflow new visit-report --from content-pipeline")]
@@ -70,6 +99,31 @@ pub enum WorkflowCommand {
         #[arg(long, value_name = "TEMPLATE")]
         from: String,
     },
+}
+
+/// `adjutant workflow run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The workflow's name, or a file
+    pub name: String,
+    /// What it is given; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    pub input: Vec<(String, String)>,
+    /// Run nothing: show the plan and what it may cost
+    #[arg(long, conflicts_with_all = ["output", "of"])]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Write the output to a new file
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Take over from this run what its steps gave; it was given all already
+    #[arg(long, value_name = "RUN", requires = "from", conflicts_with = "input")]
+    pub of: Option<String>,
+    /// The step that runs again, with all that depend on it
+    #[arg(long, value_name = "STEP", requires = "of")]
+    pub from: Option<String>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -16,6 +16,7 @@ use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::{StoreError, prompts, runs};
 use crate::workflows::report::{Report, RunReport, StepReport};
 use crate::workflows::sketch::Sketch;
+use crate::workflows::standing::workers;
 
 impl Runner {
     /// Ends a run that never began.
@@ -136,7 +137,7 @@ impl Run<'_> {
                     fatal = Some(format!("{}: {}", step.id, end.error.as_deref().unwrap_or_default()));
                 }
             }
-            let mut line = step_report(&step.id, self.worker_names(step), &standing);
+            let mut line = step_report(&step.id, workers(&self.workflow, step), &standing);
             // What was not come to, and what was cut off.
             match standing {
                 Standing::Ended(_) => {}
@@ -210,18 +211,6 @@ impl Run<'_> {
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '~', '.', '[', '/']))
         };
         self.state.rows().into_iter().filter(is_its).collect()
-    }
-
-    fn worker_names(&self, step: &crate::workflows::definition::Step) -> Option<String> {
-        match &step.work {
-            crate::workflows::definition::Work::Skill(call) => Some(call.skill.clone()),
-            crate::workflows::definition::Work::Workflow(sub) => Some(sub.name.clone()),
-            work => {
-                let agents = work.agents();
-                let names = agents.iter().map(|id| self.workflow.agent(id).map_or(*id, |agent| &agent.name));
-                (!agents.is_empty()).then(|| names.collect::<Vec<_>>().join(", "))
-            }
-        }
     }
 }
 

@@ -1,0 +1,296 @@
+//! `adjutant workflow run`: an ordinary message in a conversation of its own, on what `chat` stands on. What is asked on
+//! the way is asked on stderr, where the progress is; stdout has the report alone.
+
+use std::io::{self, IsTerminal, Write, stderr, stdin};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Outbound, Progress};
+use adjutant_console::input::{self, Event, Source};
+use adjutant_console::json::{Entry, LONGEST};
+use adjutant_console::{ConsolePort, Style};
+use async_trait::async_trait;
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use tempfile::TempDir;
+use tokio::sync::mpsc::Receiver;
+
+use super::{Workshop, given, runs};
+use crate::cli::args::RunArgs;
+use crate::cli::chat::{CHANNEL, PATIENCE, Session};
+use crate::cli::{CliError, columns, out, write_new};
+use crate::clock::{self, SharedClock, SystemClock};
+use crate::config::Config;
+use crate::store::runs as rows;
+use crate::store::turns::{self, TurnRow};
+use crate::store::{Store, StoreError};
+use crate::trace::one_line;
+use crate::workflows::command::written;
+use crate::workflows::inputs::resolve;
+use crate::workflows::report::Report;
+use crate::workflows::run::Errand;
+use crate::workflows::{Workflow, is_name};
+
+/// Runs a workflow and prints its report.
+pub(super) async fn run(workshop: &Workshop<'_>, args: &RunArgs) -> Result<ExitCode, CliError> {
+    if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
+        return Err(CliError::Usage(format!("{} is there already; choose another file", path.display())));
+    }
+    let is_person = stdin().is_terminal() && stderr().is_terminal();
+    let (_, workflow) = workshop.find(&args.name)?;
+    let line = match (&args.of, &args.from) {
+        (Some(of), Some(from)) => again(workshop.config, &workflow, of, from).await?,
+        _ => line(&workflow, args, is_person)?,
+    };
+    let mut config = workshop.config.clone();
+    let lent = if super::is_file(&args.name) { Some(lend(&mut config, &workflow)?) } else { None };
+    let clock: SharedClock = Arc::new(SystemClock);
+    let place = format!("workflow-{}", clock::new_id(&*clock));
+    let before = if is_person { tcgetattr(stdin()).ok() } else { None };
+    let done = Desk { config: &config, clock, place: &place, is_person }.run(line).await;
+    if let Some(before) = before {
+        // A line that was being typed when the run ended has left the terminal as its editor wants it.
+        let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
+    }
+    drop(lent);
+    tell(done?, args, &place)
+}
+
+/// The message that runs it.
+///
+/// # Errors
+/// What is wrong with what it is given; without a person also what is missing.
+fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, CliError> {
+    let given = given(&args.input);
+    let inputs = resolve(workflow, &given).map_err(|faults| CliError::Usage(faults.join("\n")))?;
+    if !is_person && !inputs.missing.is_empty() {
+        let missing = inputs.missing.iter().map(|input| format!("--input {}=...", input.name));
+        let missing: Vec<String> = missing.collect();
+        return Err(CliError::Usage(format!("{} needs {}", workflow.name, missing.join(" "))));
+    }
+    let (workflow, given) = (workflow.name.clone(), given.into_iter().collect());
+    let line = written(&Errand { workflow, given, again: None });
+    match line.chars().count() {
+        0..=LONGEST => Ok(line),
+        _ => Err(CliError::Usage(format!(
+            "the inputs are longer than {LONGEST} characters together; name a file in a `file_path` input instead"
+        ))),
+    }
+}
+
+/// The message that runs it again from a step.
+async fn again(config: &Config, workflow: &Workflow, of: &str, from: &str) -> Result<String, CliError> {
+    let name = &workflow.name;
+    // Whether it has such a step its own file says, as it was then.
+    if !is_name(from) {
+        return Err(CliError::Usage(format!("'{}' is no step's name", one_line(from))));
+    }
+    let row = super::on_store(config, async |store| runs::find(store, of).await).await?;
+    if row.workflow != *name {
+        return Err(CliError::Usage(format!("run {} is one of {}, not of {name}", row.id, row.workflow)));
+    }
+    let again = Some((row.id, from.to_owned()));
+    Ok(written(&Errand { workflow: name.clone(), again, ..Errand::default() }))
+}
+
+/// Makes a workflow that lies anywhere known to this process: in a place of skills of its own, which counts first.
+fn lend(config: &mut Config, workflow: &Workflow) -> Result<TempDir, CliError> {
+    let failed =
+        |error: io::Error| CliError::failed("the workflow can't be copied to a temporary folder", error);
+    let folder = tempfile::tempdir().map_err(failed)?;
+    let is_toml = Path::new(&workflow.file).extension().is_some_and(|ending| ending == "toml");
+    let place = folder.path().join("workflows");
+    let file = place.join(format!("{}.{}", workflow.name, if is_toml { "toml" } else { "yaml" }));
+    write_new(&place, &file, &workflow.text).map_err(failed)?;
+    config.skills.paths.insert(0, folder.path().to_path_buf());
+    Ok(folder)
+}
+
+/// Prints what came of it.
+fn tell(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitCode, CliError> {
+    let json = args.json.then(|| runs::json(&report)).transpose()?;
+    if let Some(path) = args.output.as_deref().filter(|_| !report.run.output.is_empty()) {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let failed = |error| CliError::failed(format!("{} can't be written", path.display()), error);
+        write_new(folder, path, &report.run.output).map_err(failed)?;
+        report.run.output = format!("The output is in {}.", path.display());
+    }
+    out(&json.unwrap_or_else(|| report.text(columns())))?;
+    let note = match report.run.status.as_str() {
+        "waiting" => "It waits for an answer",
+        "running" => "It is not over",
+        "complete" => return Ok(ExitCode::SUCCESS),
+        _ => return Ok(ExitCode::from(1)),
+    };
+    // Without a stderr there is nobody to tell.
+    let _ = writeln!(stderr(), "{note}; go on with: adjutant chat --conversation {place}");
+    Ok(ExitCode::from(1))
+}
+
+/// Where a run is watched.
+struct Desk<'d> {
+    config: &'d Config,
+    clock: SharedClock,
+    place: &'d str,
+    is_person: bool,
+}
+
+impl Desk<'_> {
+    async fn run(&self, line: String) -> Result<Report, CliError> {
+        let ids = self.clock.clone();
+        let source = Source {
+            channel: CHANNEL.to_owned(),
+            conversation: self.place.to_owned(),
+            new_id: Arc::new(move || clock::new_id(&*ids)),
+        };
+        let style = Style::Interactive { conversation: self.place.to_owned() };
+        let (clock, place) = (self.clock.clone(), self.place.to_owned());
+        let stage = |console, store: &Store| -> Arc<dyn ChatPort> {
+            Arc::new(Stage { console, store: store.clone() })
+        };
+        let session = Session::start_on(self.config, clock, place, style, Box::new(stderr()), stage).await?;
+        let first = self.say(&source, line);
+        let event = event(&first).clone();
+        // Until the run asks something the terminal is not the person's.
+        session.port.desk().sent(&event);
+        session.accept(first).await?;
+        let watched = session.while_read(self.watch(&session, source, &event)).await;
+        let report = async {
+            watched?;
+            self.report(session.service.store(), &event).await
+        };
+        let report = report.await;
+        session.leave(PATIENCE).await?;
+        report
+    }
+
+    fn say(&self, source: &Source, text: String) -> Inbound {
+        source.inbound(Entry { conversation: self.place.to_owned(), ..Entry::text(text) })
+    }
+
+    /// Until it is over, or waits for somebody who is not here, or the person leaves.
+    async fn watch(&self, session: &Session, source: Source, first: &EventId) -> Result<(), CliError> {
+        let mut events = match self.is_person {
+            true => Some(
+                input::terminal(session.port.desk(), &self.config.data_dir, source.clone())
+                    .map_err(|error| CliError::failed("stdin can't be read", error))?,
+            ),
+            false => None,
+        };
+        let mut interrupted = false;
+        let over = self.over(session, first);
+        tokio::pin!(over);
+        loop {
+            let next = tokio::select! {
+                done = &mut over => return done,
+                next = next(&mut events) => next,
+            };
+            match next {
+                Event::Line(inbound) => session.accept(inbound).await?,
+                Event::Bad { line, message } => drop(session.port.bad_line(line, &message).await),
+                Event::Interrupt if interrupted => {
+                    let place = self.place;
+                    return Err(CliError::plain(format!(
+                        "left; what was under way goes on with `adjutant chat --conversation {place}`"
+                    )));
+                }
+                Event::Interrupt => {
+                    interrupted = true;
+                    session.accept(self.say(&source, "/stop".to_owned())).await?;
+                }
+                Event::Eof => return Ok(()),
+            }
+        }
+    }
+
+    async fn over(&self, session: &Session, first: &EventId) -> Result<(), CliError> {
+        loop {
+            session.service.idle().await;
+            let turn = turn(session.service.store(), first).await?;
+            let waits = |turn: &TurnRow| turn.status == "waiting" && !self.is_person;
+            if turn.is_some_and(|turn| turn.ended_at.is_some() || waits(&turn)) {
+                return Ok(());
+            }
+            // A person answers, or its time comes.
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+
+    /// What came of the run; an answer that is none is the reason why there is none.
+    async fn report(&self, store: &Store, first: &EventId) -> Result<Report, CliError> {
+        let Some(turn) = turn(store, first).await? else {
+            return Err(CliError::plain("the run has not begun"));
+        };
+        match rows::of_turn(store, &turn.id).await?.first() {
+            Some(row) => runs::report(store, row).await,
+            None => {
+                let place = self.place;
+                let open =
+                    || format!("the run has not begun; go on with: adjutant chat --conversation {place}");
+                Err(CliError::plain(turn.answer.unwrap_or_else(open)))
+            }
+        }
+    }
+}
+
+fn event(inbound: &Inbound) -> &EventId {
+    match inbound {
+        Inbound::Said(said) => &said.event,
+        Inbound::Pressed(pressed) => &pressed.event,
+    }
+}
+
+async fn turn(store: &Store, first: &EventId) -> Result<Option<TurnRow>, StoreError> {
+    turns::of_event(store, &format!("{CHANNEL} {}", first.0)).await
+}
+
+/// What the person does; without one their Ctrl-C.
+async fn next(events: &mut Option<Receiver<Event>>) -> Event {
+    match events {
+        Some(events) => events.recv().await.unwrap_or(Event::Eof),
+        None => {
+            // Where signals can't be listened to, Ctrl-C ends the process.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            Event::Interrupt
+        }
+    }
+}
+
+/// The terminal of a run. The last word of its turn is kept back: the report is printed in its place.
+struct Stage {
+    console: Arc<ConsolePort>,
+    store: Store,
+}
+
+#[async_trait]
+impl ChatPort for Stage {
+    fn channel(&self) -> &str {
+        self.console.channel()
+    }
+
+    fn limits(&self) -> Limits {
+        self.console.limits()
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        let turn = match outbound.turn.as_deref().filter(|_| self.console.wants(outbound)) {
+            Some(turn) => turns::by_id(&self.store, turn).await,
+            None => Ok(None),
+        };
+        match turn {
+            Ok(Some(turn)) if turn.ended_at.is_some() => self.console.keep_back(outbound),
+            Ok(_) => self.console.deliver(outbound).await,
+            Err(_) => Delivery::Retry(None),
+        }
+    }
+
+    async fn reconcile(&self, outbound: &Outbound) -> Found {
+        self.console.reconcile(outbound).await
+    }
+
+    async fn progress(&self, progress: &Progress) {
+        self.console.progress(progress).await;
+    }
+}

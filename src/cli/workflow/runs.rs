@@ -1,0 +1,228 @@
+//! `adjutant workflow runs | show`: what ran, and what came of it.
+
+use std::fmt::Write as _;
+
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use crate::cli::{CliError, columns};
+use crate::clock::{rfc3339, utc};
+use crate::store::runs::{self, RunRow};
+use crate::store::{Store, StoreError, retention, turns};
+use crate::trace::text::{duration, one_line};
+use crate::workflows::report::Report;
+use crate::workflows::standing;
+
+/// How many runs are named when a beginning fits several.
+const NAMED: i64 = 5;
+
+/// The newest runs, as a table or as JSON.
+///
+/// # Errors
+/// When the store fails.
+pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> Result<String, StoreError> {
+    let rows = runs::newest(store, limit.into()).await?;
+    let mut all = Vec::with_capacity(rows.len());
+    for row in &rows {
+        all.push((row, status(store, row).await?, took(store, row)));
+    }
+    if is_json {
+        let one = |(row, status, took): &(&RunRow, String, i64)| {
+            json!({"id": row.id, "workflow": row.workflow, "status": status,
+                   "started_at": rfc3339(row.started_at), "ended_at": row.ended_at.map(rfc3339), "duration_ms": took})
+        };
+        return Ok(format!("{}\n", json!({"runs": all.iter().map(one).collect::<Vec<Value>>()})));
+    }
+    if rows.is_empty() {
+        return Ok("no workflow has run yet; `adjutant workflow list` shows those there are, \
+                   `adjutant workflow run NAME` runs one\n"
+            .to_owned());
+    }
+    let name = |row: &RunRow| one_line(&row.workflow);
+    let width = all.iter().map(|(row, ..)| name(row).chars().count()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (row, status, took) in &all {
+        let at = utc(row.started_at).with_timezone(&zone).format("%Y-%m-%d %H:%M");
+        let _ = writeln!(out, "{}  {:width$}  {status:9}  {at}  {}", row.id, name(row), duration(*took));
+    }
+    if rows.len() == usize::from(limit) {
+        let _ = writeln!(out, "These are the newest {limit}; --limit shows more.");
+    }
+    Ok(out)
+}
+
+/// A run's report, as text or as JSON.
+///
+/// # Errors
+/// When there is no such run or it was emptied, and when the store fails.
+pub(super) async fn show(store: &Store, run: &str, is_json: bool) -> Result<String, CliError> {
+    let report = report(store, &find(store, run).await?).await?;
+    if is_json { json(&report) } else { Ok(report.text(columns())) }
+}
+
+/// The contract's JSON, a line.
+///
+/// # Errors
+/// None that can be met.
+pub(super) fn json(report: &Report) -> Result<String, CliError> {
+    let json = serde_json::to_string(report);
+    Ok(json.map_err(|error| CliError::failed("the report can't be written as JSON", error))? + "\n")
+}
+
+/// The run of an id, of its beginning, or the last one.
+///
+/// # Errors
+/// When there is none or are several, and when the store fails.
+pub(super) async fn find(store: &Store, run: &str) -> Result<RunRow, CliError> {
+    let mut found = match run {
+        "last" => runs::newest(store, 1).await?,
+        beginning => runs::beginning_with(store, beginning, NAMED + 1).await?,
+    };
+    if found.len() > 1 {
+        let more = if found.len() > NAMED as usize { "\n  and more" } else { "" };
+        let lines = found.iter().take(NAMED as usize).map(|row| format!("\n  {}  {}", row.id, row.workflow));
+        let lines: String = lines.collect();
+        let beginning = one_line(run);
+        return Err(CliError::plain(format!(
+            "several runs begin with '{beginning}'; write more of the id:{lines}{more}"
+        )));
+    }
+    found.pop().ok_or_else(|| {
+        CliError::plain(match run {
+            "last" => "no workflow has run yet; `adjutant workflow list` shows those there are".to_owned(),
+            run => format!("there is no run {}; `adjutant workflow runs` shows all", one_line(run)),
+        })
+    })
+}
+
+/// What came of a run, or how it stands.
+///
+/// # Errors
+/// When it was emptied, and when the store fails.
+pub(super) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliError> {
+    if let Some(report) = &row.report {
+        let unreadable =
+            |error| CliError::failed(format!("the report of run {} can't be read", row.id), error);
+        return serde_json::from_str(report).map_err(unreadable);
+    }
+    if let (_, Some(at)) = retention::emptied(store, &row.turn_id).await? {
+        return Err(CliError::plain(format!(
+            "run {} of {} ended as {}; what it did was emptied at {}, as [retention] says",
+            row.id,
+            one_line(&row.workflow),
+            row.status,
+            rfc3339(at)
+        )));
+    }
+    let waits = status(store, row).await? == "waiting";
+    Ok(standing(store, row, waits).await?)
+}
+
+/// One of the report's words for a run: one that has not ended waits when its turn does.
+pub(super) async fn status(store: &Store, row: &RunRow) -> Result<String, StoreError> {
+    let is_open = row.ended_at.is_none();
+    let turn = if is_open { turns::by_id(store, &row.turn_id).await? } else { None };
+    let waits = turn.is_some_and(|turn| turn.status == "waiting");
+    Ok(if waits { "waiting".to_owned() } else { row.status.clone() })
+}
+
+/// Milliseconds that it took, or has taken so far.
+fn took(store: &Store, row: &RunRow) -> i64 {
+    (row.ended_at.unwrap_or_else(|| store.now()) - row.started_at).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::tests::House;
+
+    /// A run that begins now, in a turn of its own.
+    async fn begin(house: &House, id: &str, workflow: &str) {
+        house.turn(&format!("turn-{id}"), "/run").await;
+        let row = RunRow {
+            id: id.into(),
+            turn_id: format!("turn-{id}"),
+            workflow: workflow.into(),
+            file: "w.yaml".into(),
+            text: String::new(),
+            inputs: "{}".into(),
+            rerun_of: None,
+            seed: None,
+            status: String::new(),
+            report: None,
+            outputs: None,
+            started_at: house.store.now(),
+            ended_at: None,
+        };
+        house.write(|batch| runs::insert(batch, &row)).await;
+    }
+
+    async fn end(house: &House, id: &str, status: &str) -> String {
+        let row = runs::by_id(&house.store, id).await.unwrap().unwrap();
+        let mut report = report(&house.store, &row).await.unwrap();
+        report.run.status = status.into();
+        report.run.output = "Acme is well.".into();
+        let text = serde_json::to_string(&report).unwrap();
+        house.write(|batch| runs::end(batch, id, status, &text, "{}", house.store.now())).await;
+        text
+    }
+
+    async fn listed(house: &House, limit: u16) -> String {
+        list(&house.store, chrono_tz::Europe::Berlin, limit, false).await.unwrap()
+    }
+
+    async fn refused(house: &House, run: &str) -> String {
+        show(&house.store, run, false).await.unwrap_err().to_string()
+    }
+
+    #[tokio::test]
+    async fn runs_are_listed_with_how_they_stand() {
+        let house = House::open().await;
+        insta::assert_snapshot!(listed(&house, 20).await, @"");
+        insta::assert_snapshot!(refused(&house, "last").await, @"");
+        begin(&house, "Aab1", "visit-report").await;
+        house.later(12_300);
+        end(&house, "Aab1", "complete").await;
+        begin(&house, "Aac2", "lead").await;
+        house.later(1_000);
+        begin(&house, "aab3", "lead").await;
+        house
+            .write(|batch| drop(batch.run("UPDATE turns SET status = 'waiting' WHERE id = 'turn-Aac2'", [])))
+            .await;
+        insta::assert_snapshot!(listed(&house, 20).await, @"");
+        insta::assert_snapshot!(listed(&house, 1).await, @"");
+        let json = list(&house.store, chrono_tz::UTC, 20, true).await.unwrap();
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["runs"][1]["status"], "waiting");
+        assert_eq!(
+            json["runs"][2],
+            json!({"id": "Aab1", "workflow": "visit-report", "status": "complete", "duration_ms": 12_300,
+                   "started_at": "2026-01-01T09:00:00Z", "ended_at": "2026-01-01T09:00:12Z"})
+        );
+    }
+
+    #[tokio::test]
+    async fn a_run_is_found_by_the_beginning_of_its_id_and_its_report_is_as_it_was_written() {
+        let house = House::open().await;
+        for id in ["Aab1", "Aac2"] {
+            begin(&house, id, "visit-report").await;
+        }
+        let written = end(&house, "Aab1", "complete").await;
+        assert_eq!(show(&house.store, "Aab", true).await.unwrap(), format!("{written}\n"));
+        insta::assert_snapshot!(show(&house.store, "Aab1", false).await.unwrap(), @"");
+        insta::assert_snapshot!(show(&house.store, "last", false).await.unwrap(), @"");
+        insta::assert_snapshot!(refused(&house, "Aa").await, @"");
+        insta::assert_snapshot!(refused(&house, "%").await, @"");
+    }
+
+    #[tokio::test]
+    async fn an_emptied_run_says_so() {
+        let house = House::open().await;
+        begin(&house, "Aab1", "visit-report").await;
+        end(&house, "Aab1", "failed").await;
+        let emptied = "UPDATE turns SET traces_emptied_at = 1767258000000";
+        house.write(|batch| drop(batch.run("UPDATE runs SET report = NULL, text = ''", []))).await;
+        house.write(|batch| drop(batch.run(emptied, []))).await;
+        insta::assert_snapshot!(refused(&house, "last").await, @"");
+    }
+}

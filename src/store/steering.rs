@@ -1,0 +1,146 @@
+//! What people tell a turn that is under way: to stop, to pause, to go on. Whoever runs it hears of it within a second, in
+//! whichever process that is.
+
+use super::outbox::ANYBODY;
+use super::prompts::{self, PromptRow};
+use super::{Batch, Store, StoreError, Value};
+
+/// Who answers from this machine's command line.
+const TERMINAL: &str = "console:local";
+
+/// Word from another process for a running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// Stop.
+    Stop,
+    /// Let what runs finish, and begin nothing new.
+    Pause,
+    /// One of its questions was answered.
+    Answered,
+}
+
+/// Tells a running turn to stop. Returns false when it does not run by now.
+///
+/// # Errors
+/// When the store fails.
+pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "the turn does not run",
+        "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
+        [turn.into()],
+    );
+    is_written(store, batch).await
+}
+
+/// Pauses a turn that is at work or about to be: what runs is let finish, nothing new begins, and its person is asked
+/// whether to continue. Returns false when it is not at work.
+///
+/// # Errors
+/// When the store fails.
+pub async fn pause(store: &Store, turn: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "the turn is not at work",
+        // One that is to go on later comes to rest now.
+        "UPDATE turns SET ending = 'pause', retry_at = 0, \
+         instance = CASE WHEN status = 'queued' THEN $1 ELSE instance END \
+         WHERE id = $2 AND status IN ('queued', 'running') AND coalesce(ending, 'pause') = 'pause'",
+        [ANYBODY.into(), turn.into()],
+    );
+    is_written(store, batch).await
+}
+
+/// Lets a turn go on that asks whether to: whoever sits at this machine's terminal owns what runs on it. Returns false
+/// when it does not ask.
+///
+/// # Errors
+/// When the store fails.
+pub async fn resume(store: &Store, turn: &str) -> Result<bool, StoreError> {
+    let asked = prompts::of_turn(store, turn).await?;
+    let open = |prompt: &PromptRow| prompt.kind == "continue" && prompt.state == "pending";
+    let Some(prompt) = asked.into_iter().rfind(open) else { return Ok(false) };
+    let now = store.now();
+    let mut batch = Batch::new();
+    go_on(&mut batch, &prompt, "continue", ANYBODY, now);
+    prompts::answer(&mut batch, &prompt.id, "continue", TERMINAL, now);
+    is_written(store, batch).await
+}
+
+/// Ends a turn, whether it is at work or waits for a person. Returns false when it has ended before.
+///
+/// # Errors
+/// When the store fails.
+pub async fn cancel(store: &Store, turn: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "the turn has ended",
+        "UPDATE turns SET ending = 'stop', status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
+         retry_at = 0, instance = CASE WHEN status = 'running' THEN instance ELSE $1 END \
+         WHERE id = $2 AND ended_at IS NULL",
+        [ANYBODY.into(), turn.into()],
+    );
+    is_written(store, batch).await
+}
+
+async fn is_written(store: &Store, batch: Batch) -> Result<bool, StoreError> {
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Adds what an answer changes for its turn: a sleeping one gets back into its lane, in this instance; one of another
+/// conversation in that which serves it. The answer is empty when nobody gave one.
+pub fn go_on(batch: &mut Batch, prompt: &PromptRow, answer: &str, instance: &str, now: i64) {
+    batch.run(
+        "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
+         instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
+         WHERE id = $3",
+        [(&prompt.conversation_id).into(), instance.into(), (&prompt.turn_id).into()],
+    );
+    match (prompt.kind.as_str(), answer) {
+        ("continue", "continue") => {
+            batch.run(
+                "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
+                 WHERE id = $3",
+                [now.into(), prompt.needs_owner().into(), (&prompt.turn_id).into()],
+            );
+            batch.run(
+                "UPDATE conversations SET window_from = $1 \
+                 WHERE id = (SELECT conversation_id FROM turns WHERE id = $2)",
+                [now.into(), (&prompt.turn_id).into()],
+            );
+        }
+        ("continue", "summarise" | "stop") => {
+            batch.run(
+                "UPDATE turns SET ending = $1 WHERE id = $2",
+                [Value::from(answer), (&prompt.turn_id).into()],
+            );
+        }
+        _ => {}
+    }
+}
+
+/// What other processes told the running turns of an instance.
+///
+/// # Errors
+/// When the store fails.
+pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, Word)>, StoreError> {
+    let rows: Vec<(String, String)> = store
+        .all(
+            "SELECT id, coalesce(ending, '') FROM turns \
+             WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
+             (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
+            &[instance.into()],
+        )
+        .await?;
+    let word = |ending: &str| match ending {
+        "stop" => Word::Stop,
+        "pause" => Word::Pause,
+        _ => Word::Answered,
+    };
+    Ok(rows.into_iter().map(|(turn, ending)| (turn, word(&ending))).collect())
+}

@@ -1,0 +1,75 @@
+//! Runs of workflows in the real process: it dies at each step, and the next one goes on where it was.
+
+use crate::process::{Home, button};
+use crate::restart::{Program, once_each};
+
+/// Skills side by side, agents side by side, a question, a choice, and an end; all with the built-in model.
+const FLOW: &str = r#"
+workflow:
+  name: flow
+  agents:
+    milk: { prompt: "add a task to buy milk", skills: [tasks.create] }
+    bread: { prompt: "add a task to buy bread", skills: [tasks.create] }
+  steps:
+    - { id: one, skill: tasks.create, arguments: { title: one }, depends_on: [] }
+    - { id: two, skill: tasks.create, arguments: { title: two }, depends_on: [] }
+    - id: shop
+      type: parallel
+      depends_on: [one, two]
+      parallel: [ { agent: milk, output_key: milk }, { agent: bread, output_key: bread } ]
+    - { id: ok, type: approval, approval: { text: "Go on?", choices: [Go, Halt] } }
+    - { id: way, type: conditional, condition: { eval: "{{steps.ok.output}} == 'Go'", true: last } }
+    - { id: last, skill: tasks.create, arguments: { title: "last, after {{steps.ok.output}}" } }
+"#;
+
+const POINTS: [&str; 17] = [
+    "journalled",
+    "turn-started",
+    "dispatched",
+    "run-begun",
+    "piece-begun",
+    "skill-before-close",
+    "skill-closed",
+    "agent-called",
+    "agent-closed",
+    "piece-ended",
+    "asked",
+    "turn-asleep",
+    "prompt-answered",
+    "turn-resumed",
+    "run-before-end",
+    "run-ended",
+    "turn-before-end",
+];
+
+#[test]
+fn a_run_survives_every_point_at_which_it_can_die() {
+    let mut died = 0;
+    for name in POINTS {
+        for time in 1..=5 {
+            let point = format!("{name}:{time}");
+            let home = Home::with_config("[skills]\npaths = [\"skills\"]\n[limits]\nagents_per_turn = 20\n");
+            home.write("skills/workflows/flow.yaml", FLOW);
+            let mut program = Program::start(&home, &point);
+            let asked = program.say("m1", "/run flow");
+            assert!(asked["text"].as_str().unwrap().contains("Go on?"), "{point}: {asked}");
+            let end = program.press("p1", &button(&asked, "Go"));
+            let text = end["text"].as_str().unwrap();
+            assert!(text.contains("complete"), "{point}: {text}");
+            let (counts, crashed) = program.finish();
+            assert_eq!(counts, once_each(&["m1", "p1"]), "{point}");
+            let mut tasks = home.tasks();
+            tasks.sort();
+            assert_eq!(tasks, ["buy bread", "buy milk", "last, after Go", "one", "two"], "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM runs WHERE status = 'complete'"), 1, "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM prompts"), 1, "{point}: asked twice");
+            home.assert_tidy(&point);
+            assert!(crashed || time > 1, "{point} was never reached");
+            died += usize::from(crashed);
+            if !crashed {
+                break;
+            }
+        }
+    }
+    println!("died {died} times");
+}

@@ -1,0 +1,213 @@
+//! Pause: what runs is let finish, nothing new begins, and a continue goes on where it was.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use adjutant::config::Policy;
+use adjutant::model::scripted::{Gate, Scripted, Who, calls, has_results, in_order, text};
+use adjutant::store::{Batch, steering};
+use serde_json::json;
+
+use crate::house::{Heard, House, agent, direct, reports, scripted, scripted_with, skill};
+
+/// A house in which two agents work, each within its model, and a third waits for one of them.
+async fn at_work() -> (House, Arc<Gate>) {
+    let gate = Gate::closed();
+    let (a, b) = (gate.clone(), gate.clone());
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            true => text(format!("All in: {} reports.", reports(request).len())),
+            false => calls(vec![
+                agent("a", &["tasks.create"], json!({})),
+                agent("b", &["tasks.search"], json!({})),
+                direct("c", "tasks.create", json!({"title": "call Bob"})),
+                agent("d", &["tasks.search"], json!({"depends_on": ["b"]})),
+            ]),
+        })
+        .when(Who::Agent, "Mission: mission a", {
+            let steps = in_order([skill("tasks.create", json!({"title": "buy milk"})), text("bought")]);
+            move |request| steps(request).behind(&a)
+        })
+        .when(Who::Agent, "Mission: mission b", move |_| text("looked").behind(&b))
+        .agent(|_| text("looked too"));
+    (scripted(script).await, gate)
+}
+
+async fn tasks(house: &House) -> i64 {
+    house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
+}
+
+async fn ending(house: &House, heard: &Heard) -> Option<String> {
+    house.turn(heard).await.ending
+}
+
+#[tokio::test]
+async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
+    let (house, gate) = at_work().await;
+    let event = house.tells("ada", "do it all").await;
+    gate.arrived(2).await;
+    while tasks(&house).await == 0 {
+        tokio::task::yield_now().await;
+    }
+    let pausing = house.says("ada", "/pause").await;
+    insta::assert_snapshot!(pausing.text, @"Pausing: what is under way is let finish, then I ask whether to continue.");
+    gate.open();
+    let asked = house.answer(&event).await;
+    insta::assert_snapshot!(asked.text, @r"
+    I have paused this.
+
+    **Done**
+    - mission b: looked
+    - mission c: Added “call Bob”
+
+    **Still open**
+    - mission a: held back by the pause
+    - mission d: not started: the pause
+
+    Shall I continue?
+    ");
+    assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
+    house.rests().await;
+    assert_eq!((tasks(&house).await, house.turn(&asked).await.status.as_str()), (1, "waiting"));
+    assert_eq!(ending(&house, &asked).await, None);
+    assert_eq!(house.requests(Who::Agent).len(), 2, "no agent's model was asked again");
+    assert_eq!(house.says("ada", "/pause").await.text, "Nothing is running.");
+
+    let done = house.says("ada", "continue").await;
+    assert_eq!((done.text.as_str(), &done.turn), ("All in: 4 reports.", &asked.turn));
+    assert_eq!((tasks(&house).await, house.requests(Who::Agent).len()), (2, 4), "nothing is done twice");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_paused_turn_can_be_stopped() {
+    let (house, gate) = at_work().await;
+    let event = house.tells("ada", "do it all").await;
+    gate.arrived(2).await;
+    house.says("ada", "/pause").await;
+    gate.open();
+    let asked = house.answer(&event).await;
+    let done = house.presses("ada", &asked, "Stop").await;
+    assert!(done.text.starts_with("Stopped."), "{}", done.text);
+    assert_eq!(house.turn(&done).await.status, "cancelled");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_pause() {
+    let (house, _) = at_work().await;
+    assert_eq!(house.says("ada", "/pause").await.text, "Nothing is running.");
+    house.ends_well().await;
+}
+
+/// The one turn that is under way.
+async fn open_turn(house: &House) -> String {
+    let open: Option<(String,)> =
+        house.store().first("SELECT id FROM turns WHERE ended_at IS NULL", &[]).await.unwrap();
+    open.unwrap().0
+}
+
+/// A house in which an agent works until it has done enough.
+async fn busy(enough: &Arc<AtomicBool>) -> House {
+    let enough = enough.clone();
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            true => text("done"),
+            false => agent("a", &["tasks.search"], json!({})),
+        })
+        .agent(move |_| match enough.load(Ordering::SeqCst) {
+            true => text("enough"),
+            false => skill("tasks.search", json!({})).after(Duration::from_millis(20)),
+        });
+    scripted_with(script, |config| {
+        config.limits.skill_calls_per_agent = 100_000;
+        config.limits.skill_calls_per_turn = 100_000;
+        config.limits.conversation_calls = 100_000;
+    })
+    .await
+}
+
+/// As the command line of another process does it.
+#[tokio::test]
+async fn another_process_pauses_and_resumes() {
+    let enough = Arc::new(AtomicBool::new(false));
+    let house = busy(&enough).await;
+    let event = house.tells("ada", "look around").await;
+    while house.requests(Who::Agent).len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let turn = open_turn(&house).await;
+    assert!(!steering::resume(house.store(), &turn).await.unwrap(), "it asks nothing");
+    assert!(steering::pause(house.store(), &turn).await.unwrap());
+    let asked = house.answer(&event).await;
+    assert!(asked.text.contains("held back by the pause"), "{}", asked.text);
+    house.rests().await;
+    enough.store(true, Ordering::SeqCst);
+    assert!(steering::resume(house.store(), &turn).await.unwrap());
+    house.passes(Duration::from_secs(1)).await;
+    assert_eq!(house.sees("done").await.turn, asked.turn);
+    let late = house.presses("ada", &asked, "Continue").await;
+    assert_eq!(late.text, "That was settled already: continued.");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn another_process_cancels_what_runs() {
+    let house = busy(&Arc::default()).await;
+    let event = house.tells("ada", "look around").await;
+    while house.requests(Who::Agent).is_empty() {
+        tokio::task::yield_now().await;
+    }
+    assert!(steering::cancel(house.store(), &open_turn(&house).await).await.unwrap());
+    let stopped = house.answer(&event).await;
+    assert!(stopped.text.starts_with("Stopped."), "{}", stopped.text);
+    assert_eq!(house.turn(&stopped).await.status, "cancelled");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn another_process_cancels_what_waits() {
+    let (house, gate) = at_work().await;
+    let event = house.tells("ada", "do it all").await;
+    gate.arrived(2).await;
+    house.says("ada", "/pause").await;
+    gate.open();
+    let asked = house.answer(&event).await;
+    house.rests().await;
+    assert!(steering::cancel(house.store(), asked.turn.as_deref().unwrap()).await.unwrap());
+    house.passes(Duration::from_secs(1)).await;
+    assert_eq!(house.sees("Stopped.").await.turn, asked.turn);
+    house.ends_well().await;
+}
+
+/// A process that died before its turn came to rest leaves the pause behind; so does an answer that came first.
+#[tokio::test]
+async fn a_pause_is_kept_until_the_turn_is_at_rest() {
+    let script = Scripted::new().orchestrator(|request| match has_results(request) {
+        true => text("done"),
+        false => direct("a", "tasks.create", json!({"title": "pay"})),
+    });
+    let house = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    let approve = house.says("ada", "pay it").await;
+    house.rests().await;
+    let turn = approve.turn.clone().unwrap();
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET status = 'queued', instance = '' WHERE id = $1", [(&turn).into()]);
+    house.store().write(batch).await.unwrap();
+    assert!(steering::pause(house.store(), &turn).await.unwrap());
+    house.passes(Duration::from_secs(1)).await;
+    let asked = house.sees("I have paused this.").await;
+    house.rests().await;
+    assert_eq!((asked.turn.as_deref(), ending(&house, &asked).await), (Some(turn.as_str()), None));
+    // A yes to what it would do does nothing before it goes on.
+    house.presses("ada", &approve, "Approve").await;
+    house.rests().await;
+    house.presses("ada", &asked, "Continue").await;
+    house.sees("done").await;
+    assert_eq!(tasks(&house).await, 1);
+    house.ends_well().await;
+}

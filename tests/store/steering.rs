@@ -1,0 +1,146 @@
+//! What people tell a turn that is under way.
+
+use adjutant::store::prompts::{self, PromptRow};
+use adjutant::store::steering::{self, Word};
+use adjutant::store::turns::{self, TurnRow};
+
+use crate::world::{World, execution};
+
+on_both!(
+    a_running_turn_is_told_once_it_is_paused,
+    a_stop_is_not_undone_by_a_pause,
+    a_turn_that_waits_is_not_paused,
+    a_turn_that_asks_goes_on_when_it_is_resumed,
+    an_owners_limit_is_lifted_by_the_terminal,
+    a_turn_is_cancelled_wherever_it_is,
+    an_answer_to_another_question_says_nothing_about_going_on,
+);
+
+async fn turn(world: &World) -> TurnRow {
+    turns::by_id(&world.store, "t1").await.unwrap().unwrap()
+}
+
+async fn set(world: &World, status: &'static str, ending: Option<&'static str>) {
+    let sql = "UPDATE turns SET status = $1, ending = $2 WHERE id = 't1'";
+    world.write(|batch| batch.run(sql, [status.into(), ending.into()])).await.unwrap();
+}
+
+async fn told(world: &World) -> Vec<(String, Word)> {
+    steering::told(&world.store, "a").await.unwrap()
+}
+
+/// A question of the turn.
+async fn asks(world: &World, id: &str, kind: &str, fingerprint: &str) -> PromptRow {
+    let room = world.room().await;
+    let row = PromptRow {
+        id: id.into(),
+        conversation_id: room.id,
+        turn_id: "t1".into(),
+        execution_id: (kind != "continue").then(|| "s".into()),
+        person_id: room.person_id,
+        kind: kind.into(),
+        preview: "?".into(),
+        fingerprint: fingerprint.into(),
+        state: "pending".into(),
+        answer: None,
+        outbox_id: id.into(),
+        expires_at: i64::MAX,
+    };
+    world.write(|batch| prompts::ask(batch, &row, 1)).await.unwrap();
+    row
+}
+
+async fn a_running_turn_is_told_once_it_is_paused(world: World) {
+    assert!(!steering::pause(&world.store, "t1").await.unwrap(), "there is no such turn");
+    world.turn("t1", "a", &[]).await;
+    assert_eq!(told(&world).await, []);
+    assert!(steering::pause(&world.store, "t1").await.unwrap());
+    assert!(steering::pause(&world.store, "t1").await.unwrap(), "twice is once");
+    assert_eq!(told(&world).await, [("t1".to_owned(), Word::Pause)]);
+    assert_eq!(steering::told(&world.store, "b").await.unwrap(), [], "another instance runs it");
+    assert!(steering::tell_to_stop(&world.store, "t1").await.unwrap());
+    assert_eq!(told(&world).await, [("t1".to_owned(), Word::Stop)]);
+}
+
+async fn a_stop_is_not_undone_by_a_pause(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for ending in ["stop", "summarise"] {
+        set(&world, "running", Some(ending)).await;
+        assert!(!steering::pause(&world.store, "t1").await.unwrap());
+        assert_eq!(turn(&world).await.ending.as_deref(), Some(ending));
+    }
+}
+
+async fn a_turn_that_waits_is_not_paused(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for status in ["waiting", "completed"] {
+        set(&world, status, None).await;
+        assert!(!steering::pause(&world.store, "t1").await.unwrap(), "{status}");
+    }
+    // One that is about to go on, or to be tried again later, is taken up at once to come to rest.
+    set(&world, "queued", None).await;
+    let later = "UPDATE turns SET retry_at = 1000000000000000 WHERE id = 't1'";
+    world.write(|batch| batch.run(later, [])).await.unwrap();
+    assert!(steering::pause(&world.store, "t1").await.unwrap());
+    let now = turn(&world).await;
+    assert_eq!((now.ending.as_deref(), now.retry_at, now.instance.as_str()), (Some("pause"), 0, ""));
+}
+
+async fn a_turn_that_asks_goes_on_when_it_is_resumed(world: World) {
+    world.turn("t1", "a", &[]).await;
+    set(&world, "waiting", None).await;
+    asks(&world, "p1", "approve", "{}").await;
+    assert!(!steering::resume(&world.store, "t1").await.unwrap(), "that is another question");
+    asks(&world, "p2", "continue", "").await;
+    world.clock.advance(std::time::Duration::from_secs(3));
+    assert!(steering::resume(&world.store, "t1").await.unwrap());
+    assert!(!steering::resume(&world.store, "t1").await.unwrap(), "once");
+    let now = turn(&world).await;
+    assert_eq!((now.status.as_str(), now.instance.as_str()), ("queued", ""));
+    assert_eq!((now.budget_from, now.granted_at), (world.store.now(), 0));
+    let room = world.room().await;
+    assert_eq!(room.window_from, world.store.now());
+    let next = turns::next(&world.store, &room.id, "whoever serves it").await.unwrap();
+    assert_eq!(next.map(|turn| turn.id).as_deref(), Some("t1"));
+    let states = prompts::of_turn(&world.store, "t1").await.unwrap();
+    let states: Vec<_> = states.iter().map(|row| (row.state.as_str(), row.answer.as_deref())).collect();
+    assert_eq!(states, [("pending", None), ("answered", Some("continue"))]);
+}
+
+async fn an_owners_limit_is_lifted_by_the_terminal(world: World) {
+    world.turn("t1", "a", &[]).await;
+    set(&world, "waiting", None).await;
+    asks(&world, "p1", "continue", prompts::BUDGET).await;
+    assert!(steering::resume(&world.store, "t1").await.unwrap());
+    assert_eq!(turn(&world).await.granted_at, world.store.now());
+}
+
+async fn a_turn_is_cancelled_wherever_it_is(world: World) {
+    assert!(!steering::cancel(&world.store, "t1").await.unwrap());
+    world.turn("t1", "a", &[]).await;
+    for (status, then, instance) in
+        [("running", "running", "a"), ("queued", "queued", ""), ("waiting", "queued", "")]
+    {
+        set(&world, status, Some("pause")).await;
+        assert!(steering::cancel(&world.store, "t1").await.unwrap());
+        let now = turn(&world).await;
+        let now = (now.status.as_str(), now.instance.as_str(), now.ending.as_deref());
+        assert_eq!(now, (then, instance, Some("stop")), "{status}");
+    }
+    world.write(|batch| turns::end(batch, "t1", "cancelled", "Stopped.", 9)).await.unwrap();
+    assert!(!steering::cancel(&world.store, "t1").await.unwrap());
+}
+
+async fn an_answer_to_another_question_says_nothing_about_going_on(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.execution(execution("t1", "s", "agent")).await;
+    let asked = asks(&world, "p1", "input", "").await;
+    let before = turn(&world).await;
+    for answer in ["continue", "stop", "summarise", ""] {
+        set(&world, "waiting", None).await;
+        world.write(|batch| steering::go_on(batch, &asked, answer, "b", 77)).await.unwrap();
+        let now = turn(&world).await;
+        let expected = TurnRow { status: "queued".into(), instance: "b".into(), ..before.clone() };
+        assert_eq!(now, expected, "{answer}");
+    }
+}
