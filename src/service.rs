@@ -376,3 +376,6 @@ fn orchestrator(
 fn work_dir(data_dir: &Path) -> std::path::PathBuf {
     data_dir.join("work")
 }
+
+#[cfg(test)]
+mod tests;

@@ -121,6 +121,10 @@ pub fn model_failure(error: &ModelError) -> String {
             "the language model refused the request. Whoever runs me finds the reason with `adjutant trace`."
                 .into()
         }
+        ModelErrorKind::BeyondPlanner => {
+            "this needs a language model, and I only have the built-in planner. Whoever runs me can name one in [model]."
+                .into()
+        }
         ModelErrorKind::Nonsense => {
             "the language model gave no usable answer. Please try again, perhaps in other words.".into()
         }
@@ -257,6 +261,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - remember that Bob prefers mornings\n\n\
     **Commands**\n\
     - `/new`: start afresh, without what was said before\n\
+    - `/run NAME`: run a workflow; `/run` alone shows all\n\
     - `/stop`: stop what I am doing\n\
     - `/pause`: pause what I am doing; “continue” goes on with it\n\
     - `/status`: what is running and waiting\n\

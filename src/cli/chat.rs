@@ -153,6 +153,7 @@ impl Session {
             look: Look::of_stdout(),
         };
         let repertoire = service::load_skills(config)?;
+        repertoire.workflows.current().log_faults();
         let models = service::build_models(config, &repertoire.skills, &clock)?;
         let store = service::open_store(config, clock).await?;
         let port = ConsolePort::open(settings, out).map_err(|error| {

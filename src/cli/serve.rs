@@ -33,11 +33,11 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     }
     let clock: SharedClock = Arc::new(SystemClock);
     let repertoire = service::load_skills(&config)?;
-    let skills = repertoire.skills.clone();
-    let models = service::build_models(&config, &skills, &clock)?;
+    repertoire.workflows.current().log_faults();
+    let models = service::build_models(&config, &repertoire.skills, &clock)?;
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
-    let mut service = Service::start(&config, store, repertoire, models, channels).await?;
+    let mut service = Service::start(&config, store, repertoire.clone(), models, channels).await?;
     service.look_after_store(&config);
     tokio::spawn(heap::give_back());
     let manager = Manager::default();
@@ -53,7 +53,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
             Err(CliError::failed("the HTTP endpoint failed", why))
         }
         never = watch::tell(&service, &manager) => match never {},
-        never = reload::reload(&config, env, &mut reloads, (&skills, &service.live, logs), &manager) => match never {},
+        never = reload::reload(&config, env, &mut reloads, (&repertoire, &service.live, logs), &manager) => match never {},
     };
     manager.stopping();
     leave(service, &mut stops).await?;

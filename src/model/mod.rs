@@ -160,6 +160,8 @@ pub enum ModelErrorKind {
     Refused,
     /// An answer without text and without calls, or one that makes no sense.
     Nonsense,
+    /// The built-in planner was asked to think.
+    BeyondPlanner,
 }
 
 impl ModelErrorKind {
@@ -172,6 +174,7 @@ impl ModelErrorKind {
             Self::Timeout => "timeout",
             Self::Refused => "refused",
             Self::Nonsense => "nonsense",
+            Self::BeyondPlanner => "beyond_planner",
         }
     }
 }

@@ -293,8 +293,9 @@ pub(super) fn workflow_faults(source_name: &str, toml: &str, known: &[&Skill]) -
         let Some(name) = handler.optional_text("workflow", &mut faults) else { continue };
         let Some(workflow) = known.iter().find(|skill| skill.workflow() == Some(name)) else {
             let hint = did_you_mean(name, known.iter().filter_map(|skill| skill.workflow()));
+            let hint = if hint.is_empty() { ".".to_owned() } else { hint };
             let message =
-                format!("there is no sound workflow '{name}'{hint}; `adjutant workflow check` tells more");
+                format!("there is no sound workflow '{name}'{hint} `adjutant workflow check` tells more");
             faults.add(handler.place("workflow"), message);
             continue;
         };
@@ -466,7 +467,7 @@ name = "notes.drop"
         notes.toml:23: the pattern is faulty: unclosed group
         notes.toml:26: `{` is not closed; write {{ for a brace itself
         notes.toml:26: `{found.id}` needs a lookup; add lookup = { skill = ..., arguments = ... }
-        notes.toml:26: `{wat|upper}`: there is no conversion 'upper'; there are text, title, line, lower, time, end, duration, repeat, tags, list, int
+        notes.toml:26: `{wat|upper}`: there is no conversion 'upper'; there are text, title, line, lower, time, end, duration, repeat, tags, list, int, value
         notes.toml:26: the skill has no argument 'open'
         notes.toml:26: the skill has no argument 'waht'
         notes.toml:27: the pattern does not match its own example
@@ -529,7 +530,7 @@ name = "notes.drop"
             }
             checked += 1;
         }
-        assert_eq!(checked, 4);
+        assert_eq!(checked, 5);
     }
 
     #[test]

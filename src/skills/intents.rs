@@ -7,8 +7,8 @@ use super::definition::{Argument, Intent, Lookup};
 use super::source::{Faults, Table, did_you_mean, to_json};
 
 /// The conversions of `{capture|conversion}`; the built-in planner carries them out.
-pub(super) const CONVERSIONS: [&str; 11] =
-    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int"];
+pub(super) const CONVERSIONS: [&str; 12] =
+    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int", "value"];
 
 /// A pattern that needs more memory than this is a slip.
 const PATTERN_BYTES: usize = 1 << 20;

@@ -159,6 +159,11 @@ impl Skills {
         if now == self.state().print {
             return;
         }
+        self.reload_and_log();
+    }
+
+    /// Reloads, and writes into the log what came of it.
+    pub fn reload_and_log(&self) {
         match self.reload() {
             Ok(true) => tracing::info!(skills = self.current().by_name.len(), "the skills have changed"),
             Ok(false) => {}

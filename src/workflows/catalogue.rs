@@ -109,7 +109,8 @@ impl Catalogue {
         self.workflows.iter().any(|workflow| workflow.file == name)
     }
 
-    fn log_faults(&self) {
+    /// Writes into the log what is wrong, warnings aside.
+    pub fn log_faults(&self) {
         for fault in self.faults.iter().filter(|fault| !fault.is_warning) {
             match self.has_file(&fault.file) {
                 true => tracing::warn!("{fault}; the last good version stays in use"),
@@ -128,7 +129,7 @@ impl Catalogue {
 #[derive(Debug)]
 pub struct Workflows {
     paths: Vec<PathBuf>,
-    approval: Approval,
+    approval: RwLock<Approval>,
     current: RwLock<Arc<Catalogue>>,
     /// The last good version of each file, by its name.
     good: Mutex<BTreeMap<String, File>>,
@@ -137,8 +138,16 @@ pub struct Workflows {
 impl Workflows {
     /// Those of these places of skills; they are read by [`Workflows::reload`].
     pub fn new(paths: &[PathBuf], approval: &Approval) -> Self {
-        let (paths, approval) = (paths.to_vec(), approval.clone());
+        let (paths, approval) = (paths.to_vec(), RwLock::new(approval.clone()));
         Self { paths, approval, current: RwLock::default(), good: Mutex::default() }
+    }
+
+    /// From the next reading on they are checked against this. Whether it is another one than before.
+    pub fn set_approval(&self, approval: &Approval) -> bool {
+        let mut current = self.approval.write().unwrap_or_else(PoisonError::into_inner);
+        let changes = *current != *approval;
+        current.clone_from(approval);
+        changes
     }
 
     /// The workflows as they are now, and what is wrong in their files.
@@ -147,16 +156,23 @@ impl Workflows {
     }
 
     /// Reads the files and checks them against these skills. Of a file that has become faulty the last good version stays;
-    /// the faults are logged when they are others than before.
+    /// its faults are logged. Those of the first reading are not: see [`Catalogue::log_faults`].
     pub fn reload(&self, skills: &Registry) -> Arc<Catalogue> {
         let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
+        let approval = self.approval.read().unwrap_or_else(PoisonError::into_inner).clone();
         let (mut files, unread) = read_places(&self.paths);
-        let mut catalogue = Catalogue::of(&files, &built_in(), skills, &self.approval);
+        let mut catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
         catalogue.faults.splice(0..0, unread);
         let stands_in = stand_in(&mut files, &catalogue.faults, &good);
         if !stands_in.is_empty() {
+            // Of two of the same name the first place's counts.
+            files.sort_by_cached_key(|file| {
+                let folder = Path::new(&file.name).parent().unwrap_or(Path::new(""));
+                let place = self.paths.iter().position(|place| place.join("workflows") == folder);
+                (place, file.name.clone())
+            });
             let mut faults = std::mem::take(&mut catalogue.faults);
-            catalogue = Catalogue::of(&files, &built_in(), skills, &self.approval);
+            catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
             // What was wrong only because another file was.
             faults
                 .retain(|it| it.is_warning || stands_in.contains(&it.file) || !catalogue.has_file(&it.file));
@@ -167,7 +183,8 @@ impl Workflows {
         good.extend(sound.map(|file| (file.name.clone(), file)));
         let catalogue = Arc::new(catalogue);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.faults != catalogue.faults {
+        let is_first = current.workflows.is_empty() && current.faults.is_empty();
+        if !is_first && current.faults != catalogue.faults {
             catalogue.log_faults();
         }
         *current = Arc::clone(&catalogue);

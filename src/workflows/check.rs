@@ -12,7 +12,7 @@ use super::wait::Start;
 use crate::config::{Approval, Policy};
 use crate::graph::{Node, judge};
 use crate::skills::risk::policy;
-use crate::skills::{Registry, Skill, did_you_mean};
+use crate::skills::{Registry, Skill, WORKFLOW, did_you_mean};
 
 /// What there is besides the workflow itself.
 #[derive(Clone, Copy)]
@@ -87,7 +87,14 @@ impl Check<'_> {
 
     /// A skill that is there and may be used, or why not.
     fn skill(&self, name: &str) -> Result<&Skill, String> {
-        let Some(skill) = self.world.skills.get(name) else {
+        let skill = self.world.skills.get(name);
+        let is_workflow = name.split('.').next() == Some(WORKFLOW);
+        if is_workflow || skill.is_some_and(|skill| skill.workflow().is_some()) {
+            return Err(format!(
+                "'{name}' is a workflow, which no agent calls; make it a step of `type: workflow`"
+            ));
+        }
+        let Some(skill) = skill else {
             let near = self.world.skills.nearest(name).map(|near| format!("; did you mean '{near}'?"));
             return Err(format!("there is no skill '{name}'{}", near.unwrap_or_default()));
         };

@@ -108,8 +108,9 @@ impl Report {
     /// The words that run it again from where it broke off.
     fn again(&self) -> Option<String> {
         let run = &self.run;
-        let is_over = matches!(run.status.as_str(), "partial" | "failed" | "cancelled");
-        let broken = |step: &&StepReport| matches!(step.status.as_str(), "failed" | "cancelled");
+        // What the steps of a cancelled one gave may not be kept.
+        let is_over = matches!(run.status.as_str(), "partial" | "failed");
+        let broken = |step: &&StepReport| step.status == "failed";
         let from = self.steps.iter().find(broken).filter(|step| is_over && is_name(&step.id))?;
         Some(format!("run {} --of {} --from {}", run.workflow, run.id, from.id))
     }

@@ -6,10 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::catalogue::Catalogue;
 use super::definition::{Input, Kind, Workflow};
-use crate::skills::{Domain, Skill, WORKFLOW};
+use crate::skills::{Domain, Intent, Skill, WORKFLOW};
 
 /// A summary stands in the catalogue that every request carries.
 const LONGEST_SUMMARY: usize = 200;
+/// More inputs than these nobody types as `KEY=VALUE`; a pattern's size is bounded.
+const MOST_PAIRS: usize = 20;
 
 /// The domain of these workflows; none when there are none.
 pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
@@ -24,7 +26,61 @@ pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
 }
 
 fn skill(workflow: &Workflow) -> Skill {
-    Skill::of_workflow(&workflow.name, summary(workflow), parameters(&workflow.inputs), Vec::new())
+    Skill::of_workflow(&workflow.name, summary(workflow), parameters(&workflow.inputs), intents(workflow))
+}
+
+/// What the built-in planner understands as a run: "run visit-report for Acme depth=3", "start the morning briefing".
+fn intents(workflow: &Workflow) -> Vec<Intent> {
+    let name: Vec<String> = workflow.name.split(['-', '_']).map(regex::escape).collect();
+    let lead = format!(
+        "^(?:run|start|launch|execute|do)(?: the| my| our| an?)?(?: workflow)? {}(?: workflow)?",
+        name.join("[-_ ]")
+    );
+    let mut inputs: Vec<&Input> = workflow.inputs.iter().take(MOST_PAIRS).collect();
+    let (pairs, arguments) = pairs(&inputs);
+    let example = Some(format!("run {}", workflow.name));
+    let mut intents = vec![Intent { pattern: format!("{lead}{pairs}$"), arguments, lookup: None, example }];
+    // What is said in words is the first that a run can't do without; the others may follow by name.
+    if let Some(at) = inputs.iter().position(|input| is_asked(input)) {
+        let first = inputs.remove(at);
+        let (pairs, mut arguments) = self::pairs(&inputs);
+        arguments.insert(first.name.clone(), hole("given", first));
+        let given = r"(?: for| about| on| with| of|:) (?P<given>(?:https?://\S+|[^\s=]+)(?s:\s.*?)?)";
+        intents.push(Intent {
+            pattern: format!("{lead}{given}{pairs}$"),
+            arguments,
+            lookup: None,
+            example: None,
+        });
+    }
+    intents
+}
+
+/// A pattern of `KEY=VALUE` for each of these inputs, in any order, and the arguments that they fill.
+fn pairs(inputs: &[&Input]) -> (String, Map<String, Value>) {
+    if inputs.is_empty() {
+        return (String::new(), Map::new());
+    }
+    let pair =
+        |(at, input): (usize, &&Input)| format!(r#"{}=(?P<i{at}>"[^"]*"|\S+)"#, regex::escape(&input.name));
+    let each: Vec<String> = inputs.iter().enumerate().map(pair).collect();
+    let argument = |(at, input): (usize, &&Input)| (input.name.clone(), hole(&format!("i{at}"), input));
+    (
+        format!("(?:,? (?:with |and )?(?:{}))*", each.join("|")),
+        inputs.iter().enumerate().map(argument).collect(),
+    )
+}
+
+fn hole(capture: &str, input: &Input) -> Value {
+    match input.kind {
+        Kind::String | Kind::FilePath => format!("{{{capture}}}").into(),
+        Kind::Number | Kind::Boolean | Kind::Json => format!("{{{capture}|value}}").into(),
+    }
+}
+
+/// Whether a run asks for it when it is not given.
+fn is_asked(input: &Input) -> bool {
+    input.required && input.default.is_none()
 }
 
 /// The description in a line.
@@ -39,7 +95,7 @@ fn summary(workflow: &Workflow) -> String {
 
 /// The JSON Schema of what a workflow is given.
 fn parameters(inputs: &[Input]) -> Value {
-    let required = inputs.iter().filter(|input| input.required && input.default.is_none());
+    let required = inputs.iter().filter(|input| is_asked(input));
     let required: Vec<&str> = required.map(|input| input.name.as_str()).collect();
     let properties: Map<String, Value> =
         inputs.iter().map(|input| (input.name.clone(), parameter(input))).collect();

@@ -10,6 +10,7 @@ use adjutant_chat::Choice;
 use serde_json::json;
 
 use crate::house::{Heard, House, direct, plan, scripted_with};
+use crate::workflows::workflow_file;
 
 /// A house in which a question waits for an answer, as a step would ask it. What it comes to is not a yes, so what
 /// waits goes on without.
@@ -156,4 +157,56 @@ async fn nobody_answers_and_whoever_asked_goes_on_without() {
         assert_eq!(late.text, "That question is no longer open.");
         house.ends_waiting(i64::from(turn.ended_at.is_none())).await;
     }
+}
+
+/// A workflow that has to know something, and asks before it ends.
+const LAUNCH: &str = r#"workflow:
+  name: launch
+  inputs:
+    - { name: customer, type: string, required: true, description: Who it is for }
+  agents:
+    writer: { prompt: "Write to {{inputs.customer}}" }
+  steps:
+    - { id: write, agent: writer }
+    - { id: ok, approval: { text: "Shall it go out to {{inputs.customer}}?", choices: ["Send it", "Wait a day"] } }
+"#;
+
+async fn launch() -> House {
+    let script = Scripted::new().plain(|_| text("Dear customer"));
+    scripted_with(script, |config| workflow_file(config, "launch", LAUNCH)).await
+}
+
+#[tokio::test]
+async fn a_run_asks_for_what_it_has_to_know_and_for_a_choice() {
+    let house = launch().await;
+    let asked = house.says("ada", "/run launch").await;
+    insta::assert_snapshot!(asked.text, @r"
+    To run launch I need to know: what is `customer` (Who it is for)?
+
+    Your next message here is the answer; `/stop` ends it.
+    ");
+    assert_eq!(asked.buttons(), [""; 0]);
+    let choose = house.says("ada", "Acme GmbH").await;
+    insta::assert_snapshot!(choose.text, @r"
+    Shall it go out to Acme GmbH?
+
+    1. Send it
+    2. Wait a day
+    ");
+    assert_eq!(choose.buttons(), ["Send it", "Wait a day"]);
+    assert!(choose.choices.iter().all(|choice| choice.id.len() <= 64), "platforms take no longer ones");
+    let done = house.presses("ada", &choose, "Wait a day").await;
+    assert!(done.text.contains("Wait a day"), "{}", done.text);
+    assert_eq!((&done.turn, house.turn(&done).await.status.as_str()), (&asked.turn, "completed"));
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_run_that_nobody_answers_ends() {
+    let house = launch().await;
+    let asked = house.says("ada", "/run launch").await;
+    house.passes(Duration::from_hours(25)).await;
+    let ended = house.sees("nobody said in time what 'customer' is").await;
+    assert_eq!((&ended.turn, house.turn(&ended).await.status.as_str()), (&asked.turn, "failed"));
+    house.ends_well().await;
 }

@@ -15,6 +15,7 @@ mod office;
 mod parallel;
 mod pause;
 mod platform;
+mod repertoire;
 mod rooms;
 mod talk;
 mod timetable;

@@ -179,7 +179,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"there is no agent \"zed\" in this turn (known: good)"}
     {"error":"get_agent_results wants {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
     {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
-    {"error":"there is no domain \"task\"; there are calendar, contacts, email, memory, schedule, tasks, web"}
+    {"error":"there is no domain \"task\"; there are calendar, contacts, email, memory, schedule, tasks, web, workflow"}
     {"error":"the arguments can't be read: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments can't be read: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
@@ -242,6 +242,14 @@ async fn skills_are_looked_up() {
     - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
     web: Pages of the web
     - web.fetch(url): Read a page of the web
+    workflow: Pipelines; dispatch one by itself, with arguments
+    - workflow.content-pipeline(topic, audience?, words?): Write a text about a topic, from research to a reviewed draft
+    - workflow.iterative-refinement(goal, criteria): Make something to a list of criteria, and improve it until it meets them
+    - workflow.map-reduce(document, question?): Read a long document part by part and sum it up
+    - workflow.morning-briefing(): What is on today, what is due, and which mails wait
+    - workflow.multi-angle-analysis(question, background?): Look at a question from three sides at once, and weigh what was found
+    - workflow.qualify-and-route(request): Sort a request by what it is, and have each kind answered as it needs
+    - workflow.weekly-review(): Look back on the week, look ahead, and note down what comes of it
 
     memory: What the assistant remembers about the person
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others

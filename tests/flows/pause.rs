@@ -10,6 +10,7 @@ use adjutant::store::{Batch, steering};
 use serde_json::json;
 
 use crate::house::{Heard, House, agent, direct, reports, scripted, scripted_with, skill};
+use crate::workflows::workflow_file;
 
 /// A house in which two agents work, each within its model, and a third waits for one of them.
 async fn at_work() -> (House, Arc<Gate>) {
@@ -209,5 +210,27 @@ async fn a_pause_is_kept_until_the_turn_is_at_rest() {
     house.presses("ada", &asked, "Continue").await;
     house.sees("done").await;
     assert_eq!(tasks(&house).await, 1);
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_run_is_paused_between_its_steps() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().plain(move |_| text("written").behind(&held));
+    let yaml = "workflow:\n  name: flow\n  agents:\n    one: { prompt: One }\n    two: { prompt: Two }\n  \
+                steps:\n    - { id: a, agent: one }\n    - { id: b, agent: two }\n";
+    let house = scripted_with(script, |config| workflow_file(config, "flow", yaml)).await;
+    let event = house.tells("ada", "/run flow").await;
+    gate.arrived(1).await;
+    house.says("ada", "/pause").await;
+    gate.open();
+    let asked = house.answer(&event).await;
+    assert!(asked.text.starts_with("I have paused this."), "{}", asked.text);
+    house.rests().await;
+    assert_eq!(house.requests(Who::Plain).len(), 1, "the second step has not begun");
+    let done = house.says("ada", "continue").await;
+    assert_eq!((&done.turn, house.turn(&done).await.status.as_str()), (&asked.turn, "completed"));
+    assert_eq!(house.requests(Who::Plain).len(), 2, "nothing is done twice");
     house.ends_well().await;
 }

@@ -109,7 +109,9 @@ async fn slash_commands_are_answered_once_each() {
 
     **Commands**
     - `/new`: start afresh, without what was said before
+    - `/run NAME`: run a workflow; `/run` alone shows all
     - `/stop`: stop what I am doing
+    - `/pause`: pause what I am doing; “continue” goes on with it
     - `/status`: what is running and waiting
     - `/trace`: what happened in the last turn
     - `/link`: join your accounts on several platforms

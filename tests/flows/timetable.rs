@@ -162,7 +162,7 @@ async fn what_makes_no_sense_is_refused_with_the_mend() {
         ),
         ("* * * * *", "x", "params: /when: that is too often; every five minutes is the most"),
         ("0 8 31 2 *", "x", "params: /when: \"0 8 31 2 *\" never comes"),
-        ("every day", "/stop", "params: /text: a command can't be scheduled"),
+        ("every day", "/stop", "params: /text: a command other than /run can't be scheduled"),
     ] {
         let (said, _) = call(&house, "schedule.create", json!({"when": when, "text": text})).await;
         assert!(said.starts_with(wanted), "{said}");

@@ -22,7 +22,12 @@ async fn turn(world: &World) -> TurnRow {
 
 async fn set(world: &World, status: &'static str, ending: Option<&'static str>) {
     let sql = "UPDATE turns SET status = $1, ending = $2 WHERE id = 't1'";
-    world.write(|batch| batch.run(sql, [status.into(), ending.into()])).await.unwrap();
+    world
+        .write(|batch| {
+            batch.run(sql, [status.into(), ending.into()]);
+        })
+        .await
+        .unwrap();
 }
 
 async fn told(world: &World) -> Vec<(String, Word)> {
@@ -80,7 +85,12 @@ async fn a_turn_that_waits_is_not_paused(world: World) {
     // One that is about to go on, or to be tried again later, is taken up at once to come to rest.
     set(&world, "queued", None).await;
     let later = "UPDATE turns SET retry_at = 1000000000000000 WHERE id = 't1'";
-    world.write(|batch| batch.run(later, [])).await.unwrap();
+    world
+        .write(|batch| {
+            batch.run(later, []);
+        })
+        .await
+        .unwrap();
     assert!(steering::pause(&world.store, "t1").await.unwrap());
     let now = turn(&world).await;
     assert_eq!((now.ending.as_deref(), now.retry_at, now.instance.as_str()), (Some("pause"), 0, ""));

@@ -149,6 +149,7 @@ fn mend(error: &ModelError) -> &'static str {
             "check this machine's network and [model] base_url"
         }
         ModelErrorKind::Refused => "check [model] provider, name and base_url",
+        ModelErrorKind::BeyondPlanner => "name a language model in [model]",
         ModelErrorKind::Nonsense => "check that [model] base_url is a server of that provider's protocol",
     }
 }

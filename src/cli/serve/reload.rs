@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::config::{Config, ConfigError, Env};
 use crate::lifecycle::{Manager, Reloads};
 use crate::logging::Logs;
-use crate::service::{self, Live};
+use crate::service::{self, Live, Repertoire};
 use crate::skills::Skills;
 
 /// How often it is looked whether the file has changed.
@@ -25,7 +25,7 @@ pub(super) async fn reload(
     config: &Config,
     env: &Env,
     reloads: &mut Reloads,
-    (skills, live, logs): (&Skills, &Live, &Logs),
+    (repertoire, live, logs): (&Repertoire, &Live, &Logs),
     manager: &Manager,
 ) -> Infallible {
     let path = config.path.as_deref();
@@ -36,9 +36,10 @@ pub(super) async fn reload(
             () = changed(path, known) => tracing::info!("the configuration has changed"),
         }
         manager.reloading();
-        skills.poll();
+        repertoire.skills.poll();
         known = path.and_then(print);
-        take(Config::load(path, env).and_then(|config| check(config, skills)), live, logs);
+        let read = Config::load(path, env).and_then(|config| check(config, &repertoire.skills));
+        take(read, repertoire, live, logs);
         manager.ready();
     }
 }
@@ -51,10 +52,13 @@ fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     }
 }
 
-fn take(read: Result<Config, ConfigError>, live: &Live, logs: &Logs) {
+fn take(read: Result<Config, ConfigError>, repertoire: &Repertoire, live: &Live, logs: &Logs) {
     match read {
         Ok(config) => {
             logs.follow(config.log.as_deref());
+            if repertoire.workflows.set_approval(&config.approval) {
+                repertoire.skills.reload_and_log();
+            }
             let waiting = live.apply(&config);
             tracing::info!("the configuration applies from now on");
             if !waiting.is_empty() {

@@ -167,6 +167,14 @@ mod tests {
         text
     }
 
+    async fn change(house: &House, sql: &'static str) {
+        house
+            .write(|batch| {
+                batch.run(sql, []);
+            })
+            .await;
+    }
+
     async fn listed(house: &House, limit: u16) -> String {
         list(&house.store, chrono_tz::Europe::Berlin, limit, false).await.unwrap()
     }
@@ -178,19 +186,24 @@ mod tests {
     #[tokio::test]
     async fn runs_are_listed_with_how_they_stand() {
         let house = House::open().await;
-        insta::assert_snapshot!(listed(&house, 20).await, @"");
-        insta::assert_snapshot!(refused(&house, "last").await, @"");
+        insta::assert_snapshot!(listed(&house, 20).await, @"no workflow has run yet; `adjutant workflow list` shows those there are, `adjutant workflow run NAME` runs one");
+        insta::assert_snapshot!(refused(&house, "last").await, @"no workflow has run yet; `adjutant workflow list` shows those there are");
         begin(&house, "Aab1", "visit-report").await;
         house.later(12_300);
         end(&house, "Aab1", "complete").await;
         begin(&house, "Aac2", "lead").await;
         house.later(1_000);
         begin(&house, "aab3", "lead").await;
-        house
-            .write(|batch| drop(batch.run("UPDATE turns SET status = 'waiting' WHERE id = 'turn-Aac2'", [])))
-            .await;
-        insta::assert_snapshot!(listed(&house, 20).await, @"");
-        insta::assert_snapshot!(listed(&house, 1).await, @"");
+        change(&house, "UPDATE turns SET status = 'waiting' WHERE id = 'turn-Aac2'").await;
+        insta::assert_snapshot!(listed(&house, 20).await, @r"
+        aab3  lead          running    2026-01-01 10:00  0 ms
+        Aac2  lead          waiting    2026-01-01 10:00  1.00 s
+        Aab1  visit-report  complete   2026-01-01 10:00  12.3 s
+        ");
+        insta::assert_snapshot!(listed(&house, 1).await, @r"
+        aab3  lead  running    2026-01-01 10:00  0 ms
+        These are the newest 1; --limit shows more.
+        ");
         let json = list(&house.store, chrono_tz::UTC, 20, true).await.unwrap();
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["runs"][1]["status"], "waiting");
@@ -209,10 +222,18 @@ mod tests {
         }
         let written = end(&house, "Aab1", "complete").await;
         assert_eq!(show(&house.store, "Aab", true).await.unwrap(), format!("{written}\n"));
-        insta::assert_snapshot!(show(&house.store, "Aab1", false).await.unwrap(), @"");
-        insta::assert_snapshot!(show(&house.store, "last", false).await.unwrap(), @"");
-        insta::assert_snapshot!(refused(&house, "Aa").await, @"");
-        insta::assert_snapshot!(refused(&house, "%").await, @"");
+        insta::assert_snapshot!(show(&house.store, "Aab1", false).await.unwrap(), @r"
+        visit-report is complete: 0 of 0 steps, 0 ms
+
+        Acme is well.
+        ");
+        insta::assert_snapshot!(show(&house.store, "last", false).await.unwrap(), @"visit-report is running: 0 of 0 steps, 0 ms so far");
+        insta::assert_snapshot!(refused(&house, "Aa").await, @r"
+        several runs begin with 'Aa'; write more of the id:
+          Aac2  visit-report
+          Aab1  visit-report
+        ");
+        insta::assert_snapshot!(refused(&house, "%").await, @"there is no run %; `adjutant workflow runs` shows all");
     }
 
     #[tokio::test]
@@ -220,9 +241,8 @@ mod tests {
         let house = House::open().await;
         begin(&house, "Aab1", "visit-report").await;
         end(&house, "Aab1", "failed").await;
-        let emptied = "UPDATE turns SET traces_emptied_at = 1767258000000";
-        house.write(|batch| drop(batch.run("UPDATE runs SET report = NULL, text = ''", []))).await;
-        house.write(|batch| drop(batch.run(emptied, []))).await;
-        insta::assert_snapshot!(refused(&house, "last").await, @"");
+        change(&house, "UPDATE turns SET traces_emptied_at = 1767258000000").await;
+        change(&house, "UPDATE runs SET report = NULL, text = ''").await;
+        insta::assert_snapshot!(refused(&house, "last").await, @"run Aab1 of visit-report ended as failed; what it did was emptied at 2026-01-01T09:00:00Z, as [retention] says");
     }
 }

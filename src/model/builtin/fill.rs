@@ -33,8 +33,8 @@ pub(super) enum Gap {
 pub(super) struct Fault(pub(super) String);
 
 /// The conversions, as a message lists them.
-const CONVERSIONS: [&str; 11] =
-    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int"];
+const CONVERSIONS: [&str; 12] =
+    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int", "value"];
 
 /// A piece of an argument's string.
 #[derive(Debug, PartialEq, Eq)]
@@ -147,9 +147,19 @@ fn convert(text: &str, conversion: &str, optional: bool, now: &Now) -> Option<Va
         "tags" => some_list(hashtags(text))?,
         "list" => some_list(text.split([',', '&']).flat_map(|item| item.split(" and ")))?,
         "int" => text.parse::<i64>().ok()?.into(),
+        "value" => json_value(bare(text)?),
         _ => bare(text)?.into(),
     };
     Some(value)
+}
+
+/// A number, true, false, or other JSON; what is none stays a text.
+fn json_value(text: String) -> Value {
+    match text.to_lowercase().as_str() {
+        "yes" | "true" => true.into(),
+        "no" | "false" => false.into(),
+        _ => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    }
 }
 
 fn some_list<'a>(items: impl Iterator<Item = &'a str>) -> Option<Value> {

@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(faulty.index, 1);
         assert!(faulty.message.starts_with("the pattern is faulty: "), "{}", faulty.message);
         insta::assert_snapshot!(message("^a$", "{what}"), @"`{what}` is no capture of the pattern: write (?P<what>...) into it");
-        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: no conversion `tmie`; there are text, title, line, lower, time, end, duration, repeat, tags, list, int");
+        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: no conversion `tmie`; there are text, title, line, lower, time, end, duration, repeat, tags, list, int, value");
         insta::assert_snapshot!(message("^a$", "{found.id}"), @"`{found.id}` needs a lookup, and this intent has none");
         insta::assert_snapshot!(message("^a$", "{what"), @"`{what` lacks its closing brace (write {{ for a brace itself)");
     }

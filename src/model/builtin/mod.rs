@@ -33,6 +33,7 @@
 //! | `tags` | its `#tags`, as a list |
 //! | `list` | its items, parted by commas or "and", as a list |
 //! | `int` | a whole number |
+//! | `value` | a number, true ("yes"), false ("no") or other JSON; what is none stays a text |
 //!
 //! `{name|?}` converts nothing and may be missing. A list inside a list is taken apart:
 //! `["{found.tags|?}", "{tags|list}"]`.
@@ -107,8 +108,11 @@ impl Model for Planner {
         } else if has("use_skill") {
             let now = timed(request.messages.iter())?;
             mission::next(request, &intents, &now)
-        } else {
+        } else if summary::is_wanted(request) {
             Next::Say(summary::answer(request))
+        } else {
+            let message = "the built-in planner can't think, write or judge";
+            return Err(ModelError::new(ModelErrorKind::BeyondPlanner, message));
         };
         let (text, tool_calls) = match next {
             Next::Say(text) => (text, Vec::new()),

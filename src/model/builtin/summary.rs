@@ -11,6 +11,14 @@ use crate::model::{Message, Request, Role};
 /// So many characters a folded conversation may have.
 const FOLDED: usize = 1200;
 
+/// Whether a request without tools asks for one, and not for the work of a sub-agent.
+pub(super) fn is_wanted(request: &Request) -> bool {
+    !request
+        .messages
+        .iter()
+        .any(|message| message.role == Role::User && message.text.starts_with("Mission: "))
+}
+
 /// Answers a request that has no tools.
 pub(super) fn answer(request: &Request) -> String {
     let exchange = read::person(&request.messages).map_or(&request.messages[..], |(_, _, after)| after);

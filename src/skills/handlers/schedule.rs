@@ -72,8 +72,8 @@ fn planned(scope: &Scope, arguments: &Value) -> Result<ScheduleRow, SkillError> 
     }
     let next_at = rule.after(now).ok_or_else(|| params(format!("/when: \"{said}\" never comes")))?;
     let text = text(arguments, "text").ok_or_else(|| params("/text: say what is to be done"))?;
-    if text.starts_with('/') {
-        return Err(params("/text: a command can't be scheduled; say what is to be done"));
+    if text.starts_with('/') && !text.starts_with("/run ") {
+        return Err(params("/text: a command other than /run can't be scheduled; say what is to be done"));
     }
     Ok(ScheduleRow {
         id: short_id(scope),

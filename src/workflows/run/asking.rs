@@ -10,6 +10,7 @@ use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::PromptRow;
 use crate::store::{StoreError, prompts};
+use crate::wording;
 use crate::workflows::definition::{self, Input, Workflow};
 use crate::workflows::inputs::fitting;
 
@@ -76,7 +77,7 @@ impl Runner {
             kind: "input",
             call: Some(row),
             preview: input.name.clone(),
-            text,
+            text: wording::ask_for(&text),
             options: &[],
             choices: |_| Vec::new(),
             needs_owner: false,
@@ -149,8 +150,8 @@ impl Run<'_> {
         let question = Question {
             kind: "choose",
             call: Some(&row),
-            preview: text.clone(),
-            text,
+            text: wording::choose(&text, choices),
+            preview: text,
             options: choices,
             choices: |_| Vec::new(),
             needs_owner: false,

@@ -14,6 +14,7 @@ use crate::skills::ErrorKind;
 use crate::skills::call::CallError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::{StoreError, prompts, runs};
+use crate::workflows::definition::Work;
 use crate::workflows::report::{Report, RunReport, StepReport};
 use crate::workflows::sketch::Sketch;
 use crate::workflows::standing::workers;
@@ -184,7 +185,10 @@ impl Run<'_> {
         let titles = Sketch::of(&self.workflow).nodes.into_iter().map(|node| node.title);
         let now = self.scope.store.now();
         let lines = self.workflow.steps.iter().zip(self.state.standings()).zip(titles);
-        let lines = lines.map(|((step, standing), mission)| {
+        let lines = lines.map(|((step, standing), title)| {
+            // What it will ask is not known before.
+            let mission =
+                if matches!(step.work, Work::Approval(_)) { "a question".to_owned() } else { title };
             let report = step_report(&step.id, None, &standing);
             let began = self.rows_of(&step.id).iter().filter_map(|row| row.started_at).min();
             let elapsed = match &standing {

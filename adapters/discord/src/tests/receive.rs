@@ -37,8 +37,10 @@ async fn a_direct_message_is_journalled() {
         let said = said(&journal, 0);
         assert_eq!((said.event, said.address, said.direct), (EventId(id), address(&place), true));
         assert_eq!((said.sender_name.as_str(), said.reply_to), ("ada", None));
-        until("commands", || fake.commands() == ["new", "stop", "pause", "status", "trace", "help", "link"])
-            .await;
+        until("commands", || {
+            fake.commands() == ["new", "run", "stop", "pause", "status", "trace", "help", "link"]
+        })
+        .await;
     })
     .await;
     assert!(journal.conditions.lock().unwrap().contains(&Condition::Receiving));

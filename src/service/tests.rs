@@ -1,0 +1,316 @@
+//! Workflows as skills: both ways of naming one, files that change, and the words that start one.
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::clock::SystemClock;
+use crate::model::{Message, Request, Role, Tool};
+
+/// A workflow whose only step calls this skill.
+fn workflow(name: &str, description: &str, inputs: &str, skill: &str) -> String {
+    format!(
+        "workflow:\n  name: {name}\n  description: {description}\n  inputs: [{inputs}]\n  steps:\n    \
+         - {{ id: look, skill: {skill} }}\n"
+    )
+}
+
+const VISIT: &str = "{ name: customer, type: string, required: true, description: Who was visited }, \
+    { name: depth, type: number, default: 2 }, { name: brief, type: boolean, required: false }";
+
+/// Places of skills, each a folder with `workflows/` in it.
+struct Places(Vec<TempDir>);
+
+impl Places {
+    fn new(count: usize) -> Self {
+        let place = |_| {
+            let place = tempfile::tempdir().unwrap();
+            std::fs::create_dir(place.path().join("workflows")).unwrap();
+            place
+        };
+        Self((0..count).map(place).collect())
+    }
+
+    fn write(&self, at: usize, file: &str, text: &str) {
+        std::fs::write(self.0[at].path().join(file), text).unwrap();
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::in_dir(self.0[0].path());
+        config.skills.paths = self.0.iter().map(|place| place.path().to_path_buf()).collect();
+        config
+    }
+
+    fn load(&self) -> Repertoire {
+        load_skills(&self.config()).unwrap()
+    }
+
+    /// A text without the places' names.
+    fn shown(&self, text: &str) -> String {
+        let places = self.0.iter().enumerate();
+        places.fold(text.to_owned(), |text, (at, place)| {
+            text.replace(&place.path().display().to_string(), &format!("P{at}"))
+        })
+    }
+
+    /// The faults that are no warnings.
+    fn faults(&self, known: &Repertoire) -> String {
+        let workflows = known.workflows.current();
+        let faults = workflows.faults.iter().filter(|fault| !fault.is_warning);
+        self.shown(&faults.map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+fn summary(known: &Repertoire, skill: &str) -> Option<String> {
+    known.skills.current().get(skill).map(|skill| skill.summary.clone())
+}
+
+#[test]
+fn a_sound_workflow_is_a_skill_by_its_name() {
+    let places = Places::new(1);
+    places.write(
+        0,
+        "workflows/visit.yaml",
+        &workflow("visit-report", "Report on a visit", VISIT, "tasks.search"),
+    );
+    places.write(0, "workflows/bad.yaml", &workflow("bad", "Bad", "", "tasks.serch"));
+    let known = places.load();
+    let skills = known.skills.current();
+    let skill = skills.get("workflow.visit-report").unwrap();
+    assert_eq!(skill.signature(), "workflow.visit-report(customer, depth?, brief?)");
+    assert_eq!((skill.risk, skill.workflow()), (crate::skills::Risk::Low, Some("visit-report")));
+    insta::assert_snapshot!(skill.parameters, @r#"{"type":"object","properties":{"customer":{"type":"string","description":"Who was visited"},"depth":{"type":"number","default":2},"brief":{"type":"boolean"}},"required":["customer"],"additionalProperties":false}"#);
+    assert!(skill.validate(&json!({"depth": 3})).is_ok(), "the run asks for what is missing");
+    insta::assert_snapshot!(skill.validate(&json!({"custmer": "Acme", "depth": "deep"})).unwrap_err(), @r#"
+    /depth: "deep" is not of type "number"
+    /custmer: there is no such argument; did you mean 'customer'?
+    "#);
+    assert!(skills.get("workflow.bad").is_none() && known.workflows.current().get("bad").is_none());
+    insta::assert_snapshot!(places.faults(&known), @"P0/workflows/bad.yaml:6:26: there is no skill 'tasks.serch'; did you mean 'tasks.search'?");
+    let built_in: Vec<&str> =
+        skills.domain("workflow").unwrap().skills.iter().map(|skill| skill.name.as_str()).collect();
+    assert_eq!(built_in.len(), 8, "{built_in:?}");
+}
+
+/// The first request of a turn stays small.
+#[test]
+fn the_built_in_workflows_cost_little_of_the_prompt() {
+    let places = Places::new(1);
+    let skills = places.load().skills.current();
+    let (_, lines) = skills.catalogue().split_once("workflow: ").unwrap();
+    assert!(lines.len() <= 900, "{} bytes:\n{lines}", lines.len());
+}
+
+const RUNNING: &str = r#"
+domain = "reports"
+summary = "Reports"
+[[skill]]
+name = "reports.visit"
+summary = "Report on a visit"
+risk = "low"
+handler = { workflow = "visit-report" }
+"#;
+
+#[test]
+fn a_skill_file_runs_a_workflow_with_its_inputs() {
+    let places = Places::new(1);
+    places.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
+    places.write(0, "reports.toml", RUNNING);
+    let known = places.load();
+    let skills = known.skills.current();
+    let skill = skills.get("reports.visit").unwrap();
+    assert_eq!(skill.signature(), "reports.visit(customer, depth?, brief?)");
+    assert_eq!(skill.handler.describe(), "workflow visit-report");
+    assert!(skill.validate(&json!({"custmer": "Acme"})).is_err());
+
+    // A name that is none, and an argument that is no input, are faults of the skill file.
+    let wrong = RUNNING.replace("\"visit-report\"", "\"visit-reprot\"");
+    places.write(0, "reports.toml", &wrong);
+    let faults = known.skills.reload().unwrap_err();
+    insta::assert_snapshot!(places.shown(&faults[0].to_string()), @"P0/reports.toml:8: there is no sound workflow 'visit-reprot'; did you mean 'visit-report'? `adjutant workflow check` tells more");
+    assert!(known.skills.current().get("reports.visit").is_some(), "the last good version stays");
+    assert!(matches!(load_skills(&places.config()), Err(StartError::Skills(_))));
+    let parameters = "[skill.parameters.properties.custmer]\ntype = \"string\"\n";
+    places.write(0, "reports.toml", &format!("{RUNNING}{parameters}"));
+    let faults = known.skills.reload().unwrap_err();
+    insta::assert_snapshot!(places.shown(&faults[0].to_string()), @"P0/reports.toml:9: the workflow 'visit-report' has no input 'custmer'; did you mean 'customer'?");
+
+    // No step's agent may call either.
+    places.write(0, "reports.toml", RUNNING);
+    places.write(0, "workflows/a.yaml", &workflow("a", "A", "", "reports.visit"));
+    places.write(0, "workflows/b.yaml", &workflow("b", "B", "", "workflow.visit-report"));
+    known.skills.reload().unwrap();
+    insta::assert_snapshot!(places.faults(&known), @"
+    P0/workflows/a.yaml:6:26: 'reports.visit' is a workflow, which no agent calls; make it a step of `type: workflow`
+    P0/workflows/b.yaml:6:26: 'workflow.visit-report' is a workflow, which no agent calls; make it a step of `type: workflow`
+    ");
+    // The domain is theirs alone.
+    places.write(0, "mine.toml", &RUNNING.replace("reports", "workflow"));
+    let faults = known.skills.reload().unwrap_err();
+    insta::assert_snapshot!(places.shown(&faults[0].to_string()), @"P0/mine.toml:2: the domain 'workflow' is taken by the files under workflows/; choose another name");
+}
+
+#[test]
+fn a_changed_file_counts_and_a_faulty_one_leaves_the_last_good_version() {
+    let places = Places::new(2);
+    places.write(0, "workflows/one.yaml", &workflow("one", "First", "", "tasks.search"));
+    places.write(1, "workflows/one.yaml", &workflow("one", "Second", "", "tasks.search"));
+    places.write(1, "workflows/two.yaml", &workflow("two", "Two", "", "tasks.search"));
+    let known = places.load();
+    let of = |name: &str| summary(&known, name);
+    assert_eq!(of("workflow.one").as_deref(), Some("First"), "the place that is named first counts");
+
+    // Faulty in what it says, then in its form: the last good one stays, and the other place's is not taken for it.
+    for text in
+        [workflow("one", "Broken", "", "tasks.serch"), "workflow: [".to_owned(), String::from("\u{0}")]
+    {
+        places.write(0, "workflows/one.yaml", &text);
+        known.skills.poll();
+        assert_eq!(of("workflow.one").as_deref(), Some("First"), "{text}");
+        assert!(places.faults(&known).starts_with("P0/workflows/one.yaml:"), "{}", places.faults(&known));
+    }
+    std::fs::write(places.0[0].path().join("workflows/one.yaml"), [0xff, 0xfe]).unwrap();
+    known.skills.poll();
+    assert_eq!(of("workflow.one").as_deref(), Some("First"), "what can't be read changes nothing either");
+
+    places.write(0, "workflows/one.yaml", &workflow("one", "Mended at last", "", "tasks.search"));
+    places.write(0, "workflows/three.yaml", &workflow("three", "New", "", "tasks.search"));
+    known.skills.poll();
+    assert_eq!(of("workflow.one").as_deref(), Some("Mended at last"));
+    assert_eq!(of("workflow.three").as_deref(), Some("New"));
+    assert_eq!(places.faults(&known), "");
+
+    std::fs::remove_file(places.0[0].path().join("workflows/one.yaml")).unwrap();
+    std::fs::remove_file(places.0[1].path().join("workflows/two.yaml")).unwrap();
+    known.skills.poll();
+    assert_eq!(of("workflow.one").as_deref(), Some("Second"), "the other place's counts now");
+    assert_eq!(of("workflow.two"), None);
+    assert!(known.workflows.current().get("two").is_none(), "both are of the same moment");
+}
+
+#[test]
+fn a_workflow_that_uses_a_faulty_one_goes_on_with_its_last_good_version() {
+    let places = Places::new(1);
+    places.write(0, "workflows/inner.yaml", &workflow("inner", "Inner", "", "tasks.search"));
+    let outer =
+        "workflow:\n  name: outer\n  description: Outer\n  steps:\n    - { id: in, workflow: inner }\n";
+    places.write(0, "workflows/outer.yaml", outer);
+    let known = places.load();
+    assert!(summary(&known, "workflow.outer").is_some(), "{}", places.faults(&known));
+    places.write(0, "workflows/inner.yaml", "workflow: nothing");
+    known.skills.poll();
+    assert!(summary(&known, "workflow.outer").is_some() && summary(&known, "workflow.inner").is_some());
+    assert!(!places.faults(&known).contains("outer.yaml"), "{}", places.faults(&known));
+}
+
+#[test]
+fn what_may_not_be_used_any_more_takes_its_workflows_along() {
+    let places = Places::new(1);
+    places.write(0, "workflows/one.yaml", &workflow("one", "One", "", "tasks.search"));
+    let known = places.load();
+    let mut config = places.config();
+    config.approval.skills.insert("tasks.search".into(), crate::config::Policy::Deny);
+    assert!(known.workflows.set_approval(&config.approval));
+    known.skills.reload().unwrap();
+    assert_eq!(summary(&known, "workflow.one"), None);
+    insta::assert_snapshot!(places.faults(&known).lines().next().unwrap_or_default(), @"P0/workflows/one.yaml:6:26: the skill 'tasks.search' may not be used: [approval] denies it");
+    assert!(!known.workflows.set_approval(&config.approval), "it is the same");
+}
+
+/// What the built-in planner dispatches for each of these lines.
+async fn plans(known: &Repertoire, lines: &str) -> String {
+    let clock: SharedClock = Arc::new(SystemClock);
+    let models = build_models(&Config::in_dir("/nowhere"), &known.skills, &clock).unwrap();
+    let mut shown = Vec::new();
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let request = Request {
+            messages: vec![
+                Message::new(Role::System, "Now: 2026-11-21T10:15 Saturday, Europe/Berlin"),
+                Message::new(Role::User, line),
+            ],
+            tools: vec![Tool {
+                name: "dispatch_agent".into(),
+                description: String::new(),
+                parameters: json!({}),
+            }],
+        };
+        let answer = models.orchestrator.call(&request).await.unwrap();
+        shown.push(format!("> {line}"));
+        for call in &answer.tool_calls {
+            let call: serde_json::Value = serde_json::from_str(&call.arguments).unwrap();
+            shown.push(format!("{} {}", call["skills"][0].as_str().unwrap(), call["arguments"]));
+        }
+        if answer.tool_calls.is_empty() {
+            shown.push(answer.text.lines().next().unwrap_or_default().to_owned());
+        }
+    }
+    shown.join("\n")
+}
+
+#[tokio::test]
+async fn the_built_in_planner_understands_what_starts_a_workflow() {
+    let places = Places::new(1);
+    let score = "{ name: company, type: string, required: true }";
+    places.write(0, "workflows/lead.yaml", &workflow("lead-scoring", "Score", score, "tasks.search"));
+    places.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
+    let known = places.load();
+    let lines = "
+        run lead-scoring for Acme
+        Run lead scoring for Acme and Sons, please
+        run the workflow lead_scoring on https://example.org/?a=b
+        run lead-scoring
+        start the morning briefing
+        please run weekly-review
+        could you do my weekly review?
+        run visit-report with customer=Acme depth=3
+        run visit-report with customer=\"Acme Inc\", depth=3 and brief=yes
+        run visit-report for Acme Inc depth=deep
+        run visit-report about the visit at Acme, brief=no
+        run visit-report with custmer=Acme
+        run weekly-review for Acme
+        run lead-scoring for Acme, then show my open tasks
+        run nothing-like-it
+        every Monday at 8 run weekly-review
+        every Monday at 8 run lead-scoring for Acme
+        every weekday at 8, /run morning-briefing
+    ";
+    insta::assert_snapshot!(plans(&known, lines).await, @r#"
+    > run lead-scoring for Acme
+    workflow.lead-scoring {"company":"Acme"}
+    > Run lead scoring for Acme and Sons, please
+    workflow.lead-scoring {"company":"Acme and Sons"}
+    > run the workflow lead_scoring on https://example.org/?a=b
+    workflow.lead-scoring {"company":"https://example.org/?a=b"}
+    > run lead-scoring
+    workflow.lead-scoring {}
+    > start the morning briefing
+    workflow.morning-briefing {}
+    > please run weekly-review
+    workflow.weekly-review {}
+    > could you do my weekly review?
+    workflow.weekly-review {}
+    > run visit-report with customer=Acme depth=3
+    workflow.visit-report {"customer":"Acme","depth":3}
+    > run visit-report with customer="Acme Inc", depth=3 and brief=yes
+    workflow.visit-report {"customer":"Acme Inc","depth":3,"brief":true}
+    > run visit-report for Acme Inc depth=deep
+    workflow.visit-report {"depth":"deep","customer":"Acme Inc"}
+    > run visit-report about the visit at Acme, brief=no
+    workflow.visit-report {"brief":false,"customer":"the visit at Acme"}
+    > run visit-report with custmer=Acme
+    I didn't understand “run visit-report with custmer=Acme”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    > run weekly-review for Acme
+    I didn't understand “run weekly-review for Acme”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    > run lead-scoring for Acme, then show my open tasks
+    workflow.lead-scoring {"company":"Acme"}
+    tasks.search {"state":"open"}
+    > run nothing-like-it
+    I didn't understand “run nothing-like-it”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    > every Monday at 8 run weekly-review
+    schedule.create {"when":"every Monday at 8","text":"run weekly-review"}
+    > every Monday at 8 run lead-scoring for Acme
+    schedule.create {"when":"every Monday at 8","text":"run lead-scoring for Acme"}
+    > every weekday at 8, /run morning-briefing
+    schedule.create {"when":"every weekday at 8","text":"/run morning-briefing"}
+    "#);
+}
