@@ -1,19 +1,39 @@
-//! How long checking a workflow takes: `cargo bench --bench workflows`. Prints a line; nothing here fails on a figure.
+//! How long checking a workflow takes, and what running one adds to its agents' own time: `cargo bench --bench workflows`.
+//! Prints lines; nothing here fails on a figure.
+//!
+//! The model is a script that answers at once, the store is the embedded one with full durability. A run's time is from
+//! the message's hand-over to intake until the report lies in the outbox.
 
 #![cfg(test)] // so that the lints know it for no part of the product
 
 use std::fmt::Write as _;
 use std::hint::black_box;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use adjutant::config::Approval;
+use adjutant::clock::{SharedClock, SystemClock};
+use adjutant::config::{Approval, Config};
+use adjutant::model::{Answer, Model, ModelError, Request};
+use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::{Skills, handlers};
 use adjutant::workflows::{World, check};
+use adjutant_chat::{
+    Address, ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Said, SenderId,
+    Unit,
+};
+use tokio::sync::oneshot;
 
 const STEPS: usize = 200;
 const ROUNDS: u32 = 50;
 
 fn main() {
+    checking();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(running());
+}
+
+fn checking() {
     let skills = Skills::load(&[], &handlers::all(true)).unwrap().current();
     let approval = Approval::default();
     let world = World { skills: &skills, approval: &approval, workflows: &[] };
@@ -53,4 +73,148 @@ fn text() -> String {
         );
     }
     text
+}
+
+/// A model that answers at once, and knows how many asked at the same time.
+#[derive(Default)]
+struct Immediate {
+    now: AtomicUsize,
+    most: AtomicUsize,
+    pause: Mutex<Duration>,
+}
+
+#[async_trait::async_trait]
+impl Model for Immediate {
+    async fn call(&self, _: &Request) -> Result<Answer, ModelError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        let pause = *self.pause.lock().unwrap();
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        Ok(Answer { text: "done".into(), model: "instant".into(), ..Answer::default() })
+    }
+}
+
+/// A channel that takes everything at once and tells who waits for it.
+#[derive(Default)]
+struct Sink(Mutex<Option<oneshot::Sender<(Instant, String)>>>);
+
+#[async_trait::async_trait]
+impl ChatPort for Sink {
+    fn channel(&self) -> &'static str {
+        "console"
+    }
+    fn limits(&self) -> Limits {
+        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain, edits: false }
+    }
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        if let Some(waiting) = self.0.lock().unwrap().take() {
+            let _ = waiting.send((Instant::now(), outbound.text.clone()));
+        }
+        Delivery::Sent(outbound.id.clone())
+    }
+    async fn reconcile(&self, _: &Outbound) -> Found {
+        Found::Absent
+    }
+    async fn progress(&self, _: &Progress) {}
+}
+
+struct House {
+    service: Service,
+    sink: Arc<Sink>,
+    model: Arc<Immediate>,
+    _folder: tempfile::TempDir,
+}
+
+async fn house(workflows: &[(&str, String)]) -> House {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = Config::in_dir(folder.path().to_owned());
+    (config.limits.agents_per_turn, config.limits.parallel_agents) = (100_000, 50);
+    let place = folder.path().join("skills");
+    std::fs::create_dir_all(place.join("workflows")).unwrap();
+    for (name, text) in workflows {
+        std::fs::write(place.join("workflows").join(format!("{name}.yaml")), text).unwrap();
+    }
+    config.skills.paths = vec![place];
+    let clock: SharedClock = Arc::new(SystemClock);
+    let store = service::open_store(&config, clock).await.unwrap();
+    let skills = service::load_skills(&config).unwrap();
+    let (sink, model) = (Arc::new(Sink::default()), Arc::new(Immediate::default()));
+    let models = Models { orchestrator: model.clone(), agent: model.clone(), prices: Vec::new() };
+    let channels = vec![Channel::open(sink.clone())];
+    let service = Service::start(&config, store, skills, models, channels).await.unwrap();
+    House { service, sink, model, _folder: folder }
+}
+
+impl House {
+    async fn run(&self, event: &str, line: &str) -> Duration {
+        let (sender, receiver) = oneshot::channel();
+        *self.sink.0.lock().unwrap() = Some(sender);
+        let began = Instant::now();
+        let said = Said {
+            event: EventId(event.to_owned()),
+            address: Address { channel: "console".into(), place: "home".into() },
+            sender: SenderId("local".into()),
+            sender_name: "local".into(),
+            direct: true,
+            text: line.into(),
+            reply_to: None,
+            attachments: Vec::new(),
+        };
+        self.service.accept(Inbound::Said(said), async || {}).await.unwrap();
+        let (ended, text) = receiver.await.unwrap();
+        assert!(text.contains("complete"), "{text}");
+        ended - began
+    }
+}
+
+/// Steps one after the other.
+fn chain(steps: usize) -> String {
+    let mut text =
+        format!("workflow:\n  name: chain{steps}\n  agents:\n    a: {{ prompt: Work }}\n  steps:\n");
+    for step in 0..steps {
+        let _ = writeln!(text, "    - {{ id: s{step}, agent: a, input: x }}");
+    }
+    text
+}
+
+const MAP: &str = "workflow:\n  name: map\n  inputs: [{ name: items, type: json, required: true }]\n  agents:\n    a: { prompt: \"Work on {{item}}\" }\n  \
+    steps:\n    - { id: all, type: map, map: { over: \"{{inputs.items}}\", agent: a }, max_concurrent: 20 }\n";
+
+async fn running() {
+    let house = house(&[("chain1", chain(1)), ("chain101", chain(101)), ("map", MAP.to_owned())]).await;
+    house.run("warm", "/run chain101").await;
+    let (mut short, mut long) = (Vec::new(), Vec::new());
+    for round in 0..7 {
+        short.push(house.run(&format!("s{round}"), "/run chain1").await);
+        long.push(house.run(&format!("l{round}"), "/run chain101").await);
+    }
+    short.sort_unstable();
+    long.sort_unstable();
+    println!(
+        "a step with an instant model, p50 of 7 runs of 100 more steps: {:.2?}",
+        (long[3] - short[3]) / 100
+    );
+
+    *house.model.pause.lock().unwrap() = Duration::from_millis(5);
+    house.model.most.store(0, Ordering::SeqCst);
+    let before = memory("VmRSS:");
+    // From now on the peak counts anew.
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let items: Vec<usize> = (0..1000).collect();
+    let time = house.run("map", &format!("/run map items=\"{items:?}\"")).await;
+    let most = house.model.most.load(Ordering::SeqCst);
+    println!(
+        "a map over 1,000 items of 5 ms, max_concurrent 20: {time:.2?}, at most {most} at once, {:.1} MB more at its peak",
+        (memory("VmHWM:") - before) / 1024.0
+    );
+}
+
+/// A line of this process's status, in KB.
+fn memory(line: &str) -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|text| text.strip_prefix(line)).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

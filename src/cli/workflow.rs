@@ -4,9 +4,11 @@ mod hold;
 mod run;
 mod runs;
 
+mod words;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -24,6 +26,7 @@ use crate::trace::text::{one_line, several};
 use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use crate::workflows::inputs::resolve;
 use crate::workflows::plan::{Setting, plan};
+use crate::workflows::words::save;
 use crate::workflows::{Fault, Workflow, World, draw, explain, is_name, mermaid, svg};
 
 /// Runs `adjutant workflow`.
@@ -56,7 +59,10 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
         Command::Cancel { run } => {
             on_store(config, async |store| hold::tell(store, run, Word::Cancel).await).await?
         }
-        Command::New { name, from } => workshop()?.new_file(name, from)?,
+        Command::New { name, words: Some(words), print, .. } => {
+            workshop()?.worded(name, words, *print).await?
+        }
+        Command::New { name, from, .. } => workshop()?.new_file(name, from.as_deref().unwrap_or_default())?,
     };
     super::out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -76,6 +82,7 @@ async fn on_store<T>(
 struct Workshop<'w> {
     config: &'w Config,
     skills: Arc<Registry>,
+    loaded: Arc<Skills>,
 }
 
 impl<'w> Workshop<'w> {
@@ -85,7 +92,7 @@ impl<'w> Workshop<'w> {
             let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
             CliError::plain(lines.join("\n"))
         })?;
-        Ok(Self { config, skills: skills.current() })
+        Ok(Self { config, skills: skills.current(), loaded: Arc::new(skills) })
     }
 
     fn all(&self) -> Catalogue {
@@ -225,12 +232,7 @@ impl<'w> Workshop<'w> {
     }
 
     fn new_file(&self, name: &str, from: &str) -> Result<String, CliError> {
-        if !is_name(name) {
-            let message = format!(
-                "'{name}' is no workflow's name: write letters, digits, '-' and '_', such as visit-report"
-            );
-            return Err(CliError::plain(message));
-        }
+        named(name)?;
         let known = || BUILT_IN.iter().map(|(name, _)| *name);
         let Some((_, text)) = BUILT_IN.iter().find(|(name, _)| *name == from) else {
             let hint = did_you_mean(from, known());
@@ -240,16 +242,39 @@ impl<'w> Workshop<'w> {
                 known.join(", ")
             )));
         };
-        let folder = self.config.skills.paths.first().map(|path| path.join("workflows")).unwrap_or_default();
-        let path = folder.join(format!("{name}.yaml"));
         let text = text.replacen(&format!("  name: {from}\n"), &format!("  name: {name}\n"), 1);
-        write(&folder, &path, &text)?;
-        let shown = path.display();
-        let mut out = format!("{shown} is written. Edit it, then: adjutant workflow check {shown}\n");
-        if self.config.skills.paths.is_empty() {
-            out.push_str("It is in use once it lies in a folder `workflows` of one of [skills] paths.\n");
+        let shown = self.write(name, &text)?;
+        Ok(format!(
+            "{shown} is written. Edit it, then: adjutant workflow check {shown}\n{}",
+            self.in_use_later()
+        ))
+    }
+
+    /// Where new files go.
+    fn folder(&self) -> PathBuf {
+        self.config.skills.paths.first().map(|path| path.join("workflows")).unwrap_or_default()
+    }
+
+    /// Writes a new file; gives its path.
+    fn write(&self, name: &str, text: &str) -> Result<String, CliError> {
+        let folder = self.folder();
+        save(&folder, name, text).map(|path| path.display().to_string()).map_err(|error| {
+            let path = folder.join(format!("{name}.yaml"));
+            match error.kind() {
+                std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
+                    "{} is there already; choose another name, or edit that file",
+                    path.display()
+                )),
+                _ => CliError::failed(format!("{} can't be written", path.display()), error),
+            }
+        })
+    }
+
+    fn in_use_later(&self) -> &'static str {
+        match self.config.skills.paths.is_empty() {
+            true => "It is in use once it lies in a folder `workflows` of one of [skills] paths.\n",
+            false => "",
         }
-        Ok(out)
     }
 }
 
@@ -263,14 +288,13 @@ fn given(input: &[(String, String)]) -> BTreeMap<String, Value> {
     input.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect()
 }
 
-fn write(folder: &Path, path: &Path, text: &str) -> Result<(), CliError> {
-    super::write_new(folder, path, text).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
-            "{} is there already; choose another name, or edit that file",
-            path.display()
-        )),
-        _ => CliError::failed(format!("{} can't be written", path.display()), error),
-    })
+fn named(name: &str) -> Result<(), CliError> {
+    if is_name(name) {
+        return Ok(());
+    }
+    let message =
+        format!("'{name}' is no workflow's name: write letters, digits, '-' and '_', such as visit-report");
+    Err(CliError::plain(message))
 }
 
 /// What each rule was understood as.

@@ -247,6 +247,27 @@ async fn plans(known: &Repertoire, lines: &str) -> String {
     shown.join("\n")
 }
 
+const LINES: &str = "
+    run lead-scoring for Acme
+    Run lead scoring for Acme and Sons, please
+    run the workflow lead_scoring on https://example.org/?a=b
+    run lead-scoring
+    start the morning briefing
+    please run weekly-review
+    could you do my weekly review?
+    run visit-report with customer=Acme depth=3
+    run visit-report with customer=\"Acme Inc\", depth=3 and brief=yes
+    run visit-report for Acme Inc depth=deep
+    run visit-report about the visit at Acme, brief=no
+    run visit-report with custmer=Acme
+    run weekly-review for Acme
+    run lead-scoring for Acme, then show my open tasks
+    run nothing-like-it
+    every Monday at 8 run weekly-review
+    every Monday at 8 run lead-scoring for Acme
+    every weekday at 8, /run morning-briefing
+";
+
 #[tokio::test]
 async fn the_built_in_planner_understands_what_starts_a_workflow() {
     let places = Places::new(1);
@@ -254,27 +275,7 @@ async fn the_built_in_planner_understands_what_starts_a_workflow() {
     places.write(0, "workflows/lead.yaml", &workflow("lead-scoring", "Score", score, "tasks.search"));
     places.write(0, "workflows/visit.yaml", &workflow("visit-report", "Report", VISIT, "tasks.search"));
     let known = places.load();
-    let lines = "
-        run lead-scoring for Acme
-        Run lead scoring for Acme and Sons, please
-        run the workflow lead_scoring on https://example.org/?a=b
-        run lead-scoring
-        start the morning briefing
-        please run weekly-review
-        could you do my weekly review?
-        run visit-report with customer=Acme depth=3
-        run visit-report with customer=\"Acme Inc\", depth=3 and brief=yes
-        run visit-report for Acme Inc depth=deep
-        run visit-report about the visit at Acme, brief=no
-        run visit-report with custmer=Acme
-        run weekly-review for Acme
-        run lead-scoring for Acme, then show my open tasks
-        run nothing-like-it
-        every Monday at 8 run weekly-review
-        every Monday at 8 run lead-scoring for Acme
-        every weekday at 8, /run morning-briefing
-    ";
-    insta::assert_snapshot!(plans(&known, lines).await, @r#"
+    insta::assert_snapshot!(plans(&known, LINES).await, @r#"
     > run lead-scoring for Acme
     workflow.lead-scoring {"company":"Acme"}
     > Run lead scoring for Acme and Sons, please

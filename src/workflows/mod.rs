@@ -28,6 +28,7 @@ mod svg;
 mod table;
 pub mod template;
 pub mod wait;
+pub mod words;
 
 pub use check::World;
 pub use definition::{

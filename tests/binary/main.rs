@@ -8,6 +8,7 @@ mod chance;
 mod commands;
 mod deaths;
 mod doctor;
+mod drafted;
 mod gateway;
 mod gauntlet;
 mod init;

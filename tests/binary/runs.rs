@@ -95,18 +95,30 @@ impl Office {
     fn told(&self, ended: &Ended) -> String {
         let times = regex::Regex::new(r" *\b\d+(?:\.\d+)? m?s\b").unwrap();
         let text = format!("{:?} {}", ended.status, ended.stdout).replace(&self.id(), "ID");
-        times.replace_all(&text, " TIME").into_owned()
+        // The column is as wide as the longest.
+        let head = regex::Regex::new(" +time +tries").unwrap();
+        head.replace_all(&times.replace_all(&text, " TIME"), " time  tries").into_owned()
     }
 }
 
 #[test]
 fn a_run_ends_with_its_report_on_stdout() {
     let office = Office::open();
-    insta::assert_snapshot!(office.run(&["runs"]).stdout, @"");
+    insta::assert_snapshot!(office.run(&["runs"]).stdout, @"no workflow has run yet; `adjutant workflow list` shows those there are, `adjutant workflow run NAME` runs one");
     let ended = office.visit(&[]);
     assert!(ended.stderr.contains("find"), "{ended:?}");
     assert!(!ended.stderr.contains("All is well."), "the report is on stdout alone: {ended:?}");
-    insta::assert_snapshot!(office.told(&ended), @"");
+    insta::assert_snapshot!(office.told(&ended), @r"
+    Some(0) visit is complete: 2 of 2 steps, 2 agents, TIME
+
+    # Acme
+
+    All is well.
+
+    step   agent   status time  tries  size
+    find   Finder  done TIME      1  10 B
+    write  Writer  done TIME      1  20 B
+    ");
     let shown = office.run(&["show", "last"]);
     assert_eq!((shown.status, shown.stdout), (Some(0), ended.stdout));
     let runs = office.run(&["runs"]).stdout;
@@ -146,11 +158,40 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     office.model.finds_nothing.store(true, Ordering::SeqCst);
     let partial = office.visit(&[]);
     assert_eq!(partial.status, Some(1), "{partial:?}");
-    insta::assert_snapshot!(office.told(&partial), @"");
+    insta::assert_snapshot!(office.told(&partial), @r"
+    Some(1) visit is partly done: 1 of 2 steps, 1 failed, 3 agents, 1 retry, TIME
+    - find failed: the language model gave no usable answer. Please try again, perhaps in other words.
+
+    # Acme
+
+    All is well.
+
+    step   agent   status time  tries  size
+    find   Finder  failed TIME      2
+    write  Writer  done TIME      1  20 B
+
+    Warnings
+    - find: Finder failed and was left out: the language model gave no usable answer. Please try again, perhaps in other words.
+
+    Again from there: adjutant workflow run visit --of ID --from find
+    ");
     office.model.reports_nothing.store(true, Ordering::SeqCst);
     let failed = office.visit(&["--output", "report.md"]);
     assert_eq!(failed.status, Some(1), "{failed:?}");
-    insta::assert_snapshot!(office.told(&failed), @"");
+    insta::assert_snapshot!(office.told(&failed), @r"
+    Some(1) visit failed: 0 of 2 steps, 2 failed, 3 agents, 1 retry, TIME
+    - find failed: the language model gave no usable answer. Please try again, perhaps in other words.
+    - write failed: the language model gave no usable answer. Please try again, perhaps in other words.
+
+    step   agent   status time  tries  size
+    find   Finder  failed TIME      2
+    write  Writer  failed TIME      1
+
+    Warnings
+    - find: Finder failed and was left out: the language model gave no usable answer. Please try again, perhaps in other words.
+
+    Again from there: adjutant workflow run visit --of ID --from find
+    ");
     assert!(!office.home.path().join("report.md").exists());
     // The step is mended; what came before it is taken over.
     office.model.reports_nothing.store(false, Ordering::SeqCst);
@@ -172,7 +213,7 @@ fn a_file_is_run_as_it_is_and_what_is_missing_is_named() {
     assert_eq!(ended.status, Some(0), "{ended:?}");
     assert!(ended.stdout.starts_with("other is complete: 2 of 2 steps"), "{ended:?}");
     let missing = office.run(&["run", "visit"]);
-    insta::assert_snapshot!(format!("{:?} {}", missing.status, missing.stderr), @"");
+    insta::assert_snapshot!(format!("{:?} {}", missing.status, missing.stderr), @"Some(2) adjutant: visit needs --input customer=...");
     let wrong = office.run(&["run", "visit", "--input", "custmer=Acme"]);
     assert_eq!(wrong.status, Some(2), "{wrong:?}");
     assert_eq!(office.run(&["run", "nothing"]).status, Some(1));
@@ -219,11 +260,17 @@ fn a_run_is_paused_resumed_and_cancelled_from_another_process() {
         let ended = office.run(&[word, "last"]);
         format!("{:?} {}{}", ended.status, ended.stdout, ended.stderr).replace(&office.id(), "ID")
     };
-    insta::assert_snapshot!(told("resume"), @"");
-    insta::assert_snapshot!(told("pause"), @"");
-    insta::assert_snapshot!(told("cancel"), @"");
+    insta::assert_snapshot!(told("resume"), @"Some(1) adjutant: run ID of visit can't be told that: it is running, and nobody asked whether to continue; `adjutant workflow show ID` shows how it stands");
+    insta::assert_snapshot!(told("pause"), @r"
+    Some(0) visit pauses: what is at work is let finish, nothing new begins. Then: adjutant workflow resume ID
+    Where no terminal has it open: adjutant chat --conversation main
+    ");
+    insta::assert_snapshot!(told("cancel"), @r"
+    Some(0) visit is told to stop.
+    Where no terminal has it open: adjutant chat --conversation main
+    ");
     assert!(chat.reply("r1")["text"].as_str().unwrap().starts_with("Stopped."));
-    insta::assert_snapshot!(told("cancel"), @"");
+    insta::assert_snapshot!(told("cancel"), @"Some(1) adjutant: run ID of visit can't be told that: it is over, and cancelled");
     chat.finish_well();
     assert!(office.run(&["show", "last"]).stdout.starts_with("visit was cancelled"));
     office.home.assert_tidy("told from outside");

@@ -90,14 +90,22 @@ pub enum WorkflowCommand {
         /// The run's id, its beginning, or `last`
         run: String,
     },
-    /// Write a new workflow to start from
-    #[command(after_help = "Example:\n  adjutant workflow new visit-report --from content-pipeline")]
+    /// Write a new workflow: a copy of one to start from, or one made of your words
+    #[command(after_help = "Examples:\n  adjutant workflow new visit-report --from content-pipeline\n  \
+                            adjutant workflow new acme --words \"first research the company, then draft a mail\"\n\n\
+                            Words that the built-in planner does not understand are put to the configured model.")]
     New {
         /// Its name
         name: String,
         /// The workflow to copy
-        #[arg(long, value_name = "TEMPLATE")]
-        from: String,
+        #[arg(long, value_name = "TEMPLATE", required_unless_present = "words", conflicts_with = "words")]
+        from: Option<String>,
+        /// What it does, in your words
+        #[arg(long, value_name = "WORDS")]
+        words: Option<String>,
+        /// Write nothing: print the workflow made of the words
+        #[arg(long, requires = "words")]
+        print: bool,
     },
 }
 
