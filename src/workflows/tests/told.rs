@@ -230,7 +230,7 @@ fn thirty_steps_and_five_hundred() {
     };
     let thirty = report("complete", steps(30), "done").markdown();
     assert_eq!(thirty.lines().filter(|line| line.starts_with("step-number-")).count(), 30);
-    assert!(thirty.lines().all(|line| line.width() <= 60), "{thirty}");
+    assert!(thirty.lines().skip(4).all(|line| line.width() <= 60), "{thirty}");
     insta::assert_snapshot!(thirty.lines().skip(4).take(4).collect::<Vec<_>>().join("\n"), @r"
     ```
     step            agent          status    time  tries    size
