@@ -362,7 +362,8 @@ fn orchestrator(
     };
     let named = named(config, &known.skills, clock, &models.agent);
     let agents = Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) });
-    let runner = Runner { workflows: known.workflows.clone(), agents: agents.clone(), model: named };
+    let folder = config.skills.paths.first().map(|path| path.join("workflows"));
+    let runner = Runner { workflows: known.workflows.clone(), agents: agents.clone(), folder, model: named };
     Orchestrator {
         name: config.assistant.name.clone(),
         model: models.orchestrator,

@@ -262,6 +262,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     **Commands**\n\
     - `/new`: start afresh, without what was said before\n\
     - `/run NAME`: run a workflow; `/run` alone shows all\n\
+    - `/draft WORDS`: make a workflow of your words\n\
     - `/stop`: stop what I am doing\n\
     - `/pause`: pause what I am doing; “continue” goes on with it\n\
     - `/status`: what is running and waiting\n\

@@ -14,19 +14,25 @@ use crate::workflows::command;
 use crate::workflows::report::Report;
 use crate::workflows::run::Errand;
 
+/// In place of a skill: the words of a task become a workflow first. No model can dispatch it, since it is no skill.
+const DRAFT: &str = "draft";
 /// What the journal has in place of a model's name.
 const NOBODY: &str = "none";
 
 /// The errand of an agent that is a workflow's run.
 pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
     let skill = task.skills.first().filter(|_| task.is_direct())?;
+    if skill == DRAFT {
+        let words = task.arguments.as_ref()?["words"].as_str().map(str::to_owned);
+        return Some(Errand { words, ..Errand::default() });
+    }
     let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
     let again = task.context.as_deref().and_then(|again| {
         let (of, from) = again.split_once(' ')?;
         Some((of.to_owned(), from.to_owned()))
     });
     let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
-    Some(Errand { workflow: workflow.clone(), given, again })
+    Some(Errand { workflow: workflow.clone(), given, words: None, again })
 }
 
 impl Run<'_> {
@@ -46,13 +52,18 @@ impl Run<'_> {
             }
         };
         let (name, arguments) = call;
+        let draft = serde_json::from_value::<AgentTask>(arguments.clone()).ok();
+        let draft = draft.filter(|task| task.skills.iter().any(|skill| skill == DRAFT));
         let id = format!("{name}-{}", self.dialogue.recorded());
         let call = ToolCall { id, name: name.into(), arguments: arguments.to_string() };
         let answer = Answer { tool_calls: vec![call], model: NOBODY.into(), ..Answer::default() };
         let mut batch = self.scope.batch();
         self.dialogue.record(&self.scope.store, &mut batch, &answer, self.scope.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
-            self.admit(&round, &mut batch);
+            match draft {
+                Some(task) => self.place(round.n, 0, task, &mut batch),
+                None => self.admit(&round, &mut batch),
+            }
         }
         self.scope.store.write(batch).await?;
         fail_point("dispatched");
@@ -61,6 +72,10 @@ impl Run<'_> {
 
     fn dispatched(&self, said: &str) -> Result<serde_json::Value, String> {
         let errand = command::read(said, &self.orchestrator.runner.workflows.current())?;
+        if let Some(words) = errand.words {
+            let task = json!({"agent_id": DRAFT, "mission": words, "skills": [DRAFT], "arguments": {"words": words}});
+            return Ok(task);
+        }
         let again = errand.again.map(|(of, from)| format!("{of} {from}"));
         Ok(json!({
             "agent_id": errand.workflow,

@@ -1,4 +1,5 @@
-//! `/run NAME ...`: a message that says which workflow to run, and with what.
+//! `/run NAME ...` and `/draft WORDS`: messages that say which workflow to run, and with what, or of which words to make
+//! one.
 
 use std::fmt::Write;
 
@@ -8,13 +9,18 @@ use super::catalogue::Catalogue;
 use super::run::Errand;
 use crate::skills::did_you_mean;
 
-/// The word that such a message begins with.
+/// The word that a message begins with which runs a workflow.
 const WORD: &str = "/run";
+/// The word that a message begins with which makes one.
+const DRAFT: &str = "/draft";
 
 /// Whether a message is one.
 pub fn is_run(text: &str) -> bool {
     // In rooms platforms add our name: /run@adjutant_bot.
-    text.strip_prefix(WORD).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
+    [WORD, DRAFT]
+        .iter()
+        .filter_map(|word| text.strip_prefix(word))
+        .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
 }
 
 /// The message that runs a workflow.
@@ -40,6 +46,14 @@ pub fn written(errand: &Errand) -> String {
 /// What is wrong, and how it is written.
 pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
     let rest = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
+    if text.starts_with(DRAFT) {
+        return match rest {
+            "" => Err("Say of what: /draft first research the company, then draft a mail".to_owned()),
+            words => {
+                Ok(Errand { workflow: "draft".into(), words: Some(words.to_owned()), ..Errand::default() })
+            }
+        };
+    }
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let all = || workflows.workflows.iter().map(|workflow| workflow.name.as_str());
     if name.is_empty() {
@@ -171,8 +185,12 @@ mod tests {
     fn what_is_written_is_read_again() {
         let all = json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": 3});
         let Value::Object(given) = all else { unreachable!() };
-        let written =
-            written(&Errand { workflow: "visit".into(), given, again: Some(("R1".into(), "one".into())) });
+        let written = written(&Errand {
+            workflow: "visit".into(),
+            given,
+            words: None,
+            again: Some(("R1".into(), "one".into())),
+        });
         let read = errand(&written).unwrap();
         assert_eq!(Value::Object(read.given), json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": "3"}));
         assert_eq!(read.again, Some(("R1".into(), "one".into())));

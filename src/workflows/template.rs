@@ -13,7 +13,6 @@ use regex::Regex;
 use serde_json::Value;
 
 pub use super::condition::{Condition, Verdict};
-use crate::journal::untrusted;
 
 /// How much work one template may do; a loop over a long list stays far below it.
 const FUEL: u64 = 200_000;
@@ -147,43 +146,6 @@ impl Template {
         render(&self.source, values)
     }
 
-    /// As [`Template::render`], for a model: what an expression gives that asks for a name from `outside` the house stands
-    /// in a block with the mark that `outside` says. Where a template has statements it is filled with `marked`, in
-    /// which each such text is in a block.
-    ///
-    /// # Errors
-    /// As [`Template::render`].
-    pub fn for_model(
-        &self,
-        values: &Values,
-        marked: &dyn Fn() -> Values,
-        outside: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<String, TemplateError> {
-        if !self.names.iter().any(|name| outside(name).is_some()) {
-            return self.render(values);
-        }
-        let pieces = pieces(&self.source);
-        if pieces.iter().any(|piece| matches!(piece, Piece::Statement(_))) {
-            return self.render(&marked());
-        }
-        let mut text = String::new();
-        for piece in pieces {
-            match piece {
-                Piece::Expression(source) => {
-                    let names = Self::new(source)?.names;
-                    let rendered = render(source, values)?;
-                    match names.iter().find_map(|name| outside(name)) {
-                        Some(mark) => text.push_str(&untrusted::block(&mark, &rendered)),
-                        None => text.push_str(&rendered),
-                    }
-                }
-                // Comments go.
-                Piece::Text(source) | Piece::Statement(source) => text.push_str(&render(source, values)?),
-            }
-        }
-        Ok(text)
-    }
-
     /// As [`Template::render`], but a lone `{{...}}` keeps its type.
     ///
     /// # Errors
@@ -233,7 +195,7 @@ impl Template {
     }
 }
 
-fn render(source: &str, values: &Values) -> Result<String, TemplateError> {
+pub(super) fn render(source: &str, values: &Values) -> Result<String, TemplateError> {
     let failed = |error: &Error| TemplateError::of(error, source);
     let template = ENVIRONMENT.template_from_str(source).map_err(|error| failed(&error))?;
     let mut text = Capped(Vec::new());

@@ -110,6 +110,7 @@ async fn slash_commands_are_answered_once_each() {
     **Commands**
     - `/new`: start afresh, without what was said before
     - `/run NAME`: run a workflow; `/run` alone shows all
+    - `/draft WORDS`: make a workflow of your words
     - `/stop`: stop what I am doing
     - `/pause`: pause what I am doing; “continue” goes on with it
     - `/status`: what is running and waiting

@@ -8,7 +8,7 @@ use adjutant::model::{ModelErrorKind, Request};
 use adjutant::store::runs;
 use adjutant::workflows::report::Report;
 
-use crate::house::{Heard, House, scripted_with, user_text};
+use crate::house::{Heard, House, configured, scripted_with, user_text};
 
 /// Puts a workflow file into the configuration, as a person would.
 pub(crate) fn workflow_file(config: &mut Config, name: &str, yaml: &str) {
@@ -660,4 +660,54 @@ async fn every_template_runs_to_its_end() {
         assert_eq!(report.run.status, expected, "{line}: {:?}", report.run.warnings);
         house.ends_well().await;
     }
+}
+
+#[tokio::test]
+async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
+    let house = configured(|_| {}).await;
+    let asked = house.says("ada", "/draft first add a task to buy milk, then add a task to buy bread").await;
+    assert_eq!(asked.buttons(), ["Run it", "Neither"]);
+    insta::assert_snapshot!(asked.text, @"");
+    house.rests().await;
+    assert_eq!(
+        house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(),
+        0,
+        "not before the yes"
+    );
+    let heard = house.presses("ada", &asked, "Run it").await;
+    assert_eq!(report(&house, &heard).await.run.status, "complete", "{}", heard.text);
+    assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
+    let asked = house.says("ada", "/draft first add a task to sow, then add a task to reap").await;
+    house.rests().await;
+    assert_eq!(house.presses("ada", &asked, "Neither").await.text, "Then not.");
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_model_drafts_what_the_planner_does_not_understand_and_its_owner_saves_it() {
+    const YAML: &str = "workflow:\n  name: NAME\n  description: Two things\n  agents:\n    a: { name: A, role: Does it, prompt: \"Do the thing.\" }\n  \
+        steps:\n    - { id: one, agent: a }\n";
+    let script = Scripted::new().plain(|request| {
+        let told = user_text(request);
+        let name = told.split("with the name `").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+        match told.contains("does not pass the check") {
+            false => text("```yaml\nworkflow:\n  name: nothing\n```"),
+            true => text(format!("```yaml\n{}```", YAML.replace("NAME", name))),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_owned();
+    let house = scripted_with(script, |config| {
+        config.assistant.owner = vec!["console:ada".into()];
+        config.skills.paths = vec![place];
+    })
+    .await;
+    let asked = house.says("ada", "/draft if the moon is full then publish the thing").await;
+    assert_eq!(asked.buttons(), ["Run it", "Save it", "Run and save it", "Neither"], "{}", asked.text);
+    house.rests().await;
+    let saved = house.says("ada", "save it").await;
+    let file = std::fs::read_dir(folder.path().join("workflows")).unwrap().next().unwrap().unwrap();
+    assert!(saved.text.starts_with(&format!("Saved as {}; `/run ", file.path().display())), "{}", saved.text);
+    assert!(std::fs::read_to_string(file.path()).unwrap().contains("Do the thing."));
+    house.ends_well().await;
 }

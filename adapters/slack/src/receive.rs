@@ -167,8 +167,8 @@ pub(crate) struct Command {
 }
 
 /// The commands that are ours by their names; Slack has some of these for itself.
-const COMMANDS: [&str; 9] =
-    ["/new", "/run", "/stop", "/pause", "/status", "/trace", "/help", "/link", "/pair"];
+const COMMANDS: [&str; 10] =
+    ["/new", "/run", "/draft", "/stop", "/pause", "/status", "/trace", "/help", "/link", "/pair"];
 
 /// What a slash command is to us; nothing if it is not understood. One of another name (`/adjutant status`) says in
 /// its text which of ours is meant.

@@ -11,9 +11,10 @@ use self::message::{Entity, Message, Press, Sender};
 use crate::place::{Place, event_of};
 
 /// The commands that are registered, and for us in a group also without our name.
-pub(crate) const COMMANDS: [(&str, &str); 8] = [
+pub(crate) const COMMANDS: [(&str, &str); 9] = [
     ("new", "Start a new conversation"),
     ("run", "Run a workflow"),
+    ("draft", "Make a workflow of your words"),
     ("stop", "Stop what is running"),
     ("pause", "Pause what is running"),
     ("status", "How things stand"),

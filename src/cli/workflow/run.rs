@@ -69,7 +69,7 @@ fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, 
         return Err(CliError::Usage(format!("{} needs {}", workflow.name, missing.join(" "))));
     }
     let (workflow, given) = (workflow.name.clone(), given.into_iter().collect());
-    let line = written(&Errand { workflow, given, again: None });
+    let line = written(&Errand { workflow, given, ..Errand::default() });
     match line.chars().count() {
         0..=LONGEST => Ok(line),
         _ => Err(CliError::Usage(format!(

@@ -22,7 +22,7 @@ pub(super) struct Said {
 }
 
 /// The questions that an execution asked, oldest first.
-async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<PromptRow>, StoreError> {
+pub(super) async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<PromptRow>, StoreError> {
     let mut asked = prompts::of_turn(&scope.store, &scope.turn).await?;
     asked.retain(|prompt| prompt.execution_id.as_deref() == Some(&row.id));
     Ok(asked)
@@ -37,7 +37,7 @@ impl Runner {
         workflow: &Workflow,
     ) -> Result<Result<Said, AgentEnd>, StoreError> {
         let mut said = Said { values: Vec::new(), fault: None };
-        for prompt in questions(scope, row).await? {
+        for prompt in questions(scope, row).await?.into_iter().filter(|prompt| prompt.kind == "input") {
             let name = &prompt.preview;
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
             match &prompt.answer {

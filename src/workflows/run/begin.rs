@@ -36,7 +36,7 @@ impl Runner {
     ) -> Result<Begun<'r>, StoreError> {
         let kept = match runs::by_id(&scope.store, &row.id).await? {
             Some(kept) => kept,
-            None => match self.undertake(scope, row, errand).await? {
+            None => match self.undertake(scope, registry, row, errand).await? {
                 Ok(kept) => kept,
                 Err(end) => return Ok(Err(end)),
             },
@@ -76,6 +76,7 @@ impl Runner {
     async fn undertake(
         &self,
         scope: &Scope,
+        registry: &Arc<Registry>,
         row: &ExecutionRow,
         errand: &Errand,
     ) -> Result<Result<RunRow, AgentEnd>, StoreError> {
@@ -100,19 +101,15 @@ impl Runner {
                 Err(why) => return self.refuse(scope, row, &why).await.map(Err),
             }
         } else {
-            let workflows = self.workflows.current();
-            let Some(workflow) = workflows.get(&errand.workflow) else {
-                let hint =
-                    did_you_mean(&errand.workflow, workflows.workflows.iter().map(|w| w.name.as_str()));
-                let why = format!("there is no workflow '{}'{hint}", errand.workflow);
-                return self.refuse(scope, row, &why).await.map(Err);
+            let workflow = match self.meant(scope, registry, row, errand).await? {
+                Ok(workflow) => workflow,
+                Err(end) => return Ok(Err(end)),
             };
-            let inputs = match self.inputs(scope, row, workflow, &errand.given).await? {
+            let inputs = match self.inputs(scope, row, &workflow, &errand.given).await? {
                 Ok(inputs) => inputs,
                 Err(end) => return Ok(Err(end)),
             };
-            new.file.clone_from(&workflow.file);
-            new.text.clone_from(&workflow.text);
+            (new.workflow, new.file, new.text) = (workflow.name, workflow.file, workflow.text);
             new.inputs = Value::Object(inputs).to_string();
         }
         let mut batch = scope.batch();
@@ -121,6 +118,27 @@ impl Runner {
         scope.store.write(batch).await?;
         fail_point("run-begun");
         Ok(Ok(new))
+    }
+
+    /// The workflow that is to run: by its name, or made of words.
+    async fn meant(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        errand: &Errand,
+    ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
+        if let Some(words) = &errand.words {
+            return self.drafted(scope, registry, row, words).await;
+        }
+        let workflows = self.workflows.current();
+        if let Some(workflow) = workflows.get(&errand.workflow) {
+            return Ok(Ok(workflow.clone()));
+        }
+        let hint =
+            did_you_mean(&errand.workflow, workflows.workflows.iter().map(|known| known.name.as_str()));
+        let why = format!("there is no workflow '{}'{hint}", errand.workflow);
+        self.refuse(scope, row, &why).await.map(Err)
     }
 
     /// The inputs, once a person has said all that are missing.

@@ -28,10 +28,22 @@ impl Runner {
         why: &str,
     ) -> Result<AgentEnd, StoreError> {
         let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
+        self.close(scope, row, Status::Failed, closing).await
+    }
+
+    /// Ends a run that did not come to its first step.
+    pub(super) async fn close(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        status: Status,
+        closing: Closing,
+    ) -> Result<AgentEnd, StoreError> {
+        let now = scope.store.now();
         let mut batch = scope.batch();
-        executions::close(&mut batch, &row.id, Status::Failed, &closing, scope.store.now());
+        executions::close(&mut batch, &row.id, status, &closing, now);
         scope.store.write(batch).await?;
-        Ok(ended(row, Status::Failed, closing, scope.store.now()))
+        Ok(ended(row, status, closing, now))
     }
 }
 

@@ -21,6 +21,7 @@
 
 mod asking;
 mod begin;
+mod drafting;
 mod ending;
 mod opening;
 mod output;
@@ -31,6 +32,7 @@ mod steps;
 mod worker;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,6 +66,8 @@ pub struct Runner {
     pub workflows: Arc<Workflows>,
     /// Who works for their steps.
     pub agents: Arc<Agents>,
+    /// Where workflows are saved that people make of words.
+    pub folder: Option<PathBuf>,
     /// The model of this name, for agents that ask for one.
     pub model: Named,
 }
@@ -170,6 +174,8 @@ pub struct Errand {
     pub workflow: String,
     /// What it is given, by the names of its inputs.
     pub given: serde_json::Map<String, serde_json::Value>,
+    /// The words that become a workflow first; then it has no name yet.
+    pub words: Option<String>,
     /// The run whose outputs it takes over, and the step from which on it works itself.
     pub again: Option<(String, String)>,
 }

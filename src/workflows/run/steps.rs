@@ -203,7 +203,7 @@ impl Run<'_> {
         let report = if row.status().has_ended() {
             crate::agents::Report::of(&row, &[])
         } else {
-            let errand = Errand { workflow: sub.name.clone(), given, again: None };
+            let errand = Errand { workflow: sub.name.clone(), given, ..Errand::default() };
             let scope = crate::journal::Scope { cancel: place.cancel.clone(), ..self.scope.clone() };
             let within =
                 self.runner.run_within(&scope, self.registry, &row, &errand, Some(self.room.clone()));

@@ -27,7 +27,8 @@ use crate::desk::Desk;
 use crate::json::{Entry, Line, parse_text};
 
 const PROMPT: &str = "› ";
-const COMMANDS: [&str; 8] = ["/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace"];
+const COMMANDS: [&str; 9] =
+    ["/draft", "/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace"];
 
 type Read1 = Result<String, ReadlineError>;
 

@@ -38,7 +38,7 @@ async fn a_direct_message_is_journalled() {
         assert_eq!((said.event, said.address, said.direct), (EventId(id), address(&place), true));
         assert_eq!((said.sender_name.as_str(), said.reply_to), ("ada", None));
         until("commands", || {
-            fake.commands() == ["new", "run", "stop", "pause", "status", "trace", "help", "link"]
+            fake.commands() == ["new", "run", "draft", "stop", "pause", "status", "trace", "help", "link"]
         })
         .await;
     })

@@ -1,0 +1,202 @@
+//! A run of what a person's words become: a workflow is drafted, shown, and run or saved after a yes.
+
+use std::sync::Arc;
+
+use super::asking::questions;
+use super::{Runner, begin};
+use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::journal::{Question, Scope, fail_point};
+use crate::skills::Registry;
+use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::prompts::PromptRow;
+use crate::store::{StoreError, people};
+use crate::workflows::definition::Workflow;
+use crate::workflows::words::{self, TRIES, WordsError};
+use crate::workflows::{World, parse};
+
+const RUN: &str = "Run it";
+const SAVE: &str = "Save it";
+const BOTH: &str = "Run and save it";
+const NEITHER: &str = "Neither";
+
+impl Runner {
+    /// The workflow that words became, once its person wants it to run; else how that ends, or that they are asked.
+    pub(super) async fn drafted(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        words: &str,
+    ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
+        let asked = questions(scope, row).await?;
+        if let Some(prompt) = asked.iter().find(|prompt| prompt.kind == "choose") {
+            return self.decided(scope, row, prompt).await;
+        }
+        let workflows = self.workflows.current();
+        let known: Vec<&Workflow> = workflows.workflows.iter().collect();
+        let world = World { skills: registry, approval: &scope.settings.approval, workflows: &known };
+        let name = words::name(words, &known);
+        let workflow = match words::planned(words, &name, &world) {
+            Ok(workflow) => workflow,
+            Err(not @ WordsError::NotUnderstood { .. }) => {
+                match self.by_model(scope, registry, row, (words, &name), &world).await? {
+                    Ok(workflow) => workflow,
+                    Err(Ok(why)) => return self.refuse(scope, row, &format!("{not}; {why}")).await.map(Err),
+                    Err(Err(end)) => return Ok(Err(end)),
+                }
+            }
+            Err(error) => return self.refuse(scope, row, &error.to_string()).await.map(Err),
+        };
+        self.ask_whether(scope, row, &workflow).await.map(Err)
+    }
+
+    /// A draft by the agents' model. Or why there is none, or that it is waited for.
+    async fn by_model(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        (words, name): (&str, &str),
+        world: &World<'_>,
+    ) -> Result<Result<Workflow, Result<String, AgentEnd>>, StoreError> {
+        let mut messages = match words::request(words, name, registry) {
+            Ok(messages) => messages,
+            Err(error) => return Ok(Err(Ok(error.to_string()))),
+        };
+        let mut faults = Vec::new();
+        for attempt in 1..=TRIES {
+            let mission: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
+            let mission = mission.join("\n\n");
+            let report = match self.think(scope, registry, row, &format!("draft#{attempt}"), mission).await? {
+                Ok(report) => report,
+                Err(end) => return Ok(Err(Err(end))),
+            };
+            if !report.status.ended_well() {
+                return Ok(Err(Ok(report.line())));
+            }
+            match words::read(&report.result, name, world) {
+                Ok(workflow) => return Ok(Ok(workflow)),
+                Err(found) => faults = found,
+            }
+            words::again(&mut messages, &report.result, &faults);
+        }
+        Ok(Err(Ok(WordsError::Faulty(faults).to_string())))
+    }
+
+    /// An agent below the run that only thinks; what it came to if it has ended before.
+    async fn think(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        key: &str,
+        mission: String,
+    ) -> Result<Result<Report, AgentEnd>, StoreError> {
+        let below = executions::of_agent(&scope.store, &row.id).await?;
+        let name = format!("{}/{key}", row.agent_id.as_deref().unwrap_or_default());
+        let task = AgentTask { agent_id: name.clone(), mission, ..AgentTask::default() };
+        let known = begin::by_key(row, below).remove(key);
+        let agent = match known {
+            Some(known) if known.status().has_ended() => return Ok(Ok(Report::of(&known, &[]))),
+            Some(known) => known,
+            None => {
+                if let Err(limit) = scope.budget.take_agent() {
+                    return Ok(Err(AgentEnd::Held(limit)));
+                }
+                let mut new = ExecutionRow {
+                    parent_id: Some(row.id.clone()),
+                    agent_id: Some(name),
+                    task: serde_json::to_string(&task).ok(),
+                    ..ExecutionRow::new(scope.store.new_id(), &scope.turn, "agent")
+                };
+                let now = scope.store.now();
+                let mut batch = scope.batch();
+                executions::start(&mut batch, &row.id, now);
+                executions::insert(&mut batch, &new, &scope.conversation.id);
+                executions::start(&mut batch, &new.id, now);
+                scope.store.write(batch).await?;
+                new.started_at = Some(now);
+                new
+            }
+        };
+        match self.agents.run(scope, registry, &agent, Job { task, ..Job::default() }).await? {
+            AgentEnd::Ended(report) => Ok(Ok(*report)),
+            end => Ok(Err(end)),
+        }
+    }
+
+    async fn ask_whether(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        workflow: &Workflow,
+    ) -> Result<AgentEnd, StoreError> {
+        // What is saved is there for everybody.
+        let accounts = people::accounts(&scope.store, &scope.person.id).await?;
+        let is_owner = accounts.iter().any(|account| scope.settings.owners.contains(account));
+        let choices: &[&str] = match is_owner && self.folder.is_some() {
+            true => &[RUN, SAVE, BOTH, NEITHER],
+            false => &[RUN, NEITHER],
+        };
+        let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
+        let mut batch = scope.batch();
+        executions::wait(&mut batch, &row.id);
+        let question = Question {
+            kind: "choose",
+            call: Some(row),
+            preview: workflow.text.clone(),
+            text: crate::wording::choose(&words::shown(workflow), &options),
+            options: &options,
+            choices: |_| Vec::new(),
+            needs_owner: false,
+        };
+        scope.ask(&mut batch, question);
+        scope.store.write(batch).await?;
+        fail_point("asked");
+        scope.said();
+        Ok(AgentEnd::Waiting)
+    }
+
+    /// What its person said of a draft.
+    async fn decided(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        prompt: &PromptRow,
+    ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
+        let answer = match (prompt.state.as_str(), prompt.answer.as_deref()) {
+            ("pending", _) => return Ok(Err(AgentEnd::Waiting)),
+            (_, Some(answer)) => answer,
+            _ => return self.refuse(scope, row, "nobody answered in time").await.map(Err),
+        };
+        let workflow = match parse("draft.yaml", &prompt.preview) {
+            Ok(workflow) => workflow,
+            Err(_) => return self.refuse(scope, row, "the draft is not kept any more").await.map(Err),
+        };
+        let mut told = "Then not.".to_owned();
+        if [SAVE, BOTH].contains(&answer) {
+            told = match self.save(&workflow) {
+                Ok(path) => format!("Saved as {path}; `/run {}` runs it.", workflow.name),
+                Err(why) => return self.refuse(scope, row, &why).await.map(Err),
+            };
+        }
+        if [RUN, BOTH].contains(&answer) {
+            return Ok(Ok(workflow));
+        }
+        let closing = Closing { result: Some(told), ..Closing::default() };
+        self.close(scope, row, Status::Completed, closing).await.map(Err)
+    }
+
+    fn save(&self, workflow: &Workflow) -> Result<String, String> {
+        let folder = self.folder.as_deref().ok_or("there is no folder for workflows: see [skills] paths")?;
+        let path = folder.join(format!("{}.yaml", workflow.name));
+        match words::save(folder, &workflow.name, &workflow.text) {
+            Ok(path) => Ok(path.display().to_string()),
+            // Saved before a crash.
+            Err(_) if std::fs::read_to_string(&path).is_ok_and(|text| text == workflow.text) => {
+                Ok(path.display().to_string())
+            }
+            Err(error) => Err(format!("it can't be saved as {}: {error}", path.display())),
+        }
+    }
+}
