@@ -122,7 +122,9 @@ impl Conversations {
         batch.run(
             "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
              OR EXISTS (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+              AND NOT EXISTS (SELECT 1 FROM prompts q WHERE q.turn_id = turns.id \
+               AND q.execution_id = p.execution_id AND q.state = 'pending')))",
             [(&held.turn.id).into(), held.turn.budget_from.into()],
         );
         self.store.write(batch).await?;

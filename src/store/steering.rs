@@ -133,7 +133,9 @@ pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, Word)>, 
             "SELECT id, coalesce(ending, '') FROM turns \
              WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
              (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting'))",
+              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+              AND NOT EXISTS (SELECT 1 FROM prompts q WHERE q.turn_id = turns.id \
+               AND q.execution_id = p.execution_id AND q.state = 'pending')))",
             &[instance.into()],
         )
         .await?;

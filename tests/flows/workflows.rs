@@ -667,7 +667,37 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     let house = configured(|_| {}).await;
     let asked = house.says("ada", "/draft first add a task to buy milk, then add a task to buy bread").await;
     assert_eq!(asked.buttons(), ["Run it", "Neither"]);
-    insta::assert_snapshot!(asked.text, @"");
+    insta::assert_snapshot!(asked.text, @r#"
+    add-task-buy-milk: first add a task to buy milk, then add a task to buy bread
+
+    What happens
+      1. tasks: At once, the skill tasks.create is called.
+      2. tasks_2: After tasks, the skill tasks.create is called.
+
+    ```
+    ■  tasks    tasks.create
+    ■  tasks_2  tasks.create
+    ```
+
+    ```yaml
+    workflow:
+      name: add-task-buy-milk
+      description: "first add a task to buy milk, then add a task to buy bread"
+
+      steps:
+        - id: tasks
+          skill: tasks.create
+          arguments:
+            title: buy milk
+        - id: tasks_2
+          skill: tasks.create
+          arguments:
+            title: buy bread
+    ```
+
+    1. Run it
+    2. Neither
+    "#);
     house.rests().await;
     assert_eq!(
         house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(),

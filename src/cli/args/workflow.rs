@@ -91,7 +91,7 @@ pub enum WorkflowCommand {
         run: String,
     },
     /// Write a new workflow: a copy of one to start from, or one made of your words
-    #[command(after_help = "Examples:\n  adjutant workflow new visit-report --from content-pipeline\n  \
+    #[command(after_help = "Example:\n  adjutant workflow new visit-report --from content-pipeline\n  \
                             adjutant workflow new acme --words \"first research the company, then draft a mail\"\n\n\
                             Words that the built-in planner does not understand are put to the configured model.")]
     New {
@@ -104,7 +104,7 @@ pub enum WorkflowCommand {
         #[arg(long, value_name = "WORDS")]
         words: Option<String>,
         /// Write nothing: print the workflow made of the words
-        #[arg(long, requires = "words")]
+        #[arg(long, requires = "words", conflicts_with = "from")]
         print: bool,
     },
 }

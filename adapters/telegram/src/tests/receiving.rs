@@ -128,7 +128,7 @@ async fn trouble_is_told_without_the_token_and_passes() {
     let all = format!("{:?}", first.journal.conditions.lock().unwrap());
     assert!(all.contains("another program receives with this bot's token"), "{all}");
     assert!(!all.contains(telegram.token()), "{all}");
-    until("its commands are registered", || telegram.commands().len() == 6).await;
+    until("its commands are registered", || telegram.commands().len() == 9).await;
 }
 
 #[tokio::test]
