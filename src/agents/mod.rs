@@ -285,7 +285,10 @@ async fn ask_model(
         Err(failure) => {
             dialogue.record_failure(&scope.store, &mut batch, failure, started);
             tracing::warn!(error = %failure, "a sub-agent's model gave no answer");
-            Some(Work::Failed(error(ErrorKind::Model, wording::model_failure(failure))))
+            // The planner will never think.
+            let recoverable = failure.kind != ModelErrorKind::BeyondPlanner;
+            let error = error(ErrorKind::Model, wording::model_failure(failure));
+            Some(Work::Failed(CallError { recoverable, ..error }))
         }
     };
     scope.store.write(batch).await?;

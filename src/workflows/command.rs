@@ -65,10 +65,9 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
         return Err(format!("Say which: /run NAME. There are\n{}", lines.join("\n")));
     }
     let Some(workflow) = workflows.get(name) else {
-        return Err(format!(
-            "There is no workflow '{name}'{}. `/run` alone shows all.",
-            did_you_mean(name, all()).trim_end_matches('?')
-        ));
+        let hint = did_you_mean(name, all());
+        let hint = if hint.is_empty() { ".".to_owned() } else { hint };
+        return Err(format!("There is no workflow '{name}'{hint} `/run` alone shows all."));
     };
     let mut errand = Errand { workflow: name.to_owned(), ..Errand::default() };
     let (mut of, mut from, mut words) = (None, None, Vec::new());

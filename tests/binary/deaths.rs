@@ -46,7 +46,7 @@ const POINTS: [&str; 17] = [
 fn a_run_survives_every_point_at_which_it_can_die() {
     let mut died = 0;
     for name in POINTS {
-        for time in 1..=3 {
+        for time in [1, 3] {
             let point = format!("{name}:{time}");
             let home = Home::with_config("[skills]\npaths = [\"skills\"]\n[limits]\nagents_per_turn = 20\n");
             home.write("skills/workflows/flow.yaml", FLOW);
@@ -66,9 +66,6 @@ fn a_run_survives_every_point_at_which_it_can_die() {
             home.assert_tidy(&point);
             assert!(crashed || time > 1, "{point} was never reached");
             died += usize::from(crashed);
-            if !crashed {
-                break;
-            }
         }
     }
     println!("died {died} times");

@@ -18,6 +18,7 @@ use crate::store::runs::{self, RunRow};
 use crate::store::{StoreError, turns};
 use crate::workflows::definition::{Step, Workflow};
 use crate::workflows::inputs::{Inputs, resolve};
+use crate::workflows::sketch::Sketch;
 use crate::workflows::{ancestors, parse, times};
 
 /// What a run is made of before it walks.
@@ -61,6 +62,7 @@ impl Runner {
             scope,
             registry,
             row,
+            titles: Sketch::of(&workflow).nodes.into_iter().map(|node| node.title).collect(),
             zone: scope.zone,
             room: room.unwrap_or_else(|| Arc::new(Semaphore::new(most))),
             deadline: workflow.timeout.map(|timeout| Instant::now() + timeout),

@@ -16,7 +16,6 @@ use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::{StoreError, prompts, runs};
 use crate::workflows::definition::Work;
 use crate::workflows::report::{Report, RunReport, StepReport};
-use crate::workflows::sketch::Sketch;
 use crate::workflows::standing::workers;
 
 impl Runner {
@@ -194,39 +193,18 @@ impl Run<'_> {
 
     /// Shows how the steps stand.
     pub(super) fn show(&self) {
-        let titles = Sketch::of(&self.workflow).nodes.into_iter().map(|node| node.title);
-        let now = self.scope.store.now();
-        let lines = self.workflow.steps.iter().zip(self.state.standings()).zip(titles);
-        let lines = lines.map(|((step, standing), title)| {
+        let (now, stands) = (self.scope.store.now(), self.state.stands());
+        let lines = self.workflow.steps.iter().zip(stands).zip(&self.titles);
+        let lines = lines.map(|((step, (status, began, ended)), title)| AgentLine {
+            agent_id: self.name_of(&step.id),
+            status: status.to_owned(),
             // What it will ask is not known before.
-            let mission =
-                if matches!(step.work, Work::Approval(_)) { "a question".to_owned() } else { title };
-            let report = step_report(&step.id, None, &standing);
-            let began = self.rows_of(&step.id).iter().filter_map(|row| row.started_at).min();
-            let elapsed = match &standing {
-                Standing::Ended(_) => report.duration_ms,
-                _ => began.map_or(0, |began| now - began),
-            };
-            AgentLine {
-                agent_id: self.name_of(&step.id),
-                status: report.status,
-                mission,
-                skill: None,
-                depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
-                elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
-            }
+            mission: if matches!(step.work, Work::Approval(_)) { "a question".into() } else { title.clone() },
+            skill: None,
+            depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
+            elapsed_ms: began.map_or(0, |began| u64::try_from(ended.unwrap_or(now) - began).unwrap_or(0)),
         });
         self.scope.below.show(self.row.agent_id.as_deref().unwrap_or_default(), lines.collect());
-    }
-
-    /// The rows of a step's pieces.
-    pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
-        let is_its = |row: &ExecutionRow| {
-            let name = row.agent_id.as_deref().unwrap_or_default();
-            let rest = name.strip_prefix(&self.name_of(key));
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '~', '.', '[', '/']))
-        };
-        self.state.rows().into_iter().filter(is_its).collect()
     }
 }
 
@@ -240,23 +218,12 @@ fn step_report(id: &str, agent: Option<String>, standing: &Standing) -> StepRepo
         output_bytes: 0,
         error: None,
     };
-    let status = match standing {
-        Standing::Pending => "pending",
-        Standing::Running => "running",
-        Standing::Asleep(true) => "waiting",
-        Standing::Asleep(false) => "pending",
-        Standing::Ended(end) => {
-            report.attempts = end.attempts;
-            report.duration_ms = end.ended - end.began;
-            report.output_bytes = plain(&end.output).len();
-            report.error.clone_from(&end.error);
-            match end.how {
-                Ended::Completed => "completed",
-                Ended::Failed | Ended::Fatal => "failed",
-                Ended::Skipped => "skipped",
-            }
-        }
-    };
-    status.clone_into(&mut report.status);
+    if let Standing::Ended(end) = standing {
+        report.attempts = end.attempts;
+        report.duration_ms = end.ended - end.began;
+        report.output_bytes = plain(&end.output).len();
+        report.error.clone_from(&end.error);
+    }
+    standing.word().clone_into(&mut report.status);
     report
 }

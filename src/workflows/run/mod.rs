@@ -114,6 +114,8 @@ struct Run<'r> {
     /// What it takes over from another run, by step.
     seed: BTreeMap<String, StepEnd>,
     workflow: Workflow,
+    /// What each step is, in a few words.
+    titles: Vec<String>,
     zone: Tz,
     /// How many may be at work at once, over all runs of the turn that are within one another.
     room: Arc<Semaphore>,

@@ -51,7 +51,8 @@ impl Run<'_> {
         let results = side_by_side(orders.len(), most, &cancel, one, over).await;
         if cancel.is_cancelled() {
             for (order, _) in orders.iter().zip(&results).filter(|(_, result)| result.is_err()) {
-                for row in self.rows_of(&order.key).into_iter().filter(|row| !row.status().has_ended()) {
+                for row in self.state.rows_of(&order.key).into_iter().filter(|row| !row.status().has_ended())
+                {
                     self.close_open(row).await?;
                 }
             }

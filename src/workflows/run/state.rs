@@ -85,6 +85,27 @@ pub(super) enum Standing {
     Ended(Box<StepEnd>),
 }
 
+impl Standing {
+    /// The contract's word for it.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Pending | Self::Asleep(false) => "pending",
+            Self::Running => "running",
+            Self::Asleep(true) => "waiting",
+            Self::Ended(end) => match end.how {
+                Ended::Completed => "completed",
+                Ended::Failed | Ended::Fatal => "failed",
+                Ended::Skipped => "skipped",
+            },
+        }
+    }
+}
+
+/// The step to which the key of a piece belongs.
+fn step_of(key: &str) -> &str {
+    key.split(['#', '~', '.', '[', '/']).next().unwrap_or(key)
+}
+
 /// The run's memory while it is at work.
 pub(super) struct State {
     inner: Mutex<Inner>,
@@ -174,6 +195,33 @@ impl State {
     /// How all steps stand, in the order of the file.
     pub(super) fn standings(&self) -> Vec<Standing> {
         self.lock().steps.clone()
+    }
+
+    /// How each step stands, when its first piece began, and when it ended.
+    pub(super) fn stands(&self) -> Vec<(&'static str, Option<i64>, Option<i64>)> {
+        let inner = self.lock();
+        let mut began: HashMap<&str, i64> = HashMap::new();
+        for (key, row) in &inner.rows {
+            if let Some(started) = row.started_at {
+                let first = began.entry(step_of(key)).or_insert(started);
+                *first = started.min(*first);
+            }
+        }
+        let steps = inner.ids.iter().zip(&inner.steps);
+        let stand = steps.map(|(id, standing)| match standing {
+            Standing::Ended(end) => (standing.word(), Some(end.began), Some(end.ended)),
+            _ => (standing.word(), began.get(id.as_str()).copied(), None),
+        });
+        stand.collect()
+    }
+
+    /// The rows of the pieces of a step, or of one of its workers: those whose keys begin like this.
+    pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
+        let is_its = |known: &str| {
+            let rest = known.strip_prefix(key);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '~', '.', '[', '/']))
+        };
+        self.lock().rows.iter().filter(|(known, _)| is_its(known)).map(|(_, row)| row.clone()).collect()
     }
 
     /// When the last of what a step depends on ended; `start` where it depends on nothing.

@@ -45,7 +45,7 @@ impl Run<'_> {
     }
 
     fn finished(&self, step: &Step, began: i64, mut end: StepEnd) -> StepEnd {
-        let rows = self.rows_of(&step.id);
+        let rows = self.state.rows_of(&step.id);
         end.began = rows.iter().filter_map(|row| row.started_at).min().unwrap_or(began);
         end.ended = rows.iter().filter_map(|row| row.ended_at).max().unwrap_or(end.began);
         end
