@@ -27,8 +27,9 @@ pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
         return Some(Errand { words, ..Errand::default() });
     }
     let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
+    // A model may give any context.
     let again = task.context.as_deref().and_then(|again| {
-        let (of, from) = again.split_once(' ')?;
+        let (of, from) = again.strip_prefix("--of ")?.split_once(" --from ")?;
         Some((of.to_owned(), from.to_owned()))
     });
     let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
@@ -76,7 +77,7 @@ impl Run<'_> {
             let task = json!({"agent_id": DRAFT, "mission": words, "skills": [DRAFT], "arguments": {"words": words}});
             return Ok(task);
         }
-        let again = errand.again.map(|(of, from)| format!("{of} {from}"));
+        let again = errand.again.map(|(of, from)| format!("--of {of} --from {from}"));
         Ok(json!({
             "agent_id": errand.workflow,
             "mission": format!("the workflow {}", errand.workflow),

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use adjutant::config::{Config, Policy};
-use adjutant::model::scripted::{Gate, Reply, Scripted, Who, fails, text};
+use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, fails, text};
 use adjutant::model::{ModelErrorKind, Request};
 use adjutant::store::runs;
 use adjutant::workflows::report::Report;
+use serde_json::json;
 
-use crate::house::{Heard, House, configured, scripted_with, user_text};
+use crate::house::{Heard, House, configured, plan, scripted_with, user_text};
 
 /// Puts a workflow file into the configuration, as a person would.
 pub(crate) fn workflow_file(config: &mut Config, name: &str, yaml: &str) {
@@ -258,6 +259,46 @@ async fn a_loop_that_reaches_its_bound_ends_with_its_last_output_and_a_flag() {
     let report = report(&house, &heard).await;
     assert_eq!((short(&report).as_str(), report.run.output.as_str()), ("complete: refine completed", "made"));
     assert_eq!(report.run.warnings, ["refine: after 2 rounds it had not passed; the last version is taken"]);
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_loop_may_ask_for_what_was_said_of_its_last_version() {
+    let script = Scripted::new().plain(|request| {
+        let told = user_text(request);
+        match told.lines().next().unwrap_or_default() {
+            "Mission: Make it. Mind: " => text("one"),
+            "Mission: Make it. Mind: shorter" => text("two"),
+            _ if told.contains("Context: two") => text(r#"{"passed": true}"#),
+            _ => text(r#"{"passed": false, "feedback": "shorter"}"#),
+        }
+    });
+    let yaml = "  agents:\n    make: { prompt: \"Make it. Mind: {{steps.refine.output.feedback}}\" }\n    judge: { prompt: Judge }\n  steps:\n    \
+        - { id: refine, type: loop, loop: { agent: make, validator: judge, max_iterations: 3 } }\n";
+    let house = with(script, yaml).await;
+    let heard = house.says("ada", "/run flow").await;
+    let report = report(&house, &heard).await;
+    assert_eq!(
+        (report.run.status.as_str(), report.run.output.as_str()),
+        ("complete", "two"),
+        "{:?}",
+        report.run.warnings
+    );
+    house.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_model_dispatches_a_workflow_and_tells_what_came_of_it() {
+    let script = Scripted::new().plain(agents(&[("Think of Acme", "thought")])).orchestrator(plan(|| {
+        let task = json!({"agent_id": "r", "mission": "run it", "skills": ["workflow.flow"],
+                "arguments": {"who": "Acme"}, "context": "what else there is"});
+        call("dispatch_agent", task)
+    }));
+    let yaml = "  inputs: [{ name: who, type: string, required: true }]\n  agents:\n    a: { prompt: \"Think of {{inputs.who}}\" }\n  steps:\n    - { id: one, agent: a }\n";
+    let house = with(script, yaml).await;
+    let heard = house.says("ada", "do the thing for Acme").await;
+    assert!(heard.text.contains("thought"), "{}", heard.text);
+    assert_eq!(house.ends(&heard).await, ["r completed", "r/one completed"]);
     house.ends_well().await;
 }
 

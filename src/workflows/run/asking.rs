@@ -9,7 +9,7 @@ use crate::agents::{AgentEnd, AgentTask};
 use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::PromptRow;
-use crate::store::{StoreError, prompts};
+use crate::store::{StoreError, people, prompts};
 use crate::wording;
 use crate::workflows::definition::{self, Input, Workflow};
 use crate::workflows::inputs::fitting;
@@ -26,6 +26,12 @@ pub(super) async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<P
     let mut asked = prompts::of_turn(&scope.store, &scope.turn).await?;
     asked.retain(|prompt| prompt.execution_id.as_deref() == Some(&row.id));
     Ok(asked)
+}
+
+/// Whether it is an owner's turn.
+pub(super) async fn is_owners(scope: &Scope) -> Result<bool, StoreError> {
+    let accounts = people::accounts(&scope.store, &scope.person.id).await?;
+    Ok(accounts.iter().any(|account| scope.settings.owners.contains(account)))
 }
 
 impl Runner {

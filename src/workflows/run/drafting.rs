@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::asking::questions;
+use super::asking::{is_owners, questions};
 use super::{Runner, begin};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
 use crate::journal::{Question, Scope, fail_point};
 use crate::skills::Registry;
+use crate::store::StoreError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::PromptRow;
-use crate::store::{StoreError, people};
 use crate::workflows::definition::Workflow;
 use crate::workflows::words::{self, TRIES, WordsError};
 use crate::workflows::{World, parse};
@@ -132,9 +132,7 @@ impl Runner {
         workflow: &Workflow,
     ) -> Result<AgentEnd, StoreError> {
         // What is saved is there for everybody.
-        let accounts = people::accounts(&scope.store, &scope.person.id).await?;
-        let is_owner = accounts.iter().any(|account| scope.settings.owners.contains(account));
-        let choices: &[&str] = match is_owner && self.folder.is_some() {
+        let choices: &[&str] = match self.folder.is_some() && is_owners(scope).await? {
             true => &[RUN, SAVE, BOTH, NEITHER],
             false => &[RUN, NEITHER],
         };

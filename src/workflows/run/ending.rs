@@ -14,7 +14,7 @@ use crate::skills::ErrorKind;
 use crate::skills::call::CallError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::{StoreError, prompts, runs};
-use crate::workflows::definition::Work;
+use crate::workflows::definition::{Step, Work};
 use crate::workflows::report::{Report, RunReport, StepReport};
 use crate::workflows::standing::workers;
 
@@ -171,7 +171,12 @@ impl Run<'_> {
             warnings.push(format!("its time of {time} was up"));
         }
         warnings.extend(fatal);
-        let agents = self.state.rows().iter().filter(|row| row.direct == 0).count();
+        // A question and a run below this one have rows of their own, and are no agents.
+        let is_agent =
+            |step: &&Step| !matches!(step.work, Work::Approval(_) | Work::Workflow(_) | Work::Skill(_));
+        let pieces =
+            self.workflow.steps.iter().filter(is_agent).flat_map(|step| self.state.rows_of(&step.id));
+        let agents = pieces.filter(|row| row.direct == 0).count();
         Report {
             run: RunReport {
                 id: self.row.id.clone(),

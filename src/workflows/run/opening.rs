@@ -16,11 +16,13 @@ pub(super) struct View<'v> {
     /// What only this place knows, and where that is from if it is from outside: `item`, `index`, a loop's own output.
     own: Vec<(String, Value)>,
     own_outside: Option<String>,
+    /// The step whose output is not there yet, and may be asked for all the same: a loop's own.
+    blank: Option<String>,
 }
 
 impl<'v> View<'v> {
     pub(super) fn new(run: &'v Run<'v>) -> Self {
-        Self { run, values: run.state.values(), own: Vec::new(), own_outside: None }
+        Self { run, values: run.state.values(), own: Vec::new(), own_outside: None, blank: None }
     }
 
     /// The same, and a name more.
@@ -28,6 +30,12 @@ impl<'v> View<'v> {
         self.values = self.values.with(name, &value);
         self.own.push((name.to_owned(), value));
         self.own_outside = self.own_outside.or(outside.map(str::to_owned));
+        self
+    }
+
+    /// The same where the output of a step is not there yet: what asks for it becomes nothing.
+    pub(super) fn without(mut self, step: &str) -> Self {
+        self.blank = Some(format!("steps.{step}"));
         self
     }
 
@@ -52,8 +60,12 @@ impl<'v> View<'v> {
             }
             values
         };
+        let is_blank = |name: &str| {
+            let rest = self.blank.as_deref().and_then(|blank| name.strip_prefix(blank));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
         template
-            .for_model(&self.values, &marked, &|name| self.outside(name))
+            .for_model(&self.values, &marked, &|name| self.outside(name), &is_blank)
             .map_err(|error| error.to_string())
     }
 

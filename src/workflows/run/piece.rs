@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Run, Stop};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
 use crate::journal::{Scope, fail_point};
+use crate::metrics;
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow, Status};
 
@@ -101,6 +102,7 @@ impl Run<'_> {
             AgentEnd::Ended(report) => {
                 self.state.put_row(key, closed(row, &report, self.scope.store.now()));
                 fail_point("piece-ended");
+                metrics::agent_ended(report.status.as_str());
                 // Of a run that is cancelled nothing counts any more.
                 if report.status == Status::Cancelled {
                     return Err(Stop::Cancelled);

@@ -123,10 +123,12 @@ impl Run<'_> {
             Err(why) => return Ok(fatal(why)),
         };
         let mut sum = StepEnd::new(Ended::Completed, Value::Null);
-        let mut context = given.clone();
+        let (mut context, mut last) = (given.clone(), None);
         for round in 1..=repeat.max_iterations {
             let key = format!("{}/{round}", place.step.id);
-            let made = self.work(&place.order(key.clone(), Worker::Agent(agent), context.clone())).await?;
+            let view = self.looking_back(place.step, last.as_ref());
+            let order = place.order(key.clone(), Worker::Agent(agent), context.clone());
+            let made = self.work(&Order { view: &view, ..order }).await?;
             let text = marked(&made);
             add(&mut sum, &made);
             if made.failure.is_some() {
@@ -138,9 +140,8 @@ impl Run<'_> {
                 });
             }
             (sum.output, sum.outside) = (made.output, made.outside);
-            let mut order = place.order(format!("{key}/check"), Worker::Agent(validator), Some(text.clone()));
-            order.format = None;
-            let said = self.work(&order).await?;
+            let order = place.order(format!("{key}/check"), Worker::Agent(validator), Some(text.clone()));
+            let said = self.work(&Order { view: &view, format: None, ..order }).await?;
             add(&mut sum, &said);
             match &said.failure {
                 Some((why, true)) => {
@@ -153,12 +154,16 @@ impl Run<'_> {
                 None if said.output["passed"] == Value::Bool(true) => return Ok(sum),
                 None => {}
             }
-            let feedback = match self.feedback(place, repeat, &said) {
-                Ok(feedback) => feedback,
-                Err(why) => return Ok(fatal(why)),
+            let view = self.looking_back(place.step, Some(&said));
+            let feedback = match repeat.feedback.as_ref().map(|template| view.for_model(template)) {
+                None => marked(&said),
+                Some(Ok(feedback)) => feedback,
+                Some(Err(why)) => return Ok(fatal(why)),
             };
+            let feedback = format!("What has to be better:\n{feedback}");
             let parts = [given.clone(), Some(format!("Your last version:\n{text}")), Some(feedback)];
             context = Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"));
+            last = Some(said);
         }
         sum.warnings.push(format!(
             "after {} rounds it had not passed; the last version is taken",
@@ -167,19 +172,16 @@ impl Run<'_> {
         Ok(sum)
     }
 
-    /// What goes back to a loop's agent.
-    fn feedback(&self, place: &Place<'_>, repeat: &Repeat, said: &Done) -> Result<String, String> {
-        let Some(template) = &repeat.feedback else {
-            return Ok(format!("What has to be better:\n{}", marked(said)));
-        };
-        let own = serde_json::json!({ &place.step.id: {"output": &said.output} });
+    /// What templates of a loop see: as its own output what its validator said last, nothing before that.
+    fn looking_back(&self, step: &Step, said: Option<&Done>) -> View<'_> {
+        let Some(said) = said else { return View::new(self).without(&step.id) };
         let mut steps = match self.state.steps() {
             Value::Object(steps) => steps,
             _ => Map::new(),
         };
-        steps.extend(own.as_object().cloned().unwrap_or_default());
-        let view = View::new(self).with("steps", Value::Object(steps), said.outside.as_deref());
-        Ok(format!("What has to be better:\n{}", view.for_model(template)?))
+        steps.insert(step.id.clone(), serde_json::json!({"output": &said.output}));
+        let outside = said.outside.clone().or_else(|| self.state.outside("steps"));
+        View::new(self).with("steps", Value::Object(steps), outside.as_deref())
     }
 
     /// Another workflow as a step: a run of its own below this one.
