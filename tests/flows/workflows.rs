@@ -345,19 +345,26 @@ async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
 
 #[tokio::test]
 async fn a_stopped_run_is_cancelled_with_all_below_it() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let script = Scripted::new().plain(move |_| text("never").behind(&held));
-    let yaml = "  agents:\n    slow: { prompt: Slow }\n  steps:\n    - { id: a, agent: slow }\n    - { id: b, agent: slow }\n";
-    let house = with(script, yaml).await;
-    let event = house.tells("ada", "/run flow").await;
-    gate.arrived(1).await;
-    house.says("ada", "/stop").await;
-    let heard = house.answer(&event).await;
-    let run = runs::of_turn(house.store(), heard.turn.as_deref().unwrap()).await.unwrap().remove(0);
-    assert_eq!(run.status, "cancelled");
-    assert_eq!(house.agent(&heard, "flow/a").await.status, "cancelled");
-    house.ends_well().await;
+    for (step, agent) in [
+        ("{ id: a, agent: slow }", "flow/a"),
+        ("{ id: a, type: parallel, parallel: [ { agent: slow, output_key: x } ] }", "flow/a.x"),
+        ("{ id: a, type: map, map: { over: \"{{[1]}}\", agent: slow } }", "flow/a[1]"),
+        ("{ id: a, type: loop, loop: { agent: slow, validator: slow, max_iterations: 2 } }", "flow/a/1"),
+    ] {
+        let gate = Gate::closed();
+        let held = gate.clone();
+        let script = Scripted::new().plain(move |_| text("never").behind(&held));
+        let house =
+            with(script, &format!("  agents:\n    slow: {{ prompt: Slow }}\n  steps:\n    - {step}\n")).await;
+        let event = house.tells("ada", "/run flow").await;
+        gate.arrived(1).await;
+        house.says("ada", "/stop").await;
+        let heard = house.answer(&event).await;
+        let run = runs::of_turn(house.store(), heard.turn.as_deref().unwrap()).await.unwrap().remove(0);
+        assert_eq!(run.status, "cancelled", "{step}");
+        assert_eq!(house.agent(&heard, agent).await.status, "cancelled", "{step}");
+        house.ends_well().await;
+    }
 }
 
 #[tokio::test]

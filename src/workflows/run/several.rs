@@ -58,7 +58,13 @@ impl Run<'_> {
             }
             self.reload().await?;
         }
+        self.go_on()?;
         gathered(parallel.members.iter().zip(results).collect(), enough)
+    }
+
+    /// What was cut off because the run ends says nothing of the step.
+    fn go_on(&self) -> Result<(), Stop> {
+        if self.cancel.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
     pub(super) async fn map(&self, place: Place<'_>, map: &Spread) -> Result<StepEnd, Stop> {
@@ -94,6 +100,7 @@ impl Run<'_> {
         let one = |at: usize| async move { (at, work(at).await) };
         let over = |result: &Result<Done, Stop>| matches!(result, Ok(Done { failure: Some((_, true)), .. }));
         let results = side_by_side(items.len(), map.max_concurrent.max(1), cancel, one, over).await;
+        self.go_on()?;
         let whole = listed(results)?;
         match &map.reduce {
             Some(reduce) if whole.how == Ended::Completed => self.reduce(place, reduce, whole).await,
