@@ -1,6 +1,7 @@
 //! Every sentence that the assistant itself says. Whoever wants another tone changes this file only.
 
 mod limits;
+pub mod runs;
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -165,15 +165,7 @@ impl Agents {
         }
         scope.store.write(batch).await?;
         fail_point("agent-closed");
-        let mut row = row.clone();
-        row.status = status.as_str().into();
-        row.result = closing.result;
-        row.data = closing.data;
-        row.error = closing.error;
-        row.bailout = closing.bailout;
-        row.untrusted = i64::from(closing.untrusted);
-        row.ended_at = Some(now);
-        Ok(AgentEnd::Ended(Box::new(Report::of(&row, calls))))
+        Ok(AgentEnd::Ended(Box::new(Report::of(&row.closed(status, &closing, now), calls))))
     }
 }
 

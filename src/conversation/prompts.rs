@@ -132,9 +132,7 @@ impl Conversations {
 
     /// Whether one of a person's accounts is an owner's.
     pub(super) async fn is_owner(&self, person: &str) -> Result<bool, StoreError> {
-        let accounts = people::accounts(&self.store, person).await?;
-        let owners = &self.settings.now().owners;
-        Ok(accounts.iter().any(|account| owners.contains(account)))
+        people::is_owner(&self.store, person, &self.settings.now().owners).await
     }
 
     /// Carries out a press or a typed answer that intake journalled. Returns the turn that can go on.

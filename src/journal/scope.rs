@@ -13,9 +13,9 @@ use super::{Budget, Purse};
 use crate::clock;
 use crate::config::Settings;
 use crate::store::executions::ExecutionRow;
-use crate::store::people::{Conversation, Person};
+use crate::store::people::{self, Conversation, Person};
 use crate::store::prompts::{self, PromptRow};
-use crate::store::{Batch, Store, leases::Lease, outbox};
+use crate::store::{Batch, Store, StoreError, leases::Lease, outbox};
 
 /// A running turn, as its agents and skill calls see it.
 #[derive(Clone)]
@@ -108,6 +108,14 @@ pub struct Question<'a> {
 }
 
 impl Scope {
+    /// Whether the turn is an owner's.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn is_owners(&self) -> Result<bool, StoreError> {
+        people::is_owner(&self.store, &self.person.id, &self.settings.owners).await
+    }
+
     /// A batch whose statements happen only while the turn is ours.
     pub fn batch(&self) -> Batch {
         self.lease.fence(&self.store)

@@ -300,14 +300,7 @@ impl Executor {
         let now = scope.store.now();
         let (status, mut closing) = closing(call.skill, outcome);
         closing.started_at = row.started_at;
-        let mut ended = row.clone();
-        ended.status = status.as_str().into();
-        ended.result = closing.result.clone();
-        ended.data = closing.data.clone();
-        ended.error = closing.error.clone();
-        ended.untrusted = i64::from(closing.untrusted);
-        ended.started_at = Some(row.started_at.unwrap_or(now));
-        ended.ended_at = Some(now);
+        let ended = row.closed(status, &closing, now);
         let mut batch = scope.batch();
         batch.append(effect);
         if written {

@@ -148,6 +148,21 @@ impl ExecutionRow {
     pub fn status(&self) -> Status {
         Status::parse(&self.status)
     }
+
+    /// Itself as it is once [`close`] is written.
+    pub fn closed(&self, status: Status, closing: &Closing, now: i64) -> Self {
+        Self {
+            status: status.as_str().to_owned(),
+            result: closing.result.clone(),
+            data: closing.data.clone(),
+            error: closing.error.clone(),
+            bailout: closing.bailout.clone(),
+            untrusted: i64::from(closing.untrusted),
+            started_at: self.started_at.or(closing.started_at).or(Some(now)),
+            ended_at: Some(now),
+            ..self.clone()
+        }
+    }
 }
 
 /// What is written when an execution ends.

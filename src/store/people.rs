@@ -94,6 +94,14 @@ pub async fn accounts(store: &Store, person: &str) -> Result<Vec<String>, StoreE
     Ok(rows.into_iter().map(|(channel, user)| format!("{channel}:{user}")).collect())
 }
 
+/// Whether one of a person's accounts is among the owners', each `CHANNEL:USER`.
+///
+/// # Errors
+/// When the store fails.
+pub async fn is_owner(store: &Store, person: &str, owners: &[String]) -> Result<bool, StoreError> {
+    Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
+}
+
 const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, \
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 

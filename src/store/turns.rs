@@ -102,7 +102,7 @@ pub fn end(batch: &mut Batch, turn: &str, status: &str, answer: &str, now: i64) 
     inbox::finish(batch, turn, status == "dead");
 }
 
-/// Gives a turn that failed by our own fault back to its lane, for later.
+/// Gives a turn back to its lane, for later: one that failed by our own fault, or one that waits for its time.
 ///
 /// # Errors
 /// When the store fails.

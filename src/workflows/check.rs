@@ -334,6 +334,9 @@ fn arguments(
         faults.error(&format!("{pointer}/{name}"), format!("there is no such argument{hint}"));
     }
     let fixed: serde_json::Map<_, _> = fixed.map(|(name, value)| (name.clone(), value.clone())).collect();
+    if fixed.is_empty() {
+        return;
+    }
     let Err(said) = skill.validate(&serde_json::Value::Object(fixed)) else { return };
     for line in said.lines().filter(|line| !line.ends_with(": is missing")) {
         let (place, message) = line.split_once(": ").unwrap_or(("", line));

@@ -49,9 +49,7 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
     if text.starts_with(DRAFT) {
         return match rest {
             "" => Err("Say of what: /draft first research the company, then draft a mail".to_owned()),
-            words => {
-                Ok(Errand { workflow: "draft".into(), words: Some(words.to_owned()), ..Errand::default() })
-            }
+            words => Ok(Errand { words: Some(words.to_owned()), ..Errand::default() }),
         };
     }
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

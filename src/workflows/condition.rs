@@ -45,7 +45,7 @@ impl Condition {
             error
         })?;
         static ZERO: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r"[/%]\s*\(?0+(\.0*)?\s*(\)|[^\d.\s]|\s|$)").ok());
+            LazyLock::new(|| Regex::new(r"[/%]\s*\(?0+(\.0*)?\s*(\)|[^0-9.\s]|\s|$)").ok());
         if ZERO.as_ref().is_some_and(|zero| zero.is_match(&without_texts(&bare(source)))) {
             return Err(TemplateError::new("it divides by zero", Some(source)));
         }
@@ -136,8 +136,8 @@ fn is_name(text: &str) -> bool {
 fn guarded(expression: &str) -> String {
     static DIVISION: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let text = r#"'[^']*'|"[^"]*""#;
-        let filters = r"(?:\s*\|\s*\w+(?:\([^()]*\))?)*";
-        let operand = format!(r"(\((?:[^()]|\([^()]*\))*\)|[\w.]+(?:\[[^\]]*\])*{filters})");
+        let filters = r"(?:\s*\|\s*[A-Za-z0-9_]+(?:\([^()]*\))?)*";
+        let operand = format!(r"(\((?:[^()]|\([^()]*\))*\)|[A-Za-z0-9_.]+(?:\[[^\]]*\])*{filters})");
         Regex::new(&format!(r"{text}|(//?|%)\s*{operand}")).ok()
     });
     let Some(division) = &*DIVISION else { return expression.to_owned() };

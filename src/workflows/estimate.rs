@@ -188,7 +188,7 @@ fn agent(workflow: &Workflow, agent: &Agent, setting: &Setting<'_>) -> Estimate 
 fn attempts(agent: &Agent, setting: &Setting<'_>, most: u32) -> Estimate {
     let skills = if agent.skills.is_empty() { 0 } else { u64::from(setting.limits.skill_calls_per_agent) };
     // Rules that no check was made of are judged by a model, all in one call.
-    let judged = u64::from(agent.validation.rules.iter().any(|rule| rule.checks.is_empty()));
+    let judged = u64::from(agent.validation.rules.iter().any(|rule| rule.checks().is_empty()));
     let calls = Range(1 + judged, 1 + skills + judged);
     let mission = FRAME + u64::try_from(agent.prompt.source().len() / 4).unwrap_or(u64::MAX);
     let outputs = agent.prompt.names().iter().filter(|name| !name.starts_with("inputs.")).count();

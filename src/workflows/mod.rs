@@ -9,6 +9,7 @@ mod draw;
 mod estimate;
 mod explain;
 pub mod inputs;
+mod keys;
 mod marked;
 mod mermaid;
 mod names;

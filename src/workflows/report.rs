@@ -11,6 +11,11 @@ pub struct Report {
     pub steps: Vec<StepReport>,
 }
 
+/// How many of these steps stand like this.
+pub(super) fn count(steps: &[StepReport], status: &str) -> usize {
+    steps.iter().filter(|step| step.status == status).count()
+}
+
 /// A run as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunReport {

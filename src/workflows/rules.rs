@@ -2,30 +2,35 @@
 //!
 //! What is not understood is not guessed at: a model judges it.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::{Captures, Regex};
 
 use super::rule_check::Check;
 
-/// A rule as its author wrote it, and what it was understood as.
+/// A rule as its author wrote it, and what it is understood as.
 #[derive(Debug, Clone)]
 pub struct Rule {
     /// The author's sentence.
     pub text: String,
-    /// The checks that it means, all of which must hold; empty: a model judges it.
-    pub checks: Vec<Check>,
+    /// Understood when it is first asked for: reading a file takes no pattern of a sentence.
+    checks: OnceLock<Vec<Check>>,
 }
 
 impl Rule {
-    /// Reads a sentence.
+    /// The rule of a sentence.
     pub fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), checks: understand(text).unwrap_or_default() }
+        Self { text: text.to_owned(), checks: OnceLock::new() }
+    }
+
+    /// The checks that it means, all of which must hold; empty: a model judges it.
+    pub fn checks(&self) -> &[Check] {
+        self.checks.get_or_init(|| understand(&self.text).unwrap_or_default())
     }
 
     /// What it was understood as, for people.
     pub fn understood(&self) -> String {
-        match &self.checks[..] {
+        match self.checks() {
             [] => "judged by a model".to_owned(),
             checks => checks.iter().map(Check::to_string).collect::<Vec<_>>().join("; "),
         }

@@ -1,8 +1,8 @@
 //! How a run stands that has not ended: what the journal has of its steps.
 
 use super::definition::{Step, Work, Workflow};
-use super::parse;
-use super::report::{Report, RunReport, StepReport};
+use super::report::{Report, RunReport, StepReport, count};
+use super::{keys, parse};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::runs::RunRow;
 use crate::store::{Store, StoreError};
@@ -32,7 +32,6 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
         }
         steps.push(line);
     }
-    let count = |status: &str| steps.iter().filter(|step: &&StepReport| step.status == status).count();
     let retries = steps.iter().map(|step| step.attempts.saturating_sub(1) as usize).sum();
     Ok(Report {
         run: RunReport {
@@ -40,8 +39,8 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
             workflow: kept.workflow.clone(),
             status: status.to_owned(),
             steps_total: steps.len(),
-            steps_completed: count("completed"),
-            steps_failed: count("failed"),
+            steps_completed: count(&steps, "completed"),
+            steps_failed: count(&steps, "failed"),
             steps_skipped: 0,
             agents: rows.iter().filter(|row| row.kind == "agent" && row.direct == 0).count(),
             retries,
@@ -76,10 +75,7 @@ async fn rows(store: &Store, kept: &RunRow) -> Result<(String, Vec<ExecutionRow>
 
 /// The pieces of a step: what is called as it is, and what follows its name for attempts, members and turns.
 fn pieces<'r>(name: &str, rows: &'r [ExecutionRow]) -> Vec<(&'r ExecutionRow, &'r str)> {
-    let its = |row: &'r ExecutionRow| {
-        let rest = row.agent_id.as_deref()?.strip_prefix(name)?;
-        (rest.is_empty() || rest.starts_with(['#', '~', '.', '[', '/'])).then_some((row, rest))
-    };
+    let its = |row: &'r ExecutionRow| Some((row, keys::after(row.agent_id.as_deref()?, name)?));
     rows.iter().filter_map(its).collect()
 }
 
@@ -105,14 +101,9 @@ fn step_report(step: &Step, agent: Option<String>, pieces: &[(&ExecutionRow, &st
         id: step.id.clone(),
         agent,
         status: status.to_owned(),
-        attempts: pieces.iter().map(|(_, rest)| attempt(rest)).max().unwrap_or(0),
+        attempts: pieces.iter().map(|(_, rest)| keys::number(rest)).max().unwrap_or(0),
         duration_ms: began.zip(ended).map_or(0, |(began, ended)| (ended - began).max(0)),
         output_bytes: last.and_then(|row| row.result.as_ref()).map_or(0, String::len),
         error,
     }
-}
-
-/// Which attempt a piece is: the number at the end of its name, behind `#`.
-fn attempt(rest: &str) -> u32 {
-    rest.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
 }

@@ -349,8 +349,8 @@ fn rules_in_plain_english_become_checks() {
 fn outputs_are_judged_by_rules() {
     let judge = |rule: &str, output: Value| {
         let rule = Rule::new(rule);
-        assert!(!rule.checks.is_empty(), "{} is not understood", rule.text);
-        rule.checks.iter().find_map(|check| check.judge(&output).err()).unwrap_or_else(|| "kept".to_owned())
+        assert!(!rule.checks().is_empty(), "{} is not understood", rule.text);
+        rule.checks().iter().find_map(|check| check.judge(&output).err()).unwrap_or_else(|| "kept".to_owned())
     };
     let points = json!({"company": "Acme", "pain_points": [{"problem": 1, "impact": 2}]});
     for (rule, output) in [

@@ -39,6 +39,17 @@ async fn tasks(house: &House) -> i64 {
     house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
 }
 
+/// It has paused; what it asks then.
+async fn paused() -> (House, Heard) {
+    let (house, gate) = at_work().await;
+    let event = house.tells("ada", "do it all").await;
+    gate.arrived(2).await;
+    house.says("ada", "/pause").await;
+    gate.open();
+    let asked = house.answer(&event).await;
+    (house, asked)
+}
+
 async fn ending(house: &House, heard: &Heard) -> Option<String> {
     house.turn(heard).await.ending
 }
@@ -83,12 +94,7 @@ async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
 
 #[tokio::test]
 async fn a_paused_turn_can_be_stopped() {
-    let (house, gate) = at_work().await;
-    let event = house.tells("ada", "do it all").await;
-    gate.arrived(2).await;
-    house.says("ada", "/pause").await;
-    gate.open();
-    let asked = house.answer(&event).await;
+    let (house, asked) = paused().await;
     let done = house.presses("ada", &asked, "Stop").await;
     assert!(done.text.starts_with("Stopped."), "{}", done.text);
     assert_eq!(house.turn(&done).await.status, "cancelled");
@@ -169,12 +175,7 @@ async fn another_process_cancels_what_runs() {
 
 #[tokio::test]
 async fn another_process_cancels_what_waits() {
-    let (house, gate) = at_work().await;
-    let event = house.tells("ada", "do it all").await;
-    gate.arrived(2).await;
-    house.says("ada", "/pause").await;
-    gate.open();
-    let asked = house.answer(&event).await;
+    let (house, asked) = paused().await;
     house.rests().await;
     assert!(steering::cancel(house.store(), asked.turn.as_deref().unwrap()).await.unwrap());
     house.passes(Duration::from_secs(1)).await;

@@ -32,7 +32,7 @@ pub use shelf::Calendars;
 
 use super::{ErrorKind, Output, Risk, SkillError};
 use crate::journal::Scope;
-use crate::store::{Batch, StoreError, people};
+use crate::store::{Batch, StoreError};
 
 /// The handlers of this room, as `handler = { builtin = "..." }` names them.
 pub const HANDLERS: [&str; 26] = [
@@ -237,11 +237,7 @@ impl Office {
 
     /// An account on a server is its owners', and theirs who sit at the machine.
     pub(super) async fn admit(&self, scope: &Scope, handler: &str) -> Result<(), Trouble> {
-        if self.is_theirs(handler) || scope.conversation.channel == "console" {
-            return Ok(());
-        }
-        let accounts = people::accounts(&scope.store, &scope.person.id).await?;
-        if accounts.iter().any(|account| scope.settings.owners.contains(account)) {
+        if self.is_theirs(handler) || scope.conversation.channel == "console" || scope.is_owners().await? {
             return Ok(());
         }
         let message = "this account belongs to my owners ([assistant] owner); nobody else may use it";

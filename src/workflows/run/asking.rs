@@ -9,8 +9,8 @@ use crate::agents::{AgentEnd, AgentTask};
 use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::PromptRow;
-use crate::store::{StoreError, people, prompts};
-use crate::wording;
+use crate::store::{Batch, StoreError, prompts};
+use crate::wording::{self, runs::NOBODY_ANSWERED};
 use crate::workflows::definition::{self, Input, Workflow};
 use crate::workflows::inputs::fitting;
 
@@ -28,10 +28,31 @@ pub(super) async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<P
     Ok(asked)
 }
 
-/// Whether it is an owner's turn.
-pub(super) async fn is_owners(scope: &Scope) -> Result<bool, StoreError> {
-    let accounts = people::accounts(&scope.store, &scope.person.id).await?;
-    Ok(accounts.iter().any(|account| scope.settings.owners.contains(account)))
+/// A question of a run's piece, by its choices; `preview` is what the answer is of.
+pub(super) fn question<'q>(
+    row: &'q ExecutionRow,
+    preview: String,
+    text: String,
+    options: &'q [String],
+) -> Question<'q> {
+    Question {
+        kind: "choose",
+        call: Some(row),
+        preview,
+        text,
+        options,
+        choices: |_| Vec::new(),
+        needs_owner: false,
+    }
+}
+
+/// Asks, in one commit with what the batch has of it already.
+pub(super) async fn ask(scope: &Scope, mut batch: Batch, question: Question<'_>) -> Result<(), StoreError> {
+    scope.ask(&mut batch, question);
+    scope.store.write(batch).await?;
+    fail_point("asked");
+    scope.said();
+    Ok(())
 }
 
 impl Runner {
@@ -49,8 +70,7 @@ impl Runner {
             match &prompt.answer {
                 None if prompt.state == "pending" => return Ok(Err(AgentEnd::Waiting)),
                 None => {
-                    let why = format!("nobody said in time what '{name}' is");
-                    return self.refuse(scope, row, &why).await.map(Err);
+                    return self.refuse(scope, row, &wording::runs::nobody_said(name)).await.map(Err);
                 }
                 Some(answer) => match fitting(input, &Value::String(answer.clone())) {
                     Ok(value) => said.values.push((name.clone(), value)),
@@ -69,29 +89,12 @@ impl Runner {
         input: &Input,
         fault: Option<String>,
     ) -> Result<AgentEnd, StoreError> {
-        let what = match input.description.trim() {
-            "" => format!("`{}`", input.name),
-            described => format!("`{}` ({described})", input.name),
-        };
-        let text = match fault {
-            Some(fault) => format!("That can't be: {fault}. What is {what}?"),
-            None => format!("To run {workflow} I need to know: what is {what}?"),
-        };
+        let text = wording::runs::input(workflow, &input.name, &input.description, fault.as_deref());
+        let question =
+            Question { kind: "input", ..question(row, input.name.clone(), wording::ask_for(&text), &[]) };
         let mut batch = scope.batch();
         executions::wait(&mut batch, &row.id);
-        let question = Question {
-            kind: "input",
-            call: Some(row),
-            preview: input.name.clone(),
-            text: wording::ask_for(&text),
-            options: &[],
-            choices: |_| Vec::new(),
-            needs_owner: false,
-        };
-        scope.ask(&mut batch, question);
-        scope.store.write(batch).await?;
-        fail_point("asked");
-        scope.said();
+        ask(scope, batch, question).await?;
         Ok(AgentEnd::Waiting)
     }
 }
@@ -115,7 +118,7 @@ impl Run<'_> {
             return Ok(StepEnd { attempts: 1, ..StepEnd::new(Ended::Completed, output) });
         }
         if row.status().has_ended() {
-            return Ok(fatal("nobody answered in time"));
+            return Ok(fatal(NOBODY_ANSWERED));
         }
         let asked = questions(self.scope, &row).await?;
         let (status, answer) = match asked.last() {
@@ -123,7 +126,7 @@ impl Run<'_> {
             Some(PromptRow { answer: Some(answer), state, .. }) if state == "answered" => {
                 (Status::Completed, answer.clone())
             }
-            _ => (Status::Failed, "nobody answered in time".to_owned()),
+            _ => (Status::Failed, NOBODY_ANSWERED.to_owned()),
         };
         let now = self.scope.store.now();
         let mut batch = self.scope.batch();
@@ -131,13 +134,7 @@ impl Run<'_> {
         executions::close(&mut batch, &row.id, status, &closing, now);
         self.scope.store.write(batch).await?;
         fail_point("piece-ended");
-        let ended = ExecutionRow {
-            status: status.as_str().into(),
-            result: Some(answer.clone()),
-            ended_at: Some(now),
-            ..row
-        };
-        self.state.put_row(key, ended);
+        self.state.put_row(key, row.closed(status, &closing, now));
         Ok(match status {
             Status::Completed => {
                 StepEnd { attempts: 1, ..StepEnd::new(Ended::Completed, Value::from(answer)) }
@@ -153,19 +150,8 @@ impl Run<'_> {
         row.started_at = Some(self.scope.store.now());
         let mut batch = self.scope.batch();
         executions::insert(&mut batch, &row, &self.scope.conversation.id);
-        let question = Question {
-            kind: "choose",
-            call: Some(&row),
-            text: wording::choose(&text, choices),
-            preview: text,
-            options: choices,
-            choices: |_| Vec::new(),
-            needs_owner: false,
-        };
-        self.scope.ask(&mut batch, question);
-        self.scope.store.write(batch).await?;
-        fail_point("asked");
-        self.scope.said();
+        let question = question(&row, text.clone(), wording::choose(&text, choices), choices);
+        ask(self.scope, batch, question).await?;
         self.state.put_row(key, row);
         Err(Stop::Waiting)
     }

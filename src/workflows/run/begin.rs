@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::asking::is_owners;
 use super::state::{Ended, State, StepEnd};
 use super::{Errand, Run, Runner};
 use crate::agents::AgentEnd;
@@ -182,7 +181,7 @@ impl Runner {
         };
         let turn = turns::by_id(&scope.store, &earlier.turn_id).await?;
         let is_theirs = turn.is_some_and(|turn| turn.person_id == scope.person.id);
-        if !is_theirs && !is_owners(scope).await? {
+        if !is_theirs && !scope.is_owners().await? {
             return Ok(Err(format!(
                 "there is no run that begins with {of}; `adjutant workflow runs` shows them"
             )));

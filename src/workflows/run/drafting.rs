@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use super::asking::{is_owners, questions};
+use super::asking::{ask, question, questions};
+use super::piece::{name_of, new_row};
 use super::{Runner, begin};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
-use crate::journal::{Question, Scope, fail_point};
+use crate::journal::Scope;
 use crate::skills::Registry;
 use crate::store::StoreError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::prompts::PromptRow;
+use crate::wording::{
+    self,
+    runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
+};
 use crate::workflows::definition::Workflow;
 use crate::workflows::words::{self, TRIES, WordsError};
 use crate::workflows::{World, parse};
-
-const RUN: &str = "Run it";
-const SAVE: &str = "Save it";
-const BOTH: &str = "Run and save it";
-const NEITHER: &str = "Neither";
 
 impl Runner {
     /// The workflow that words became, once its person wants it to run; else how that ends, or that they are asked.
@@ -93,8 +93,7 @@ impl Runner {
         mission: String,
     ) -> Result<Result<Report, AgentEnd>, StoreError> {
         let below = executions::of_agent(&scope.store, &row.id).await?;
-        let name = format!("{}/{key}", row.agent_id.as_deref().unwrap_or_default());
-        let task = AgentTask { agent_id: name.clone(), mission, ..AgentTask::default() };
+        let task = AgentTask { agent_id: name_of(row, key), mission, ..AgentTask::default() };
         let known = begin::by_key(row, below).remove(key);
         let agent = match known {
             Some(known) if known.status().has_ended() => return Ok(Ok(Report::of(&known, &[]))),
@@ -103,12 +102,7 @@ impl Runner {
                 if let Err(limit) = scope.budget.take_agent() {
                     return Ok(Err(AgentEnd::Held(limit)));
                 }
-                let mut new = ExecutionRow {
-                    parent_id: Some(row.id.clone()),
-                    agent_id: Some(name),
-                    task: serde_json::to_string(&task).ok(),
-                    ..ExecutionRow::new(scope.store.new_id(), &scope.turn, "agent")
-                };
+                let mut new = new_row(scope, row, key, serde_json::to_string(&task).ok());
                 let now = scope.store.now();
                 let mut batch = scope.batch();
                 executions::start(&mut batch, &row.id, now);
@@ -132,26 +126,16 @@ impl Runner {
         workflow: &Workflow,
     ) -> Result<AgentEnd, StoreError> {
         // What is saved is there for everybody.
-        let choices: &[&str] = match self.folder.is_some() && is_owners(scope).await? {
-            true => &[RUN, SAVE, BOTH, NEITHER],
+        let choices: &[&str] = match self.folder.is_some() && scope.is_owners().await? {
+            true => &[RUN, SAVE, RUN_AND_SAVE, NEITHER],
             false => &[RUN, NEITHER],
         };
         let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
+        let text = wording::choose(&words::shown(workflow), &options);
+        let question = question(row, workflow.text.clone(), text, &options);
         let mut batch = scope.batch();
         executions::wait(&mut batch, &row.id);
-        let question = Question {
-            kind: "choose",
-            call: Some(row),
-            preview: workflow.text.clone(),
-            text: crate::wording::choose(&words::shown(workflow), &options),
-            options: &options,
-            choices: |_| Vec::new(),
-            needs_owner: false,
-        };
-        scope.ask(&mut batch, question);
-        scope.store.write(batch).await?;
-        fail_point("asked");
-        scope.said();
+        ask(scope, batch, question).await?;
         Ok(AgentEnd::Waiting)
     }
 
@@ -165,20 +149,20 @@ impl Runner {
         let answer = match (prompt.state.as_str(), prompt.answer.as_deref()) {
             ("pending", _) => return Ok(Err(AgentEnd::Waiting)),
             (_, Some(answer)) => answer,
-            _ => return self.refuse(scope, row, "nobody answered in time").await.map(Err),
+            _ => return self.refuse(scope, row, wording::runs::NOBODY_ANSWERED).await.map(Err),
         };
         let workflow = match parse("draft.yaml", &prompt.preview) {
             Ok(workflow) => workflow,
-            Err(_) => return self.refuse(scope, row, "the draft is not kept any more").await.map(Err),
+            Err(_) => return self.refuse(scope, row, wording::runs::DRAFT_GONE).await.map(Err),
         };
-        let mut told = "Then not.".to_owned();
-        if [SAVE, BOTH].contains(&answer) {
+        let mut told = wording::runs::THEN_NOT.to_owned();
+        if [SAVE, RUN_AND_SAVE].contains(&answer) {
             told = match self.save(&workflow) {
-                Ok(path) => format!("Saved as {path}; `/run {}` runs it.", workflow.name),
+                Ok(path) => wording::runs::saved(&path, &workflow.name),
                 Err(why) => return self.refuse(scope, row, &why).await.map(Err),
             };
         }
-        if [RUN, BOTH].contains(&answer) {
+        if [RUN, RUN_AND_SAVE].contains(&answer) {
             return Ok(Ok(workflow));
         }
         let closing = Closing { result: Some(told), ..Closing::default() };
@@ -186,7 +170,7 @@ impl Runner {
     }
 
     fn save(&self, workflow: &Workflow) -> Result<String, String> {
-        let folder = self.folder.as_deref().ok_or("there is no folder for workflows: see [skills] paths")?;
+        let folder = self.folder.as_deref().ok_or(wording::runs::NO_FOLDER)?;
         let path = folder.join(format!("{}.yaml", workflow.name));
         match words::save(folder, &workflow.name, &workflow.text) {
             Ok(path) => Ok(path.display().to_string()),

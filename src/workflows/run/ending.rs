@@ -6,7 +6,7 @@ use adjutant_chat::AgentLine;
 use serde_json::Value;
 
 use super::opening::plain;
-use super::state::{Ended, Standing, StepEnd};
+use super::state::{Ended, StepEnd, StepState};
 use super::{Run, Runner, Stop, Walk};
 use crate::agents::{self, AgentEnd};
 use crate::journal::{Scope, fail_point};
@@ -15,7 +15,7 @@ use crate::skills::call::CallError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::{StoreError, prompts, runs};
 use crate::workflows::definition::{Step, Work};
-use crate::workflows::report::{Report, RunReport, StepReport};
+use crate::workflows::report::{Report, RunReport, StepReport, count};
 use crate::workflows::standing::workers;
 
 impl Runner {
@@ -42,7 +42,7 @@ impl Runner {
         let mut batch = scope.batch();
         executions::close(&mut batch, &row.id, status, &closing, now);
         scope.store.write(batch).await?;
-        Ok(ended(row, status, closing, now))
+        Ok(ended(row, status, &closing, now))
     }
 }
 
@@ -52,18 +52,8 @@ fn failed(kind: ErrorKind, why: &str) -> Option<String> {
     serde_json::to_string(&error).ok()
 }
 
-fn ended(row: &ExecutionRow, status: Status, closing: Closing, now: i64) -> AgentEnd {
-    let row = ExecutionRow {
-        status: status.as_str().into(),
-        result: closing.result,
-        data: closing.data,
-        error: closing.error,
-        untrusted: i64::from(closing.untrusted),
-        started_at: row.started_at.or(Some(now)),
-        ended_at: Some(now),
-        ..row.clone()
-    };
-    AgentEnd::Ended(Box::new(agents::Report::of(&row, &[])))
+fn ended(row: &ExecutionRow, status: Status, closing: &Closing, now: i64) -> AgentEnd {
+    AgentEnd::Ended(Box::new(agents::Report::of(&row.closed(status, closing, now), &[])))
 }
 
 impl Run<'_> {
@@ -91,10 +81,10 @@ impl Run<'_> {
             untrusted: outside,
             ..Closing::default()
         };
-        let ends = self.workflow.steps.iter().map(|step| step.id.as_str()).zip(self.state.standings());
+        let ends = self.workflow.steps.iter().map(|step| step.id.as_str()).zip(self.state.step_states());
         let outputs: BTreeMap<&str, StepEnd> = ends
-            .filter_map(|(id, standing)| match standing {
-                Standing::Ended(end) => Some((id, *end)),
+            .filter_map(|(id, state)| match state {
+                StepState::Ended(end) => Some((id, *end)),
                 _ => None,
             })
             .collect();
@@ -106,7 +96,7 @@ impl Run<'_> {
         fail_point("run-before-end");
         self.scope.store.write(batch).await?;
         fail_point("run-ended");
-        Ok(ended(self.row, status, closing, now))
+        Ok(ended(self.row, status, &closing, now))
     }
 
     /// Closes a piece that is still open, with all that is open below it.
@@ -141,29 +131,29 @@ impl Run<'_> {
         let mut retries = 0;
         let mut steps = Vec::new();
         let mut fatal = None;
-        for (step, standing) in self.workflow.steps.iter().zip(self.state.standings()) {
-            if let Standing::Ended(end) = &standing {
+        for (step, state) in self.workflow.steps.iter().zip(self.state.step_states()) {
+            if let StepState::Ended(end) = &state {
                 warnings.extend(end.warnings.iter().map(|warning| format!("{}: {warning}", step.id)));
                 retries += end.retries;
                 if end.is_fatal() {
                     fatal = Some(format!("{}: {}", step.id, end.error.as_deref().unwrap_or_default()));
                 }
             }
-            let mut line = step_report(&step.id, workers(&self.workflow, step), &standing);
+            let mut line = step_report(&step.id, workers(&self.workflow, step), &state);
             // What was not come to, and what was cut off.
-            match standing {
-                Standing::Ended(_) => {}
-                Standing::Pending => line.status = "skipped".to_owned(),
-                Standing::Running | Standing::Asleep(_) => line.status = "cancelled".to_owned(),
+            match state {
+                StepState::Ended(_) => {}
+                StepState::Pending => line.status = "skipped".to_owned(),
+                StepState::Running | StepState::Asleep(_) => line.status = "cancelled".to_owned(),
             }
             steps.push(line);
         }
-        let count = |status: &str| steps.iter().filter(|step| step.status == status).count();
+        let (completed, not) = (count(&steps, "completed"), count(&steps, "failed"));
         let status = match walk {
             Walk::Stopped(Stop::Cancelled) => "cancelled",
             Walk::TimeUp => "failed",
             _ if fatal.is_some() => "failed",
-            _ if count("failed") > 0 => "partial",
+            _ if not > 0 => "partial",
             _ => "complete",
         };
         if matches!(walk, Walk::TimeUp) {
@@ -183,9 +173,9 @@ impl Run<'_> {
                 workflow: self.workflow.name.clone(),
                 status: status.to_owned(),
                 steps_total: steps.len(),
-                steps_completed: count("completed"),
-                steps_failed: count("failed"),
-                steps_skipped: steps.len() - count("completed") - count("failed"),
+                steps_completed: completed,
+                steps_failed: not,
+                steps_skipped: steps.len() - completed - not,
                 agents,
                 retries,
                 duration_ms: now - self.kept.started_at,
@@ -213,7 +203,7 @@ impl Run<'_> {
     }
 }
 
-fn step_report(id: &str, agent: Option<String>, standing: &Standing) -> StepReport {
+fn step_report(id: &str, agent: Option<String>, state: &StepState) -> StepReport {
     let mut report = StepReport {
         id: id.to_owned(),
         agent,
@@ -223,12 +213,12 @@ fn step_report(id: &str, agent: Option<String>, standing: &Standing) -> StepRepo
         output_bytes: 0,
         error: None,
     };
-    if let Standing::Ended(end) = standing {
+    if let StepState::Ended(end) = state {
         report.attempts = end.attempts;
         report.duration_ms = end.ended - end.began;
         report.output_bytes = plain(&end.output).len();
         report.error.clone_from(&end.error);
     }
-    standing.word().clone_into(&mut report.status);
+    state.word().clone_into(&mut report.status);
     report
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Run;
-use super::state::{Ended, StepEnd};
+use super::state::Ended;
 use super::worker::fill;
 use crate::journal::untrusted;
 use crate::workflows::definition::{Feed, Step};
@@ -97,16 +97,16 @@ impl Run<'_> {
             if end.how == Ended::Skipped || (end.output.is_null() && end.outputs.is_none()) {
                 continue;
             }
-            texts.push(format!("Output of {}:\n{}", step.id, shown(&end)));
+            texts.push(format!("Output of {}:\n{}", step.id, shown(&end.output, end.outside.as_deref())));
         }
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 }
 
-/// What a step gave, for a model.
-fn shown(end: &StepEnd) -> String {
-    let text = plain(&end.output);
-    match &end.outside {
+/// An output for a model: what is from outside stands in a block with this mark.
+pub(super) fn shown(output: &Value, outside: Option<&str>) -> String {
+    let text = plain(output);
+    match outside {
         Some(mark) => untrusted::block(mark, &text),
         None => text,
     }

@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::opening::shown;
 use super::worker::Order;
 use super::{Run, Stop};
 use crate::agents::{AgentTask, Job};
 use crate::skills::schema_misfit;
+use crate::workflows::Rule;
 use crate::workflows::definition::{Agent, Format};
 
 impl Run<'_> {
@@ -23,12 +25,12 @@ impl Run<'_> {
         let mut faults: Vec<String> = Vec::new();
         let schema = agent.validation.schema.as_ref();
         faults.extend(schema.and_then(|schema| schema_misfit(schema, output)));
-        let checks = agent.validation.rules.iter().flat_map(|rule| &rule.checks);
+        let checks = agent.validation.rules.iter().flat_map(Rule::checks);
         faults.extend(checks.filter_map(|check| check.judge(output).err()));
         if !faults.is_empty() {
             return Ok(Err(faults.join("; ")));
         }
-        let open = agent.validation.rules.iter().filter(|rule| rule.checks.is_empty());
+        let open = agent.validation.rules.iter().filter(|rule| rule.checks().is_empty());
         let open: Vec<&str> = open.map(|rule| rule.text.as_str()).collect();
         if open.is_empty() {
             return Ok(Ok(()));
@@ -52,10 +54,9 @@ impl Run<'_> {
             rules.join("\n")
         );
         let key = format!("{key}/judge");
-        let text = super::opening::plain(output);
         let task = AgentTask {
             mission,
-            context: Some(crate::journal::untrusted::block(&self.row.id, &text)),
+            context: Some(shown(output, Some(&self.row.id))),
             role: Some("judges an output".to_owned()),
             ..AgentTask::default()
         };

@@ -7,7 +7,7 @@ use crate::agents::{AgentEnd, AgentTask, Job, Report};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::store::StoreError;
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, Closing, ExecutionRow, Status};
 
 impl Run<'_> {
     /// Does a piece of work, goes on with it, or takes what came of it from the journal.
@@ -40,7 +40,7 @@ impl Run<'_> {
 
     /// What an agent of this run is called in its turn.
     pub(super) fn name_of(&self, key: &str) -> String {
-        format!("{}/{key}", self.row.agent_id.as_deref().unwrap_or_default())
+        name_of(self.row, key)
     }
 
     /// The piece's row: the one it has, or a new one, written as begun.
@@ -84,12 +84,7 @@ impl Run<'_> {
     }
 
     pub(super) fn new_row(&self, key: &str, task: Option<String>) -> ExecutionRow {
-        ExecutionRow {
-            parent_id: Some(self.row.id.clone()),
-            agent_id: Some(self.name_of(key)),
-            task,
-            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, "agent")
-        }
+        new_row(self.scope, self.row, key, task)
     }
 
     pub(super) async fn settle(
@@ -100,7 +95,7 @@ impl Run<'_> {
     ) -> Result<Report, Stop> {
         match end {
             AgentEnd::Ended(report) => {
-                self.state.put_row(key, closed(row, &report, self.scope.store.now()));
+                self.state.put_row(key, row.closed(report.status, &closing(&report), self.scope.store.now()));
                 fail_point("piece-ended");
                 metrics::agent_ended(report.status.as_str());
                 // Of a run that is cancelled nothing counts any more.
@@ -147,15 +142,29 @@ impl Run<'_> {
     }
 }
 
-/// A row as its report says that it has ended.
-fn closed(mut row: ExecutionRow, report: &Report, now: i64) -> ExecutionRow {
-    row.status = report.status.as_str().into();
-    row.result = Some(report.result.clone());
-    row.data = (!report.data.is_null()).then(|| report.data.to_string());
-    row.error = report.error.as_ref().and_then(|error| serde_json::to_string(error).ok());
-    row.bailout.clone_from(&report.bailout);
-    row.untrusted = i64::from(report.untrusted);
-    row.started_at = row.started_at.or(Some(now));
-    row.ended_at = Some(now);
-    row
+/// What a piece of the run of this row is called in its turn.
+pub(super) fn name_of(run: &ExecutionRow, key: &str) -> String {
+    format!("{}/{key}", run.agent_id.as_deref().unwrap_or_default())
+}
+
+/// The row of a piece that has not begun.
+pub(super) fn new_row(scope: &Scope, run: &ExecutionRow, key: &str, task: Option<String>) -> ExecutionRow {
+    ExecutionRow {
+        parent_id: Some(run.id.clone()),
+        agent_id: Some(name_of(run, key)),
+        task,
+        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, "agent")
+    }
+}
+
+/// What was written when the piece of this report ended.
+fn closing(report: &Report) -> Closing {
+    Closing {
+        result: Some(report.result.clone()),
+        data: (!report.data.is_null()).then(|| report.data.to_string()),
+        error: report.error.as_ref().and_then(|error| serde_json::to_string(error).ok()),
+        bailout: report.bailout.clone(),
+        untrusted: report.untrusted,
+        started_at: None,
+    }
 }

@@ -5,7 +5,7 @@ use futures::stream::FuturesUnordered;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::opening::{View, plain};
+use super::opening::{View, shown};
 use super::state::{Ended, StepEnd};
 use super::steps::{Place, add, fatal};
 use super::worker::{Done, Order, Worker};
@@ -109,11 +109,7 @@ impl Run<'_> {
     }
 
     async fn reduce(&self, place: &Place<'_>, reduce: &str, items: StepEnd) -> Result<StepEnd, Stop> {
-        let text = plain(&items.output);
-        let text = match &items.outside {
-            Some(mark) => crate::journal::untrusted::block(mark, &text),
-            None => text,
-        };
+        let text = shown(&items.output, items.outside.as_deref());
         let key = format!("{}/{reduce}", place.step.id);
         let order = place.order(key, Worker::Agent(self.agent(reduce)?), Some(text));
         let mut end = StepEnd::from(self.work(&order).await?);

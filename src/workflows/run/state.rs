@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::store::executions::ExecutionRow;
 use crate::workflows::definition::Workflow;
+use crate::workflows::keys;
 use crate::workflows::template::Values;
 
 /// How a step ended.
@@ -77,7 +78,7 @@ impl StepEnd {
 
 /// How a step stands.
 #[derive(Debug, Clone)]
-pub(super) enum Standing {
+pub(super) enum StepState {
     Pending,
     Running,
     /// Asleep; whether it waits for a person.
@@ -85,7 +86,7 @@ pub(super) enum Standing {
     Ended(Box<StepEnd>),
 }
 
-impl Standing {
+impl StepState {
     /// The contract's word for it.
     pub(super) fn word(&self) -> &'static str {
         match self {
@@ -101,11 +102,6 @@ impl Standing {
     }
 }
 
-/// The step to which the key of a piece belongs.
-fn step_of(key: &str) -> &str {
-    key.split(['#', '~', '.', '[', '/']).next().unwrap_or(key)
-}
-
 /// The run's memory while it is at work.
 pub(super) struct State {
     inner: Mutex<Inner>,
@@ -115,7 +111,7 @@ pub(super) struct State {
 type Block = fn(&str, &str) -> String;
 
 struct Inner {
-    steps: Vec<Standing>,
+    steps: Vec<StepState>,
     /// What each waits for, by place.
     needs: Vec<Vec<usize>>,
     choosers: Vec<Option<usize>>,
@@ -139,7 +135,7 @@ impl State {
         let place = |id: &String| workflow.steps.iter().position(|step| step.id == *id);
         let counted = rows.iter().filter(|(_, row)| row.started_at.is_some()).map(|(key, _)| key.clone());
         let inner = Inner {
-            steps: vec![Standing::Pending; workflow.steps.len()],
+            steps: vec![StepState::Pending; workflow.steps.len()],
             needs: workflow
                 .steps
                 .iter()
@@ -169,9 +165,9 @@ impl State {
         while let Some(at) = inner.next_unchosen() {
             inner.end(at, StepEnd::new(Ended::Skipped, Value::Null));
         }
-        let ready: Vec<usize> = (0..inner.steps.len()).filter(|at| inner.is_ready(*at)).collect();
+        let ready: Vec<usize> = (0..inner.steps.len()).filter(|at| inner.is_free(*at)).collect();
         for at in &ready {
-            inner.steps[*at] = Standing::Running;
+            inner.steps[*at] = StepState::Running;
         }
         ready
     }
@@ -185,15 +181,15 @@ impl State {
     }
 
     pub(super) fn asleep(&self, at: usize, for_a_person: bool) {
-        self.lock().steps[at] = Standing::Asleep(for_a_person);
+        self.lock().steps[at] = StepState::Asleep(for_a_person);
     }
 
     pub(super) fn awake(&self, at: usize) {
-        self.lock().steps[at] = Standing::Pending;
+        self.lock().steps[at] = StepState::Pending;
     }
 
     /// How all steps stand, in the order of the file.
-    pub(super) fn standings(&self) -> Vec<Standing> {
+    pub(super) fn step_states(&self) -> Vec<StepState> {
         self.lock().steps.clone()
     }
 
@@ -203,25 +199,23 @@ impl State {
         let mut began: HashMap<&str, i64> = HashMap::new();
         for (key, row) in &inner.rows {
             if let Some(started) = row.started_at {
-                let first = began.entry(step_of(key)).or_insert(started);
+                let first = began.entry(keys::step(key)).or_insert(started);
                 *first = started.min(*first);
             }
         }
         let steps = inner.ids.iter().zip(&inner.steps);
-        let stand = steps.map(|(id, standing)| match standing {
-            Standing::Ended(end) => (standing.word(), Some(end.began), Some(end.ended)),
-            _ => (standing.word(), began.get(id.as_str()).copied(), None),
+        let stand = steps.map(|(id, state)| match state {
+            StepState::Ended(end) => (state.word(), Some(end.began), Some(end.ended)),
+            _ => (state.word(), began.get(id.as_str()).copied(), None),
         });
         stand.collect()
     }
 
     /// The rows of the pieces of a step, or of one of its workers: those whose keys begin like this.
     pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
-        let is_its = |known: &str| {
-            let rest = known.strip_prefix(key);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', '~', '.', '[', '/']))
-        };
-        self.lock().rows.iter().filter(|(known, _)| is_its(known)).map(|(_, row)| row.clone()).collect()
+        let inner = self.lock();
+        let its = inner.rows.iter().filter(|(known, _)| keys::after(known, key).is_some());
+        its.map(|(_, row)| row.clone()).collect()
     }
 
     /// When the last of what a step depends on ended; `start` where it depends on nothing.
@@ -303,13 +297,13 @@ impl State {
 impl Inner {
     fn end_of(&self, at: usize) -> Option<&StepEnd> {
         match &self.steps[at] {
-            Standing::Ended(end) => Some(end),
+            StepState::Ended(end) => Some(end),
             _ => None,
         }
     }
 
     fn end(&mut self, at: usize, end: StepEnd) {
-        self.steps[at] = Standing::Ended(Box::new(end));
+        self.steps[at] = StepState::Ended(Box::new(end));
         self.values = None;
     }
 
@@ -317,8 +311,9 @@ impl Inner {
         (0..self.steps.len()).any(|at| self.end_of(at).is_some_and(StepEnd::is_fatal))
     }
 
+    /// Whether nothing is in its way any more.
     fn is_free(&self, at: usize) -> bool {
-        matches!(self.steps[at], Standing::Pending)
+        matches!(self.steps[at], StepState::Pending)
             && self.needs[at].iter().all(|need| self.end_of(*need).is_some())
     }
 
@@ -331,10 +326,6 @@ impl Inner {
             let needs = &self.needs[*at];
             self.is_free(*at) && (elsewhere || (!needs.is_empty() && needs.iter().all(skipped)))
         })
-    }
-
-    fn is_ready(&self, at: usize) -> bool {
-        self.is_free(at)
     }
 
     /// Everything by its name; with `block` each text that is from outside inside one.

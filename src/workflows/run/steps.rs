@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::opening::{View, plain};
+use super::opening::{View, shown};
 use super::state::{Ended, StepEnd};
 use super::worker::{Done, Order, Worker};
 use super::{Errand, Run, SHORT_WAIT, Stop};
@@ -129,7 +129,7 @@ impl Run<'_> {
             let view = self.looking_back(place.step, last.as_ref());
             let order = place.order(key.clone(), Worker::Agent(agent), context.clone());
             let made = self.work(&Order { view: &view, ..order }).await?;
-            let text = marked(&made);
+            let text = shown(&made.output, made.outside.as_deref());
             add(&mut sum, &made);
             if made.failure.is_some() {
                 return Ok(StepEnd {
@@ -156,7 +156,7 @@ impl Run<'_> {
             }
             let view = self.looking_back(place.step, Some(&said));
             let feedback = match repeat.feedback.as_ref().map(|template| view.for_model(template)) {
-                None => marked(&said),
+                None => shown(&said.output, said.outside.as_deref()),
                 Some(Ok(feedback)) => feedback,
                 Some(Err(why)) => return Ok(fatal(why)),
             };
@@ -267,15 +267,6 @@ impl From<Done> for StepEnd {
             retries: done.retries,
             ..Self::new(how, done.output)
         }
-    }
-}
-
-/// What a worker gave, for a model.
-fn marked(done: &Done) -> String {
-    let text = plain(&done.output);
-    match &done.outside {
-        Some(mark) => crate::journal::untrusted::block(mark, &text),
-        None => text,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::metrics;
 use crate::skills::ErrorKind;
 use crate::store::executions::{self, Status};
 use crate::workflows::definition::{Agent, Backoff, Call, Format, OnFailure, Retry};
+use crate::workflows::keys;
 use crate::workflows::template::Template;
 
 /// Who works.
@@ -88,13 +89,9 @@ impl Run<'_> {
         let mut done = Done::default();
         let mut reason = String::new();
         for attempt in 1..=retry.max_attempts {
-            let key = match attempt {
-                1 => order.key.clone(),
-                _ => format!("{}#{attempt}", order.key),
-            };
+            let key = keys::attempt(&order.key, attempt);
             if attempt > 1 {
-                let before =
-                    if attempt == 2 { order.key.clone() } else { format!("{}#{}", order.key, attempt - 1) };
+                let before = keys::attempt(&order.key, attempt - 1);
                 self.pause(&key, &before, delay(retry.backoff, attempt - 1), order.cancel).await?;
                 reason = self.told(&before, &reason).await?;
                 done.retries += 1;
