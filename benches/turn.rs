@@ -10,53 +10,20 @@
     reason = "a bench ends when something is wrong, and prints"
 )]
 
-use std::collections::HashMap;
+mod sink;
+
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::Config;
 use adjutant::model::scripted::{Scripted, call, calls, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
-use adjutant_chat::{
-    Address, ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Said, SenderId,
-    Unit,
-};
 use serde_json::json;
-use tokio::sync::oneshot;
 
-type Waiting = Mutex<HashMap<String, oneshot::Sender<Instant>>>;
-
-/// A channel that takes everything at once and tells who waits for it.
-#[derive(Default)]
-struct Sink {
-    waiting: Waiting,
-}
-
-#[async_trait::async_trait]
-impl ChatPort for Sink {
-    fn channel(&self) -> &'static str {
-        "console"
-    }
-    fn limits(&self) -> Limits {
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain, edits: false }
-    }
-    async fn deliver(&self, outbound: &Outbound) -> Delivery {
-        let now = Instant::now();
-        for event in &outbound.answers {
-            if let Some(waiting) = self.waiting.lock().expect("lock").remove(event) {
-                let _ = waiting.send(now);
-            }
-        }
-        Delivery::Sent(outbound.id.clone())
-    }
-    async fn reconcile(&self, _: &Outbound) -> Found {
-        Found::Absent
-    }
-    async fn progress(&self, _: &Progress) {}
-}
+use sink::Sink;
 
 struct House {
     service: Service,
@@ -82,21 +49,7 @@ async fn house(model: Arc<Scripted>) -> House {
 
 impl House {
     async fn say(&self, place: &str, event: &str) -> Duration {
-        let (sender, receiver) = oneshot::channel();
-        self.sink.waiting.lock().expect("lock").insert(event.to_owned(), sender);
-        let began = Instant::now();
-        let said = Said {
-            event: EventId(event.to_owned()),
-            address: Address { channel: "console".into(), place: place.to_owned() },
-            sender: SenderId("local".into()),
-            sender_name: "local".into(),
-            direct: true,
-            text: "add a task to buy milk".into(),
-            reply_to: None,
-            attachments: Vec::new(),
-        };
-        self.service.accept(Inbound::Said(said), async || {}).await.expect("journalled");
-        receiver.await.expect("answered") - began
+        self.sink.say(&self.service, place, event, "add a task to buy milk").await.0
     }
 }
 

@@ -6,6 +6,8 @@
 
 #![cfg(test)] // so that the lints know it for no part of the product
 
+mod sink;
+
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,11 +20,7 @@ use adjutant::model::{Answer, Model, ModelError, Request};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::{Skills, handlers};
 use adjutant::workflows::{World, check};
-use adjutant_chat::{
-    Address, ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Said, SenderId,
-    Unit,
-};
-use tokio::sync::oneshot;
+use sink::Sink;
 
 const STEPS: usize = 200;
 const ROUNDS: u32 = 50;
@@ -97,30 +95,6 @@ impl Model for Immediate {
     }
 }
 
-/// A channel that takes everything at once and tells who waits for it.
-#[derive(Default)]
-struct Sink(Mutex<Option<oneshot::Sender<(Instant, String)>>>);
-
-#[async_trait::async_trait]
-impl ChatPort for Sink {
-    fn channel(&self) -> &'static str {
-        "console"
-    }
-    fn limits(&self) -> Limits {
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain, edits: false }
-    }
-    async fn deliver(&self, outbound: &Outbound) -> Delivery {
-        if let Some(waiting) = self.0.lock().unwrap().take() {
-            let _ = waiting.send((Instant::now(), outbound.text.clone()));
-        }
-        Delivery::Sent(outbound.id.clone())
-    }
-    async fn reconcile(&self, _: &Outbound) -> Found {
-        Found::Absent
-    }
-    async fn progress(&self, _: &Progress) {}
-}
-
 struct House {
     service: Service,
     sink: Arc<Sink>,
@@ -150,23 +124,9 @@ async fn house(workflows: &[(&str, String)]) -> House {
 
 impl House {
     async fn run(&self, event: &str, line: &str) -> Duration {
-        let (sender, receiver) = oneshot::channel();
-        *self.sink.0.lock().unwrap() = Some(sender);
-        let began = Instant::now();
-        let said = Said {
-            event: EventId(event.to_owned()),
-            address: Address { channel: "console".into(), place: "home".into() },
-            sender: SenderId("local".into()),
-            sender_name: "local".into(),
-            direct: true,
-            text: line.into(),
-            reply_to: None,
-            attachments: Vec::new(),
-        };
-        self.service.accept(Inbound::Said(said), async || {}).await.unwrap();
-        let (ended, text) = receiver.await.unwrap();
+        let (took, text) = self.sink.say(&self.service, "home", event, line).await;
         assert!(text.contains("complete"), "{text}");
-        ended - began
+        took
     }
 }
 

@@ -101,7 +101,7 @@ impl Conversations {
         // Whoever runs it now has the lane; then the stop is theirs.
         self.instance.take(&lane(&turn.conversation_id), &mut batch);
         let last =
-            Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, choices: Vec::new() };
+            Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
         self.close(&mut batch, turn, "cancelled", executions::Status::Cancelled, &last);
         batch.run(
             "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",

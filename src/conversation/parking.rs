@@ -37,7 +37,10 @@ impl Conversations {
             let Some(whom) = self.whom_to_ask(scope, limit).await? else {
                 let text = wording::no_further_question(limit, &scope.budget.limits, standing, self.zone);
                 let root = Status::Cancelled;
-                return self.end(held, scope, "cancelled", root, text, Batch::new()).await.map(|()| true);
+                return self
+                    .end(held, scope, "cancelled", root, text.into(), Batch::new())
+                    .await
+                    .map(|()| true);
             };
             self.ask(scope, &mut question, (limit, standing), whom).await?;
         }

@@ -241,7 +241,7 @@ impl Conversations {
         let turn = prompt.map(|prompt| prompt.turn_id.clone());
         inbox::settle(&mut batch, row.id, turn.as_deref());
         let answers = vec![row.event_id().to_owned()];
-        let message = Message { turn, answers, text, choices: Vec::new() };
+        let message = Message { turn, answers, text, ..Message::default() };
         outbox::say(&self.store, &mut batch, &row.conversation_id, &self.instance.id, &message);
         self.store.write(batch).await?;
         (self.hooks.outbox)(&row.conversation_id);

@@ -132,7 +132,7 @@ impl Conversations {
         tracing::error!("a turn failed three times and is set aside");
         // A hold on nothing: it ends without running.
         let scope = self.scope(held, &Handle::new(&held.turn.conversation_id)).await?;
-        self.end(held, &scope, "dead", Status::Failed, wording::DEAD.into(), Batch::new()).await
+        self.end(held, &scope, "dead", Status::Failed, wording::DEAD.to_owned().into(), Batch::new()).await
     }
 
     /// Runs a turn until it ends (true) or sleeps (false).
@@ -167,22 +167,22 @@ impl Conversations {
         };
         fail_point("turn-before-end");
         match end {
-            TurnEnd::Answered(mut text) => {
+            TurnEnd::Answered(mut last) => {
                 let expired = self.expired_approvals(held, &scope).await?;
                 for line in expired.into_iter().chain(self.notices(&scope).await?) {
-                    text.push_str("\n\n");
-                    text.push_str(&line);
+                    last.text.push_str("\n\n");
+                    last.text.push_str(&line);
                 }
-                self.end(held, &scope, "completed", Status::Completed, text, tail).await?;
+                self.end(held, &scope, "completed", Status::Completed, last, tail).await?;
                 if to_fold.into_inner() {
                     self.fold_later(&scope);
                 }
             }
-            TurnEnd::Failed(text) => self.end(held, &scope, "failed", Status::Failed, text, tail).await?,
+            TurnEnd::Failed(last) => self.end(held, &scope, "failed", Status::Failed, last, tail).await?,
             TurnEnd::Cancelled(standing) => {
                 let expired = self.expired_line(&held.turn).await?;
                 let text = expired.unwrap_or_else(|| wording::stopped(&standing));
-                self.end(held, &scope, "cancelled", Status::Cancelled, text, tail).await?;
+                self.end(held, &scope, "cancelled", Status::Cancelled, text.into(), tail).await?;
             }
             TurnEnd::Asleep(moment) => {
                 turns::put_back(&self.store, &held.lease, &held.turn, moment).await?;
@@ -227,13 +227,14 @@ impl Conversations {
         scope: &Scope,
         status: &str,
         root: Status,
-        text: String,
+        last: outbox::Message,
         tail: Batch,
     ) -> Result<(), StoreError> {
         let mut batch = held.lease.release();
         batch.append(tail);
         scope.free_all(&mut batch);
-        self.close(&mut batch, &held.turn, status, root, &scope.message(text, Vec::new()));
+        let last = outbox::Message { file: last.file, ..scope.message(last.text, Vec::new()) };
+        self.close(&mut batch, &held.turn, status, root, &last);
         self.store.write(batch).await?;
         fail_point("turn-ended");
         metrics::turn_ended(status);
@@ -251,7 +252,7 @@ impl Conversations {
         last: &outbox::Message,
     ) {
         let now = self.store.now();
-        turns::end(batch, &turn.id, status, &last.text, now);
+        turns::end(batch, &turn.id, status, &last.whole(), now);
         executions::close_all(batch, &turn.id, root, now);
         runs::cancel_all(batch, &turn.id, now);
         prompts::withdraw(batch, &turn.id, now);

@@ -161,7 +161,7 @@ impl Delivering {
             self.acquaint(port, conversation, &row).await?;
         }
         if row.state == "unknown" {
-            match port.reconcile(&row.outbound()).await {
+            match port.reconcile(&outbound(&row, port)).await {
                 Found::Sent(receipt) => return self.sent(&row, port, &receipt).await,
                 Found::Absent => {}
                 Found::Later => return self.later(&row, "unknown", None, "could not look it up").await,
@@ -179,9 +179,9 @@ impl Delivering {
             return Err(StoreError::Stale(LOST));
         }
         let _sending = self.sending.read().await;
-        let delivery = port.deliver(&row.outbound()).await;
+        let delivery = port.deliver(&outbound(&row, port)).await;
         fail_point("outbox-sent");
-        self.conclude(&row, port, delivery).await
+        self.conclude(conversation, &row, port, delivery).await
     }
 
     /// Tells the adapter what it can't have seen itself: once for the channel and once for each place, because from
@@ -226,6 +226,7 @@ impl Delivering {
 
     async fn conclude(
         &self,
+        conversation: &str,
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
         delivery: Delivery,
@@ -235,6 +236,12 @@ impl Delivering {
             Delivery::Retry(after) => self.later(row, "pending", after, "not sent").await,
             Delivery::Unknown => {
                 self.later(row, "unknown", None, "it is not known whether it was sent").await
+            }
+            Delivery::NoFile(reason) => {
+                let channel = &row.channel;
+                tracing::warn!(channel, reason, "a file can't be sent there; its text is sent instead");
+                outbox::say_instead(&self.store, row, conversation, &self.instance).await?;
+                Ok(Step::More)
             }
             Delivery::Refused(reason) | Delivery::Gone(reason) => {
                 self.bury(row, &reason).await?;
@@ -250,7 +257,7 @@ impl Delivering {
         port: &Arc<dyn ChatPort>,
         receipt: &str,
     ) -> Result<Step, StoreError> {
-        let outbound = row.outbound();
+        let outbound = outbound(row, port);
         let is_last = outbound.part + 1 >= port.parts(&outbound);
         match is_last {
             true => outbox::sent(&self.store, row, receipt).await?,
@@ -316,4 +323,10 @@ impl Delivering {
         metrics::delivery(&row.channel, "dead");
         outbox::set_aside(&self.store, row, "dead", 0, reason).await
     }
+}
+
+/// A row as its platform takes it.
+fn outbound(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> Outbound {
+    let outbound = row.outbound();
+    if port.limits().files { outbound } else { outbound.without_file() }
 }

@@ -132,7 +132,7 @@ impl Scope {
     /// A message to say, as the answer to whatever waits for one.
     pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
         let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
-        outbox::Message { turn: Some(self.turn.clone()), answers, text, choices }
+        outbox::Message { turn: Some(self.turn.clone()), answers, text, choices, file: None }
     }
 
     /// Adds a question to the batch, to the person whose turn it is. Call [`Self::said`] once the batch is
@@ -177,6 +177,7 @@ impl Scope {
             answers: Vec::new(),
             choices: choices(&id),
             text: text.clone(),
+            file: None,
         };
         let prompt = PromptRow {
             outbox_id: outbox::say(&self.store, batch, &conversation, outbox::ANYBODY, &message),

@@ -39,22 +39,24 @@ pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
 impl Run<'_> {
     /// The next thing that the plan wants, once all of it is done the turn's end.
     pub(super) async fn follow(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
-        let call = if self.board.is_open() {
+        let mut draft = None;
+        let (name, arguments) = if self.board.is_open() {
             ("get_agent_results", json!({}))
         } else if let Some(agent) = self.board.agents.first() {
             let (run, report) = (agent.row.id.clone(), self.board.report(agent));
             return self.told(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
-            return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default())));
+            return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default().into())));
         } else {
             match self.dispatched(said) {
-                Ok(task) => ("dispatch_agent", task),
-                Err(why) => return Ok(Some(TurnEnd::Answered(why))),
+                Ok(task) => {
+                    let arguments = json!(task);
+                    draft = Some(task).filter(|task| task.skills == [DRAFT]);
+                    ("dispatch_agent", arguments)
+                }
+                Err(why) => return Ok(Some(TurnEnd::Answered(why.into()))),
             }
         };
-        let (name, arguments) = call;
-        let draft = serde_json::from_value::<AgentTask>(arguments.clone()).ok();
-        let draft = draft.filter(|task| task.skills.iter().any(|skill| skill == DRAFT));
         let id = format!("{name}-{}", self.dialogue.recorded());
         let call = ToolCall { id, name: name.into(), arguments: arguments.to_string() };
         let answer = Answer { tool_calls: vec![call], model: NOBODY.into(), ..Answer::default() };
@@ -71,33 +73,38 @@ impl Run<'_> {
         Ok(None)
     }
 
-    fn dispatched(&self, said: &str) -> Result<serde_json::Value, String> {
+    fn dispatched(&self, said: &str) -> Result<AgentTask, String> {
         let errand = command::read(said, &self.orchestrator.runner.workflows.current())?;
         if let Some(words) = errand.words {
-            let task = json!({"agent_id": DRAFT, "mission": words, "skills": [DRAFT], "arguments": {"words": words}});
-            return Ok(task);
+            return Ok(AgentTask {
+                agent_id: DRAFT.into(),
+                skills: vec![DRAFT.into()],
+                arguments: Some(json!({"words": words})),
+                mission: words,
+                ..AgentTask::default()
+            });
         }
-        let again = errand.again.map(|(of, from)| format!("--of {of} --from {from}"));
-        Ok(json!({
-            "agent_id": errand.workflow,
-            "mission": format!("the workflow {}", errand.workflow),
-            "skills": [format!("workflow.{}", errand.workflow)],
-            "arguments": errand.given,
-            "context": again,
-        }))
+        Ok(AgentTask {
+            mission: format!("the workflow {}", errand.workflow),
+            skills: vec![format!("workflow.{}", errand.workflow)],
+            agent_id: errand.workflow,
+            arguments: Some(errand.given.into()),
+            context: errand.again.map(|(of, from)| format!("--of {of} --from {from}")),
+            ..AgentTask::default()
+        })
     }
 
     /// The run's report as the turn's answer.
     async fn told(&self, run: &str, report: &crate::agents::Report) -> Result<TurnEnd, StoreError> {
         let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
-        let text = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
-            Some(whole) => whole.markdown(),
-            None => report.line(),
+        let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
+            Some(whole) => whole.message(),
+            None => report.line().into(),
         };
         Ok(match report.status {
             Status::Cancelled => TurnEnd::Cancelled(self.board.standing()),
-            status if status.ended_well() => TurnEnd::Answered(text),
-            _ => TurnEnd::Failed(text),
+            status if status.ended_well() => TurnEnd::Answered(last),
+            _ => TurnEnd::Failed(last),
         })
     }
 }

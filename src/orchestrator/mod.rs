@@ -29,7 +29,7 @@ use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow, Status};
-use crate::store::{Batch, StoreError};
+use crate::store::{Batch, StoreError, outbox};
 use crate::wording::{self, Standing};
 use crate::workflows::command;
 use crate::workflows::run::Runner;
@@ -56,9 +56,9 @@ pub struct Orchestrator {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
     /// With an answer.
-    Answered(String),
+    Answered(outbox::Message),
     /// With the model's failure, told to the person.
-    Failed(String),
+    Failed(outbox::Message),
     /// A person has been asked; nothing else is left to do.
     Waiting,
     /// Nothing is left to do before this moment, in milliseconds.
@@ -193,7 +193,7 @@ impl Run<'_> {
                 continue;
             }
             if let Some(text) = self.dialogue.final_text() {
-                return Ok(TurnEnd::Answered(text.to_owned()));
+                return Ok(TurnEnd::Answered(text.to_owned().into()));
             }
             if let Some(plan) = self.plan.clone() {
                 if let Some(end) = self.follow(&plan).await? {
@@ -233,7 +233,9 @@ impl Run<'_> {
                 self.scope.settle(&mut self.tail, &reservation, Err(&failure), true);
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
-                return Ok(Some(TurnEnd::Failed(wording::model_failed(&reason, &self.board.standing()))));
+                return Ok(Some(TurnEnd::Failed(
+                    wording::model_failed(&reason, &self.board.standing()).into(),
+                )));
             }
         };
         self.collect_first(&mut answer);
@@ -339,7 +341,7 @@ impl Run<'_> {
     async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {
         let standing = self.board.standing();
         if self.dialogue.recorded() == 0 {
-            return Ok(TurnEnd::Answered(wording::stopped(&standing)));
+            return Ok(TurnEnd::Answered(wording::stopped(&standing).into()));
         }
         if let Some(round) = self.dialogue.unanswered().cloned() {
             let mut ignored = Batch::new();
@@ -352,7 +354,7 @@ impl Run<'_> {
         let wanted = purse::estimate(&*self.orchestrator.model, &request);
         // What was done is known without a model.
         let Ok(reservation) = self.scope.reserve(&self.root, wanted, true).await? else {
-            return Ok(TurnEnd::Answered(wording::stopped(&standing)));
+            return Ok(TurnEnd::Answered(wording::stopped(&standing).into()));
         };
         let started = self.scope.store.now();
         let outcome = tokio::select! {
@@ -365,14 +367,14 @@ impl Run<'_> {
                 answer.tool_calls.clear();
                 self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
                 match answer.text.trim().is_empty() {
-                    true => TurnEnd::Answered(wording::stopped(&standing)),
-                    false => TurnEnd::Answered(answer.text),
+                    true => TurnEnd::Answered(wording::stopped(&standing).into()),
+                    false => TurnEnd::Answered(answer.text.into()),
                 }
             }
             Err(failure) => {
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
                 // What was done is known without a model.
-                TurnEnd::Answered(wording::stopped(&standing))
+                TurnEnd::Answered(wording::stopped(&standing).into())
             }
         };
         Ok(end)

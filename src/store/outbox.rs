@@ -1,6 +1,6 @@
 //! What is to be said, until its receipt is stored.
 
-use adjutant_chat::{Address, Choice, Outbound};
+use adjutant_chat::{Address, Choice, OutFile, Outbound};
 use sqlx::FromRow;
 
 use super::{Batch, Store, StoreError};
@@ -40,10 +40,12 @@ pub struct OutboxRow {
     pub shown: Option<String>,
     /// When its turn last went on.
     pub resumed_at: Option<i64>,
+    /// JSON: the file behind the text.
+    pub file: Option<String>,
 }
 
 /// Something new to say.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Message {
     /// The turn it belongs to.
     pub turn: Option<String>,
@@ -53,6 +55,21 @@ pub struct Message {
     pub text: String,
     /// Buttons.
     pub choices: Vec<Choice>,
+    /// What is too long for a chat.
+    pub file: Option<OutFile>,
+}
+
+impl From<String> for Message {
+    fn from(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+}
+
+impl Message {
+    /// All that it says.
+    pub fn whole(&self) -> String {
+        self.file.as_ref().map_or_else(|| self.text.clone(), |file| file.behind(&self.text))
+    }
 }
 
 /// The instance of a message that whoever serves its channel is to deliver.
@@ -68,8 +85,8 @@ pub fn say(
 ) -> String {
     let id = store.new_id();
     batch.run(
-        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at, file) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         [
             (&id).into(),
             conversation.into(),
@@ -79,6 +96,7 @@ pub fn say(
             json(&message.choices).into(),
             instance.into(),
             store.now().into(),
+            message.file.as_ref().map(json).into(),
         ],
     );
     id
@@ -115,6 +133,7 @@ impl OutboxRow {
             part: usize::try_from(self.part).unwrap_or(0),
             mark: self.mark.clone(),
             stand_in: self.stand_in.clone(),
+            file: self.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
         }
     }
 }
@@ -133,7 +152,7 @@ pub async fn open(
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at, o.part, o.mark, o.stand_in, t.shown, t.resumed_at \
+             o.created_at, o.part, o.mark, o.stand_in, o.file, t.shown, t.resumed_at \
              FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
              AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
@@ -197,6 +216,29 @@ pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), S
         "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3 AND part = $4 AND state <> 'sent'",
         [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
     );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Ends a row whose place takes no files: what was to be in its file is said instead.
+///
+/// # Errors
+/// When the store fails.
+pub async fn say_instead(
+    store: &Store,
+    row: &OutboxRow,
+    conversation: &str,
+    instance: &str,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        "another process delivers this",
+        "UPDATE outbox SET state = 'sent', sent_at = $1 WHERE id = $2 AND part = $3 AND state = 'sending'",
+        [store.now().into(), (&row.id).into(), row.part.into()],
+    );
+    let outbound = row.outbound();
+    let text = outbound.file.map(|file| file.markdown()).unwrap_or_default();
+    let message = Message { turn: outbound.turn, text, ..Message::default() };
+    say(store, &mut batch, conversation, instance, &message);
     store.write(batch).await.map(|_| ())
 }
 

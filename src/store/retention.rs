@@ -174,7 +174,7 @@ const BODIES: Side = Side {
     errors: false,
     empty: &[
         "UPDATE inbox SET text = '' WHERE turn_id = $1",
-        "UPDATE outbox SET text = '', choices = '[]' WHERE turn_id = $1 AND state IN ('sent', 'dead')",
+        "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
         "UPDATE prompts SET preview = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
     mark: "UPDATE turns SET text = '', answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \

@@ -1,13 +1,17 @@
 //! A run's report as people read it: in a terminal, and in a chat.
 
+use adjutant_chat::OutFile;
 use unicode_width::UnicodeWidthStr;
 
 use super::is_name;
 use super::report::{Report, StepReport};
+use crate::store::outbox::Message;
 use crate::trace::text::{clean, cut, duration, fenced, fit, one_line, several};
 
 /// An output of more characters goes last in a chat, where it becomes several messages: what is short is read first.
 const LONG: usize = 3_000;
+/// One of more than these is a file there.
+const LONGEST: usize = 6_000;
 /// Columns of the table in a chat, so that a phone can hold it.
 const NARROW: usize = 60;
 /// So many steps, failures and warnings are shown in a chat; `workflow show` has all.
@@ -30,27 +34,50 @@ impl Report {
 
     /// For a chat, as markdown: the table is a block of code, and the output is taken for markdown unless it is JSON.
     pub fn markdown(&self) -> String {
-        let output: String = self.run.output.replace("\r\n", "\n").chars().map(printable).collect();
-        let output = output.trim();
-        let is_json =
-            output.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(output).is_ok();
-        let is_last = output.chars().count() > LONG || (!is_json && swallows(output));
+        let (output, is_json) = self.output();
+        let is_last = output.chars().count() > LONG || (!is_json && swallows(&output));
         let output = match (output.is_empty(), is_json) {
             (true, _) => self.no_output(),
             (false, true) => fenced(&format!("{output}\n")),
-            (false, false) => output.to_owned(),
+            (false, false) => output,
         };
-        let mut parts = vec![self.head(MOST_LINES, escaped)];
-        if !is_last {
-            parts.push(output.clone());
+        match is_last {
+            true => self.around("", &output),
+            false => self.around(&output, ""),
         }
+    }
+
+    /// The last word of its turn: as [`Report::markdown`], with an output that is too long for a chat as a file.
+    pub fn message(&self) -> Message {
+        let (output, is_json) = self.output();
+        if output.chars().count() <= LONGEST {
+            return self.markdown().into();
+        }
+        let name: String =
+            self.run.workflow.chars().filter(|letter| is_name_letter(*letter)).take(50).collect();
+        let ending = if is_json { "json" } else { "md" };
+        let text = self.around("", &format!("**Output, {}**", size(output.len())));
+        let file = Some(OutFile { name: format!("{name}.{ending}"), text: output });
+        Message { text, file, ..Message::default() }
+    }
+
+    /// The output without what only a machine reads, and whether it is JSON.
+    fn output(&self) -> (String, bool) {
+        let output: String = self.run.output.replace("\r\n", "\n").chars().map(printable).collect();
+        let output = output.trim().to_owned();
+        let is_json =
+            output.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(&output).is_ok();
+        (output, is_json)
+    }
+
+    /// What else a chat is told, with these parts in its middle and at its end.
+    fn around(&self, middle: &str, end: &str) -> String {
         let table = self.table(NARROW, MOST_STEPS);
+        let mut parts = vec![self.head(MOST_LINES, escaped), middle.to_owned()];
         parts.push(if table.is_empty() { table } else { fenced(&format!("{table}\n")) });
         parts.push(self.warnings("**Warnings**", MOST_LINES, escaped));
         parts.extend(self.again().map(|words| format!("Again from there: `/{words}`")));
-        if is_last {
-            parts.push(output);
-        }
+        parts.push(end.to_owned());
         joined(parts)
     }
 
@@ -142,6 +169,11 @@ impl Report {
         }
         lines.join("\n")
     }
+}
+
+/// What may stand in the name of a file.
+fn is_name_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_')
 }
 
 /// The parts that there are, an empty line between two.

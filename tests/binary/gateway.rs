@@ -97,6 +97,16 @@ impl Gateway {
         (status, self.log.join("\n"))
     }
 
+    /// Waits until it has died of itself.
+    #[track_caller]
+    pub(crate) fn dies(mut self) {
+        let begun = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < DEADLINE, "it never died: {}", self.kill());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// `kill -9`; all it logged.
     pub(crate) fn kill(mut self) -> String {
         let _ = self.child.kill();

@@ -162,6 +162,76 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     assert_eq!(second.stop().0, Some(0));
 }
 
+/// It dies where this says, or is killed while its agent thinks; the next one goes on.
+fn a_run_is_cut_off(point: Option<&str>) {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let (is_open, is_asked) = (Arc::new(AtomicBool::new(point.is_some())), Arc::new(AtomicBool::new(false)));
+    let (gate, asked) = (is_open.clone(), is_asked.clone());
+    let model = FakeModel::start(move |_| {
+        asked.store(true, Ordering::SeqCst);
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Reply::text(&"a long line\n".repeat(1_000))
+    });
+    let home = home(&telegram, "[]");
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let model_url = model.base_url();
+    home.write(
+        "config.toml",
+        &format!(
+            "[skills]\npaths = [\"skills\"]\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{model_url}\"\n{config}"
+        ),
+    );
+    let flow = "workflow:\n  name: flow\n  agents: { a: { prompt: Write } }\n  steps:\n    \
+                - { id: one, skill: tasks.create, arguments: { title: one } }\n    - { id: two, agent: a }\n";
+    home.write("skills/workflows/flow.yaml", flow);
+    let variables: Vec<(&str, &str)> = point.iter().map(|point| ("ADJUTANT_FAIL_POINT", *point)).collect();
+    let first = Gateway::start_with(&home, &variables);
+    telegram.say(ada, ada, "/run flow");
+    match point {
+        Some(_) => first.dies(),
+        None => {
+            let begun = Instant::now();
+            while !is_asked.load(Ordering::SeqCst) {
+                assert!(begun.elapsed() < DEADLINE, "the agent was never asked");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            first.kill();
+        }
+    }
+    let second = Gateway::start(&home);
+    is_open.store(true, Ordering::SeqCst);
+    let begun = Instant::now();
+    let open = "SELECT count(*) FROM outbox WHERE state <> 'sent'";
+    while home.count("SELECT count(*) FROM runs WHERE status = 'complete'") == 0 || home.count(open) > 0 {
+        assert!(begun.elapsed() < DEADLINE, "{point:?}: it did not go on: {:#?}", texts(&telegram, ada));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(second.stop().0, Some(0));
+    assert_eq!(home.tasks(), ["one"], "{point:?}");
+    let seen = telegram.seen(ada);
+    let reports = seen.iter().filter(|seen| seen.text.contains("flow is complete: 2 of 2 steps")).count();
+    let files: Vec<&str> = seen.iter().filter_map(|seen| Some(seen.file.as_ref()?.0.as_str())).collect();
+    assert_eq!((seen.len(), reports, files), (2, 1, vec!["flow.md"]), "{point:?}: {seen:#?}");
+}
+
+#[test]
+fn a_run_goes_on_after_a_kill_and_its_file_comes_once() {
+    a_run_is_cut_off(None);
+    for point in [
+        "piece-begun",
+        "piece-ended:2",
+        "run-before-end",
+        "outbox-sent:1",
+        "outbox-sent:2",
+        "outbox-claimed:2",
+    ] {
+        a_run_is_cut_off(Some(point));
+    }
+}
+
 #[test]
 fn without_a_channel_there_is_nothing_to_serve() {
     let ended = Home::new().run(&["serve"]);

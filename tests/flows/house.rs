@@ -62,7 +62,14 @@ impl ChatPort for Desk {
         "console"
     }
     fn limits(&self) -> Limits {
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: 9, markup: Markup::Plain, edits: false }
+        Limits {
+            text: usize::MAX,
+            unit: Unit::Characters,
+            buttons: 9,
+            markup: Markup::Plain,
+            edits: false,
+            files: false,
+        }
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let mut delivered = self.delivered.lock().unwrap();

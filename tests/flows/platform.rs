@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use crate::house::{NOW, direct, plan};
+use crate::workflows::workflow_file;
 
 const FOR_EVER: Duration = Duration::from_secs(20);
 /// Characters of one message.
@@ -35,7 +36,18 @@ struct Bubble {
 struct Phone {
     bubbles: watch::Sender<Vec<Bubble>>,
     log: Mutex<Vec<String>>,
+    files: Mutex<Files>,
     arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
+}
+
+/// What becomes of a file of ours.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Files {
+    /// There are none.
+    #[default]
+    Unknown,
+    Taken,
+    NotAllowed,
 }
 
 enum Arrival {
@@ -65,6 +77,11 @@ impl Phone {
     }
 }
 
+/// How many messages the text takes.
+fn texts(outbound: &Outbound) -> usize {
+    outbound.text.chars().count().div_ceil(SHORT).max(1)
+}
+
 fn part(outbound: &Outbound) -> String {
     let characters: Vec<char> = outbound.text.chars().collect();
     characters.chunks(SHORT).nth(outbound.part).unwrap_or_default().iter().collect()
@@ -76,13 +93,31 @@ impl ChatPort for Phone {
         "phone"
     }
     fn limits(&self) -> Limits {
-        Limits { text: SHORT, unit: Unit::Characters, buttons: 3, markup: Markup::Plain, edits: true }
+        Limits {
+            text: SHORT,
+            unit: Unit::Characters,
+            buttons: 3,
+            markup: Markup::Plain,
+            edits: true,
+            files: *self.files.lock().unwrap() != Files::Unknown,
+        }
     }
     fn parts(&self, outbound: &Outbound) -> usize {
-        outbound.text.chars().count().div_ceil(SHORT).max(1)
+        outbound.parts(texts(outbound))
     }
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
-        let is_last = outbound.part + 1 == self.parts(outbound);
+        if let Some(file) = outbound.file_part(|| texts(outbound)) {
+            self.note("file");
+            return match *self.files.lock().unwrap() {
+                Files::NotAllowed => Delivery::NoFile("not here".into()),
+                _ => self.put(
+                    &outbound.address.place,
+                    format!("FILE {}\n{}", file.name, file.text),
+                    Vec::new(),
+                ),
+            };
+        }
+        let is_last = outbound.part + 1 == texts(outbound);
         let choices = if is_last { outbound.choices.clone() } else { Vec::new() };
         self.note(if outbound.stand_in.is_some() { "answer in place" } else { "answer" });
         match &outbound.stand_in {
@@ -159,7 +194,12 @@ async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let skills = service::load_skills(&config).unwrap();
     let (arrivals, arriving) = mpsc::unbounded_channel();
     let (bubbles, log) = (watch::Sender::default(), Mutex::default());
-    let phone = Arc::new(Phone { bubbles, log, arriving: tokio::sync::Mutex::new(arriving) });
+    let phone = Arc::new(Phone {
+        bubbles,
+        log,
+        files: Mutex::default(),
+        arriving: tokio::sync::Mutex::new(arriving),
+    });
     let connection: Arc<dyn Connection> = phone.clone();
     let channel =
         Channel { connection: Some(connection), allow: vec!["carol".into()], ..Channel::open(phone.clone()) };
@@ -507,7 +547,8 @@ async fn a_message_that_waits_can_be_changed() {
     });
     let town = town(script, |_| {}).await;
     town.writes("ada", "first");
-    town.has_happened("typing", 1).await;
+    // What comes before its turn has begun is answered together with it.
+    gate.arrived(1).await;
     let list = Attachment { name: "list.txt".into(), text: Some("milk".into()) };
     let event = town.sends("ada", "ada", "secnod", vec![list]);
     for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
@@ -572,4 +613,51 @@ async fn an_account_on_a_server_is_its_owners_alone() {
     // The owner gets as far as the server, which is not there.
     town.sees("the server can't be reached").await;
     town.ends_well().await;
+}
+
+/// What is read of a run with this output, message by message, and the answer that is kept.
+async fn run_with(files: Files, output: &str) -> (Vec<String>, String) {
+    let said = output.to_owned();
+    let town = town(Scripted::new().plain(move |_| text(said.clone())), |config| {
+        let yaml = "workflow:\n  name: write\n  agents: { a: { prompt: Write } }\n  steps: [{ id: one, agent: a }]\n";
+        workflow_file(config, "write", yaml);
+    })
+    .await;
+    *town.phone.files.lock().unwrap() = files;
+    town.writes("ada", "/run write");
+    tokio::time::timeout(FOR_EVER, town.service.idle()).await.unwrap();
+    town.sees("THE END").await;
+    let answer: Option<(String,)> =
+        town.service.store().first("SELECT answer FROM turns", &[]).await.unwrap();
+    let texts = town.texts();
+    town.ends_well().await;
+    (texts, answer.unwrap().0)
+}
+
+#[tokio::test]
+async fn an_output_that_is_too_long_for_a_chat_is_a_file() {
+    let long = format!("# Title\n\n{}\n\nTHE END", "a word ".repeat(1_000));
+    let (texts, answer) = run_with(Files::Taken, &long).await;
+    let file = format!("FILE write.md\n{long}");
+    assert_eq!(texts.last(), Some(&file), "{texts:#?}");
+    let report = texts[..texts.len() - 1].concat();
+    assert!(report.starts_with("write is complete: 1 of 1 step"), "{report}");
+    assert!(report.ends_with("**Output, 7.0 KB**"), "{report}");
+    assert_eq!(answer, format!("{report}\n\n{long}"), "the answer is kept whole");
+    let (texts, same) = run_with(Files::Unknown, &long).await;
+    assert_eq!((texts.concat(), &same), (answer.clone(), &answer), "where there are no files it is said");
+    let (texts, same) = run_with(Files::NotAllowed, &long).await;
+    assert_eq!((texts.concat(), &same), (format!("{report}{long}"), &answer), "and where none is allowed");
+}
+
+#[tokio::test]
+async fn data_is_a_file_of_its_own_kind_and_what_is_short_is_said() {
+    let rows: Vec<serde_json::Value> =
+        (0..900).map(|row| json!({"row": row})).chain([json!("THE END")]).collect();
+    let (texts, answer) = run_with(Files::Taken, &json!(rows).to_string()).await;
+    let file = texts.last().and_then(|text| text.strip_prefix("FILE write.json\n")).expect("a file");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(file).unwrap(), json!(rows));
+    assert!(answer.ends_with("\n```"), "{answer}");
+    let (texts, _) = run_with(Files::Taken, "Short. THE END").await;
+    assert!(!texts.concat().contains("FILE"), "{texts:#?}");
 }

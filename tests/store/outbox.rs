@@ -2,7 +2,7 @@
 
 use adjutant::store::StoreError;
 use adjutant::store::outbox::{self, Message, OutboxRow};
-use adjutant_chat::{Address, Choice, Outbound};
+use adjutant_chat::{Address, Choice, OutFile, Outbound};
 
 use crate::world::{World, stale};
 
@@ -15,6 +15,7 @@ on_both!(
     what_was_sent_is_never_sent_again,
     what_was_not_sent_is_tried_again_or_given_up,
     parts_are_sent_one_after_the_other,
+    where_no_file_can_be_sent_its_text_is_said,
     a_process_that_slept_does_not_undo_what_others_did,
 );
 
@@ -62,6 +63,7 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         answers: vec!["m1".into(), "m\"2".into()],
         text: "**go on?**".into(),
         choices: vec![Choice { id: "p1:continue".into(), label: "Continue".into() }],
+        file: Some(OutFile { name: "report.md".into(), text: "# All\n".into() }),
     };
     let mut id = String::new();
     world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();
@@ -80,8 +82,10 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         part: 0,
         mark: None,
         stand_in: None,
+        file: message.file,
     };
     assert_eq!(rows[0].outbound(), expected);
+    assert_eq!(expected.without_file().text, "**go on?**\n\n# All\n");
     assert_eq!(id.len(), 22);
     let broken = OutboxRow { answers: "x".into(), choices: "{".into(), ..rows[0].clone() };
     assert!(broken.outbound().choices.is_empty(), "what is unreadable is left out, the text is said");
@@ -191,6 +195,25 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     assert_eq!(stored(&world, &id).await.0, "sent");
     let standing = outbox::standing(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
+}
+
+async fn where_no_file_can_be_sent_its_text_is_said(world: World) {
+    let room = world.room().await;
+    let file = Some(OutFile { name: "all.json".into(), text: "[1, 2]".into() });
+    let message = Message { turn: Some("t1".into()), file, ..Message::from("In short.".to_owned()) };
+    let mut id = String::new();
+    world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();
+    outbox::part_sent(&world.store, &open(&world, "a").await[0], "receipt 1").await.unwrap();
+    let row = &open(&world, "a").await[0];
+    stale(outbox::say_instead(&world.store, row, &room.id, "a").await);
+    outbox::claim(&world.store, row, "a").await.unwrap();
+    outbox::say_instead(&world.store, row, &room.id, "a").await.unwrap();
+    stale(outbox::say_instead(&world.store, row, &room.id, "a").await);
+    assert_eq!(stored(&world, &id).await.0, "sent");
+    let rows = open(&world, "a").await;
+    assert_eq!(rows.len(), 1, "it is said once");
+    assert_eq!((rows[0].text.as_str(), rows[0].part), ("```\n[1, 2]\n```", 0));
+    assert_eq!((rows[0].turn_id.as_deref(), &rows[0].file), (Some("t1"), &None));
 }
 
 async fn a_process_that_slept_does_not_undo_what_others_did(world: World) {

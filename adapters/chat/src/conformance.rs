@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{Address, AgentLine, ChatPort, Choice, Delivery, Found, Outbound, Progress, Retract};
+use crate::{Address, AgentLine, ChatPort, Choice, Delivery, Found, OutFile, Outbound, Progress, Retract};
 
 /// One platform with one empty place, as a test sees it.
 #[async_trait]
@@ -31,6 +31,8 @@ pub struct Seen {
     pub text: String,
     /// The buttons: the label that is shown, the id that pressing it would send.
     pub choices: Vec<Choice>,
+    /// The file that hangs on it.
+    pub file: Option<OutFile>,
 }
 
 /// Runs the whole suite, each promise on a fresh platform.
@@ -48,6 +50,7 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
     shows_progress_without_failing(&fresh()).await;
     turns_what_was_shown_into_the_answer(&fresh()).await;
     takes_away_what_is_settled(&fresh()).await;
+    sends_a_file_after_its_text(&fresh()).await;
 }
 
 /// Sends all parts, as the engine does: each with the place's mark from before it.
@@ -282,6 +285,45 @@ pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
     assert!(seen[0].choices.is_empty(), "{seen:?}");
 }
 
+/// A file comes once, as it is, behind its text; it is found afterwards, also by the next process, and another one is
+/// not taken for it.
+///
+/// # Panics
+/// When the promise is broken.
+pub async fn sends_a_file_after_its_text<P: Platform>(platform: &P) {
+    let port = platform.connect();
+    if !port.limits().files {
+        return;
+    }
+    let text = "# Title\n\n<b>ü</b> 🦀 ``` @everyone\r\n\"last\"\n".repeat(400);
+    let file = |name: &str| Some(OutFile { name: name.to_owned(), text: text.clone() });
+    let mut report = Outbound { file: file("visit-report.md"), ..outbound(platform, 1, "The **report**.") };
+    assert_eq!(port.parts(&report), 2, "the file is no part of its own");
+    port.acquaint(&report.address, &platform.arrived()).await;
+    for part in 0..2 {
+        (report.part, report.mark) = (part, port.mark(&report.address).await);
+        assert_eq!(port.reconcile(&report).await, Found::Absent, "part {part} is found before it was sent");
+        let receipt = receipt_of(&port.deliver(&report).await);
+        for port in [&port, &platform.connect()] {
+            assert_eq!(
+                port.reconcile(&report).await,
+                Found::Sent(receipt.clone()),
+                "part {part} is not found"
+            );
+        }
+    }
+    let other = Outbound { file: file("other.md"), id: format!("0Conformance{:010}", 2), ..report.clone() };
+    assert_eq!(port.reconcile(&other).await, Found::Absent, "another file is taken for it");
+    let seen = platform.seen().await;
+    assert_eq!(text_of(&seen).matches("report").count(), 1, "the text is not there once: {seen:?}");
+    let files: Vec<&OutFile> = seen.iter().filter_map(|message| message.file.as_ref()).collect();
+    assert!(
+        files == [report.file.as_ref().unwrap_or(&OutFile { name: String::new(), text: String::new() })],
+        "the file is not there once, as it is"
+    );
+    assert!(seen.last().is_some_and(|message| message.file.is_some()), "the file is not behind its text");
+}
+
 fn receipt_of(delivery: &Delivery) -> String {
     let receipt = match delivery {
         Delivery::Sent(receipt) => receipt.clone(),
@@ -302,6 +344,7 @@ fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
         part: 0,
         mark: None,
         stand_in: None,
+        file: None,
     }
 }
 

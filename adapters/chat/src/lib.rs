@@ -20,7 +20,7 @@ pub use check::{Finding, Verdict};
 pub use hook::{HookAnswer, HookRequest};
 pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};
-pub use outbound::{AgentLine, Choice, Outbound, Progress};
+pub use outbound::{AgentLine, Choice, OutFile, Outbound, Progress};
 pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
 pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, one_line, row_by_row};
 pub use rooms::{Profile, Room, RoomLine, Rooms, Unread};

@@ -13,6 +13,8 @@ pub struct Limits {
     pub markup: Markup,
     /// Whether messages can be changed and taken away, so that progress is a message.
     pub edits: bool,
+    /// Whether files of ours can be sent.
+    pub files: bool,
 }
 
 /// What a text's length is counted in.

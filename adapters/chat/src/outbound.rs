@@ -28,6 +28,61 @@ pub struct Outbound {
     /// The receipt of a shown message that becomes part 0.
     #[serde(default)]
     pub stand_in: Option<String>,
+    /// What is too long for a chat, sent as a file after the text: the last part. Only platforms with
+    /// [`crate::Limits::files`] are given one; the others find it in the text.
+    #[serde(default)]
+    pub file: Option<OutFile>,
+}
+
+impl Outbound {
+    /// How many parts it has whose text takes so many.
+    pub fn parts(&self, of_text: usize) -> usize {
+        of_text + usize::from(self.file.is_some())
+    }
+
+    /// The file, if it is the part that is meant: the one behind those of the text, of which there are so many.
+    pub fn file_part(&self, of_text: impl FnOnce() -> usize) -> Option<&OutFile> {
+        self.file.as_ref().filter(|_| self.part == of_text())
+    }
+
+    /// The same without a file: what would be in it stands in the text.
+    #[must_use]
+    pub fn without_file(mut self) -> Self {
+        if let Some(file) = self.file.take() {
+            self.text = file.behind(&self.text);
+        }
+        self
+    }
+}
+
+/// A file of ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutFile {
+    /// What it is called: ASCII letters, digits, `-`, `_` and one dot, at most 64.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+}
+
+impl OutFile {
+    /// Whether it is JSON, by its name; else it is markdown.
+    pub fn is_json(&self) -> bool {
+        self.name.ends_with(".json")
+    }
+
+    /// A text, and what is in it.
+    pub fn behind(&self, text: &str) -> String {
+        format!("{text}\n\n{}", self.markdown())
+    }
+
+    /// What is in it, as part of a message.
+    pub fn markdown(&self) -> String {
+        match self.is_json() {
+            // No line of JSON begins with a fence.
+            true => format!("```\n{}\n```", self.text.trim_end()),
+            false => self.text.clone(),
+        }
+    }
 }
 
 /// A button.

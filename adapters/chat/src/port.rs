@@ -74,6 +74,8 @@ pub enum Delivery {
     Refused(String),
     /// The place is gone or closed to us, for this reason.
     Gone(String),
+    /// The place takes no files of ours, for this reason: the file surely was not sent.
+    NoFile(String),
     /// It may have been sent: reconcile before sending again.
     Unknown,
 }

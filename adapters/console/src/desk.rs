@@ -128,6 +128,7 @@ mod tests {
             part: 0,
             mark: None,
             stand_in: None,
+            file: None,
         }
     }
 

@@ -172,7 +172,14 @@ impl ChatPort for ConsolePort {
 
     fn limits(&self) -> Limits {
         let markup = if self.style == Style::Json { Markup::Markdown } else { Markup::Terminal };
-        Limits { text: usize::MAX, unit: Unit::Characters, buttons: usize::MAX, markup, edits: false }
+        Limits {
+            text: usize::MAX,
+            unit: Unit::Characters,
+            buttons: usize::MAX,
+            markup,
+            edits: false,
+            files: false,
+        }
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {

@@ -1,16 +1,21 @@
 //! What `doctor` has to know of a bot.
 
-use adjutant_chat::Finding;
+use adjutant_chat::{Finding, one_line};
 use serenity::http::{LightMethod, Route};
 
 use crate::Discord;
 use crate::listen::{INTENT_CLOSE, TOKEN_CLOSE};
+use crate::permissions::may_attach;
 use crate::rest::{self, CallError};
 use crate::setup::invitation;
 
 /// The application's flags that stand for the Message Content Intent, with and without verification.
 /// Source: <https://discord.com/developers/docs/resources/application#application-object-application-flags>
 const MESSAGE_CONTENT: u64 = 1 << 18 | 1 << 19;
+
+/// So many servers are asked for, which is all that Discord tells of at once, and so many are named.
+const MOST: &str = "200";
+const NAMED: usize = 3;
 
 impl Discord {
     pub(crate) async fn look(&self) -> Vec<Finding> {
@@ -31,7 +36,27 @@ impl Discord {
             }
             Err(error) => findings.push(self.trouble(&error)),
         }
+        findings.extend(self.without_files().await);
         findings
+    }
+
+    /// The servers that let the bot attach no files. That is no fault: what would be in them is said instead.
+    async fn without_files(&self) -> Option<Finding> {
+        let params = vec![("limit", MOST.to_owned())];
+        let guilds = rest::read(&self.http, Route::UserMeGuilds, params).await.ok()?;
+        let without = guilds.as_array()?.iter().filter(|guild| !may_attach(guild));
+        let names: Vec<String> =
+            without.map(|guild| format!("“{}”", one_line(guild["name"].as_str().unwrap_or("?")))).collect();
+        let named = names.get(..NAMED).unwrap_or(&names).join(", ");
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and on {more} more"),
+        };
+        let note = format!(
+            "it may not attach files on {named}{more}, so long outputs come as messages there (the permission is \
+             “Attach Files”)"
+        );
+        (!names.is_empty()).then(|| Finding::ok(note))
     }
 
     fn trouble(&self, error: &CallError) -> Finding {

@@ -1,6 +1,6 @@
 //! Thin: sends, changes and finds messages.
 
-use adjutant_chat::{Address, Delivery, Found, Outbound, Retract};
+use adjutant_chat::{Address, Delivery, Found, OutFile, Outbound, Retract};
 use serde_json::{Value, json};
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{ChannelId, MessageId};
@@ -19,18 +19,39 @@ pub(crate) const PAGE: usize = 100;
 /// So many pages are read for one reconciliation.
 const PAGES: usize = 10;
 
-pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery {
-    let parts = render::parts(&outbound.text);
-    let Some(content) = parts.get(outbound.part) else {
-        return Delivery::Refused(format!("the text has only {} parts", parts.len()));
-    };
+/// Discord's codes for a place that is not there or closed to us.
+/// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes>
+const NO_PLACE: [isize; 3] = [10003, 50001, 50007];
+
+/// What one message of several is.
+enum Part<'a> {
+    /// Rendered text, and whether it is the last of it.
+    Text(String, bool),
+    File(&'a OutFile),
+}
+
+/// The part that is meant; nothing if there are not so many.
+fn part(outbound: &Outbound) -> Option<Part<'_>> {
+    let mut parts = render::parts(&outbound.text);
+    if outbound.part >= parts.len() {
+        return outbound.file_part(|| parts.len()).map(Part::File);
+    }
     let is_last = outbound.part + 1 == parts.len();
-    let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
-    let mut body = body(content, buttons);
+    Some(Part::Text(parts.swap_remove(outbound.part), is_last))
+}
+
+pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery {
     let place = match place(&outbound.address) {
         Ok(place) => place,
         Err(gone) => return gone,
     };
+    let (content, is_last) = match part(outbound) {
+        Some(Part::Text(content, is_last)) => (content, is_last),
+        Some(Part::File(file)) => return deliver_file(discord, place, outbound, file).await,
+        None => return Delivery::Refused(format!("there is no part {}", outbound.part)),
+    };
+    let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
+    let mut body = body(&content, buttons);
     if let Some(shown) = outbound.stand_in.as_deref().filter(|_| outbound.part == 0) {
         match change(discord, place, shown, &body).await {
             // Somebody deleted it; then the answer is a message of its own.
@@ -38,13 +59,26 @@ pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery 
             done => return delivery(done),
         }
     }
-    body["nonce"] = json!(nonce(outbound));
-    body["enforce_nonce"] = json!(true);
+    once(&mut body, outbound);
     let answered = outbound.answers.last().and_then(|answered| answered.parse::<u64>().ok());
     if let (0, Some(answered), Some(false)) = (outbound.part, answered, discord.known.get(place).direct) {
         body["message_reference"] = json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
     }
     delivery(send(discord, place, &body).await)
+}
+
+async fn deliver_file(discord: &Discord, place: ChannelId, outbound: &Outbound, file: &OutFile) -> Delivery {
+    let mut body = body("", json!([]));
+    body["attachments"] = json!([{"id": 0, "filename": file.name}]);
+    once(&mut body, outbound);
+    let route = Route::ChannelMessages { channel_id: place };
+    match sent(discord, place, rest::upload(&discord.http, route, &body, file).await) {
+        // Without the right to attach files Discord says what it says without the right to write, and it has more
+        // reasons than it documents. When it is not the file that is unwanted, the text in its place finds out.
+        Err(CallError::Closed(code, why)) if !NO_PLACE.contains(&code) => Delivery::NoFile(why),
+        Err(CallError::Refused(why)) => Delivery::NoFile(why),
+        done => delivery(done),
+    }
 }
 
 pub(crate) async fn show(discord: &Discord, address: &Address, shown: Option<&str>, text: &str) -> Delivery {
@@ -99,16 +133,19 @@ pub(crate) async fn mark(discord: &Discord, address: &Address) -> Option<String>
 }
 
 /// Looks through what was written after the mark. A nonce comes back for a few minutes only, so a message
-/// of ours with the same text is the one as well: one sending is in flight in a place at a time.
+/// of ours with the same text, or with a file of the same name and size, is the one as well: one sending is in flight
+/// in a place at a time.
 pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
     let Ok(place) = place(&outbound.address) else { return Found::Absent };
-    let parts = render::parts(&outbound.text);
-    let Some(content) = parts.get(outbound.part) else { return Found::Absent };
+    let Some(part) = part(outbound) else { return Found::Absent };
     let Ok(me) = discord.me().await else { return Found::Later };
     let (me, nonce) = (me.to_string(), nonce(outbound));
-    let is_it = |message: &&Value| {
-        message["author"]["id"] == *me && (message["nonce"] == *nonce || message["content"] == *content)
+    let is_same = |message: &Value| match &part {
+        Part::Text(content, _) => message["content"] == *content,
+        Part::File(file) => message["attachments"].as_array().into_iter().flatten().any(|one| is(one, file)),
     };
+    let is_it =
+        |message: &&Value| message["author"]["id"] == *me && (message["nonce"] == *nonce || is_same(message));
     // What it answers is older than itself, too.
     let answered = outbound.answers.iter().filter_map(|answered| answered.parse().ok());
     let mut after = outbound.mark.iter().filter_map(|mark| mark.parse::<u64>().ok()).chain(answered).max();
@@ -132,6 +169,14 @@ pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
         after = page.last().and_then(id_of);
     }
     Found::Absent
+}
+
+/// Whether an attachment is this file, by what Discord tells of it. It takes such letters off a name's ends:
+/// <https://github.com/discord/discord-api-docs/issues/4847>.
+fn is(attachment: &Value, file: &OutFile) -> bool {
+    let bare = |name: &str| name.trim_matches(['_', '.']).to_owned();
+    attachment["size"] == file.text.len()
+        && attachment["filename"].as_str().map(bare) == Some(bare(&file.name))
 }
 
 /// The messages after one, oldest first, at most [`PAGE`].
@@ -168,6 +213,12 @@ fn body(content: &str, buttons: Value) -> Value {
     })
 }
 
+/// Discord does not take the same sending twice, if the second comes soon.
+fn once(body: &mut Value, outbound: &Outbound) {
+    body["nonce"] = json!(nonce(outbound));
+    body["enforce_nonce"] = json!(true);
+}
+
 /// Which sending of ours a message comes from; Discord takes 25 characters.
 fn nonce(outbound: &Outbound) -> String {
     format!("{}{:03}", outbound.id, outbound.part)
@@ -175,11 +226,19 @@ fn nonce(outbound: &Outbound) -> String {
 
 async fn send(discord: &Discord, channel_id: ChannelId, body: &Value) -> Result<Value, CallError> {
     let route = Route::ChannelMessages { channel_id };
-    let sent = rest::call(&discord.http, LightMethod::Post, route, Some(body)).await?;
-    if let Some(id) = id_of(&sent) {
+    sent(discord, channel_id, rest::call(&discord.http, LightMethod::Post, route, Some(body)).await)
+}
+
+/// The answer to a sending, of which note is taken.
+fn sent(
+    discord: &Discord,
+    channel_id: ChannelId,
+    answer: Result<Value, CallError>,
+) -> Result<Value, CallError> {
+    if let Some(id) = answer.as_ref().ok().and_then(id_of) {
         discord.known.is_there(channel_id, id);
     }
-    Ok(sent)
+    answer
 }
 
 async fn change(

@@ -130,7 +130,7 @@ impl ChatPort for Discord {
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {
-        render::parts(&outbound.text).len()
+        outbound.parts(render::parts(&outbound.text).len())
     }
 
     async fn mark(&self, address: &Address) -> Option<String> {

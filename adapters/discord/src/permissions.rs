@@ -1,4 +1,4 @@
-//! Pure: who may read a channel of a guild, by Discord's own rule.
+//! Pure: who may read a channel of a guild, and what we may do there, by Discord's own rule.
 //! Source: <https://discord.com/developers/docs/topics/permissions#permission-overwrites>
 
 use serde_json::Value;
@@ -6,6 +6,7 @@ use serde_json::Value;
 /// May do everything.
 const ADMINISTRATOR: u64 = 1 << 3;
 const VIEW_CHANNEL: u64 = 1 << 10;
+const ATTACH_FILES: u64 = 1 << 15;
 const READ_MESSAGE_HISTORY: u64 = 1 << 16;
 /// Without it a voice channel is closed, its text too.
 const CONNECT: u64 = 1 << 20;
@@ -18,6 +19,12 @@ pub(crate) fn may_read(guild: &Value, channel: &Value, person: &str, roles: &[&s
     let is_voice = channel["type"].as_u64().is_none_or(|kind| VOICE.contains(&kind));
     let needed = VIEW_CHANNEL | READ_MESSAGE_HISTORY | if is_voice { CONNECT } else { 0 };
     permissions(guild, channel, person, roles) & needed == needed
+}
+
+/// Whether we may attach files in a guild, by the list of our own guilds; what a channel says otherwise is not in it.
+pub(crate) fn may_attach(guild: &Value) -> bool {
+    let is_told = guild["permissions"].is_string();
+    !is_told || guild["owner"] == true || bits(&guild["permissions"]) & (ADMINISTRATOR | ATTACH_FILES) != 0
 }
 
 fn permissions(guild: &Value, channel: &Value, person: &str, roles: &[&str]) -> u64 {
@@ -129,5 +136,13 @@ mod tests {
         }
         let role = json!({"id": "1", "permissions": u64::MAX});
         assert!(!may_read(&json!({"id": "1", "roles": [role]}), &channel, "5", &[]), "a number is none");
+    }
+
+    #[test]
+    fn files_are_attached_by_right_or_by_rank() {
+        let of = |fields: Value| may_attach(&fields);
+        assert!(of(json!({"permissions": "32768"})) && of(json!({"permissions": "8"})));
+        assert!(of(json!({"permissions": "0", "owner": true})) && of(json!({})));
+        assert!(!of(json!({"permissions": "3072", "owner": false})));
     }
 }

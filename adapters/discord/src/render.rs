@@ -11,8 +11,14 @@ use serde_json::{Value, json};
 
 /// What fits into a message. Discord's own people say that it counts code points:
 /// <https://github.com/discord/discord-api-docs/issues/1315>.
-pub(crate) const LIMITS: Limits =
-    Limits { text: 2_000, unit: Unit::Characters, buttons: 25, markup: Markup::Markdown, edits: true };
+pub(crate) const LIMITS: Limits = Limits {
+    text: 2_000,
+    unit: Unit::Characters,
+    buttons: 25,
+    markup: Markup::Markdown,
+    edits: true,
+    files: true,
+};
 
 /// The longest label of a button, in characters.
 const LABEL: usize = 80;

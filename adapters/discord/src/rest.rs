@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use adjutant_chat::OutFile;
 use serde_json::Value;
 use serenity::Error;
-use serenity::http::{ErrorResponse, Http, HttpError, LightMethod, Request, Route};
+use serenity::builder::CreateAttachment;
+use serenity::http::{
+    ErrorResponse, Http, HttpError, LightMethod, Multipart, MultipartUpload, Request, Route,
+};
 use thiserror::Error as ThisError;
 
 /// Longer than any answer takes, shorter than a person waits.
@@ -53,6 +57,23 @@ pub(crate) async fn call(
     perform(http, request).await
 }
 
+/// Makes a call with a file beside its JSON, which tells of it under the id 0.
+/// Source: <https://discord.com/developers/docs/reference#uploading-files>
+pub(crate) async fn upload(
+    http: &Http,
+    route: Route<'_>,
+    body: &Value,
+    file: &OutFile,
+) -> Result<Value, CallError> {
+    let file = CreateAttachment::bytes(file.text.as_bytes(), &file.name);
+    let form = Multipart {
+        upload: MultipartUpload::Attachments(vec![file]),
+        fields: Vec::new(),
+        payload_json: Some(body.to_string()),
+    };
+    perform(http, Request::new(route, LightMethod::Post).multipart(Some(form))).await
+}
+
 /// Reads, with the parameters of a query.
 pub(crate) async fn read(
     http: &Http,
@@ -93,6 +114,8 @@ fn of_response(response: &ErrorResponse) -> CallError {
     match response.status_code.as_u16() {
         401 => CallError::Token,
         429 => CallError::TooMany,
+        // Whoever says so: it grows no smaller.
+        413 => CallError::Refused("it is larger than Discord takes".into()),
         400..=499 if response.error.code == NOT_DISCORDS => CallError::Unreachable,
         404 if response.error.code == UNKNOWN_MESSAGE => CallError::NoMessage,
         403 | 404 => CallError::Closed(response.error.code, words()),

@@ -2,9 +2,10 @@
 
 use adjutant_chat::{Question, Setup};
 
-/// What the bot may do on a server: view channels, send messages, also in threads, read the history.
+/// What the bot may do on a server: view channels, send messages, also in threads, attach
+/// files, read the history.
 /// Source: <https://discord.com/developers/docs/topics/permissions#permissions-bitwise-permission-flags>
-const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 38 | 1 << 16;
+const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 38 | 1 << 15 | 1 << 16;
 
 /// How a bot is set up.
 pub fn setup() -> Setup {

@@ -1,6 +1,7 @@
 //! The adapter against a Discord on loopback.
 
 mod deliver;
+mod files;
 mod receive;
 mod rooms;
 
@@ -9,7 +10,8 @@ use std::time::Duration;
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, Outbound, Taken,
+    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, OutFile,
+    Outbound, Taken,
 };
 use adjutant_fakes::discord::{FakeDiscord, TOKEN};
 use async_trait::async_trait;
@@ -39,6 +41,7 @@ fn outbound(place: &str, text: &str) -> Outbound {
         part: 0,
         mark: None,
         stand_in: None,
+        file: None,
     }
 }
 
@@ -54,7 +57,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     },
     Finding {
         verdict: Ok,
-        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274877975552",
+        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320",
         mend: "",
     },
 ]
@@ -69,7 +72,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     },
     Finding {
         verdict: Ok,
-        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274877975552",
+        reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320",
         mend: "",
     },
     Finding {
@@ -188,8 +191,12 @@ impl Platform for Place {
     async fn seen(&self) -> Vec<Seen> {
         let choice = |(id, label): (String, String)| Choice { id, label };
         let seen = self.fake.seen(&self.place).into_iter();
-        seen.map(|one| Seen { text: one.text, choices: one.buttons.into_iter().map(choice).collect() })
-            .collect()
+        seen.map(|one| Seen {
+            text: one.text,
+            choices: one.buttons.into_iter().map(choice).collect(),
+            file: one.file.map(|(name, text)| OutFile { name, text }),
+        })
+        .collect()
     }
 }
 

@@ -10,13 +10,14 @@ use crate::api::CallError;
 use crate::connect::End;
 
 /// What the bot's token must allow; `docs/channels.md` has the same list.
-pub(crate) const SCOPES: [&str; 13] = [
+pub(crate) const SCOPES: [&str; 14] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
     "chat:write",
     "commands",
     "files:read",
+    FOR_FILES,
     "groups:history",
     "groups:read",
     "im:history",
@@ -25,6 +26,9 @@ pub(crate) const SCOPES: [&str; 13] = [
     "mpim:read",
     "users:read",
 ];
+
+/// Apps that were made from an older manifest lack it, and do well without.
+const FOR_FILES: &str = "files:write";
 
 /// In which header Slack tells what a token allows. Source: <https://docs.slack.dev/authentication/>
 const SCOPES_HEADER: &str = "x-oauth-scopes";
@@ -40,13 +44,23 @@ impl Slack {
         let who = format!("logged in to {team} as {user}; `/invite @{user}` brings it into a channel");
         let mut findings = vec![Finding::ok(who)];
         let missing = self.missing_scopes().await;
-        if !missing.is_empty() {
-            let mend = format!(
-                "add them on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, \
+        let mend = |them: &str| {
+            format!(
+                "add {them} on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, \
                  install the app again, and set channels.{}.bot_token to the new token if there is one",
                 self.channel
-            );
-            findings.push(Finding::fault(format!("the bot lacks the scopes {}", missing.join(", ")), mend));
+            )
+        };
+        let (for_files, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|scope| *scope == FOR_FILES);
+        if !missing.is_empty() {
+            let reason = format!("the bot lacks the scopes {}", missing.join(", "));
+            findings.push(Finding::fault(reason, mend("them")));
+        }
+        if !for_files.is_empty() {
+            let reason =
+                "the bot lacks the scope files:write; long outputs come as messages instead of files";
+            findings.push(Finding::warning(reason, mend("it")));
         }
         if let Some(app) = &self.app
             && let Err(error) = app.call("apps.connections.open", &json!({})).await

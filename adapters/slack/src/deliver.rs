@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::Slack;
 use crate::api::CallError;
+use crate::files;
 use crate::place::{Place, Ts};
 use crate::render::{self, Part};
 
@@ -25,13 +26,16 @@ const NOT_AS_BLOCKS: [&str; 5] =
     ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"];
 
 pub(crate) async fn deliver(slack: &Slack, outbound: &Outbound) -> Delivery {
-    let parts = render::parts(&outbound.text);
-    let Some(part) = parts.get(outbound.part) else {
-        return Delivery::Refused(format!("the text has only {} parts", parts.len()));
-    };
     let place = match place(&outbound.address) {
         Ok(place) => place,
         Err(gone) => return gone,
+    };
+    let parts = render::parts(&outbound.text);
+    let Some(part) = parts.get(outbound.part) else {
+        return match outbound.file_part(|| parts.len()) {
+            Some(file) => files::deliver(slack, outbound, &place, file).await,
+            None => Delivery::Refused(format!("the message has no part {}", outbound.part)),
+        };
     };
     let is_last = outbound.part + 1 == parts.len();
     let mut message = message(&place, part);
@@ -91,8 +95,20 @@ pub(crate) async fn whisper(slack: &Slack, address: &Address, person: &str, text
     }
 }
 
-/// Looks through what was written after the mark, for our metadata.
 pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Found {
+    if let Some(file) = outbound.file_part(|| render::parts(&outbound.text).len()) {
+        return files::reconcile(slack, outbound, file).await;
+    }
+    let is_it = |message: &Value| {
+        let metadata = &message["metadata"];
+        let payload = &metadata["event_payload"];
+        metadata["event_type"] == METADATA && payload["id"] == outbound.id && payload["part"] == outbound.part
+    };
+    find(slack, outbound, is_it).await
+}
+
+/// Looks through what was written after the mark.
+pub(crate) async fn find(slack: &Slack, outbound: &Outbound, is_it: impl Fn(&Value) -> bool) -> Found {
     let Ok(place) = place(&outbound.address) else { return Found::Absent };
     let after = outbound.mark.as_deref().and_then(|mark| mark.parse::<Ts>().ok());
     let messages = match since(slack, &place, after.map(|ts| ts.before(MARGIN)), PAGES).await {
@@ -104,15 +120,14 @@ pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Found {
             return Found::Later;
         }
     };
-    let is_it = |message: &&Value| {
-        let metadata = &message["metadata"];
-        let payload = &metadata["event_payload"];
-        metadata["event_type"] == METADATA && payload["id"] == outbound.id && payload["part"] == outbound.part
+    let Some(ts) = messages.iter().find(|message| is_it(message)).and_then(|message| message["ts"].as_str())
+    else {
+        return Found::Absent;
     };
-    match messages.iter().find(is_it).and_then(|message| message["ts"].as_str()) {
-        Some(ts) => Found::Sent(ts.to_owned()),
-        None => Found::Absent,
+    if let Ok(ts) = ts.parse() {
+        slack.known.is_there(ts);
     }
+    Found::Sent(ts.to_owned())
 }
 
 /// The messages of a place after a time (a first page's worth of the newest without one), oldest first,

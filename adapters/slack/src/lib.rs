@@ -11,6 +11,7 @@ mod render;
 
 mod api;
 mod deliver;
+mod files;
 mod known;
 
 mod connect;
@@ -25,6 +26,7 @@ mod rooms;
 mod setup;
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use adjutant_chat::{
     Address, ChatPort, Connection, Delivery, Finding, Found, HookAnswer, HookRequest, Intake, Limits,
@@ -50,6 +52,9 @@ pub use setup::setup;
 
 /// Places that are caught up at the same time.
 const AT_ONCE: usize = 8;
+
+/// The longest time in which a host that is there is reached.
+const CONNECTING: Duration = Duration::from_secs(10);
 
 /// What a Slack channel needs.
 #[derive(Clone)]
@@ -151,7 +156,9 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
 impl Slack {
     /// For what is none of the Web API's; no redirects: they lead to a page to log in, or anywhere.
     async fn plain_client(&self) -> reqwest::Result<&reqwest::Client> {
-        let build = || async { reqwest::Client::builder().redirect(Policy::none()).build() };
+        let build = || async {
+            reqwest::Client::builder().redirect(Policy::none()).connect_timeout(CONNECTING).build()
+        };
         self.plain.get_or_try_init(build).await
     }
 
@@ -180,7 +187,7 @@ impl ChatPort for Slack {
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {
-        render::parts(&outbound.text).len()
+        outbound.parts(render::parts(&outbound.text).len())
     }
 
     async fn acquaint(&self, _: &Address, names: &[String]) {

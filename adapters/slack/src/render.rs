@@ -26,6 +26,7 @@ pub(crate) const LIMITS: Limits = Limits {
     buttons: 25,
     markup: Markup::Markdown,
     edits: true,
+    files: true,
 };
 
 /// The longest label of a button, in characters.

@@ -1,6 +1,7 @@
 //! The adapter against a Slack on loopback.
 
 mod deliver;
+mod files;
 mod hook;
 mod receive;
 mod rooms;
@@ -10,8 +11,8 @@ use std::time::Duration;
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, Outbound, Said,
-    Taken,
+    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, OutFile,
+    Outbound, Said, Taken,
 };
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET};
 use async_trait::async_trait;
@@ -47,6 +48,7 @@ fn outbound(place: &str, text: &str) -> Outbound {
         part: 0,
         mark: None,
         stand_in: None,
+        file: None,
     }
 }
 
@@ -213,8 +215,12 @@ impl Platform for Place {
     async fn seen(&self) -> Vec<Seen> {
         let choice = |(id, label): (String, String)| Choice { id, label };
         let seen = self.fake.seen(&self.place).into_iter();
-        seen.map(|one| Seen { text: one.text, choices: one.buttons.into_iter().map(choice).collect() })
-            .collect()
+        seen.map(|one| Seen {
+            text: one.text,
+            choices: one.buttons.into_iter().map(choice).collect(),
+            file: one.file.map(|(name, bytes)| OutFile { name, text: String::from_utf8(bytes).unwrap() }),
+        })
+        .collect()
     }
 }
 

@@ -6,6 +6,8 @@
 use std::error::Error;
 use std::time::Duration;
 
+use reqwest_of_serenity::RequestBuilder;
+use reqwest_of_serenity::multipart::Form;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use teloxide::Bot;
@@ -94,7 +96,17 @@ impl Api {
         payload: &(impl Payload + Serialize + Sync),
     ) -> Result<T, Failure> {
         let patience = self.patience + payload.timeout_hint().unwrap_or_default();
-        let request = self.bot.client().post(self.url("", name_of(payload))).json(payload).timeout(patience);
+        let request = self.bot.client().post(self.url("", name_of(payload)));
+        self.answer(request.json(payload).timeout(patience)).await
+    }
+
+    /// Makes a call with a file among its parameters.
+    pub(crate) async fn upload<T: DeserializeOwned>(&self, method: &str, form: Form) -> Result<T, Failure> {
+        let request = self.bot.client().post(self.url("", method));
+        self.answer(request.multipart(form).timeout(4 * self.patience)).await
+    }
+
+    async fn answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Failure> {
         let response = request.send().await.map_err(|error| {
             let unreachable = error.is_connect();
             let words = self.words(&innermost(&error));

@@ -1,6 +1,6 @@
 //! Thin: what is to be said, as calls of the Bot API, and what became of them.
 
-use adjutant_chat::{Address, Delivery, Found, Outbound, Retract};
+use adjutant_chat::{Address, Delivery, Found, OutFile, Outbound, Retract};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
@@ -42,8 +42,8 @@ const NO_SUCH_MESSAGE: [&str; 3] =
     ["message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"];
 
 #[derive(Deserialize)]
-struct SentMessage {
-    message_id: i32,
+pub(crate) struct SentMessage {
+    pub(crate) message_id: i32,
 }
 
 /// One message to be.
@@ -71,6 +71,9 @@ impl From<Failure> for Delivery {
 
 impl Telegram {
     pub(crate) async fn deliver_part(&self, outbound: &Outbound) -> Delivery {
+        if let Some(file) = file_part(outbound) {
+            return self.deliver_file(outbound, file).await;
+        }
         let Some(draft) = draft(outbound) else {
             return Delivery::Refused("there is no such part, or no such place".to_owned());
         };
@@ -80,13 +83,13 @@ impl Telegram {
             Err(failure) => Err(failure),
         };
         match sent {
-            Ok(message) => self.receipt(&draft, message, outbound),
+            Ok(message) => self.receipt(draft.place, message, outbound),
             Err(failure) => failure.into(),
         }
     }
 
-    fn receipt(&self, draft: &Draft, message: i32, outbound: &Outbound) -> Delivery {
-        self.ids().sent(self.chat(draft.place), message, &outbound.id, outbound.part);
+    pub(crate) fn receipt(&self, place: Place, message: i32, outbound: &Outbound) -> Delivery {
+        self.ids().sent(self.chat(place), message, &outbound.id, outbound.part);
         Delivery::Sent(message.to_string())
     }
 
@@ -98,13 +101,20 @@ impl Telegram {
     }
 
     pub(crate) async fn look_for(&self, outbound: &Outbound) -> Found {
-        let Some(draft) = draft(outbound) else { return Found::Absent };
+        let Ok(place) = outbound.address.place.parse::<Place>() else { return Found::Absent };
         if let Some(message) = self.ids().message_of(&outbound.id, outbound.part) {
             return Found::Sent(message.to_string());
         }
-        match self.probe(outbound, &draft).await {
+        let found = match file_part(outbound) {
+            Some(file) => self.probe_for_file(outbound, file, place).await,
+            None => match draft(outbound) {
+                Some(draft) => self.probe(outbound, &draft).await,
+                None => return Found::Absent,
+            },
+        };
+        match found {
             Ok(Some(message)) => {
-                self.receipt(&draft, message, outbound);
+                self.receipt(place, message, outbound);
                 Found::Sent(message.to_string())
             }
             Ok(None) => Found::Absent,
@@ -121,21 +131,20 @@ impl Telegram {
         if let Some(message) = self.edit_stand_in(outbound, draft).await? {
             return Ok(Some(message));
         }
-        let Some(mark) = outbound.mark.as_ref().and_then(|mark| mark.parse().ok()) else { return Ok(None) };
-        let answered = outbound.answers.iter().filter_map(|event| message_of(event, draft.place.chat));
-        let after = answered.fold(mark, i32::max);
-        let chat = self.chat(draft.place);
-        let candidates = self.ids().unknown_after(chat, after, PROBES);
-        for message in candidates {
-            match self.edit(draft, message).await {
-                Ok(true) => return Ok(Some(message)),
-                Ok(false) => {}
-                // Some other reason why it is not this one.
-                Err(failure @ Failure::Refused { code: 400, .. }) if !failure.says(&GONE) => {}
-                Err(failure) => return Err(failure),
+        for message in self.candidates(outbound, draft.place) {
+            if is_it(self.edit(draft, message).await)? {
+                return Ok(Some(message));
             }
         }
         Ok(None)
+    }
+
+    /// The messages that may be a part whose sending was cut off.
+    pub(crate) fn candidates(&self, outbound: &Outbound, place: Place) -> Vec<i32> {
+        let Some(mark) = outbound.mark.as_ref().and_then(|mark| mark.parse().ok()) else { return Vec::new() };
+        let answered = outbound.answers.iter().filter_map(|event| message_of(event, place.chat));
+        let after = answered.fold(mark, i32::max);
+        self.ids().unknown_after(self.chat(place), after, PROBES)
     }
 
     /// Messages of which the journal knows what they are need not be probed.
@@ -259,19 +268,28 @@ impl Telegram {
         place: Place,
         make: impl Fn(i64) -> P + Send + Sync,
     ) -> Result<T, Failure> {
-        match self.api.call(&make(self.chat(place))).await {
-            Err(Failure::Moved(chat)) => {
-                self.moved().insert(place.chat, chat);
-                self.api.call(&make(chat)).await
-            }
-            result => result,
+        let result = self.api.call(&make(self.chat(place))).await;
+        match self.moved_to(place, &result) {
+            Some(chat) => self.api.call(&make(chat)).await,
+            None => result,
         }
+    }
+
+    /// Where the chat has moved to, if that is why a call failed.
+    pub(crate) fn moved_to<T>(&self, place: Place, result: &Result<T, Failure>) -> Option<i64> {
+        let Err(Failure::Moved(chat)) = result else { return None };
+        self.moved().insert(place.chat, *chat);
+        Some(*chat)
     }
 
     /// The chat's id as it is now.
     pub(crate) fn chat(&self, place: Place) -> i64 {
         self.moved().get(&place.chat).copied().unwrap_or(place.chat)
     }
+}
+
+fn file_part(outbound: &Outbound) -> Option<&OutFile> {
+    outbound.file_part(|| render::parts(&outbound.text).len())
 }
 
 fn draft(outbound: &Outbound) -> Option<Draft> {
@@ -284,6 +302,15 @@ fn draft(outbound: &Outbound) -> Option<Draft> {
     let answered = outbound.answers.first().filter(|_| place.chat < 0 && outbound.part == 0);
     let reply_to = answered.and_then(|event| message_of(event, place.chat));
     Some(Draft { place, part, keyboard, reply_to })
+}
+
+/// Whether a probed message is the one, unless that can't be known now.
+pub(crate) fn is_it(probed: Result<bool, Failure>) -> Result<bool, Failure> {
+    match probed {
+        // Some other reason why it is not this one.
+        Err(failure @ Failure::Refused { code: 400, .. }) if !failure.says(&GONE) => Ok(false),
+        probed => probed,
+    }
 }
 
 fn in_thread(message: SendMessage, place: Place) -> SendMessage {

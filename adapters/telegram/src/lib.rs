@@ -6,6 +6,7 @@
 mod api;
 mod check;
 mod deliver;
+mod files;
 mod ids;
 mod place;
 mod poll;
@@ -125,11 +126,18 @@ impl ChatPort for Telegram {
 
     fn limits(&self) -> Limits {
         // <https://core.telegram.org/bots/api#sendmessage>; a keyboard takes a hundred buttons.
-        Limits { text: render::LONGEST, unit: Unit::Utf16, buttons: 100, markup: Markup::Html, edits: true }
+        Limits {
+            text: render::LONGEST,
+            unit: Unit::Utf16,
+            buttons: 100,
+            markup: Markup::Html,
+            edits: true,
+            files: true,
+        }
     }
 
     fn parts(&self, outbound: &Outbound) -> usize {
-        render::parts(&outbound.text).len()
+        outbound.parts(render::parts(&outbound.text).len())
     }
 
     async fn acquaint(&self, address: &Address, names: &[String]) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
-use adjutant_chat::{Choice, Condition, Edited, Inbound, NotJournalled, Taken};
+use adjutant_chat::{Choice, Condition, Edited, Inbound, NotJournalled, OutFile, Taken};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
 use serde_json::json;
 use tokio::time::timeout;
@@ -42,6 +42,7 @@ fn outbound(place: impl ToString, text: &str) -> Outbound {
         part: 0,
         mark: None,
         stand_in: None,
+        file: None,
     }
 }
 
@@ -224,6 +225,7 @@ impl Platform for OnePlace {
         let seen = self.telegram.seen(self.chat).into_iter().map(|seen| Seen {
             text: seen.text,
             choices: seen.buttons.into_iter().flatten().map(choice).collect(),
+            file: seen.file.map(|(name, _, text)| OutFile { name, text }),
         });
         seen.collect()
     }

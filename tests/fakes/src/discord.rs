@@ -14,15 +14,17 @@ mod gateway;
 mod markdown;
 mod rest;
 mod rooms;
+mod uploads;
 mod world;
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http;
 
 pub use markdown::plain;
 pub use rest::Fault;
@@ -44,6 +46,8 @@ pub struct Seen {
     pub buttons: Vec<(String, String)>,
     /// The message that it replies to.
     pub reply_to: Option<String>,
+    /// The file that hangs on it: its name and what is in it.
+    pub file: Option<(String, String)>,
 }
 
 /// A request as it came in.
@@ -53,7 +57,7 @@ pub struct Call {
     pub method: String,
     /// From `/channels` on, with its query.
     pub path: String,
-    /// The JSON body, null if there was none.
+    /// The JSON body, which may be a part of a form; null if there was none.
     pub body: Value,
 }
 
@@ -70,6 +74,10 @@ impl Shared {
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn is_over(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
 }
 
 /// The fake; it stops when it is dropped.
@@ -84,18 +92,14 @@ impl FakeDiscord {
     }
 
     /// Starts it with another heartbeat.
-    #[expect(clippy::expect_used, reason = "a fake without loopback is a test that can't run")]
     pub fn with_heartbeat(heartbeat: Duration) -> Self {
-        let listen = || {
-            let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has no free port");
-            let address = listener.local_addr().expect("a bound socket has an address");
-            (listener, address)
-        };
-        let ((rest_listener, rest), (gateway_listener, gateway)) = (listen(), listen());
+        let ((rest_listener, rest), (gateway_listener, gateway)) = (http::listen(0), http::listen(0));
         let (world, stopped) = (Mutex::new(World::new(heartbeat)), AtomicBool::new(false));
         let shared = Arc::new(Shared { world, rest, gateway, news: Condvar::new(), stopped });
-        serve(rest_listener, &shared, rest::serve);
-        serve(gateway_listener, &shared, gateway::serve);
+        http::accept(rest_listener, &shared, Shared::is_over, |stream, shared| rest::serve(stream, shared));
+        http::accept(gateway_listener, &shared, Shared::is_over, |stream, shared| {
+            gateway::serve(stream, shared)
+        });
         Self { shared }
     }
 
@@ -326,21 +330,4 @@ impl Drop for FakeDiscord {
             let _ = TcpStream::connect(address);
         }
     }
-}
-
-/// A thread a connection: one that breaks is the client's to notice.
-fn serve<T: 'static>(listener: TcpListener, shared: &Arc<Shared>, each: fn(TcpStream, &Shared) -> T) {
-    let shared = Arc::clone(shared);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            if shared.stopped.load(Ordering::SeqCst) {
-                break;
-            }
-            let _ = stream.set_nodelay(true);
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || {
-                each(stream, &shared);
-            });
-        }
-    });
 }

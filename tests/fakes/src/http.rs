@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
 
 /// A request as it came over the wire; header names in lower case.
 #[derive(Debug, Clone)]
@@ -12,6 +14,36 @@ pub(crate) struct HttpRequest {
     pub(crate) path: String,
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
+}
+
+/// Listens on loopback, at this port or at a free one for 0; where that is.
+#[expect(clippy::expect_used, reason = "a fake without its port is a test that can't run")]
+pub(crate) fn listen(port: u16) -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port can't be had");
+    let address = listener.local_addr().expect("a bound socket has an address");
+    (listener, address)
+}
+
+/// Serves each connection in a thread of its own, until it is over. One that breaks is the client's to notice.
+pub(crate) fn accept<S: Send + Sync + 'static, T: 'static>(
+    listener: TcpListener,
+    shared: &Arc<S>,
+    is_over: fn(&S) -> bool,
+    serve: fn(TcpStream, &Arc<S>) -> T,
+) {
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            if is_over(&shared) {
+                break;
+            }
+            let _ = stream.set_nodelay(true);
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                serve(stream, &shared);
+            });
+        }
+    });
 }
 
 /// Reads one request; nothing when the client has hung up.
@@ -103,4 +135,49 @@ pub(crate) fn decoded(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A field of a form with files.
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) file_name: Option<String>,
+    pub(crate) content_type: String,
+    pub(crate) content: Vec<u8>,
+}
+
+/// The fields of a `multipart/form-data` body (RFC 7578); nothing when it is none.
+pub(crate) fn fields(request: &HttpRequest) -> Option<Vec<Field>> {
+    let kind = request.headers.get("content-type")?;
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=")?.trim_matches('"');
+    let mut rest = request.body.strip_prefix(format!("--{boundary}\r\n").as_bytes())?;
+    let end = format!("\r\n--{boundary}");
+    let mut fields = Vec::new();
+    loop {
+        let head_ends = find(rest, b"\r\n\r\n")?;
+        let (head, body) = (std::str::from_utf8(&rest[..head_ends]).ok()?, &rest[head_ends + 4..]);
+        let content_ends = find(body, end.as_bytes())?;
+        let header = |name: &str| {
+            let lines = head.lines().filter_map(|line| line.split_once(": "));
+            lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned()).next()
+        };
+        let disposition = header("content-disposition")?;
+        let value = |key: &str| {
+            let value = disposition.split("; ").find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
+            value.map(|value| value.trim_matches('"').to_owned())
+        };
+        fields.push(Field {
+            name: value("name")?,
+            file_name: value("filename"),
+            content_type: header("content-type").unwrap_or_default(),
+            content: body[..content_ends].to_vec(),
+        });
+        match &body[content_ends + end.len()..] {
+            b"--" | b"--\r\n" => return Some(fields),
+            more => rest = more.strip_prefix(b"\r\n")?,
+        }
+    }
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|window| window == wanted)
 }

@@ -18,10 +18,9 @@ mod shapes;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use serde_json::{Value, json};
 
@@ -203,26 +202,19 @@ pub struct FakeModel {
 
 impl FakeModel {
     /// Starts it on a free port. The script sees the body of each well-formed request.
-    #[expect(clippy::expect_used, reason = "a fake without loopback is a test that can't run")]
     pub fn start(script: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has no free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let (listener, address) = http::listen(0);
         let shared = Arc::new(Shared {
             script: Box::new(script),
             received: Mutex::default(),
             stopped: AtomicBool::new(false),
         });
-        let server = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if server.stopped.load(Ordering::SeqCst) {
-                    break;
-                }
-                let server = Arc::clone(&server);
-                // A connection that breaks is the client's to notice.
-                thread::spawn(move || serve(stream, &server).ok());
-            }
-        });
+        http::accept(
+            listener,
+            &shared,
+            |shared| shared.stopped.load(Ordering::SeqCst),
+            |stream, shared| serve(stream, shared),
+        );
         Self { address, shared }
     }
 
@@ -246,7 +238,6 @@ impl Drop for FakeModel {
 }
 
 fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_nodelay(true)?;
     while let Some(request) = http::read(&stream)? {
         if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, request, shared)? {
             break;

@@ -12,19 +12,22 @@
 
 mod blocks;
 mod events;
+mod files;
 mod mrkdwn;
 mod rooms;
 mod socket;
 mod web;
 mod world;
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use crate::http;
 
 pub use events::signature;
 pub use mrkdwn::plain;
@@ -51,6 +54,8 @@ pub struct Seen {
     pub notification: String,
     /// Its buttons: value and label.
     pub buttons: Vec<(String, String)>,
+    /// The file that hangs on it: its name as shown, and what is in it.
+    pub file: Option<(String, Vec<u8>)>,
 }
 
 /// A call of the Web API as it came in.
@@ -75,6 +80,10 @@ impl Shared {
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn is_over(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
 }
 
 /// The fake; it stops when it is dropped.
@@ -89,18 +98,12 @@ impl FakeSlack {
     }
 
     /// Starts it with another time within which events must be acknowledged.
-    #[expect(clippy::expect_used, reason = "a fake without loopback is a test that can't run")]
     pub fn with_patience(patience: Duration) -> Self {
-        let listen = || {
-            let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has no free port");
-            let address = listener.local_addr().expect("a bound socket has an address");
-            (listener, address)
-        };
-        let ((web_listener, web), (socket_listener, sockets)) = (listen(), listen());
+        let ((web_listener, web), (socket_listener, sockets)) = (http::listen(0), http::listen(0));
         let (world, stopped) = (Mutex::new(World::new(patience)), AtomicBool::new(false));
         let shared = Arc::new(Shared { world, web, sockets, stopped, news: Condvar::new() });
-        serve(web_listener, &shared, web::serve);
-        serve(socket_listener, &shared, socket::serve);
+        http::accept(web_listener, &shared, Shared::is_over, web::serve);
+        http::accept(socket_listener, &shared, Shared::is_over, socket::serve);
         let ticking = Arc::clone(&shared);
         thread::spawn(move || {
             while !ticking.stopped.load(Ordering::SeqCst) {
@@ -322,23 +325,6 @@ impl Drop for FakeSlack {
             let _ = TcpStream::connect(address);
         }
     }
-}
-
-/// A thread a connection: one that breaks is the client's to notice.
-fn serve<T: 'static>(listener: TcpListener, shared: &Arc<Shared>, each: fn(TcpStream, &Arc<Shared>) -> T) {
-    let shared = Arc::clone(shared);
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            if shared.stopped.load(Ordering::SeqCst) {
-                break;
-            }
-            let _ = stream.set_nodelay(true);
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || {
-                each(stream, &shared);
-            });
-        }
-    });
 }
 
 #[cfg(test)]

@@ -18,10 +18,9 @@ mod rooms;
 mod server;
 mod world;
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -67,6 +66,8 @@ pub struct Seen {
     pub buttons: Vec<Vec<(String, String)>>,
     /// The message it replies to.
     pub reply_to: Option<i64>,
+    /// Its file: name, kind, content.
+    pub file: Option<(String, String, String)>,
 }
 
 /// What may go wrong with a call.
@@ -97,6 +98,10 @@ impl Shared {
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn is_over(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
 }
 
 /// The fake platform; it stops when it is dropped.
@@ -107,25 +112,15 @@ pub struct FakeTelegram {
 
 impl FakeTelegram {
     /// Starts it on a free port, with nobody in it.
-    #[expect(clippy::expect_used, reason = "a fake without loopback is a test that can't run")]
     pub fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has no free port");
-        let address = listener.local_addr().expect("a bound socket has an address");
+        let (listener, address) = crate::http::listen(0);
         let shared = Arc::new(Shared {
             world: Mutex::new(World::default()),
             news: Condvar::new(),
             stopped: AtomicBool::new(false),
         });
-        let server = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                if server.stopped.load(Ordering::SeqCst) {
-                    break;
-                }
-                let server = Arc::clone(&server);
-                // A connection that breaks is the client's to notice.
-                thread::spawn(move || server::serve(stream, &server).ok());
-            }
+        crate::http::accept(listener, &shared, Shared::is_over, |stream, shared| {
+            server::serve(stream, shared)
         });
         Self { address, shared }
     }
@@ -261,6 +256,7 @@ impl FakeTelegram {
             entities: message.entities.iter().map(kind).collect(),
             buttons: message.keyboard.clone(),
             reply_to: message.reply_to,
+            file: message.media.as_ref().and_then(|media| world.document(media)),
         });
         seen.collect()
     }

@@ -108,6 +108,7 @@ fn events_are_lines_of_the_contract() {
         part: 0,
         mark: None,
         stand_in: None,
+        file: None,
     };
     let plain = reply(&outbound);
     outbound.choices = vec![Choice { id: "k".into(), label: "Continue".into() }];

@@ -108,7 +108,7 @@ fn replies(text: &str) -> Vec<Seen> {
         |value: &serde_json::Value| Choice { id: string(&value["id"]), label: string(&value["label"]) };
     let reply = |event: serde_json::Value| {
         let buttons = event["buttons"].as_array().expect("buttons, even if there are none");
-        Seen { text: string(&event["text"]), choices: buttons.iter().map(button).collect() }
+        Seen { text: string(&event["text"]), choices: buttons.iter().map(button).collect(), file: None }
     };
     events.filter(|event| event["event"] == "reply").map(reply).collect()
 }
@@ -126,7 +126,7 @@ fn on_screen(text: String, pressable: &[Choice]) -> Seen {
         let id = choice_for(number, pressable).expect("a choice").id.clone();
         Choice { id, label: label.to_owned() }
     };
-    Seen { choices: labels.iter().map(choice).collect(), text }
+    Seen { choices: labels.iter().map(choice).collect(), text, file: None }
 }
 
 #[tokio::test]
@@ -150,6 +150,7 @@ fn outbound(id: &str, answers: &[&str]) -> Outbound {
         part: 0,
         mark: None,
         stand_in: None,
+        file: None,
     }
 }
 

@@ -54,11 +54,18 @@ async fn what_may_have_been_sent_is_found() {
 
 #[tokio::test]
 async fn a_second_sending_soon_after_is_the_first() {
-    let (fake, discord, place) = start();
-    let text = outbound(&place, "Once.");
+    is_sent_once(start(), |place| outbound(place, "Once.")).await;
+}
+
+/// Sends a part whose answer is lost, and once more.
+pub(super) async fn is_sent_once(
+    (fake, discord, place): (FakeDiscord, Discord, String),
+    part: fn(&str) -> Outbound,
+) {
+    let part = part(&place);
     fake.misbehave("POST", "/messages", 1, Fault::DoneThenCut);
-    assert_eq!(discord.deliver(&text).await, Delivery::Unknown);
-    let again = connected(&fake).deliver(&text).await;
+    assert_eq!(discord.deliver(&part).await, Delivery::Unknown);
+    let again = connected(&fake).deliver(&part).await;
     assert_eq!(again, Delivery::Sent(fake.seen(&place)[0].id.clone()));
     assert_eq!(fake.seen(&place).len(), 1);
 }

@@ -254,3 +254,84 @@ async fn what_the_journal_knows_is_not_probed() {
     assert_eq!(second.reconcile(&row).await, Found::Sent(telegram.seen(ada)[0].id.to_string()));
     assert!(telegram.seen(bob).iter().all(|seen| seen.text == "Noted."));
 }
+
+/// A row whose text is said already and whose file is next.
+async fn with_file(port: &Telegram, place: &str, name: &str, content: &str) -> Outbound {
+    let file = Some(OutFile { name: name.to_owned(), text: content.to_owned() });
+    let row = Outbound { part: 1, file, ..outbound(place, "The report.") };
+    port.acquaint(&row.address, &["0".to_owned()]).await;
+    Outbound { mark: port.mark(&row.address).await, ..row }
+}
+
+#[tokio::test]
+async fn a_file_that_was_cut_off_is_found_and_not_sent_twice() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    for (number, fault) in [Fault::Cut, Fault::DoneBut502].iter().enumerate() {
+        let first = port(&telegram);
+        let row = with_file(&first, &ada.to_string(), &format!("r{number}.md"), "ü🦀\r\n").await;
+        telegram.misbehave("sendDocument", fault, 1);
+        assert_eq!(first.deliver(&row).await, Delivery::Unknown, "{fault:?}");
+        // Others speak meanwhile, something else is said, and the process starts again.
+        telegram.say(ada, ada, "Hello?");
+        let other = Outbound { id: "other".to_owned(), ..outbound(ada, "Something else") };
+        assert!(matches!(first.deliver(&other).await, Delivery::Sent(_)));
+        let found = port(&telegram).reconcile(&row).await;
+        let files: Vec<_> = telegram.seen(ada).into_iter().filter(|seen| seen.file.is_some()).collect();
+        assert_eq!(files.len(), number + 1, "{fault:?}");
+        assert_eq!(found, Found::Sent(files[number].id.to_string()), "{fault:?}");
+    }
+    assert_eq!(texts(&telegram, ada), ["", "Something else", "", "Something else"], "nothing was changed");
+}
+
+#[tokio::test]
+async fn a_file_did_not_arrive() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let port = port(&telegram);
+    let row = with_file(&port, &ada.to_string(), "r.md", "x").await;
+    telegram.misbehave("sendDocument", &Fault::Page(502), 1);
+    assert_eq!(port.deliver(&row).await, Delivery::Unknown);
+    assert_eq!(port.reconcile(&row).await, Found::Absent);
+    for fault in [Fault::Flood(3), Fault::Cut] {
+        telegram.misbehave("editMessageCaption", &fault, 1);
+        assert_eq!(port.reconcile(&row).await, Found::Later, "{fault:?}");
+    }
+    telegram.misbehave("sendDocument", &Fault::Flood(3), 1);
+    assert_eq!(port.deliver(&row).await, Delivery::Retry(Some(Duration::from_secs(3))));
+}
+
+#[tokio::test]
+async fn where_files_are_not_wanted_none_is_sent() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let port = port(&telegram);
+    let row = with_file(&port, &ada.to_string(), "r.md", "x").await;
+    for words in
+        ["not enough rights to send documents to the chat", "CHAT_SEND_DOCS_FORBIDDEN", "FILE_PARTS_INVALID"]
+    {
+        telegram.misbehave("sendDocument", &Fault::Refusal(400, words), 1);
+        assert_eq!(port.deliver(&row).await, Delivery::NoFile(words.to_owned()));
+    }
+    telegram.close(ada, "bot was blocked by the user");
+    assert_eq!(port.deliver(&row).await, Delivery::Gone("Forbidden: bot was blocked by the user".to_owned()));
+}
+
+#[tokio::test]
+async fn a_file_goes_into_its_topic_and_moves_with_its_group() {
+    let telegram = FakeTelegram::start();
+    let group = telegram.group("Crew");
+    let port = port(&telegram);
+    let content = "grün\r\n".repeat(40_000);
+    let row = with_file(&port, &group.to_string(), "all.json", &content).await;
+    let new = telegram.migrate(group);
+    assert!(matches!(port.deliver(&row).await, Delivery::Sent(_)));
+    let seen = telegram.seen(new).remove(0);
+    let json = ("all.json".to_owned(), "application/json".to_owned(), content);
+    assert_eq!((seen.file, seen.text.as_str()), (Some(json), ""));
+    let forum = telegram.supergroup("Forum");
+    let topic = telegram.topic(forum);
+    let row = with_file(&port, &format!("{forum}/{topic}"), "r.md", "x").await;
+    assert!(matches!(port.deliver(&row).await, Delivery::Sent(_)));
+    assert_eq!(telegram.seen(forum)[0].thread, Some(topic));
+}

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::world::{APPLICATION, BOT, World};
-use super::{Call, Shared, TOKEN, rooms};
-use crate::http::{self, HttpRequest};
+use super::{Call, Shared, TOKEN, rooms, uploads};
+use crate::http::{self, Field, HttpRequest};
 
 /// How a call goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 
 /// Whether the connection goes on.
 fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> io::Result<bool> {
-    let body = serde_json::from_slice(&request.body).unwrap_or_default();
+    let (body, uploads) = uploads::read(request);
     let path = request.path.trim_start_matches("/api/v10").to_owned();
     let call = Call { method: request.method.clone(), path: path.clone(), body };
     let fault = {
@@ -57,7 +57,7 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> 
         })
     };
     let done = matches!(fault, None | Some(Fault::DoneThenCut | Fault::DoneThenStatus(_)));
-    let (status, body) = if done { answer(request, &call, shared) } else { (500, Value::Null) };
+    let (status, body) = if done { answer(request, &call, &uploads, shared) } else { (500, Value::Null) };
     match fault {
         None => respond(stream, status, &body),
         Some(Fault::Status(429)) => {
@@ -83,7 +83,7 @@ fn respond(stream: &mut TcpStream, status: u16, body: &Value) -> io::Result<bool
     http::respond(stream, status, &headers, &body).map(|()| true)
 }
 
-fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
+fn answer(request: &HttpRequest, call: &Call, uploads: &[Field], shared: &Shared) -> Answer {
     let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let mut world = shared.world();
@@ -118,7 +118,7 @@ fn answer(request: &HttpRequest, call: &Call, shared: &Shared) -> Answer {
         }
         ("GET", ["channels", place, "messages"]) => messages(&mut world, place, query),
         ("POST", ["channels", place, "messages"]) => {
-            let answer = send(&mut world, place, &call.body);
+            let answer = send(&mut world, place, &call.body, uploads);
             shared.news.notify_all();
             answer
         }
@@ -167,8 +167,17 @@ fn messages(world: &mut World, place: &str, query: &str) -> Answer {
     (200, page.map(|message| (*message).clone()).collect())
 }
 
-fn send(world: &mut World, place: &str, body: &Value) -> Answer {
-    if let Some(fault) = fault_of(body) {
+fn send(world: &mut World, place: &str, body: &Value, uploads: &[Field]) -> Answer {
+    if let Some(refusal) = uploads::refusal(world, place, uploads) {
+        return refusal;
+    }
+    let mut fields = body.clone();
+    match uploads::attachments(world, body, uploads) {
+        Ok(none) if none.is_empty() => {}
+        Ok(attachments) => fields["attachments"] = json!(attachments),
+        Err(fault) => return invalid(world, &fault),
+    }
+    if let Some(fault) = fault_of(&fields) {
         return invalid(world, &fault);
     }
     let key = body["nonce"].to_string();
@@ -179,7 +188,6 @@ fn send(world: &mut World, place: &str, body: &Value) -> Answer {
     }
     let reference = &body["message_reference"];
     let answered = reference["message_id"].as_str().unwrap_or_default();
-    let mut fields = body.clone();
     if reference.is_object() && world.find(place, answered).is_none() {
         if reference["fail_if_not_exists"] != false {
             return invalid(world, "message_reference: Unknown message");
@@ -253,7 +261,8 @@ fn fault_of(message: &Value) -> Option<String> {
     if length > 2_000 {
         return Some(format!("content: {length} characters"));
     }
-    if content.trim().is_empty() && rows.is_empty() {
+    let has_files = message["attachments"].as_array().is_some_and(|files| !files.is_empty());
+    if content.trim().is_empty() && rows.is_empty() && !has_files {
         return Some("Cannot send an empty message".into());
     }
     if message["nonce"].as_str().is_some_and(|nonce| nonce.chars().count() > 25) {

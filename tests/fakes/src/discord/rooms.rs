@@ -10,6 +10,9 @@ use super::world::{GUILD, Kind, ROLES, World};
 
 /// What everybody may do in the guild: view channels, read the history, connect.
 const EVERYONE: u64 = 1 << 10 | 1 << 16 | 1 << 20;
+/// What the bot may do besides: send messages and attach files to them.
+const SEND_MESSAGES: u64 = 1 << 11;
+const ATTACH_FILES: u64 = 1 << 15;
 
 /// The guild, beside its channels.
 #[derive(Default)]
@@ -174,7 +177,10 @@ fn guilds(world: &World, parameters: &[(&str, &str)]) -> Answer {
     let Some(limit) = limit(parameters, 200, 200) else { return invalid("limit") };
     let others = (1..=world.guild.others).map(|number| (GUILD + number * 1_000, format!("Guild {number}")));
     let all = std::iter::once((GUILD, "Home".to_owned())).chain(others).take(limit);
-    (200, all.map(|(id, name)| json!({"id": id.to_string(), "name": name})).collect())
+    let files = if world.files_are_forbidden { 0 } else { ATTACH_FILES };
+    let permissions = (EVERYONE | SEND_MESSAGES | files).to_string();
+    let shown = |(id, name): (u64, String)| json!({"id": id.to_string(), "name": name, "owner": false, "permissions": permissions});
+    (200, all.map(shown).collect())
 }
 
 fn unknown(words: &str, code: u64) -> Answer {

@@ -79,6 +79,7 @@ pub(super) struct World {
     pub(super) troubles: Vec<Trouble>,
     pub(super) is_down: bool,
     pub(super) content_is_forbidden: bool,
+    pub(super) files_are_forbidden: bool,
     pub(super) tells_twice: bool,
     /// How much the bot has said.
     pub(super) said: usize,
@@ -107,6 +108,7 @@ impl World {
             troubles: Vec::new(),
             is_down: false,
             content_is_forbidden: false,
+            files_are_forbidden: false,
             tells_twice: false,
             said: 0,
             last_said: None,
@@ -260,7 +262,7 @@ impl World {
         id
     }
 
-    fn is_direct(&self, place: &str) -> bool {
+    pub(super) fn is_direct(&self, place: &str) -> bool {
         self.places.get(place).is_some_and(|place| place.kind == Kind::Direct)
     }
 
@@ -277,6 +279,10 @@ impl World {
                 text: plain(message["content"].as_str().unwrap_or_default()),
                 buttons: buttons.map(|one| (text(&one["custom_id"]), text(&one["label"]))).collect(),
                 reply_to: message["message_reference"]["message_id"].as_str().map(String::from),
+                file: message["attachments"].get(0).and_then(|file| {
+                    let content = self.files.get(file["id"].as_str()?)?;
+                    Some((text(&file["filename"]), content.clone()))
+                }),
             }
         };
         messages.filter(|message| message["author"]["id"] == *bot).map(seen).collect()

@@ -124,3 +124,64 @@ fn places_are_shown_to_those_with_the_scope_and_who_are_in_them() {
     read(&slack, "users.list?presence=true");
     assert_eq!(slack.faults(), ["users.list has no argument presence"]);
 }
+
+#[test]
+fn files_are_taken_as_slack_takes_them() {
+    let slack = FakeSlack::start();
+    let (place, secret) = (slack.channel("general"), slack.private_channel("secret"));
+    slack.put_out(&secret);
+    let announce = |query: &str| read(&slack, &format!("files.getUploadURLExternal?{query}"));
+    for query in
+        ["", "filename=x.md", "filename=x.md&length=0", "filename=&length=3", "filename=x.md&length=3a"]
+    {
+        assert_eq!(announce(query)["error"], "invalid_arguments", "{query}");
+    }
+    let ticket = announce("filename=x.md&length=3");
+    let url = ticket["upload_url"].as_str().unwrap().to_owned();
+    let store = |kind: &str, body: &str| {
+        let path = &url[url.find("/upload").unwrap()..];
+        let mut stream = TcpStream::connect(slack.shared.web).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer[9..12].to_owned()
+    };
+    let share = |id: &Value, fields: &Value| {
+        let mut arguments = json!({"files": [{"id": id, "title": "y.md"}], "channel_id": place});
+        for (key, value) in fields.as_object().unwrap() {
+            arguments[key] = value.clone();
+        }
+        call(&slack, BOT_TOKEN, "files.completeUploadExternal", &arguments)["error"].clone()
+    };
+    let (id, raw) = (&ticket["file_id"], "application/octet-stream");
+    assert_eq!(share(id, &json!({})), "file_not_found");
+    assert_eq!((store("text/plain", "abc"), store(raw, "abcd")), ("400".into(), "400".into()));
+    assert_eq!(slack.faults().len(), 2);
+    assert_eq!((store(raw, "abc"), store(raw, "abc")), ("200".into(), "404".into()));
+    for (fields, error) in [
+        (json!({"files": []}), "invalid_arguments"),
+        (json!({"channel_id": null}), "invalid_arguments"),
+        (json!({"channel_id": "C9"}), "channel_not_found"),
+        (json!({"channel_id": secret}), "channel_not_found"),
+        (json!({"thread_ts": "1.000000"}), "thread_not_found"),
+        (json!({"files": [{"id": "F9"}]}), "file_not_found"),
+    ] {
+        assert_eq!(share(id, &fields), error, "{fields}");
+    }
+    slack.withdraw("files:write");
+    assert_eq!(share(id, &json!({})), "missing_scope");
+    slack.grant("files:write");
+    assert!(slack.seen(&place).is_empty());
+    assert_eq!((share(id, &json!({})), share(id, &json!({}))), (Value::Null, json!("file_not_found")));
+    assert_eq!(slack.seen(&place)[0].file, Some(("y.md".into(), b"abc".to_vec())));
+    let history = read(&slack, &format!("conversations.history?channel={place}"));
+    assert_eq!(history["messages"][0]["files"][0]["name"], "x.md");
+    assert_eq!(call(&slack, BOT_TOKEN, "files.delete", &json!({"file": id}))["ok"], true);
+    assert!(slack.seen(&place).is_empty());
+}

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::world::{BOT, World};
-use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, mrkdwn, rooms};
+use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, files, mrkdwn, rooms};
 use crate::http::{self, HttpRequest};
 
 /// How a call goes wrong.
@@ -44,11 +44,14 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<(
 /// Whether the connection goes on.
 fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Arc<Shared>) -> io::Result<bool> {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
-    if let Some(name) = path.strip_prefix("/files-pri/") {
-        return file(stream, request, name, shared).map(|()| false);
+    if let Some(name) = path.strip_prefix(files::FETCHED) {
+        return files::fetch(stream, request, name, shared).map(|()| false);
     }
-    let method = path.trim_start_matches("/api/").to_owned();
-    let arguments = arguments(request, query);
+    let stored = path.strip_prefix(files::STORED);
+    let (method, arguments) = match stored {
+        Some(id) => (files::STORING.to_owned(), json!({"file": id})),
+        None => (path.trim_start_matches("/api/").to_owned(), arguments(request, query)),
+    };
     let fault = {
         let mut world = shared.world();
         world.calls.push(Call { method: method.clone(), arguments: arguments.clone() });
@@ -61,11 +64,18 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Arc<Shared>
     let done =
         matches!(fault, None | Some(Fault::DoneThenCut | Fault::DoneThenStatus(_) | Fault::DoneThenError(_)));
     let token = request.headers.get("authorization").map(String::as_str).unwrap_or_default();
-    let body = if done { answer(token, &method, &arguments, shared) } else { Value::Null };
-    shared.news.notify_all();
     let json = |status, body: &Value| (status, body.to_string(), "application/json; charset=utf-8");
+    let answered = match stored.filter(|_| done) {
+        Some(id) => {
+            let (status, body) = files::store(&mut shared.world(), request, id);
+            (status, body, "text/plain")
+        }
+        None if done => json(200, &answer(token, &method, &arguments, shared)),
+        None => json(200, &Value::Null),
+    };
+    shared.news.notify_all();
     let (status, body, kind) = match fault {
-        None => json(200, &body),
+        None => answered,
         Some(Fault::Error(error) | Fault::DoneThenError(error)) => json(200, &failed(error)),
         Some(Fault::Status(429)) => json(429, &failed("ratelimited")),
         Some(Fault::Status(status) | Fault::DoneThenStatus(status)) => json(status, &failed("fatal_error")),
@@ -88,22 +98,13 @@ pub(super) fn failed(error: &str) -> Value {
     json!({"ok": false, "error": error})
 }
 
-/// A file is there for whoever shows the bot's token.
-fn file(stream: &mut TcpStream, request: &HttpRequest, name: &str, shared: &Shared) -> io::Result<()> {
-    let bearer = format!("Bearer {BOT_TOKEN}");
-    let file = shared.world().files.get(name).cloned();
-    let may = request.headers.get("authorization") == Some(&bearer);
-    match file.filter(|_| may) {
-        Some(file) => http::respond(stream, 200, &[], &file),
-        None => http::respond(stream, 302, &[("location".to_owned(), "/login".to_owned())], ""),
-    }
-}
-
 /// Writing methods take JSON or a form; what reads takes a form or a query, and overlooks JSON.
 fn arguments(request: &HttpRequest, query: &str) -> Value {
     let kind = request.headers.get("content-type").map(String::as_str).unwrap_or_default();
     if kind.starts_with("application/json") {
-        let reads = ["conversations.", "users.", "auth."].iter().any(|name| request.path.contains(name));
+        let reads = ["conversations.", "users.", "auth.", "files.getUpload"]
+            .iter()
+            .any(|name| request.path.contains(name));
         return if reads { json!({}) } else { serde_json::from_slice(&request.body).unwrap_or_default() };
     }
     let body = String::from_utf8_lossy(&request.body);
@@ -132,6 +133,12 @@ fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Valu
         if !world.places.contains_key(channel) {
             return failed("channel_not_found");
         }
+    }
+    if method.starts_with("files.") {
+        return files::answer(&mut world, method, arguments, &format!("http://{}", shared.web));
+    }
+    if matches!(method, "conversations.history" | "conversations.replies") {
+        files::appear(&mut world);
     }
     if let Some(refusal) = rooms::refusal(&mut world, method, arguments) {
         return refusal;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use super::files::{self, Files};
 use super::socket::Line;
 use super::web::Fault;
 use super::{Call, Seen, blocks, plain};
@@ -14,13 +15,14 @@ use super::{Call, Seen, blocks, plain};
 pub(super) const BOT: &str = "U0BOT";
 const TEAM: &str = "T0TEAM";
 /// What the manifest of `docs/channels.md` asks for.
-const SCOPES: [&str; 13] = [
+const SCOPES: [&str; 14] = [
     "app_mentions:read",
     "channels:history",
     "channels:read",
     "chat:write",
     "commands",
     "files:read",
+    "files:write",
     "groups:history",
     "groups:read",
     "im:history",
@@ -118,7 +120,10 @@ pub(super) struct World {
     pub(super) closed: BTreeMap<String, String>,
     /// What the bot's token allows, as far as that is told.
     pub(super) scopes: Vec<&'static str>,
+    /// What people send.
     pub(super) files: BTreeMap<String, String>,
+    /// What the bot sends.
+    pub(super) uploads: Files,
     /// Person, place and text.
     pub(super) ephemerals: Vec<(String, String, String)>,
     pub(super) envelopes: Vec<Envelope>,
@@ -151,6 +156,7 @@ impl World {
             closed: BTreeMap::new(),
             scopes: SCOPES.to_vec(),
             files: BTreeMap::new(),
+            uploads: Files::default(),
             ephemerals: Vec::new(),
             envelopes: Vec::new(),
             said: 0,
@@ -319,7 +325,7 @@ impl World {
             message["user"] == BOT && of == thread
         };
         let messages = self.places.get(channel).into_iter().flat_map(|place| &place.messages);
-        messages.filter(in_place).map(seen).collect()
+        messages.filter(in_place).map(|message| seen(self, message)).collect()
     }
 
     fn tell_event(&mut self, event: Value) {
@@ -360,7 +366,7 @@ impl World {
     }
 }
 
-fn seen(message: &Value) -> Seen {
+fn seen(world: &World, message: &Value) -> Seen {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let sections = blocks::sections(message);
     let elements =
@@ -376,5 +382,6 @@ fn seen(message: &Value) -> Seen {
         sections,
         notification: text(&message["text"]),
         buttons: elements.map(|one| (text(&one["value"]), text(&one["text"]["text"]))).collect(),
+        file: files::seen(world, message),
     }
 }

@@ -32,7 +32,9 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
         }
         "getchat" | "getchatmember" | "getchatadministrators" => rooms::call(world, method, parameters),
         "sendmessage" => send_message(world, parameters),
+        "senddocument" => send_document(world, parameters),
         "editmessagetext" => edit_text(world, parameters),
+        "editmessagecaption" => edit_caption(world, parameters),
         "editmessagereplymarkup" => {
             let (keyboard, before) = (keyboard(parameters)?, own(world, parameters, "edit")?.clone());
             edit(world, parameters, Message { keyboard, ..before })
@@ -47,21 +49,7 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
             open_chat(world, parameters)?;
             Ok(true.into())
         }
-        "answercallbackquery" => {
-            let query = text(parameters, "callback_query_id");
-            if !world.asked.contains(query) {
-                return refused("query is too old and response timeout expired or query ID is invalid");
-            }
-            let alert = match parameters.get("show_alert") == Some(&Value::Bool(true)) {
-                true => text(parameters, "text").to_owned(),
-                false => String::new(),
-            };
-            if alert.chars().count() > 200 {
-                return refused("MESSAGE_TOO_LONG");
-            }
-            world.answered.insert(query.to_owned(), alert);
-            Ok(true.into())
-        }
+        "answercallbackquery" => answer_press(world, parameters),
         "getfile" => {
             let path = format!("documents/{}", text(parameters, "file_id"));
             match world.files.get(&path) {
@@ -167,11 +155,57 @@ fn send_message(world: &mut World, parameters: &Parameters) -> Outcome {
     Ok(world.show(chat, id))
 }
 
+/// Only an upload: no file of ours has an id or an address before.
+fn send_document(world: &mut World, parameters: &Parameters) -> Outcome {
+    let chat = open_chat(world, parameters)?;
+    let document = parameters.get("document").unwrap_or(&Value::Null);
+    let (Some(name), Some(content)) = (document["name"].as_str(), document["content"].as_str()) else {
+        return refused("there is no document in the request");
+    };
+    if content.is_empty() {
+        return refused("file must be non-empty");
+    }
+    let file_id = world.keep_file(content.as_bytes());
+    let media = json!({"document": {"file_id": file_id, "file_unique_id": "u", "file_name": name,
+        "mime_type": document["type"], "file_size": content.len()}});
+    let thread = parameters.get("message_thread_id").and_then(Value::as_i64);
+    let id = world.add(chat, Message { from: BOT, thread, media: Some(media), ..Message::default() });
+    world.said += 1;
+    Ok(world.show(chat, id))
+}
+
+fn edit_caption(world: &mut World, parameters: &Parameters) -> Outcome {
+    let before = own(world, parameters, "edit")?.clone();
+    if before.media.is_none() {
+        return refused("there is no caption in the message to edit");
+    }
+    edit(world, parameters, Message { text: text(parameters, "caption").to_owned(), ..before })
+}
+
+fn answer_press(world: &mut World, parameters: &Parameters) -> Outcome {
+    let query = text(parameters, "callback_query_id");
+    if !world.asked.contains(query) {
+        return refused("query is too old and response timeout expired or query ID is invalid");
+    }
+    let alert = match parameters.get("show_alert") == Some(&Value::Bool(true)) {
+        true => text(parameters, "text").to_owned(),
+        false => String::new(),
+    };
+    if alert.chars().count() > 200 {
+        return refused("MESSAGE_TOO_LONG");
+    }
+    world.answered.insert(query.to_owned(), alert);
+    Ok(true.into())
+}
+
 fn edit_text(world: &mut World, parameters: &Parameters) -> Outcome {
     open_chat(world, parameters)?;
     let (text, entities) = formatted(parameters)?;
     let keyboard = keyboard(parameters)?;
     let before = own(world, parameters, "edit")?.clone();
+    if before.media.is_some() {
+        return refused("there is no text in the message to edit");
+    }
     if text.encode_utf16().count() > LONGEST {
         return refused("MESSAGE_TOO_LONG");
     }

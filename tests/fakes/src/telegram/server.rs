@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use serde_json::{Value, json};
 
 use super::{Fault, Shared, TOKEN, methods};
-use crate::http::{self, HttpRequest};
+use crate::http::{self, Field, HttpRequest};
 
 /// A call's parameters by name.
 pub(super) type Parameters = BTreeMap<String, Value>;
@@ -21,7 +21,6 @@ pub(super) fn refused<T>(words: &str) -> Outcome<T> {
 }
 
 pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_nodelay(true)?;
     while let Some(request) = http::read(&stream)? {
         if shared.stopped.load(Ordering::SeqCst) || !serve_one(&mut stream, &request, shared)? {
             break;
@@ -68,7 +67,7 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> 
         Some(Fault::Cut | Fault::DoneBut502) | None => {}
     }
     let outcome = methods::call(shared, &method, &parameters(query, request));
-    if method == "sendmessage" {
+    if matches!(method.as_str(), "sendmessage" | "senddocument") {
         shared.news.notify_all();
     }
     match fault {
@@ -98,12 +97,23 @@ fn parameters(query: &str, request: &HttpRequest) -> Parameters {
     let kind = request.headers.get("content-type").map(String::as_str).unwrap_or_default();
     let body = String::from_utf8_lossy(&request.body);
     let mut all: Parameters = form(query).collect();
-    if kind.starts_with("application/json") {
+    if let Some(fields) = http::fields(request) {
+        all.extend(fields.into_iter().map(|field| (field.name.clone(), part(field))));
+    } else if kind.starts_with("application/json") {
         all.extend(serde_json::from_str::<Parameters>(&body).unwrap_or_default());
     } else {
         all.extend(form(&body));
     }
     all
+}
+
+/// A field of a form with files: a file as an object, the rest as in any form.
+fn part(field: Field) -> Value {
+    let content = String::from_utf8_lossy(&field.content).into_owned();
+    match field.file_name {
+        Some(name) => json!({"name": name, "type": field.content_type, "content": content}),
+        None => serde_json::from_str(&content).unwrap_or(Value::String(content)),
+    }
 }
 
 /// In a form whatever is not a text is JSON.

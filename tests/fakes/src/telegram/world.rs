@@ -130,6 +130,18 @@ impl World {
         id
     }
 
+    /// Name, kind and content of a message's document.
+    pub(super) fn document(&self, media: &Value) -> Option<(String, String, String)> {
+        let document = &media["document"];
+        let content = self.files.get(&format!("documents/{}", document["file_id"].as_str()?))?;
+        let content = String::from_utf8_lossy(content).into_owned();
+        Some((
+            document["file_name"].as_str()?.to_owned(),
+            document["mime_type"].as_str()?.to_owned(),
+            content,
+        ))
+    }
+
     pub(super) fn pass_a_week(&mut self) {
         self.ended_poll = self.poll;
         self.last_update = 0;
