@@ -52,10 +52,11 @@ pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     }
 }
 
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 /// A new id: 22 characters of base 62, 48 bits of time and 80 of chance, so ids sort by age and
 /// fit where platforms allow little (Discord's nonce holds 25 characters).
 pub fn new_id(clock: &dyn Clock) -> String {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let time = u128::from(clock.now_ms().unsigned_abs()) << 80;
     let mut rest = time | (clock.random() & ((1 << 80) - 1));
     let mut id = [b'0'; 22];
@@ -64,6 +65,14 @@ pub fn new_id(clock: &dyn Clock) -> String {
         rest /= 62;
     }
     id.iter().map(|byte| char::from(*byte)).collect()
+}
+
+/// The 128 bits of an id; none for a text that is no id.
+pub fn bits(id: &str) -> Option<u128> {
+    let digit = |byte: &u8| DIGITS.iter().position(|digit| digit == byte);
+    let digits: Vec<usize> = id.as_bytes().iter().map(digit).collect::<Option<_>>()?;
+    let add = |bits: u128, digit: &usize| bits.checked_mul(62)?.checked_add(u128::try_from(*digit).ok()?);
+    (digits.len() == 22).then(|| digits.iter().try_fold(0, add)).flatten()
 }
 
 /// The machine's clock and its randomness.
@@ -129,5 +138,16 @@ mod tests {
         let second = new_id(&*clock);
         assert_eq!(first.len(), 22);
         assert!(first < second, "{first} {second}");
+    }
+
+    #[test]
+    fn an_id_is_its_bits_and_nothing_else_is() {
+        let clock = FixedClock::at("2026-01-01T00:00:00Z");
+        let time = u128::from(clock.now_ms().unsigned_abs());
+        assert_eq!(bits(&new_id(&*clock)).map(|bits| bits >> 80), Some(time));
+        assert_eq!(bits("0000000000000000000010"), Some(62));
+        for none in ["", "1", "00000000000000000000001", "000000000000000000000-", "zzzzzzzzzzzzzzzzzzzzzz"] {
+            assert_eq!(bits(none), None, "{none}");
+        }
     }
 }

@@ -33,6 +33,7 @@ struct Metrics {
     reconnects: IntCounterVec,
     failures: IntCounterVec,
     ignored: IntCounterVec,
+    traces: IntCounterVec,
     /// Turns whose first answer is not delivered yet.
     waiting: moka::future::Cache<String, Arc<Waiting>>,
 }
@@ -93,6 +94,7 @@ impl Metrics {
                 "Events that were not understood or not for us.",
                 &["channel"],
             )?,
+            traces: counter("traces_total", "Traces for the collector of [otlp].", &["result"])?,
             waiting: moka::future::Cache::builder()
                 .max_capacity(10_000)
                 .time_to_live(Duration::from_hours(1))
@@ -110,6 +112,9 @@ impl Metrics {
         }
         for status in ["completed", "partial", "failed", "timeout", "skipped", "cancelled", "unknown"] {
             self.agents.with_label_values(&[status]);
+        }
+        for result in ["sent", "dropped"] {
+            self.traces.with_label_values(&[result]);
         }
         for of in ["model", "skill", "turn"] {
             self.retries.with_label_values(&[of]);
@@ -218,6 +223,11 @@ pub fn skill_call_ended(skill: &str, status: &str) {
 /// A turn ended, with this status.
 pub fn turn_ended(status: &str) {
     count(|metrics| metrics.turns.with_label_values(&[status]).inc());
+}
+
+/// What became of so many turns' traces: `sent` or `dropped`.
+pub fn traces(result: &str, traces: u64) {
+    count(|metrics| metrics.traces.with_label_values(&[result]).inc_by(traces));
 }
 
 /// A turn began, for a message that arrived at this time, in milliseconds.

@@ -8,6 +8,7 @@ mod office;
 mod saying;
 mod scrape;
 mod standing;
+mod traces;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use office::build_office;
 use saying::{delivering, hooks, show};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+pub use traces::collector;
 
 use crate::agents::Agents;
 use crate::clock::SharedClock;
@@ -101,6 +103,8 @@ pub struct Service {
     pub live: Arc<Live>,
     steps: Steps,
     stop: CancellationToken,
+    /// Ends when no turn is at work any more, and none will be.
+    quiet: CancellationToken,
     tasks: JoinSet<()>,
 }
 
@@ -174,8 +178,7 @@ impl Service {
         let live = Live::new(config, std::mem::take(&mut seats.allow), models.prices.clone());
         let orchestrator = orchestrator(config, &known, models, accounts.clone(), store.clock());
         let conversations = conversations(config, (&store, &instance, &live), orchestrator, hooks);
-        let stop = CancellationToken::new();
-        let access = Arc::new(Access { settings: live.settings.clone() });
+        let (stop, access) = (CancellationToken::new(), Arc::new(Access { settings: live.settings.clone() }));
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
             access: access.clone(),
@@ -222,6 +225,7 @@ impl Service {
             live,
             steps,
             stop,
+            quiet: CancellationToken::new(),
             tasks,
         })
     }
@@ -296,6 +300,7 @@ impl Service {
         self.stop.cancel();
         // What is not over by then goes on in the next process, from the journal.
         let _ = tokio::time::timeout(patience, self.idle()).await;
+        self.quiet.cancel();
         while self.tasks.join_next().await.is_some() {}
         self.instance.leave(&self.store).await?;
         self.store.close().await;

@@ -82,7 +82,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("graph", &["store"]),
-    ("trace", &["agents", "model", "store", "clock"]),
+    ("trace", &["agents", "model", "store", "clock", "adjutant_otlp"]),
     ("journal", &["model", "config", "store", "clock", "adjutant_chat"]),
     ("wording", &["journal", "model", "adjutant_chat"]),
     ("model", &["metrics", "clock"]),

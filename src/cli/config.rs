@@ -27,6 +27,9 @@ fn summary(config: &Config) -> String {
     if let Some(backup) = &config.backup {
         text.push_str(&format!("backups {}, the newest {}\n", backup.path.display(), backup.keep));
     }
+    if let Some(otlp) = &config.otlp {
+        text.push_str(&format!("traces  to {}\n", otlp.endpoint));
+    }
     text
 }
 

@@ -88,6 +88,7 @@ async fn look(config: &Config, checks: &mut Checks) {
     checks.add_all("model", parts::models(&config.model).await);
     checks.add_all("limits", parts::limits(config));
     parts::office(config, checks).await;
+    checks.add_all("otlp", parts::traces(config).await);
     match service::connect(config) {
         Ok(channels) => parts::channels(channels, config, checks).await,
         Err(error) => {

@@ -39,6 +39,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     let store = service::open_store(&config, clock).await?;
     let mut service = Service::start(&config, store, repertoire.clone(), models, channels).await?;
     service.look_after_store(&config);
+    service.send_traces(&config)?;
     tokio::spawn(heap::give_back());
     let manager = Manager::default();
     let http = answer(http, &service);

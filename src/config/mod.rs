@@ -13,6 +13,7 @@ mod fault;
 mod limits;
 mod model;
 mod office;
+mod otlp;
 mod read;
 mod retention;
 mod secret;
@@ -39,6 +40,7 @@ pub use fault::{ConfigError, Fault};
 pub use limits::Limits;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
+pub use otlp::Otlp;
 pub use retention::Retention;
 pub use secret::Secret;
 pub use settings::{Settings, SharedSettings};
@@ -86,6 +88,8 @@ pub struct Config {
     pub log: Option<String>,
     /// `[http] listen`; none when it is off.
     pub listen: Option<SocketAddr>,
+    /// `[otlp]`; none: traces are sent nowhere.
+    pub otlp: Option<Otlp>,
 }
 
 impl Config {
@@ -110,6 +114,7 @@ impl Config {
             catch_up: true,
             log: None,
             listen: Some(LISTEN),
+            otlp: None,
             data_dir,
         }
     }
@@ -213,6 +218,7 @@ impl Config {
             catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             log: root.section("log", |section| section.get("filter", filter)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
+            otlp: root.section("otlp", Otlp::read),
             ..self
         }
     }

@@ -47,6 +47,7 @@ fn the_example_with_its_optional_keys_is_right() {
         ("SLACK_APP_TOKEN", "xapp-1"),
         ("MAIL_PASSWORD", "m"),
         ("DAV_PASSWORD", "d"),
+        ("OTLP_TEAM", "t"),
     ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
@@ -111,9 +112,18 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
     let example = whole_example();
     let (table, _) = DeTable::parse_recoverable(&example);
     let mut checked = 0;
-    for section in
-        ["assistant", "store", "model", "model.price", "limits", "approval", "skills", "retention", "backup"]
-    {
+    for section in [
+        "assistant",
+        "store",
+        "model",
+        "model.price",
+        "limits",
+        "approval",
+        "skills",
+        "retention",
+        "backup",
+        "otlp",
+    ] {
         let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
         let known = said
             .lines()
@@ -464,6 +474,43 @@ fn the_zone_is_the_machines_unless_something_says_otherwise() {
     assert_eq!(zone(&[], Some("Local/Odd")), Tz::UTC);
     assert_eq!(zone(&[], Some("Asia/Tokyo")), Tz::Asia__Tokyo);
     assert_eq!(zone(&[("TZ", ":Europe/Paris")], Some("Asia/Tokyo")), Tz::Europe__Paris);
+}
+
+#[test]
+fn a_collector_of_traces_has_an_address_and_headers() {
+    assert_eq!(read("").otlp, None);
+    let otlp = read("[otlp]\nendpoint = \"http://127.0.0.1:4318\"").otlp.unwrap();
+    assert_eq!((otlp.endpoint.as_str(), otlp.headers.len()), ("http://127.0.0.1:4318", 0));
+    let otlp =
+        read("[otlp]\nendpoint = \"https://t.example.org/otlp/\"\nheaders = { X-Team = { env = \"KEY\" } }");
+    let otlp = otlp.otlp.unwrap();
+    assert_eq!(otlp.headers["X-Team"], Secret::new("sk-1"));
+    assert!(!format!("{otlp:?}").contains("sk-1"));
+    let all = [
+        "[otlp]",
+        "[otlp]\nendpoint = \"localhost:4318\"\nheader = {}",
+        "[otlp]\nendpoint = \"http://ada:hunter2@t.example.org\"",
+        "[otlp]\nendpoint = \"http://t.example.org/?key=hunter2\"",
+        "[otlp]\nendpoint = \"http://t.example.org/v1/traces\"\nheaders = { x = \"hunter2\\n\", y = \"\" }",
+        "[otlp]\nendpoint = \"http://t.example.org\"\nheaders = { \"x y\" = \"hunter2\", Content-Type = \"hunter2\" }",
+    ];
+    insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
+    config.toml:1: otlp.endpoint: missing: say where the collector listens, such as "http://127.0.0.1:4318"
+    ---
+    config.toml:2: otlp.endpoint: must be an address such as "http://127.0.0.1:4318"
+    config.toml:3: otlp.header: unknown key; did you mean `headers`?
+    ---
+    config.toml:2: otlp.endpoint: must not hold a user or password; what lets us in belongs in `headers`
+    ---
+    config.toml:2: otlp.endpoint: must be a base address without ? and #; a key belongs in `headers`
+    ---
+    config.toml:2: otlp.endpoint: must be the base address; leave out /v1/traces, which is appended
+    config.toml:3: otlp.headers.x: it holds a line break or another control character, as no secret does
+    config.toml:3: otlp.headers.y: it is empty
+    ---
+    config.toml:3: otlp.headers: "Content-Type" belongs to the protocol; leave it out
+    config.toml:3: otlp.headers: "x y" is no name of a header
+    "#);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Slash commands: answered at once, beside whatever runs.
 
 use super::Conversations;
-use crate::metrics;
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
@@ -109,7 +108,7 @@ impl Conversations {
         );
         match self.store.write(batch).await {
             Ok(_) => {
-                metrics::turn_ended("cancelled");
+                self.ended(&turn.id, "cancelled");
                 Ok(true)
             }
             Err(StoreError::Stale(_)) => Ok(false),

@@ -237,9 +237,15 @@ impl Conversations {
         self.close(&mut batch, &held.turn, status, root, &last);
         self.store.write(batch).await?;
         fail_point("turn-ended");
-        metrics::turn_ended(status);
+        self.ended(&held.turn.id, status);
         scope.said();
         Ok(())
+    }
+
+    /// Tells those who want to know that a turn has ended.
+    pub(super) fn ended(&self, turn: &str, status: &str) {
+        metrics::turn_ended(status);
+        self.hooks.ended.tell(turn);
     }
 
     /// Adds the end of a turn, of all that is still open in it, and its last word.

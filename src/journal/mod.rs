@@ -11,6 +11,6 @@ pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
 pub use fail_point::fail_point;
 pub use purse::{Purse, Reservation};
-pub use scope::{Below, Hooks, Question, Scope};
+pub use scope::{Below, Ended, Hooks, Question, Scope, Told};
 
 pub use crate::config::{Settings, SharedSettings};

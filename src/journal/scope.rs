@@ -81,11 +81,42 @@ impl Below {
 /// What a running turn tells the rest of the process.
 pub struct Hooks {
     /// Something new lies in the outbox of this conversation.
-    pub outbox: Box<dyn Fn(&str) + Send + Sync>,
+    pub outbox: Told,
     /// How the turn stands.
     pub progress: Box<dyn Fn(Progress) + Send + Sync>,
     /// The question in this row of the outbox is settled.
-    pub settled: Box<dyn Fn(&str) + Send + Sync>,
+    pub settled: Told,
+    /// The turn has ended.
+    pub ended: Ended,
+}
+
+/// Is told something, such as the id of a turn.
+pub type Told = Box<dyn Fn(&str) + Send + Sync>;
+
+/// So many turns may end before somebody listens: those that were taken up from an earlier process.
+const EARLY: usize = 100;
+
+/// Tells of turns that have ended. The first are kept until somebody listens.
+#[derive(Default)]
+pub struct Ended(Mutex<(Vec<String>, Option<Told>)>);
+
+impl Ended {
+    /// This turn has ended.
+    pub fn tell(&self, turn: &str) {
+        let (early, told) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match told {
+            Some(told) => told(turn),
+            None if early.len() < EARLY => early.push(turn.to_owned()),
+            None => {}
+        }
+    }
+
+    /// Hears of all from now on, and of those before.
+    pub fn listen(&self, listener: Told) {
+        let (early, told) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        early.drain(..).for_each(|turn| listener(&turn));
+        *told = Some(listener);
+    }
 }
 
 /// What a running turn asks its person.

@@ -121,6 +121,7 @@ fn waiting(began: &Config, now: &Config) -> Vec<String> {
         ("retention", began.retention != now.retention),
         ("schedules", began.catch_up != now.catch_up),
         ("http", began.listen != now.listen),
+        ("otlp", began.otlp != now.otlp),
     ];
     let names: BTreeSet<&String> = began.channels.keys().chain(now.channels.keys()).collect();
     let closed = |config: &Config, name: &String| {
@@ -134,8 +135,10 @@ fn waiting(began: &Config, now: &Config) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
-    use crate::config::{Chain, Platform, Price, Secret};
+    use crate::config::{Chain, Otlp, Platform, Price, Secret};
 
     fn telegram(token: &str, allow: &str) -> ChannelConfig {
         let platform = Platform::Telegram(Secret::new(token));
@@ -169,7 +172,8 @@ mod tests {
         now.model.agent = Some(Chain::default());
         now.model.main.first.price = None;
         now.listen = None;
-        assert_eq!(live.apply(&now), ["model", "http", "channels.second", "channels.telegram"]);
+        now.otlp = Some(Otlp { endpoint: "http://127.0.0.1:4318".into(), headers: BTreeMap::new() });
+        assert_eq!(live.apply(&now), ["model", "http", "otlp", "channels.second", "channels.telegram"]);
         assert_eq!(live.settings.now().allow["second"], ["eve"], "it runs on as it was");
         assert!(price.get().is_some(), "it is not known which model it is for");
         live.refuse();
@@ -177,7 +181,7 @@ mod tests {
             live.notes(),
             [
                 "the configuration is faulty, the last good one is in use",
-                "restart to change model and http and channels.second and channels.telegram"
+                "restart to change model and http and otlp and channels.second and channels.telegram"
             ]
         );
         assert_eq!(live.apply(&began), [""; 0]);

@@ -12,7 +12,7 @@ use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::showing::Showing;
-use crate::journal::Hooks;
+use crate::journal::{Ended, Hooks};
 use crate::store::Store;
 use crate::store::leases::Instance;
 
@@ -54,6 +54,7 @@ pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Prog
             }
         }),
         settled: Box::new(move |outbox_id| settled.settled(outbox_id)),
+        ended: Ended::default(),
     };
     (hooks, receiver)
 }

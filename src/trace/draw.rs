@@ -317,7 +317,7 @@ impl<'a> Table<'a> {
         let is_model = !execution.model_spans.is_empty();
         self.fill(&mut cells, span, if is_model { '░' } else { '█' });
         for span in &execution.model_spans {
-            self.fill(&mut cells, *span, '█');
+            self.fill(&mut cells, (span.from, span.to), '█');
         }
         cells.into_iter().collect()
     }

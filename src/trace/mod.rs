@@ -2,6 +2,7 @@
 
 mod calls;
 mod draw;
+mod spans;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod text;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 
 pub use calls::{ModelCall, Request, Response};
 pub use draw::{Style, draw, for_chat};
+pub use spans::spans;
 pub use text::one_line;
 pub(crate) use text::{cost, count, duration};
 
@@ -124,8 +126,21 @@ pub struct Execution {
     /// From when to when it was open, and from when to when its model was at work.
     #[serde(skip)]
     span: Option<(i64, i64)>,
+    /// When it ended, also if it never began.
     #[serde(skip)]
-    model_spans: Vec<(i64, i64)>,
+    ended: Option<i64>,
+    #[serde(skip)]
+    model_spans: Vec<ModelSpan>,
+}
+
+/// From when to when a model was at work, and with what.
+#[derive(Debug, Clone, PartialEq)]
+struct ModelSpan {
+    from: i64,
+    to: i64,
+    model: String,
+    tokens: Usage,
+    has_failed: bool,
 }
 
 /// Reads a turn's trace; `with_calls` also what its models were asked and answered.
@@ -242,7 +257,18 @@ fn execution(
         duration_ms: span.map_or(0, |(from, to)| to - from),
         calls: None,
         span,
-        model_spans: calls.iter().map(|call| (call.started_at, call.started_at + call.duration_ms)).collect(),
+        ended: row.ended_at,
+        model_spans: calls.iter().map(model_span).collect(),
+    }
+}
+
+fn model_span(call: &CallRow) -> ModelSpan {
+    ModelSpan {
+        from: call.started_at,
+        to: call.started_at.saturating_add(call.duration_ms),
+        model: call.model.clone(),
+        tokens: usage(call),
+        has_failed: call.error.is_some(),
     }
 }
 

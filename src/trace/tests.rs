@@ -563,7 +563,14 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         duration_ms: to - from,
         calls: None,
         span: Some((from, to)),
-        model_spans: vec![(to, from)],
+        ended: None,
+        model_spans: vec![ModelSpan {
+            from: to,
+            to: from,
+            model: text.into(),
+            tokens: Usage::default(),
+            has_failed: false,
+        }],
     };
     let executions: Vec<Execution> = executions.iter().map(execution).collect();
     Trace {

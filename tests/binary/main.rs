@@ -21,6 +21,7 @@ mod metrics;
 mod notify;
 mod office;
 mod once;
+mod otlp;
 #[expect(dead_code, reason = "the benches use more of it")]
 mod platform;
 mod process;

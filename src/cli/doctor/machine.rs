@@ -55,11 +55,10 @@ fn secret_files(value: &Value, config: &Path, into: &mut Vec<PathBuf>) {
         Value::Table(table) => {
             for (key, value) in table {
                 match value {
-                    Value::String(_) if SECRETS.contains(&key.as_str()) => into.push(config.to_owned()),
-                    Value::Table(source) if SECRETS.contains(&key.as_str()) => {
-                        let folder = config.parent().unwrap_or(Path::new("."));
-                        let file = source.get("file").and_then(Value::as_str);
-                        into.extend(file.map(|file| folder.join(file)));
+                    _ if SECRETS.contains(&key.as_str()) => into.extend(file_of(value, config)),
+                    // Those of [otlp]; their names are the person's own.
+                    Value::Table(headers) if key == "headers" => {
+                        into.extend(headers.values().filter_map(|value| file_of(value, config)));
                     }
                     _ => secret_files(value, config, into),
                 }
@@ -67,6 +66,18 @@ fn secret_files(value: &Value, config: &Path, into: &mut Vec<PathBuf>) {
         }
         Value::Array(values) => values.iter().for_each(|value| secret_files(value, config, into)),
         _ => {}
+    }
+}
+
+/// The file in which a secret lies, if it lies in one.
+fn file_of(secret: &Value, config: &Path) -> Option<PathBuf> {
+    match secret {
+        Value::String(_) => Some(config.to_owned()),
+        Value::Table(source) => {
+            let folder = config.parent().unwrap_or(Path::new("."));
+            source.get("file").and_then(Value::as_str).map(|file| folder.join(file))
+        }
+        _ => None,
     }
 }
 

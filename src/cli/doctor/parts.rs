@@ -179,6 +179,14 @@ pub(super) async fn office(config: &Config, checks: &mut Checks) {
     }
 }
 
+/// Whether the collector takes traces, if there is one.
+pub(super) async fn traces(config: &Config) -> Option<Finding> {
+    match service::collector(config, "doctor") {
+        Ok(collector) => Some(collector?.check().await),
+        Err(error) => Some(Finding::fault(error.to_string(), "correct what it names")),
+    }
+}
+
 /// Looks at each channel, and at who may speak there.
 pub(super) async fn channels(channels: Vec<Channel>, config: &Config, checks: &mut Checks) {
     if channels.is_empty() {

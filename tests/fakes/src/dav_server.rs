@@ -6,15 +6,13 @@
 //! the server and removes the folder.
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use crate::ports;
-use crate::postgres::NO_SKIP;
+use crate::{ports, python};
 
 /// Who may log in; the password is the name with `-secret` after it.
 pub const PEOPLE: [&str; 3] = ["me", "bob", "ann"];
@@ -46,52 +44,16 @@ pub struct Server {
 /// here; that is said once, plainly, past the capture of test output.
 ///
 /// # Errors
-/// When the server can't be started, or there is none and [`NO_SKIP`] forbids to go on without.
+/// When the server can't be started, or there is none and [`crate::postgres::NO_SKIP`] forbids to go on without.
 pub fn shared() -> Result<Option<&'static Server>, String> {
     static SHARED: OnceLock<Result<Option<Server>, String>> = OnceLock::new();
-    let server = SHARED.get_or_init(|| match environment() {
-        Ok(python) => Server::start(&python).map(Some).map_err(|error| format!("Radicale: {error}")),
-        Err(why) => {
-            let skipped = format!("the tests on Radicale: needs python3-venv and PyPI ({why})");
-            if std::env::var_os(NO_SKIP).is_some_and(|value| value == *"1") {
-                return Err(format!("{NO_SKIP} is set, but this machine can't run {skipped}"));
-            }
-            let _ = writeln!(io::stderr(), "SKIPPED: {skipped}");
-            Ok(None)
-        }
+    let server = SHARED.get_or_init(|| {
+        let Some(python) = python::with("dav-venv", &PACKAGES, "the tests on Radicale")? else {
+            return Ok(None);
+        };
+        Server::start(&python).map(Some).map_err(|error| format!("Radicale: {error}"))
     });
     server.as_ref().map(Option::as_ref).map_err(Clone::clone)
-}
-
-/// The Python with the packages. One process makes it, the others wait for it at the lock.
-fn environment() -> Result<PathBuf, String> {
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
-    let folder = target.join("dav-venv");
-    let (python, done) = (folder.join("bin/python"), folder.join("packages"));
-    let text = |error: io::Error| error.to_string();
-    std::fs::create_dir_all(&target).map_err(text)?;
-    let lock = File::create(target.join("dav-venv.lock")).map_err(text)?;
-    lock.lock().map_err(text)?;
-    let packages = PACKAGES.join("\n");
-    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == packages) {
-        return Ok(python);
-    }
-    let run = |program: &Path, arguments: &[&OsStr]| {
-        let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().map_err(text)?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        Err(said.lines().last().unwrap_or("no reason given").to_owned())
-    };
-    let _ = std::fs::remove_dir_all(&folder);
-    run(Path::new("python3"), &[OsStr::new("-m"), OsStr::new("venv"), folder.as_os_str()])?;
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    let arguments: Vec<&OsStr> = install.iter().chain(&PACKAGES).map(OsStr::new).collect();
-    run(&python, &arguments)?;
-    std::fs::write(done, packages).map_err(text)?;
-    Ok(python)
 }
 
 impl Server {
@@ -161,13 +123,7 @@ impl Server {
     /// # Errors
     /// When it fails: what it said.
     pub fn python(&self, script: &str, arguments: &[&str]) -> Result<String, String> {
-        let output =
-            Command::new(&self.python).arg("-c").arg(script).args(arguments).stdin(Stdio::null()).output();
-        let output = output.map_err(|error| error.to_string())?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+        python::run(&self.python, script, arguments)
     }
 }
 
