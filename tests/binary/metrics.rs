@@ -114,7 +114,7 @@ const AT_THE_END: [(&str, f64); 26] = [
 #[test]
 fn the_numbers_are_those_of_what_happened() {
     let (telegram, model) = (FakeTelegram::start(), model());
-    let ada = telegram.person("Ada");
+    let ada = telegram.person_with_id(7_310_482_965, "Ada");
     let home = home(&telegram, &model);
     let mut gateway = Gateway::start(&home);
     tells(

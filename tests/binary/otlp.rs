@@ -168,7 +168,7 @@ fn is_the_last_trace(home: &Home, collector: &FakeCollector, ada: i64) {
 #[test]
 fn the_spans_are_those_of_the_trace_and_tell_no_text() {
     let (telegram, model, collector) = (FakeTelegram::start(), model(), FakeCollector::start());
-    let ada = telegram.person("Ada");
+    let ada = telegram.person_with_id(7_310_482_965, "Ada");
     let home = home(&telegram, &model, &collector.endpoint());
     let mut gateway = Gateway::start_with(&home, &[("ADJUTANT_LOG", "trace")]);
     telegram.say(ada, ada, "I want figs, tell no one of my passion");

@@ -137,8 +137,13 @@ impl FakeTelegram {
 
     /// A new person; the private chat with the bot has the same id.
     pub fn person(&self, name: &str) -> i64 {
+        let id = 1_000 + self.shared.world().people.len() as i64;
+        self.person_with_id(id, name)
+    }
+
+    /// A new person with an id of one's own: a long one is in no other number by chance.
+    pub fn person_with_id(&self, id: i64, name: &str) -> i64 {
         let mut world = self.shared.world();
-        let id = 1_000 + world.people.len() as i64;
         world.people.insert(id, name.to_owned());
         world.chats.insert(id, Chat::new(Kind::Private, name));
         id
