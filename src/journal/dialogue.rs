@@ -56,6 +56,8 @@ fn tools_json(tools: &[Tool]) -> String {
 pub struct Round {
     /// Its number among the execution's model calls.
     pub n: i64,
+    /// Who gave the answer.
+    pub model: String,
     /// The answer's text.
     pub text: String,
     /// Its tool calls, with results as far as there are any.
@@ -110,7 +112,7 @@ impl Dialogue {
         for call in calls.into_iter().filter(|call| call.error.is_none()) {
             let (of_this, rest) = tools.into_iter().partition(|tool| tool.n == call.n);
             tools = rest;
-            rounds.push(Round { n: call.n, text: call.text, calls: of_this });
+            rounds.push(Round { n: call.n, model: call.model, text: call.text, calls: of_this });
         }
         let execution = execution.to_owned();
         Ok(Some(Self { execution, prefix, opening, rounds, recorded, unsaved: HashSet::new() }))
@@ -222,7 +224,7 @@ impl Dialogue {
             calls::insert_tool_call(batch, &row);
             rows.push(row);
         }
-        self.rounds.push(Round { n, text: answer.text.clone(), calls: rows });
+        self.rounds.push(Round { n, model: answer.model.clone(), text: answer.text.clone(), calls: rows });
     }
 
     /// Adds a model call that failed. It is counted and shown, and no later request holds it.

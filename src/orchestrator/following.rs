@@ -1,4 +1,4 @@
-//! A turn whose plan its person said: `/run NAME`. The workflow is dispatched and its report is the answer, without a
+//! A turn whose plan its person said: `/run NAME`, or "run NAME" and nothing else. The workflow is dispatched and its report is the answer, without a
 //! call of the orchestrator's model.
 
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::workflows::run::Errand;
 /// In place of a skill: the words of a task become a workflow first. No model can dispatch it, since it is no skill.
 const DRAFT: &str = "draft";
 /// What the journal has in place of a model's name.
-const NOBODY: &str = "none";
+pub(super) const NOBODY: &str = "none";
 
 /// The errand of an agent that is a workflow's run.
 pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {

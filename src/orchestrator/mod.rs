@@ -104,14 +104,19 @@ impl Orchestrator {
         said: &str,
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = match command::is_run(said) {
+        let plan = command::plan(said, &self.runner.workflows.current());
+        let mut run = match plan.is_some() {
             false => self.start(scope, root, rows, opening).await?,
             // No model sees it.
             true => {
-                let plan = async || Ok(vec![Message::new(Role::User, said)]);
-                let plain = self.start(scope, root, rows, plan).await?;
-                Run { plan: Some(said.to_owned()), ..plain }
+                let opening = async || Ok(vec![Message::new(Role::User, said)]);
+                self.start(scope, root, rows, opening).await?
             }
+        };
+        // A turn goes on as it began: the workflows may be others by now.
+        run.plan = match run.dialogue.rounds().first() {
+            Some(first) => (first.model == following::NOBODY).then(|| said.to_owned()),
+            None => plan,
         };
         let end = run.go().await;
         run.show(None);

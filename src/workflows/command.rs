@@ -1,5 +1,5 @@
 //! `/run NAME ...` and `/draft WORDS`: messages that say which workflow to run, and with what, or of which words to make
-//! one.
+//! one. "Run NAME for ..." is a `/run` too, unless it may say more than that.
 
 use std::fmt::Write;
 
@@ -13,6 +13,61 @@ use crate::skills::did_you_mean;
 const WORD: &str = "/run";
 /// The word that a message begins with which makes one.
 const DRAFT: &str = "/draft";
+
+/// What begins a plain sentence that runs one.
+const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
+/// What may come before the first input.
+const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
+/// What stands for something that was said elsewhere: a model has to know what.
+const PRONOUNS: [&str; 10] = ["it", "this", "that", "these", "those", "him", "her", "them", "me", "us"];
+
+/// The message that says which workflow to run, of a message that says nothing else; `none` when a model has to
+/// understand it.
+pub fn plan(text: &str, workflows: &Catalogue) -> Option<String> {
+    if is_run(text) {
+        return Some(text.to_owned());
+    }
+    let text = text.trim();
+    let text = after_word(text, &["please"]).unwrap_or(text);
+    let text = after_word(text, &VERBS)?;
+    let text = after_word(text, &["the", "my", "our", "a", "an"]).unwrap_or(text);
+    let text = after_word(text, &["workflow"]).unwrap_or(text);
+    let named = |name: &str| Some((name.to_owned(), after_name(text, name)?));
+    let all = workflows.workflows.iter().filter_map(|workflow| named(&workflow.name));
+    let (name, rest) = all.max_by_key(|(name, _)| name.len())?;
+    let rest = rest.trim_end_matches(['.', '!']).trim();
+    let rest = after_word(rest, &["workflow"]).unwrap_or(rest);
+    let rest = if matches!(rest, "please" | "now") { "" } else { rest };
+    let given = after_word(rest, &LITTLE).or_else(|| rest.contains('=').then_some(rest));
+    let plan = format!("{WORD} {name} {rest}");
+    let is_all = rest.is_empty() || given.is_some_and(is_one_thing);
+    (is_all && read(&plan, workflows).is_ok()).then_some(plan)
+}
+
+/// What follows one of these words, if the text begins with it.
+fn after_word<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    words.iter().any(|word| first.eq_ignore_ascii_case(word)).then(|| rest.trim_start())
+}
+
+/// What follows the name, in which a space is as good as a hyphen, if the text begins with it.
+fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let (head, rest) = text.split_at_checked(name.len())?;
+    let letter =
+        |letter: u8| if letter == b' ' || letter == b'_' { b'-' } else { letter.to_ascii_lowercase() };
+    let is_it = head.bytes().map(letter).eq(name.bytes().map(letter));
+    (is_it && !rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '-' | '_')))
+        .then_some(rest)
+}
+
+/// Whether it names one thing and asks for nothing more.
+fn is_one_thing(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let more = ["\n", ", ", "; ", ". ", "? ", " and ", " then ", " but "];
+    !lower.ends_with('?')
+        && !more.iter().any(|more| lower.contains(more))
+        && lower.split_whitespace().next().is_some_and(|first| !PRONOUNS.contains(&first))
+}
 
 /// Whether a message is one.
 pub fn is_run(text: &str) -> bool {
@@ -40,7 +95,7 @@ pub fn written(errand: &Errand) -> String {
 }
 
 /// Reads one: `KEY=VALUE` and `KEY="a value"` by name, and what else is said for the first required input that is not
-/// given, without the `for`, `about`, `on` or `with` before it.
+/// given, without the `for`, `about`, `on`, `with` or `of` before it.
 ///
 /// # Errors
 /// What is wrong, and how it is written.
@@ -96,11 +151,7 @@ fn take_words(
 ) -> Result<(), String> {
     let words = match words {
         [] => return Ok(()),
-        [little, rest @ ..]
-            if !rest.is_empty() && ["for", "about", "on", "with"].contains(&little.as_str()) =>
-        {
-            rest
-        }
+        [little, rest @ ..] if !rest.is_empty() && LITTLE.contains(&little.as_str()) => rest,
         words => words,
     };
     let open = |input: &&super::Input| !given.contains_key(&input.name);
@@ -176,6 +227,50 @@ mod tests {
             errand("/run vist")
         );
         assert!(is_run("/run x") && is_run("/run") && !is_run("/runs") && !is_run("run x"));
+    }
+
+    #[test]
+    fn a_plain_sentence_that_says_nothing_else_is_one() {
+        let file = |name: &str, inputs: &str| {
+            let text = format!(
+                "workflow:\n  name: {name}\n  inputs: [{inputs}]\n  agents:\n    a: {{ prompt: p }}\n  steps:\n    - {{ id: one, agent: a }}\n"
+            );
+            parse("w.yaml", &text).unwrap()
+        };
+        let report = "{ name: customer, type: string, required: true }, { name: depth, type: number }";
+        let workflows = vec![file("visit", ""), file("visit-report", report), file("weekly_review", "")];
+        let catalogue = Catalogue { workflows, faults: Vec::new() };
+        for (said, planned) in [
+            ("run visit-report for Acme Ltd.", "/run visit-report for Acme Ltd"),
+            ("Run the visit report about Marks", "/run visit-report about Marks"),
+            ("Please start my weekly review!", "/run weekly_review "),
+            ("run the workflow weekly-review now", "/run weekly_review "),
+            ("do the weekly_review workflow please", "/run weekly_review "),
+            ("launch visit-report customer=Acme depth=3", "/run visit-report customer=Acme depth=3"),
+            ("run visit", "/run visit "),
+            ("/run nothing at all", "/run nothing at all"),
+        ] {
+            assert_eq!(plan(said, &catalogue).as_deref(), Some(planned), "{said}");
+        }
+        for said in [
+            "run visit-report for Acme and mail it to Bob",
+            "run visit-report for Acme, then mail it",
+            "run visit-report for Acme. Then mail it",
+            "run visit-report for Acme\nand Beta",
+            "run visit-report for him",
+            "run visit-report for Acme?",
+            "run visit-report customer=Acme and mail it",
+            "run visit-report tomorrow",
+            "run visits",
+            "run visit for Acme",
+            "run",
+            "running late",
+            "run ünknown",
+            "what does visit-report do",
+            "",
+        ] {
+            assert_eq!(plan(said, &catalogue), None, "{said}");
+        }
     }
 
     #[test]

@@ -325,6 +325,21 @@ async fn steps_start_as_soon_as_what_they_depend_on_has_ended() {
 }
 
 #[tokio::test]
+async fn a_plain_sentence_runs_a_workflow_unless_it_says_more() {
+    let script =
+        Scripted::new().plain(agents(&[("Think of Acme", "thought")])).orchestrator(|_| text("I will."));
+    let yaml = "  inputs: [{ name: who, type: string, required: true }]\n  agents:\n    a: { prompt: \"Think of {{inputs.who}}\" }\n  steps:\n    - { id: one, agent: a }\n";
+    let house = with(script, yaml).await;
+    let heard = house.says("ada", "Please run the flow for Acme.").await;
+    assert!(heard.text.starts_with("flow is complete: 1 of 1 step"), "{}", heard.text);
+    assert_eq!(report(&house, &heard).await.run.output, "thought");
+    assert_eq!(house.requests(Who::Orchestrator).len(), 0, "the plan was said");
+    let heard = house.says("ada", "run the flow for Acme and mail it to Bob").await;
+    assert_eq!((heard.text.as_str(), house.requests(Who::Orchestrator).len()), ("I will.", 1));
+    house.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
     let script = Scripted::new().plain(agents(&[("One", "1"), ("Two", "2"), ("Three", "3")]));
     let yaml = "workflow:\n  name: flow\n  agents:\n    one: { prompt: One }\n    two: { prompt: Two }\n    three: { prompt: Three }\n  \
@@ -334,12 +349,15 @@ async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
         workflow_file(config, "flow", yaml);
     })
     .await;
-    let asked = house.says("ada", "/run flow").await;
-    assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
-    let heard = house.presses("ada", &asked, "Continue").await;
-    let report = report(&house, &heard).await;
-    assert_eq!(short(&report), "complete: a completed, b completed, c completed");
-    assert_eq!(house.requests(Who::Plain).len(), 3, "nothing was done twice");
+    for (times, said) in [(1, "/run flow"), (2, "run my flow")] {
+        let asked = house.says("ada", said).await;
+        assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
+        let heard = house.presses("ada", &asked, "Continue").await;
+        let report = report(&house, &heard).await;
+        assert_eq!(short(&report), "complete: a completed, b completed, c completed");
+        assert!(heard.text.starts_with("flow is complete: 3 of 3 steps"), "{}", heard.text);
+        assert_eq!(house.requests(Who::Plain).len(), 3 * times, "nothing was done twice");
+    }
     house.ends_well().await;
 }
 
