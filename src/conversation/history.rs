@@ -4,12 +4,11 @@
 use tracing::Instrument;
 
 use super::Conversations;
-use crate::journal::{Purse, Scope, purse};
+use crate::journal::{Purse, Scope};
 use crate::model::price::tokens;
-use crate::model::{Answer, Message, ModelError, Request, Role, SharedModel};
+use crate::model::{Message, Request, Role, SharedModel};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::{self, PastTurn};
-use crate::store::usage::{self, Aside};
 use crate::store::{Batch, Store, StoreError};
 
 /// Tokens of history that a request holds.
@@ -154,18 +153,10 @@ async fn summarise(
         ],
         tools: Vec::new(),
     };
-    let id = purse.store.new_id();
-    let wanted = purse::estimate(&**model, &request);
-    let Ok(reservation) = purse.reserve(Batch::new(), &format!("fold {id}"), wanted, None).await? else {
+    let Some(outcome) = purse.call_aside(&**model, "fold", &conversation.id, &request).await? else {
         tracing::info!("the history is not folded: the budget of the day does not cover it");
         return Ok(None);
     };
-    let started_at = purse.store.now();
-    let outcome = model.call(&request).await;
-    let mut batch = Batch::new();
-    usage::insert_aside(&mut batch, &aside(purse, id, &conversation.id, &outcome, started_at));
-    purse.settle(&mut batch, &reservation, purse::used(outcome.as_ref()));
-    purse.store.write(batch).await?;
     match outcome {
         Ok(answer) if !answer.text.trim().is_empty() => {
             let text = answer.text.trim();
@@ -176,32 +167,6 @@ async fn summarise(
             tracing::warn!(%error, "the history was not folded; the next turn tries again");
             Ok(None)
         }
-    }
-}
-
-/// The record of a call, for those who count what was used.
-fn aside(
-    purse: &Purse,
-    id: String,
-    conversation: &str,
-    outcome: &Result<Answer, ModelError>,
-    started_at: i64,
-) -> Aside {
-    let (model, usage, cost_usd) = match outcome {
-        Ok(answer) => (answer.model.clone(), answer.usage, answer.cost_usd),
-        Err(error) => (String::new(), error.usage, error.cost_usd),
-    };
-    let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-    Aside {
-        id,
-        conversation_id: conversation.to_owned(),
-        person_id: purse.person.clone(),
-        model,
-        error: outcome.as_ref().err().map(ToString::to_string),
-        tokens: [usage.prompt, usage.cached, usage.completion].map(count),
-        cost_usd,
-        started_at,
-        duration_ms: purse.store.now() - started_at,
     }
 }
 

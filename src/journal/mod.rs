@@ -1,5 +1,6 @@
 //! A running turn's hold on the journal: its scope, its budget, and the dialogues of its models.
 
+mod aside;
 pub mod budget;
 pub mod dialogue;
 pub mod fail_point;

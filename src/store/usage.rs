@@ -38,14 +38,14 @@ pub struct SkillUse {
     pub duration_ms: i64,
 }
 
-/// A model call that belongs to no turn: the folding of a conversation's history.
+/// A model call that belongs to no turn, such as the folding of a conversation's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aside {
     /// Our id.
     pub id: String,
-    /// Whose history.
+    /// Which one's history; empty for a call of the command line.
     pub conversation_id: String,
-    /// Whose turn brought it about.
+    /// Who brought it about.
     pub person_id: String,
     /// Who answered.
     pub model: String,

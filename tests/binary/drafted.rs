@@ -4,7 +4,7 @@ use std::fs;
 
 use adjutant_fakes::model::{FakeModel, Reply};
 
-use crate::process::{Ended, Home};
+use crate::process::{Ended, Home, Value, json};
 
 fn told(ended: &Ended) -> String {
     format!("{:?} {}{}", ended.status, ended.stdout, ended.stderr)
@@ -64,9 +64,10 @@ fn a_model_is_asked_for_the_rest() {
         Reply::text(&next.unwrap_or_else(|| bad.clone()))
     });
     let base = model.base_url();
-    let home = Home::with_config(&format!(
+    let config = format!(
         "{SKILLS}[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{base}\"\napi_key = \"sk-secret\"\n"
-    ));
+    );
+    let home = Home::with_config(&config);
     // What the built-in planner understands costs nothing.
     assert_eq!(new(&home, "poem", "write a poem", &[]).status, Some(0));
     assert_eq!(model.received().len(), 0);
@@ -85,4 +86,16 @@ fn a_model_is_asked_for_the_rest() {
     );
     assert_eq!(model.received().len(), 4);
     assert!(!home.path().join("skills/workflows/chess2.yaml").exists());
+    let usage: Value =
+        serde_json::from_str(&home.run(&["usage", "--by", "person", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&usage["rows"][0]["name"], &usage["rows"][0]["calls"]),
+        (&json!("local"), &json!(4)),
+        "{usage}"
+    );
+    home.assert_tidy("drafts");
+    home.write("config.toml", &format!("{config}[limits]\nday_tokens = 440\n"));
+    let refused = new(&home, "chess2", "play chess with Bob", &[]);
+    assert_eq!((refused.status, model.received().len()), (Some(1), 4));
+    assert!(refused.stderr.contains("the budget of the day does not cover it"), "{}", told(&refused));
 }

@@ -2,10 +2,18 @@
 
 use std::sync::Arc;
 
-use super::{CliError, Workshop, named};
-use crate::clock::{SharedClock, SystemClock};
-use crate::config::BUILTIN;
+use adjutant_console::json::USER;
+use async_trait::async_trait;
+
+use super::{CliError, Workshop, named, on_store};
+use crate::cli::chat::CHANNEL;
+use crate::config::{BUILTIN, Settings};
+use crate::journal::Purse;
+use crate::model::price::Price;
+use crate::model::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel};
 use crate::service::build_models;
+use crate::store::leases::Instance;
+use crate::store::people;
 use crate::workflows::words::{WordsError, draft, planned};
 use crate::workflows::{Workflow, World, draw, explain};
 
@@ -24,9 +32,7 @@ impl Workshop<'_> {
                          TEMPLATE` starts with a file"
                     )));
                 }
-                let clock: SharedClock = Arc::new(SystemClock);
-                let model = build_models(self.config, &self.loaded, &clock)?.orchestrator;
-                draft(words, name, &world, model.as_ref()).await
+                self.modelled(name, words, &world).await?
             }
             planned => planned,
         };
@@ -44,5 +50,54 @@ impl Workshop<'_> {
             draw(&workflow, super::super::columns()),
             self.in_use_later()
         ))
+    }
+
+    /// Has a model make it. What that uses is the local person's, as in `chat`.
+    async fn modelled(
+        &self,
+        name: &str,
+        words: &str,
+        world: &World<'_>,
+    ) -> Result<Result<Workflow, WordsError>, CliError> {
+        on_store(self.config, async |store| {
+            let model = build_models(self.config, &self.loaded, store.clock())?.orchestrator;
+            let instance = Instance::register(store).await?;
+            let purse = Purse {
+                store: store.clone(),
+                instance: instance.id.clone(),
+                person: people::person(store, CHANNEL, USER, USER).await?.id,
+                turn: String::new(),
+                zone: self.config.assistant.timezone,
+                settings: Arc::new(Settings { limits: self.config.limits.clone(), ..Settings::default() }),
+            };
+            let drafted = draft(words, name, world, &Paid { model, purse }).await;
+            instance.leave(store).await?;
+            Ok(drafted)
+        })
+        .await
+    }
+}
+
+/// A model whose calls are counted outside of a turn.
+struct Paid {
+    model: SharedModel,
+    purse: Purse,
+}
+
+#[async_trait]
+impl Model for Paid {
+    async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+        let refused = |why: String| Err(ModelError::new(ModelErrorKind::Refused, why));
+        match self.purse.call_aside(&*self.model, "draft", "", request).await {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) => refused(
+                "the budget of the day does not cover it; `adjutant usage` shows what was used".into(),
+            ),
+            Err(error) => refused(error.to_string()),
+        }
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.model.price()
     }
 }

@@ -1,0 +1,60 @@
+//! Model calls that belong to no turn: set something aside for, counted and kept like any other.
+
+use super::Purse;
+use super::purse::{estimate, used};
+use crate::model::{Answer, Model, ModelError, Request};
+use crate::store::usage::{self, Aside};
+use crate::store::{Batch, StoreError};
+
+impl Purse {
+    /// Makes such a call, named for what it is made (`fold`) and in which conversation, if in one. None: a budget of the
+    /// day does not cover it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn call_aside(
+        &self,
+        model: &dyn Model,
+        what: &str,
+        conversation: &str,
+        request: &Request,
+    ) -> Result<Option<Result<Answer, ModelError>>, StoreError> {
+        let id = self.store.new_id();
+        let wanted = estimate(model, request);
+        let Ok(reservation) = self.reserve(Batch::new(), &format!("{what} {id}"), wanted, None).await? else {
+            return Ok(None);
+        };
+        let started_at = self.store.now();
+        let outcome = model.call(request).await;
+        let mut batch = Batch::new();
+        usage::insert_aside(&mut batch, &self.aside(id, conversation, &outcome, started_at));
+        self.settle(&mut batch, &reservation, used(outcome.as_ref()));
+        self.store.write(batch).await?;
+        Ok(Some(outcome))
+    }
+
+    fn aside(
+        &self,
+        id: String,
+        conversation: &str,
+        outcome: &Result<Answer, ModelError>,
+        started_at: i64,
+    ) -> Aside {
+        let (model, usage, cost_usd) = match outcome {
+            Ok(answer) => (answer.model.clone(), answer.usage, answer.cost_usd),
+            Err(error) => (String::new(), error.usage, error.cost_usd),
+        };
+        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        Aside {
+            id,
+            conversation_id: conversation.to_owned(),
+            person_id: self.person.clone(),
+            model,
+            error: outcome.as_ref().err().map(ToString::to_string),
+            tokens: [usage.prompt, usage.cached, usage.completion].map(count),
+            cost_usd,
+            started_at,
+            duration_ms: self.store.now() - started_at,
+        }
+    }
+}
