@@ -25,6 +25,19 @@ fn once_asks_and_the_next_one_answers() {
 }
 
 #[test]
+fn once_prints_each_question_of_its_turn() {
+    let home = Home::with_config("[approval]\nmedium = \"ask\"\n");
+    home.run(&["chat", "--once", "add a task to buy milk, and add a task to buy bread"]);
+    let asked = home.run(&["chat", "--once", "delete the task about milk, and delete the task about bread"]);
+    assert!(asked.stdout.contains("buy milk") && asked.stdout.contains("buy bread"), "{asked:?}");
+    for _ in 0..2 {
+        home.run(&["chat", "--once", "yes"]);
+    }
+    assert_eq!(home.tasks(), [""; 0]);
+    home.assert_tidy("--once with two questions");
+}
+
+#[test]
 fn lines_of_a_pipe_are_answered_one_after_the_other() {
     let home = Home::new();
     let ended = home.feed(

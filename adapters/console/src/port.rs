@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Unit};
 use async_trait::async_trait;
@@ -59,6 +59,8 @@ pub struct ConsolePort {
     reader_gone: Notify,
     /// The progress event that a program saw last.
     shown: Mutex<String>,
+    /// The turn of the one message: it may have several questions.
+    turn: OnceLock<String>,
 }
 
 /// This process's stdout without a buffer, so that a text is one system call.
@@ -88,8 +90,8 @@ impl ConsolePort {
         let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), desk: desk.clone() };
         let writer = Writer::start(parts)?;
         let Settings { channel, style, look, .. } = settings;
-        let (reader_gone, shown) = (Notify::new(), Mutex::default());
-        Ok(Self { channel, style, look, receipts, tree, desk, writer, reader_gone, shown })
+        let (reader_gone, shown, turn) = (Notify::new(), Mutex::default(), OnceLock::new());
+        Ok(Self { channel, style, look, receipts, tree, desk, writer, reader_gone, shown, turn })
     }
 
     /// What the reading side of a terminal shares with this port.
@@ -107,7 +109,14 @@ impl ConsolePort {
         outbound.address.channel == self.channel
             && match &self.style {
                 Style::Interactive { conversation } => outbound.address.place == *conversation,
-                Style::Once { event } => outbound.answers.contains(&event.0),
+                Style::Once { event } => {
+                    let turn = outbound.turn.as_ref();
+                    if outbound.answers.contains(&event.0) {
+                        turn.inspect(|turn| drop(self.turn.set((*turn).clone())));
+                        return true;
+                    }
+                    turn.is_some() && self.turn.get() == turn
+                }
                 Style::Json => true,
             }
     }

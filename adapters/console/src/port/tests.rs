@@ -158,11 +158,25 @@ fn outbound(id: &str, answers: &[&str]) -> Outbound {
 async fn once_shows_only_what_answers_its_message() {
     let world = World::new(Style::Once { event: EventId("main:1".into()) });
     let port = world.port();
-    let (other, ours) = (outbound("a", &["main:0"]), outbound("b", &["main:0", "main:1"]));
+    let other = Outbound { turn: Some("u".into()), ..outbound("a", &["main:0"]) };
+    let ours = outbound("b", &["main:0", "main:1"]);
     assert!(!port.wants(&other) && port.wants(&ours));
     assert_eq!(port.deliver(&other).await, Delivery::Retry(None));
     assert_eq!(port.deliver(&ours).await, Delivery::Sent("b".into()));
     assert_eq!(world.paper.text(), "Done.\n");
+}
+
+#[test]
+fn once_shows_all_that_the_turn_of_its_message_asks() {
+    let port = World::new(Style::Once { event: EventId("main:1".into()) }).port();
+    let of = |turn: Option<&str>, answers: &[&str]| Outbound {
+        turn: turn.map(str::to_owned),
+        ..outbound("a", answers)
+    };
+    assert!(!port.wants(&of(Some("t"), &[])), "whose turn it is, is not known yet");
+    assert!(port.wants(&of(Some("t"), &["main:1"])));
+    let wanted = [Some("t"), Some("u"), None].map(|turn| port.wants(&of(turn, &[])));
+    assert_eq!(wanted, [true, false, false]);
 }
 
 #[test]
