@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
+use sha2::{Digest, Sha256};
 
 /// Lines of a file, its tests left out.
 const LONGEST_FILE: usize = 400;
@@ -323,6 +324,36 @@ fn migrations_are_paired_can_fail() {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     assert_eq!(unpaired(&set(&["1.sql", "2.sql"]), &set(&["1.sql", "3.sql"])).len(), 2);
     assert_eq!(unpaired(&set(&["1.sql"]), &set(&["1.sql"])).len(), 0);
+}
+
+// What has landed of the migrations is never edited: a store that has applied one refuses another text of it.
+
+#[test]
+fn migrations_that_have_landed_are_as_they_were() {
+    let text = |(path, text): (String, String)| {
+        let digest = Sha256::digest(text.as_bytes());
+        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        format!("{digest} {path}")
+    };
+    let digests: Vec<String> = files("migrations", ".sql").into_iter().map(text).collect();
+    insta::assert_snapshot!(digests.join("\n"), @"
+    7ded1f1ee085 migrations/postgres/0001_engine.sql
+    b1216fd778f6 migrations/postgres/0002_channels.sql
+    691b9ce147e5 migrations/postgres/0003_office.sql
+    48fe2b27eda2 migrations/postgres/0004_schedules.sql
+    1e236091a020 migrations/postgres/0005_budgets.sql
+    a7fec7ed6022 migrations/postgres/0006_retention.sql
+    bdc61746e34b migrations/postgres/0007_runs.sql
+    952ea4979ce5 migrations/postgres/0008_files.sql
+    98accb936f5e migrations/sqlite/0001_engine.sql
+    b1216fd778f6 migrations/sqlite/0002_channels.sql
+    691b9ce147e5 migrations/sqlite/0003_office.sql
+    48fe2b27eda2 migrations/sqlite/0004_schedules.sql
+    1e236091a020 migrations/sqlite/0005_budgets.sql
+    a7fec7ed6022 migrations/sqlite/0006_retention.sql
+    e25e39360f76 migrations/sqlite/0007_runs.sql
+    952ea4979ce5 migrations/sqlite/0008_files.sql
+    ");
 }
 
 // Adapters don't know the engine, nor one another.
