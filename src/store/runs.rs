@@ -27,7 +27,7 @@ pub struct RunRow {
     pub status: String,
     /// JSON: the report, once it has ended.
     pub report: Option<String>,
-    /// JSON: what each step gave, once it has ended.
+    /// JSON: what each step gave, once the run has ended or has gone to sleep.
     pub outputs: Option<String>,
     /// When it began.
     pub started_at: i64,
@@ -70,6 +70,11 @@ pub fn end(batch: &mut Batch, id: &str, status: &str, report: &str, outputs: &st
         "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
         [status.into(), report.into(), outputs.into(), now.into(), id.into()],
     );
+}
+
+/// Adds what each step of a run gave that goes to sleep: whoever ends it there can take it up at a step.
+pub fn keep(batch: &mut Batch, id: &str, outputs: &str) {
+    batch.run("UPDATE runs SET outputs = $1 WHERE id = $2 AND ended_at IS NULL", [outputs.into(), id.into()]);
 }
 
 /// Adds that what still ran in a turn ends with it.

@@ -135,10 +135,13 @@ impl Report {
     /// The words that run it again from where it broke off.
     fn again(&self) -> Option<String> {
         let run = &self.run;
-        // What the steps of a cancelled one gave may not be kept.
-        let is_over = matches!(run.status.as_str(), "partial" | "failed");
-        let broken = |step: &&StepReport| step.status == "failed";
-        let from = self.steps.iter().find(broken).filter(|step| is_over && is_name(&step.id))?;
+        let broken = |step: &&StepReport| match run.status.as_str() {
+            "partial" | "failed" => step.status == "failed",
+            // Without anything to take over it is a run like any other.
+            "cancelled" => run.steps_completed > 0 && !matches!(&*step.status, "completed" | "skipped"),
+            _ => false,
+        };
+        let from = self.steps.iter().find(broken).filter(|step| is_name(&step.id))?;
         Some(format!("run {} --of {} --from {}", run.workflow, run.id, from.id))
     }
 

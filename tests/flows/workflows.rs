@@ -435,6 +435,25 @@ async fn a_run_again_from_a_step_takes_over_what_came_before() {
 }
 
 #[tokio::test]
+async fn a_run_that_was_stopped_while_it_asked_is_taken_up_at_a_step() {
+    let script = Scripted::new().plain(agents(&[("One", "1"), ("Three after 1 and Go", "3")]));
+    let yaml = "  agents:\n    one: { prompt: One }\n    three: { prompt: \"Three after {{steps.a.output}} and {{steps.b.output}}\" }\n  \
+        steps:\n    - { id: a, agent: one }\n    - { id: b, type: approval, approval: { text: Go on?, choices: [Go, Halt] } }\n    \
+        - { id: c, agent: three }\n";
+    let house = with(script, yaml).await;
+    let asked = house.says("ada", "/run flow").await;
+    let id = runs::of_turn(house.store(), asked.turn.as_deref().unwrap()).await.unwrap().remove(0).id;
+    let early = house.says("ada", &format!("/run flow --of {id} --from b")).await;
+    assert!(early.text.contains("it has not ended; cancel it first"), "{}", early.text);
+    house.says("ada", "/stop").await;
+    let asked = house.says("ada", &format!("/run flow --of {id} --from b")).await;
+    let heard = house.presses("ada", &asked, "Go").await;
+    assert_eq!(short(&report(&house, &heard).await), "complete: a completed, b completed, c completed");
+    assert_eq!(house.requests(Who::Plain).len(), 2, "a was not done again");
+    house.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_workflow_may_be_a_step_of_another() {
     let script = Scripted::new().plain(agents(&[("Inner of x", "inner"), ("Outer after inner", "outer")]));
     let house = scripted_with(script, |config| {

@@ -186,7 +186,8 @@ impl Runner {
                 "there is no run that begins with {of}; `adjutant workflow runs` shows them"
             )));
         }
-        let (Some(outputs), Ok(workflow)) = (&earlier.outputs, parse(&earlier.file, &earlier.text)) else {
+        let outputs = earlier.outputs.as_ref().filter(|_| earlier.ended_at.is_some());
+        let (Some(outputs), Ok(workflow)) = (outputs, parse(&earlier.file, &earlier.text)) else {
             let why = match earlier.ended_at {
                 None => "it has not ended; cancel it first",
                 Some(_) => "what its steps gave is not kept any more",

@@ -81,6 +81,25 @@ impl Run<'_> {
             untrusted: outside,
             ..Closing::default()
         };
+        let mut batch = self.scope.batch();
+        executions::close(&mut batch, &self.row.id, status, &closing, now);
+        let report_json = serde_json::to_string(&report).unwrap_or_default();
+        runs::end(&mut batch, &self.row.id, &report.run.status, &report_json, &self.outputs(), now);
+        fail_point("run-before-end");
+        self.scope.store.write(batch).await?;
+        fail_point("run-ended");
+        Ok(ended(self.row, status, &closing, now))
+    }
+
+    /// Keeps what its steps gave while it sleeps.
+    pub(super) async fn keep(&self) -> Result<(), StoreError> {
+        let mut batch = self.scope.batch();
+        runs::keep(&mut batch, &self.row.id, &self.outputs());
+        self.scope.store.write(batch).await.map(|_| ())
+    }
+
+    /// JSON: what each step gave that has ended.
+    fn outputs(&self) -> String {
         let ends = self.workflow.steps.iter().map(|step| step.id.as_str()).zip(self.state.step_states());
         let outputs: BTreeMap<&str, StepEnd> = ends
             .filter_map(|(id, state)| match state {
@@ -88,15 +107,7 @@ impl Run<'_> {
                 _ => None,
             })
             .collect();
-        let mut batch = self.scope.batch();
-        executions::close(&mut batch, &self.row.id, status, &closing, now);
-        let (report_json, outputs) = (serde_json::to_string(&report), serde_json::to_string(&outputs));
-        let (report_json, outputs) = (report_json.unwrap_or_default(), outputs.unwrap_or_default());
-        runs::end(&mut batch, &self.row.id, &report.run.status, &report_json, &outputs, now);
-        fail_point("run-before-end");
-        self.scope.store.write(batch).await?;
-        fail_point("run-ended");
-        Ok(ended(self.row, status, &closing, now))
+        serde_json::to_string(&outputs).unwrap_or_default()
     }
 
     /// Closes a piece that is still open, with all that is open below it.

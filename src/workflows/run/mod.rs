@@ -159,13 +159,15 @@ impl Runner {
         };
         let walk = run.walk().await;
         run.show();
-        match walk {
-            Walk::Stopped(Stop::Store(error)) => Err(error),
-            Walk::Stopped(Stop::Waiting) => Ok(AgentEnd::Waiting),
-            Walk::Stopped(Stop::Held(limit)) => Ok(AgentEnd::Held(limit)),
-            Walk::Stopped(Stop::Until(moment)) => Ok(AgentEnd::Asleep(moment)),
-            walk => run.end(&walk).await,
-        }
+        let end = match walk {
+            Walk::Stopped(Stop::Store(error)) => return Err(error),
+            Walk::Stopped(Stop::Waiting) => AgentEnd::Waiting,
+            Walk::Stopped(Stop::Held(limit)) => AgentEnd::Held(limit),
+            Walk::Stopped(Stop::Until(moment)) => AgentEnd::Asleep(moment),
+            walk => return run.end(&walk).await,
+        };
+        run.keep().await?;
+        Ok(end)
     }
 }
 

@@ -176,6 +176,11 @@ fn a_cancelled_run() {
     write_it  writer  to do
     ```
     ");
+    let steps =
+        vec![step("find", "finder", "completed", None), step("write_it", "writer", "cancelled", None)];
+    let text = report("cancelled", steps, "").markdown();
+    let last = "Again from there: `/run visit-report --of 0abcDEFghiJKLmnoPQRstu --from write_it`";
+    assert_eq!(text.lines().last(), Some(last));
 }
 
 #[test]
