@@ -17,6 +17,13 @@ pub(crate) const LIMITS: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_
 /// How many people write.
 const PEOPLE: usize = 8;
 
+/// One message in so many runs a workflow.
+const RUNS: usize = 6;
+/// It adds the same task as the other messages.
+const ERRAND: &str = "workflow:\n  name: errand\n  inputs: [{ name: number, type: string, required: true }]\n  steps:\n    \
+    - { id: look, skill: tasks.search, arguments: { query: nothing of the kind } }\n    \
+    - { id: note, skill: tasks.create, arguments: { title: \"do thing {{inputs.number}}\" } }\n";
+
 /// How often it is looked who was answered.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -125,11 +132,16 @@ impl Gauntlet {
     fn new(run: &Run) -> Self {
         let platform = (run.platform)(PEOPLE);
         let store = run.database.as_ref().map(|url| format!("[store]\nurl = \"{url}\"\n"));
-        let config =
-            format!("{LIMITS}[http]\nlisten = \"\"\n{}{}", store.unwrap_or_default(), platform.config());
+        let config = format!(
+            "{LIMITS}[http]\nlisten = \"\"\n[skills]\npaths = [\"skills\"]\n{}{}",
+            store.unwrap_or_default(),
+            platform.config()
+        );
+        let homes: Vec<Home> = (0..run.instances).map(|_| Home::with_config(&config)).collect();
+        homes.iter().for_each(|home| home.write("skills/workflows/errand.yaml", ERRAND));
         Self {
             platform,
-            homes: (0..run.instances).map(|_| Home::with_config(&config)).collect(),
+            homes,
             gateways: (0..run.instances).map(|_| None).collect(),
             chance: Chance(run.seed),
             kills: 0,
@@ -175,7 +187,10 @@ impl Gauntlet {
         self.written.push(Instant::now());
         let number = self.written.len();
         self.open.insert(number);
-        let text = format!("add a task to do thing {number}");
+        let text = match number % RUNS {
+            0 => format!("/run errand number={number}"),
+            _ => format!("add a task to do thing {number}"),
+        };
         if in_room { self.platform.say_in_room(person, &text) } else { self.platform.say(person, &text) }
     }
 
@@ -249,8 +264,12 @@ impl Gauntlet {
     /// How often each message was answered.
     fn answered(&self) -> BTreeMap<usize, usize> {
         let said = self.platform.said();
-        let things = said.iter().flat_map(|text| text.split("“do thing ").skip(1));
-        count(things.filter_map(|rest| rest.split_once('”')?.0.parse().ok()))
+        // In a sentence, and in the report of a run.
+        let told = |begin: &'static str, end: char| {
+            let things = said.iter().flat_map(move |text| text.split(begin).skip(1));
+            things.filter_map(move |rest| rest.split_once(end)?.0.parse().ok())
+        };
+        count(told("“do thing ", '”').chain(told("\"title\":\"do thing ", '"')))
     }
 
     fn score(mut self, run: &Run, took: Duration) -> Score {
