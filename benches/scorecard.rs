@@ -97,7 +97,9 @@ fn document(options: &Options, scores: &[Score]) -> String {
          breaks off, messages\n\
          told twice. On PostgreSQL two instances serve the same accounts, and one of them or both are killed. Every message \
          asks for a task\n\
-         of its own, so each answer and each effect can be told apart. Wanted are zeros.\n\n\
+         of its own, so each answer and each effect can be told apart; one in six runs a workflow for it, and of these every other \
+         answers with\n\
+         a file. Wanted are zeros.\n\n\
          The load stays within the [promise's limit](promise.md) of 50 messages between a crash on Telegram and its recovery: \
          two instances are\n\
          written to at a third of the pace, and there receiving is not disturbed again before it has been heard of. Beyond that \

@@ -19,10 +19,19 @@ const PEOPLE: usize = 8;
 
 /// One message in so many runs a workflow.
 const RUNS: usize = 6;
-/// It adds the same task as the other messages.
-const ERRAND: &str = "workflow:\n  name: errand\n  inputs: [{ name: number, type: string, required: true }]\n  steps:\n    \
-    - { id: look, skill: tasks.search, arguments: { query: nothing of the kind } }\n    \
-    - { id: note, skill: tasks.create, arguments: { title: \"do thing {{inputs.number}}\" } }\n";
+/// The workflows; they add the same task as the other messages. What the second gives is so long that it is a file.
+const ERRANDS: [(&str, usize); 2] = [("errand", 10), ("long-errand", 7_000)];
+
+/// The text of a workflow whose task has so long a note.
+fn errand(name: &str, length: usize) -> String {
+    let note = "x".repeat(length);
+    format!(
+        "workflow:\n  name: {name}\n  inputs: [{{ name: number, type: string, required: true }}]\n  steps:\n    \
+         - {{ id: look, skill: tasks.search, arguments: {{ query: nothing of the kind }} }}\n    \
+         - id: note\n      skill: tasks.create\n      \
+         arguments: {{ title: \"do thing {{{{inputs.number}}}}\", notes: {note} }}\n"
+    )
+}
 
 /// How often it is looked who was answered.
 const LOOK: Duration = Duration::from_millis(100);
@@ -138,7 +147,9 @@ impl Gauntlet {
             platform.config()
         );
         let homes: Vec<Home> = (0..run.instances).map(|_| Home::with_config(&config)).collect();
-        homes.iter().for_each(|home| home.write("skills/workflows/errand.yaml", ERRAND));
+        for (home, (name, length)) in homes.iter().flat_map(|home| ERRANDS.map(|errand| (home, errand))) {
+            home.write(&format!("skills/workflows/{name}.yaml"), &errand(name, length));
+        }
         Self {
             platform,
             homes,
@@ -188,7 +199,7 @@ impl Gauntlet {
         let number = self.written.len();
         self.open.insert(number);
         let text = match number % RUNS {
-            0 => format!("/run errand number={number}"),
+            0 => format!("/run {} number={number}", ERRANDS[number / RUNS % 2].0),
             _ => format!("add a task to do thing {number}"),
         };
         if in_room { self.platform.say_in_room(person, &text) } else { self.platform.say(person, &text) }
@@ -264,7 +275,7 @@ impl Gauntlet {
     /// How often each message was answered.
     fn answered(&self) -> BTreeMap<usize, usize> {
         let said = self.platform.said();
-        // In a sentence, and in the report of a run.
+        // In a sentence, and in what a run gave.
         let told = |begin: &'static str, end: char| {
             let things = said.iter().flat_map(move |text| text.split(begin).skip(1));
             things.filter_map(move |rest| rest.split_once(end)?.0.parse().ok())

@@ -78,7 +78,8 @@ impl Platform for Telegram {
     }
     fn said(&self) -> Vec<String> {
         let places = self.people.iter().chain([&self.room]);
-        places.flat_map(|place| self.fake.seen(*place)).map(|seen| seen.text).collect()
+        let all = places.flat_map(|place| self.fake.seen(*place));
+        all.flat_map(|seen| [Some(seen.text), seen.file.map(|file| file.2)]).flatten().collect()
     }
     fn heard(&self) -> usize {
         self.fake.calls("getupdates")
@@ -87,15 +88,16 @@ impl Platform for Telegram {
         self.fake.wait_for_said(count, most)
     }
     fn trouble(&self, trouble: Trouble) {
-        let (method, fault) = match trouble {
-            Trouble::Cut => ("sendmessage", telegram::Fault::Cut),
-            Trouble::Fail => ("sendmessage", telegram::Fault::DoneBut502),
-            Trouble::Flood => ("sendmessage", telegram::Fault::Flood(1)),
-            Trouble::Deaf => ("getupdates", telegram::Fault::Cut),
+        const SENDING: &[&str] = &["sendmessage", "senddocument"];
+        let (methods, fault) = match trouble {
+            Trouble::Cut => (SENDING, telegram::Fault::Cut),
+            Trouble::Fail => (SENDING, telegram::Fault::DoneBut502),
+            Trouble::Flood => (SENDING, telegram::Fault::Flood(1)),
+            Trouble::Deaf => (&["getupdates"][..], telegram::Fault::Cut),
             Trouble::Again => return self.fake.tell_again(),
         };
         // Troubles don't pile up while nobody calls: the promise ends where fifty messages wait unheard.
-        if !self.fake.will_misbehave(method) {
+        for method in methods.iter().filter(|method| !self.fake.will_misbehave(method)) {
             self.fake.misbehave(method, &fault, 1);
         }
     }
@@ -132,7 +134,8 @@ impl Platform for Discord {
     }
     fn said(&self) -> Vec<String> {
         let places = self.places.iter().chain([&self.room]);
-        places.flat_map(|place| self.fake.seen(place)).map(|seen| seen.text).collect()
+        let all = places.flat_map(|place| self.fake.seen(place));
+        all.flat_map(|seen| [Some(seen.text), seen.file.map(|file| file.1)]).flatten().collect()
     }
     fn heard(&self) -> usize {
         self.fake.sessions().0
@@ -185,7 +188,9 @@ impl Platform for Slack {
     }
     fn said(&self) -> Vec<String> {
         let places = self.places.iter().chain([&self.room]);
-        places.flat_map(|place| self.fake.seen(place)).map(|seen| seen.text).collect()
+        let all = places.flat_map(|place| self.fake.seen(place));
+        let text = |file: (String, Vec<u8>)| String::from_utf8(file.1).unwrap();
+        all.flat_map(|seen| [Some(seen.text), seen.file.map(text)]).flatten().collect()
     }
     fn heard(&self) -> usize {
         self.fake.sockets().1
@@ -194,7 +199,11 @@ impl Platform for Slack {
         self.fake.wait_for_said(count, most)
     }
     fn trouble(&self, trouble: Trouble) {
-        let sending = |fault| self.fake.misbehave("chat.postMessage", 1, fault);
+        let sending = |fault: slack::Fault| {
+            for method in ["chat.postMessage", "files.completeUploadExternal"] {
+                self.fake.misbehave(method, 1, fault);
+            }
+        };
         match trouble {
             Trouble::Cut => sending(slack::Fault::DoneThenCut),
             Trouble::Fail => sending(slack::Fault::DoneThenStatus(502)),
