@@ -32,6 +32,8 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
         }
         steps.push(line);
     }
+    let by_agents = workflow.iter().flat_map(|workflow| &workflow.steps).filter(|step| is_by_agents(step));
+    let agents = by_agents.flat_map(pieces).filter(|(row, _)| row.direct == 0).count();
     let retries = steps.iter().map(|step| step.attempts.saturating_sub(1) as usize).sum();
     Ok(Report {
         run: RunReport {
@@ -42,7 +44,7 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
             steps_completed: count(&steps, "completed"),
             steps_failed: count(&steps, "failed"),
             steps_skipped: 0,
-            agents: rows.iter().filter(|row| row.kind == "agent" && row.direct == 0).count(),
+            agents,
             retries,
             duration_ms: (kept.ended_at.unwrap_or_else(|| store.now()) - kept.started_at).max(0),
             output: String::new(),
@@ -50,6 +52,11 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
         },
         steps,
     })
+}
+
+/// Whether agents work for a step: a question and a run below this one have rows of their own, and are none.
+pub(super) fn is_by_agents(step: &Step) -> bool {
+    !matches!(step.work, Work::Approval(_) | Work::Workflow(_) | Work::Skill(_))
 }
 
 /// Who works for a step, as people know them.

@@ -7,6 +7,7 @@ use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, fails, text};
 use adjutant::model::{ModelErrorKind, Request};
 use adjutant::store::runs;
 use adjutant::workflows::report::Report;
+use adjutant::workflows::standing;
 use serde_json::json;
 
 use crate::house::{Heard, House, configured, plan, scripted_with, user_text};
@@ -446,6 +447,10 @@ async fn a_run_that_was_stopped_while_it_asked_is_taken_up_at_a_step() {
     let early = house.says("ada", &format!("/run flow --of {id} --from b")).await;
     assert!(early.text.contains("it has not ended; cancel it first"), "{}", early.text);
     house.says("ada", "/stop").await;
+    let stopped = runs::by_id(house.store(), &id).await.unwrap().unwrap();
+    let stood = standing(house.store(), &stopped, false).await.unwrap();
+    assert_eq!(short(&stood), "cancelled: a completed, b cancelled, c pending");
+    assert_eq!(stood.run.agents, 1, "a question is none");
     let asked = house.says("ada", &format!("/run flow --of {id} --from b")).await;
     let heard = house.presses("ada", &asked, "Go").await;
     assert_eq!(short(&report(&house, &heard).await), "complete: a completed, b completed, c completed");

@@ -14,9 +14,9 @@ use crate::skills::ErrorKind;
 use crate::skills::call::CallError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
 use crate::store::{StoreError, prompts, runs};
-use crate::workflows::definition::{Step, Work};
+use crate::workflows::definition::Work;
 use crate::workflows::report::{Report, RunReport, StepReport, count};
-use crate::workflows::standing::workers;
+use crate::workflows::standing::{is_by_agents, workers};
 
 impl Runner {
     /// Ends a run that never began.
@@ -172,11 +172,8 @@ impl Run<'_> {
             warnings.push(format!("its time of {time} was up"));
         }
         warnings.extend(fatal);
-        // A question and a run below this one have rows of their own, and are no agents.
-        let is_agent =
-            |step: &&Step| !matches!(step.work, Work::Approval(_) | Work::Workflow(_) | Work::Skill(_));
-        let pieces =
-            self.workflow.steps.iter().filter(is_agent).flat_map(|step| self.state.rows_of(&step.id));
+        let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step));
+        let pieces = by_agents.flat_map(|step| self.state.rows_of(&step.id));
         let agents = pieces.filter(|row| row.direct == 0).count();
         Report {
             run: RunReport {
