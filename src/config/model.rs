@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::Secret;
 use super::fault::nearest;
-use super::read::{Reading, Section, amount, span, text};
+use super::read::{Reading, Section, address, amount, span, text};
 use super::secret::secret;
 
 /// The provider that needs no network.
@@ -195,16 +195,8 @@ fn spelling(kind: &AdapterKind) -> &'static str {
 }
 
 fn base_url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
-    let written = text(value, reading)?;
-    let url = reqwest::Url::parse(&written).ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    match url {
-        None => Err("must be an address such as \"http://127.0.0.1:9000/v1/\"".to_owned()),
-        Some(url) if url.password().is_some() || !url.username().is_empty() => {
-            Err("must not hold a user or password; the key belongs in `api_key`".to_owned())
-        }
-        Some(_) => Ok(written),
-    }
+    let address = address(value, reading, "http://127.0.0.1:9000/v1/", "the key belongs in `api_key`");
+    address.map(|(written, _)| written)
 }
 
 fn is_loopback(url: &str) -> bool {

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use reqwest::Url;
 use reqwest::header::HeaderName;
 use toml::de::DeValue;
 
 use super::Secret;
-use super::read::{Reading, Section, text};
+use super::read::{Reading, Section, address};
 use super::secret::secret;
 
 /// Headers that belong to the protocol.
@@ -44,14 +43,9 @@ impl Otlp {
 }
 
 fn endpoint(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
-    let written = text(value, reading)?;
-    let url = Url::parse(&written).ok();
-    let Some(url) = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) else {
-        return Err("must be an address such as \"http://127.0.0.1:4318\"".to_owned());
-    };
-    if url.password().is_some() || !url.username().is_empty() {
-        Err("must not hold a user or password; what lets us in belongs in `headers`".to_owned())
-    } else if url.query().is_some() || url.fragment().is_some() {
+    let (written, url) =
+        address(value, reading, "http://127.0.0.1:4318", "what lets us in belongs in `headers`")?;
+    if url.query().is_some() || url.fragment().is_some() {
         Err("must be a base address without ? and #; a key belongs in `headers`".to_owned())
     } else if url.path().trim_end_matches('/').ends_with("/v1/traces") {
         Err("must be the base address; leave out /v1/traces, which is appended".to_owned())

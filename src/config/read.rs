@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use reqwest::Url;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -252,6 +253,25 @@ pub(super) fn text(value: &DeValue<'_>, _: &Reading<'_>) -> Result<String, Strin
         return Err("must be one line without control characters".to_owned());
     }
     Ok(text.to_owned())
+}
+
+/// Reads an address such as the example, as it was written and as it is understood. `instead` says where a secret
+/// belongs, which has no place in it.
+pub(super) fn address(
+    value: &DeValue<'_>,
+    reading: &Reading<'_>,
+    example: &str,
+    instead: &str,
+) -> Result<(String, Url), String> {
+    let written = text(value, reading)?;
+    let url = Url::parse(&written).ok();
+    match url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+        None => Err(format!("must be an address such as \"{example}\"")),
+        Some(url) if url.password().is_some() || !url.username().is_empty() => {
+            Err(format!("must not hold a user or password; {instead}"))
+        }
+        Some(url) => Ok((written, url)),
+    }
 }
 
 /// Reads how many of something there may be: at least one.
