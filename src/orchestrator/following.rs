@@ -1,5 +1,5 @@
-//! A turn whose plan its person said: `/run NAME`, or "run NAME" and nothing else. The workflow is dispatched and its report is the answer, without a
-//! call of the orchestrator's model.
+//! A turn whose plan its person said: `/run NAME`, or "run NAME" and nothing else. The workflow is dispatched and its
+//! report is the answer, without a call of the orchestrator's model.
 
 use serde_json::json;
 

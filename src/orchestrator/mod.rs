@@ -105,14 +105,12 @@ impl Orchestrator {
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         let plan = command::plan(said, &self.runner.workflows.current());
-        let mut run = match plan.is_some() {
-            false => self.start(scope, root, rows, opening).await?,
+        let opening = async || match &plan {
             // No model sees it.
-            true => {
-                let opening = async || Ok(vec![Message::new(Role::User, said)]);
-                self.start(scope, root, rows, opening).await?
-            }
+            Some(_) => Ok(vec![Message::new(Role::User, said)]),
+            None => opening().await,
         };
+        let mut run = self.start(scope, root, rows, opening).await?;
         // A turn goes on as it began: the workflows may be others by now.
         run.plan = match run.dialogue.rounds().first() {
             Some(first) => (first.model == following::NOBODY).then(|| said.to_owned()),

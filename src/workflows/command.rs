@@ -15,9 +15,11 @@ const WORD: &str = "/run";
 const DRAFT: &str = "/draft";
 
 /// What begins a plain sentence that runs one.
-const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
+pub(super) const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
+/// What may come before its name.
+pub(super) const ARTICLES: [&str; 5] = ["the", "my", "our", "a", "an"];
 /// What may come before the first input.
-const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
+pub(super) const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
 /// What stands for something that was said elsewhere: a model has to know what.
 const PRONOUNS: [&str; 10] = ["it", "this", "that", "these", "those", "him", "her", "them", "me", "us"];
 
@@ -30,7 +32,7 @@ pub fn plan(text: &str, workflows: &Catalogue) -> Option<String> {
     let text = text.trim();
     let text = after_word(text, &["please"]).unwrap_or(text);
     let text = after_word(text, &VERBS)?;
-    let text = after_word(text, &["the", "my", "our", "a", "an"]).unwrap_or(text);
+    let text = after_word(text, &ARTICLES).unwrap_or(text);
     let text = after_word(text, &["workflow"]).unwrap_or(text);
     let named = |name: &str| Some((name.to_owned(), after_name(text, name)?));
     let all = workflows.workflows.iter().filter_map(|workflow| named(&workflow.name));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::catalogue::Catalogue;
+use super::command::{ARTICLES, LITTLE, VERBS};
 use super::definition::{Input, Kind, Workflow};
 use crate::skills::{Domain, Intent, Skill, WORKFLOW};
 
@@ -32,10 +33,9 @@ fn skill(workflow: &Workflow) -> Skill {
 /// What the built-in planner understands as a run: "run visit-report for Acme depth=3", "start the morning briefing".
 fn intents(workflow: &Workflow) -> Vec<Intent> {
     let name: Vec<String> = workflow.name.split(['-', '_']).map(regex::escape).collect();
-    let lead = format!(
-        "^(?:run|start|launch|execute|do)(?: the| my| our| an?)?(?: workflow)? {}(?: workflow)?",
-        name.join("[-_ ]")
-    );
+    let (verbs, articles, little) = (VERBS.join("|"), ARTICLES.join("|"), LITTLE.join("|"));
+    let name = name.join("[-_ ]");
+    let lead = format!("^(?:{verbs})(?: (?:{articles}))?(?: workflow)? {name}(?: workflow)?");
     let mut inputs: Vec<&Input> = workflow.inputs.iter().take(MOST_PAIRS).collect();
     let (pairs, arguments) = pairs(&inputs);
     let example = Some(format!("run {}", workflow.name));
@@ -45,7 +45,7 @@ fn intents(workflow: &Workflow) -> Vec<Intent> {
         let first = inputs.remove(at);
         let (pairs, mut arguments) = self::pairs(&inputs);
         arguments.insert(first.name.clone(), hole("given", first));
-        let given = r"(?: for| about| on| with| of|:) (?P<given>(?:https?://\S+|[^\s=]+)(?s:\s.*?)?)";
+        let given = format!(r"(?: (?:{little})|:) (?P<given>(?:https?://\S+|[^\s=]+)(?s:\s.*?)?)");
         intents.push(Intent {
             pattern: format!("{lead}{given}{pairs}$"),
             arguments,
