@@ -1,13 +1,13 @@
 //! The assembly: the only file that knows every part. Configuration in, a running assistant out.
 
-mod beside;
+mod background;
 mod channels;
+mod delivery;
 mod live;
 mod models;
 mod office;
-mod saying;
 mod scrape;
-mod standing;
+mod status;
 mod traces;
 
 use std::path::Path;
@@ -17,11 +17,11 @@ use std::time::Duration;
 use adjutant_chat::{Connection, Inbound};
 use channels::Seats;
 pub use channels::{Channel, connect, setup};
+use delivery::{delivering, hooks, show};
 pub use live::Live;
 use models::named;
 pub use models::{Models, build_models, model_of, unpriced};
 pub use office::build_office;
-use saying::{delivering, hooks, show};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 pub use traces::collector;
@@ -32,13 +32,13 @@ use crate::config::{Config, ConfigError};
 use crate::conversation::{Conversations, Running};
 use crate::gateway::SharedWakers;
 use crate::gateway::access::Access;
-use crate::gateway::door::{Door, Health};
 use crate::gateway::intake::{Intake, KnownPlaces};
 use crate::gateway::lanes::Lanes;
+use crate::gateway::maintenance::Maintenance;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::pace::Pace;
-use crate::gateway::timetable::Timetable;
-use crate::gateway::upkeep::Upkeep;
+use crate::gateway::receiver::{ChannelReceiver, Health};
+use crate::gateway::scheduler::Scheduler;
 use crate::journal::Hooks;
 use crate::lifecycle::steps::Steps;
 use crate::model::ModelError;
@@ -94,11 +94,11 @@ pub struct Service {
     lanes: Arc<Lanes>,
     delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
-    upkeep: Arc<Upkeep>,
+    maintenance: Arc<Maintenance>,
     /// How the channels' receiving goes.
     pub health: Arc<Health>,
     /// Where what the channels bring comes in.
-    pub doors: Vec<Arc<Door>>,
+    pub doors: Vec<Arc<ChannelReceiver>>,
     /// What changes while it runs.
     pub live: Arc<Live>,
     steps: Steps,
@@ -118,7 +118,7 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
 
 /// What the assistant can do. Both are of the same moment, whenever the files are read again.
 #[derive(Debug, Clone)]
-pub struct Repertoire {
+pub struct SkillSet {
     /// The skills, those too that the workflows are.
     pub skills: Arc<Skills>,
     /// The workflows, which the skills keep up to date.
@@ -129,13 +129,13 @@ pub struct Repertoire {
 ///
 /// # Errors
 /// The faults of the skill files, or of `[approval.skills]`.
-pub fn load_skills(config: &Config) -> Result<Repertoire, StartError> {
+pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
     let builtins = handlers::all(!config.channels.is_empty());
     let (layer, workflows) = workflows_of(config);
     let skills =
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
-    Ok(Repertoire { skills: Arc::new(skills), workflows })
+    Ok(SkillSet { skills: Arc::new(skills), workflows })
 }
 
 /// The workflows of a configuration, and the layer that reads them and lays them over the skills.
@@ -165,7 +165,7 @@ impl Service {
     pub async fn start(
         config: &Config,
         store: Store,
-        known: Repertoire,
+        known: SkillSet,
         models: Models,
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
@@ -193,22 +193,26 @@ impl Service {
             known: known_places(),
         });
         let health = Arc::new(Health::of(seats.connections.iter().map(|(name, _)| name.clone())));
-        let upkeep = Arc::new(Upkeep {
+        let maintenance = Arc::new(Maintenance {
             conversations: conversations.clone(),
             lanes: lanes.clone(),
             delivering: delivering.clone(),
             channels: seats.places,
-            timetable: timetable(config, &conversations, &access),
+            scheduler: scheduler(config, &conversations, &access),
             health: health.clone(),
         });
-        upkeep.take_up().await?;
+        maintenance.take_up().await?;
         let (mut tasks, steps) = (JoinSet::new(), Steps::default());
-        let doors = doors(seats.connections, &intake, &upkeep);
-        doors.iter().for_each(|door| drop(tasks.spawn(listen(door, &steps, &stop))));
+        let doors = doors(seats.connections, &intake, &maintenance);
+        doors.iter().for_each(|receiver| drop(tasks.spawn(listen(receiver, &steps, &stop))));
         // It waits for as long as nobody does anything.
         tasks.spawn(steps.watch("progress", None, show(delivering.ports.clone(), progress, stop.clone())));
-        tasks.spawn(steps.watch("the upkeep", LONGEST_STEP, upkeep.clone().work(stop.clone())));
-        tasks.spawn(steps.watch("the word from others", LONGEST_STEP, upkeep.clone().listen(stop.clone())));
+        tasks.spawn(steps.watch("the maintenance", LONGEST_STEP, maintenance.clone().work(stop.clone())));
+        tasks.spawn(steps.watch(
+            "the word from others",
+            LONGEST_STEP,
+            maintenance.clone().listen(stop.clone()),
+        ));
         tasks.spawn(steps.watch("the look at the skills", LONGEST_STEP, known.skills.watch(stop.clone())));
         let watch_mail = office::watch_mail(accounts, delivering.clone(), stop.clone());
         tasks.spawn(steps.watch("the look at the mail", LONGEST_STEP, watch_mail));
@@ -219,7 +223,7 @@ impl Service {
             lanes,
             delivering,
             conversations,
-            upkeep,
+            maintenance,
             health,
             doors,
             live,
@@ -236,7 +240,7 @@ impl Service {
     /// # Errors
     /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
-        self.upkeep.tend().await
+        self.maintenance.tend().await
     }
 
     /// Takes something that arrived: journals it, lets the caller acknowledge it, and sets it going.
@@ -325,9 +329,9 @@ fn conversations(
     })
 }
 
-fn timetable(config: &Config, conversations: &Arc<Conversations>, access: &Arc<Access>) -> Timetable {
+fn scheduler(config: &Config, conversations: &Arc<Conversations>, access: &Arc<Access>) -> Scheduler {
     let (conversations, access) = (conversations.clone(), access.clone());
-    Timetable { conversations, access, catch_up: config.catch_up }
+    Scheduler { conversations, access, catch_up: config.catch_up }
 }
 
 fn known_places() -> KnownPlaces {
@@ -337,24 +341,34 @@ fn known_places() -> KnownPlaces {
 fn doors(
     connections: Vec<(String, Arc<dyn Connection>)>,
     intake: &Arc<Intake>,
-    upkeep: &Arc<Upkeep>,
-) -> Vec<Arc<Door>> {
-    let door = |(channel, connection)| {
-        Arc::new(Door { intake: intake.clone(), channel, connection, upkeep: upkeep.clone() })
+    maintenance: &Arc<Maintenance>,
+) -> Vec<Arc<ChannelReceiver>> {
+    let receiver = |(channel, connection)| {
+        Arc::new(ChannelReceiver {
+            intake: intake.clone(),
+            channel,
+            connection,
+            maintenance: maintenance.clone(),
+        })
     };
-    connections.into_iter().map(door).collect()
+    connections.into_iter().map(receiver).collect()
 }
 
-fn listen(door: &Arc<Door>, steps: &Steps, stop: &CancellationToken) -> impl Future<Output = ()> + use<> {
-    let (name, door, stop) = (format!("the door of {}", door.channel), door.clone(), stop.clone());
+fn listen(
+    receiver: &Arc<ChannelReceiver>,
+    steps: &Steps,
+    stop: &CancellationToken,
+) -> impl Future<Output = ()> + use<> {
+    let (name, receiver, stop) =
+        (format!("the receiver of {}", receiver.channel), receiver.clone(), stop.clone());
     steps.watch(&name, LONGEST_STEP, async move {
-        let _ = stop.run_until_cancelled(door.listen()).await;
+        let _ = stop.run_until_cancelled(receiver.listen()).await;
     })
 }
 
 fn orchestrator(
     config: &Config,
-    known: &Repertoire,
+    known: &SkillSet,
     models: Models,
     office: Arc<Office>,
     clock: &SharedClock,

@@ -58,7 +58,7 @@ pub fn duration(duration: Duration) -> String {
 
 /// What a turn has come to so far: done, failed, not started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct StatusSummary {
     /// Mission and result of each agent that ended well.
     pub done: Vec<(String, String)>,
     /// Mission and reason of each that did not.
@@ -67,7 +67,7 @@ pub struct Standing {
     pub open: Vec<(String, String)>,
 }
 
-impl Standing {
+impl StatusSummary {
     /// The lists as markdown; empty when there is nothing to tell.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -93,16 +93,16 @@ impl Standing {
 }
 
 /// The end of a turn that a person stopped.
-pub fn stopped(standing: &Standing) -> String {
-    let standing = standing.text();
-    if standing.is_empty() { "Stopped; nothing was done.".into() } else { format!("Stopped.\n\n{standing}") }
+pub fn stopped(summary: &StatusSummary) -> String {
+    let summary = summary.text();
+    if summary.is_empty() { "Stopped; nothing was done.".into() } else { format!("Stopped.\n\n{summary}") }
 }
 
 /// The end of a turn whose model gave no usable answer.
-pub fn model_failed(reason: &str, standing: &Standing) -> String {
-    let standing = standing.text();
+pub fn model_failed(reason: &str, summary: &StatusSummary) -> String {
+    let summary = summary.text();
     let lead = format!("I could not finish this: {reason}");
-    if standing.is_empty() { lead } else { format!("{lead}\n\n{standing}") }
+    if summary.is_empty() { lead } else { format!("{lead}\n\n{summary}") }
 }
 
 /// Why a model gave no usable answer, for people; the details are in the log and the trace.

@@ -17,7 +17,7 @@ use tracing::Instrument;
 
 pub use report::Report;
 
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
+use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, ledger};
 use crate::model::{ModelError, ModelErrorKind, SharedModel};
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::executor::Executor;
@@ -268,7 +268,7 @@ async fn ask_model(
     dialogue: &mut Dialogue,
 ) -> Result<Option<Work>, StoreError> {
     let request = dialogue.request();
-    let wanted = purse::estimate(&**model, &request);
+    let wanted = ledger::estimate(&**model, &request);
     let reservation = match scope.reserve(execution, wanted, false).await? {
         Ok(reservation) => reservation,
         Err(limit) => return Ok(Some(stopped(limit, dialogue))),

@@ -152,9 +152,9 @@ impl Session {
             data_dir: config.data_dir.clone(),
             look: Look::of_stdout(),
         };
-        let repertoire = service::load_skills(config)?;
-        repertoire.workflows.current().log_faults();
-        let models = service::build_models(config, &repertoire.skills, &clock)?;
+        let skill_set = service::load_skills(config)?;
+        skill_set.workflows.current().log_faults();
+        let models = service::build_models(config, &skill_set.skills, &clock)?;
         let store = service::open_store(config, clock).await?;
         let port = ConsolePort::open(settings, out).map_err(|error| {
             let folder = config.data_dir.display();
@@ -170,7 +170,7 @@ impl Session {
             },
             ..Channel::open(stage(port.clone(), &store))
         };
-        let service = Service::start(config, store, repertoire, models, vec![channel]).await;
+        let service = Service::start(config, store, skill_set, models, vec![channel]).await;
         Ok(Self { service: service?, port, place })
     }
 

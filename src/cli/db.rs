@@ -143,15 +143,15 @@ mod tests {
 
     use super::*;
     use crate::store::leases::Instance;
-    use crate::trace::tests::{House, busy_turn};
+    use crate::trace::tests::{TestApp, busy_turn};
 
-    async fn said(house: &House, what: DbCommand) -> (String, bool) {
+    async fn said(house: &TestApp, what: DbCommand) -> (String, bool) {
         let (text, well) = command(&house.store, &what).await.unwrap();
         (text.replace(house.folder.path().to_str().unwrap(), "FOLDER"), well)
     }
 
     /// Does to the store's file what the store itself would refuse.
-    async fn break_by(house: &House, sql: &str) {
+    async fn break_by(house: &TestApp, sql: &str) {
         let url = format!("sqlite://{}", house.store.file().unwrap().display());
         let mut connection = AnyConnection::connect(&url).await.unwrap();
         connection.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").await.unwrap();
@@ -204,7 +204,7 @@ mod tests {
             ),
         ];
         for (sql, finding) in broken {
-            let house = House::open().await;
+            let house = TestApp::open().await;
             busy_turn(&house).await;
             assert_eq!(
                 said(&house, DbCommand::Check).await,
@@ -236,7 +236,7 @@ mod tests {
 
     #[tokio::test]
     async fn status_shows_where_what_and_who() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         busy_turn(&house).await;
         let first = Instance::register(&house.store).await.unwrap();
         let pid = std::process::id().to_string();
@@ -271,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_backup_is_a_store_and_overwrites_nothing() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         busy_turn(&house).await;
         let path = house.folder.path().join("copy's.db");
         let (text, _) = said(&house, DbCommand::Backup { path: path.clone() }).await;
@@ -288,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         insta::assert_snapshot!(said(&house, DbCommand::Migrate).await.0, @r"the store at FOLDER/adjutant.db is up to date; migrations: 8 applied, the last is 8 (files)");
         break_by(
             &house,

@@ -14,7 +14,7 @@ use futures::FutureExt;
 use super::CliError;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, ConfigError, Env};
-use crate::gateway::door::{Door, Health};
+use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::heap;
 use crate::http::{Hooks, Http, Readiness, Ready};
 use crate::lifecycle::{Manager, Reloads, Stops};
@@ -32,12 +32,12 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
         return Err(no_channel(&config).into());
     }
     let clock: SharedClock = Arc::new(SystemClock);
-    let repertoire = service::load_skills(&config)?;
-    repertoire.workflows.current().log_faults();
-    let models = service::build_models(&config, &repertoire.skills, &clock)?;
+    let skill_set = service::load_skills(&config)?;
+    skill_set.workflows.current().log_faults();
+    let models = service::build_models(&config, &skill_set.skills, &clock)?;
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
-    let mut service = Service::start(&config, store, repertoire.clone(), models, channels).await?;
+    let mut service = Service::start(&config, store, skill_set.clone(), models, channels).await?;
     service.look_after_store(&config);
     service.send_traces(&config)?;
     tokio::spawn(heap::give_back());
@@ -54,7 +54,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
             Err(CliError::failed("the HTTP endpoint failed", why))
         }
         never = watch::tell(&service, &manager) => match never {},
-        never = reload::reload(&config, env, &mut reloads, (&repertoire, &service.live, logs), &manager) => match never {},
+        never = reload::reload(&config, env, &mut reloads, (&skill_set, &service.live, logs), &manager) => match never {},
     };
     manager.stopping();
     leave(service, &mut stops).await?;
@@ -86,7 +86,7 @@ async fn bind(config: &Config) -> Result<Option<Http>, CliError> {
     Ok(Some(http))
 }
 
-fn hooks(doors: Vec<Arc<Door>>) -> Hooks {
+fn hooks(doors: Vec<Arc<ChannelReceiver>>) -> Hooks {
     Arc::new(move |channel, request| {
         let door = doors.iter().find(|door| door.channel == channel).cloned();
         async move {

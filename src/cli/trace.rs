@@ -117,7 +117,7 @@ fn style() -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::tests::{House, busy_turn};
+    use crate::trace::tests::{TestApp, busy_turn};
 
     fn last() -> TraceArgs {
         TraceArgs { turn: "last".into(), json: false, conversation: None, calls: false }
@@ -131,7 +131,7 @@ mod tests {
         TraceArgs { conversation: Some(conversation.into()), ..last() }
     }
 
-    async fn shown(house: &House, args: &TraceArgs) -> String {
+    async fn shown(house: &TestApp, args: &TraceArgs) -> String {
         let mut out = Vec::new();
         let style = Style { width: 80, colour: false };
         match show(&house.store, args, style, &mut out).await {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     /// The ids of the turns that were drawn.
-    async fn ids(house: &House, args: &TraceArgs) -> Vec<String> {
+    async fn ids(house: &TestApp, args: &TraceArgs) -> Vec<String> {
         let drawing = shown(house, args).await;
         let heads = drawing.lines().filter_map(|line| line.strip_prefix("Turn "));
         heads.map(|head| head.split(' ').next().unwrap().to_owned()).collect()
@@ -153,7 +153,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_is_found_by_the_beginning_of_its_id() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         for id in ["Aab1", "Aac2", "aab3"] {
             let turn = house.turn(id, "hello\nworld\u{1b}[2J").await;
             house.end(&turn, "completed", "yes").await;
@@ -172,7 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_conversation_is_found_by_name_place_and_id() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         insta::assert_snapshot!(shown(&house, &last()).await, @r"there is no turn yet; `adjutant chat` begins one");
         let first = house.turn("t1", "one").await;
         house.turn("t2", "two").await;
@@ -187,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn json_is_an_object_a_line() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         busy_turn(&house).await;
         house.turn("t2", "two").await;
         let lines = shown(&house, &TraceArgs { json: true, ..all_of("main") }).await;

@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::store::Batch;
     use crate::store::calls::{self, CallRow};
-    use crate::trace::tests::House;
+    use crate::trace::tests::TestApp;
 
     const BERLIN: Tz = chrono_tz::Europe::Berlin;
     const DAY_MS: u64 = 86_400_000;
@@ -198,11 +198,11 @@ mod tests {
         }
     }
 
-    async fn said(house: &House, words: &[&str]) -> String {
+    async fn said(house: &TestApp, words: &[&str]) -> String {
         command(&house.store, BERLIN, &args(words)).await.unwrap()
     }
 
-    async fn call(house: &House, execution: &str, n: i64, model: &str, error: Option<&str>) {
+    async fn call(house: &TestApp, execution: &str, n: i64, model: &str, error: Option<&str>) {
         let mut batch = Batch::new();
         let row = CallRow {
             execution_id: execution.into(),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     /// A turn on Thursday, 1 January 2026, and another one on the Friday after.
-    async fn fill(house: &House) {
+    async fn fill(house: &TestApp) {
         let turn = house.turn("t1", "hello").await;
         house.orchestrator(&turn).await;
         call(house, "root", 0, "big", None).await;
@@ -247,7 +247,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_empty_store_says_so() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         assert_eq!(said(&house, &[]).await, "no model was called since 2026-01-01, 00:00 (Europe/Berlin)\n");
         assert_eq!(
             said(&house, &["--week", "--by", "skill"]).await,
@@ -257,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn tables_are_aligned_and_end_with_their_sum() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         fill(&house).await;
         insta::assert_snapshot!(said(&house, &[]).await, @r"
         since 2026-01-02, 00:00 (Europe/Berlin)
@@ -294,7 +294,7 @@ mod tests {
 
     #[tokio::test]
     async fn json_has_plain_names() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         fill(&house).await;
         insta::assert_snapshot!(said(&house, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
         let people = said(&house, &["--week", "--by", "person", "--json"]).await;
@@ -307,7 +307,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_day_begins_at_midnight_of_the_zone() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         // 23:30 in Berlin.
         house.later(13 * 3_600_000 + 1_800_000);
         fill(&house).await;

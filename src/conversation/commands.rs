@@ -5,7 +5,7 @@ use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
 use crate::store::outbox::Message;
-use crate::store::{Batch, StoreError, access, executions, links, people, prompts, steering, turns};
+use crate::store::{Batch, StoreError, access, control, executions, links, people, questions, turns};
 use crate::trace;
 use crate::wording;
 pub use crate::workflows::command::is_run;
@@ -62,7 +62,7 @@ impl Conversations {
                 if self.running.get(&turn.id).is_some() {
                     continue;
                 }
-                if steering::tell_to_stop(&self.store, &turn.id).await? {
+                if control::tell_to_stop(&self.store, &turn.id).await? {
                     stopped += 1;
                     continue;
                 }
@@ -81,7 +81,7 @@ impl Conversations {
     async fn pause(&self, row: &InboxRow) -> Result<String, StoreError> {
         let mut is_any = false;
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
-            if !steering::pause(&self.store, &turn.id).await? {
+            if !control::pause(&self.store, &turn.id).await? {
                 continue;
             }
             is_any = true;
@@ -95,7 +95,7 @@ impl Conversations {
     /// Ends a turn that nobody runs; its one word is said here.
     async fn end_waiting(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
         let rows = executions::of_turn(&self.store, &turn.id).await?;
-        let text = wording::stopped(&Orchestrator::standing(&rows));
+        let text = wording::stopped(&Orchestrator::summary(&rows));
         let mut batch = Batch::new();
         // Whoever runs it now has the lane; then the stop is theirs.
         self.instance.take(&lane(&turn.conversation_id), &mut batch);
@@ -145,8 +145,8 @@ impl Conversations {
         let waiting = open.iter().filter(|turn| turn.status == "waiting").count();
         let mut questions = 0;
         for turn in &open {
-            let asked = prompts::of_turn(&self.store, &turn.id).await?;
-            questions += asked.iter().filter(|prompt| prompt.state == "pending").count();
+            let asked = questions::of_turn(&self.store, &turn.id).await?;
+            questions += asked.iter().filter(|question| question.state == "pending").count();
         }
         Ok(wording::status(open.len() - waiting, waiting, questions))
     }

@@ -15,7 +15,7 @@ const TASKS: i64 = 15;
 const MEMORIES: i64 = 5;
 
 /// How a turn begins for the orchestrator's model.
-pub struct Opening {
+pub struct FirstMessages {
     /// The first messages.
     pub messages: Vec<Message>,
     /// Whether the history is to be folded afterwards.
@@ -26,7 +26,7 @@ pub struct Opening {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn opening(scope: &Scope, said: &str) -> Result<Opening, StoreError> {
+pub async fn opening(scope: &Scope, said: &str) -> Result<FirstMessages, StoreError> {
     let (here, tasks, memories, past) = futures::try_join!(
         async { Ok::<_, StoreError>(head(scope)) },
         tasks::of_person(&scope.store, &scope.person.id, "open", TASKS),
@@ -54,7 +54,7 @@ pub async fn opening(scope: &Scope, said: &str) -> Result<Opening, StoreError> {
     let mut messages = vec![Message::new(Role::System, text)];
     messages.extend(past.messages);
     messages.push(Message::new(Role::User, said));
-    Ok(Opening { messages, to_fold: past.to_fold })
+    Ok(FirstMessages { messages, to_fold: past.to_fold })
 }
 
 fn head(scope: &Scope) -> String {

@@ -4,7 +4,7 @@
 use tracing::Instrument;
 
 use super::Conversations;
-use crate::journal::{Purse, Scope};
+use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
 use crate::store::people::{self, Conversation};
@@ -90,10 +90,10 @@ impl Conversations {
     /// Folds old history into the summary, off the path of turns.
     pub(super) fn fold_later(&self, scope: &Scope) {
         let model = self.orchestrator.model.clone();
-        let purse = self.purse(self.settings.now(), &scope.person.id, "");
+        let ledger = self.ledger(self.settings.now(), &scope.person.id, "");
         let conversation = scope.conversation.id.clone();
         let folding = async move {
-            if let Err(error) = fold(&purse, &model, &conversation).await {
+            if let Err(error) = fold(&ledger, &model, &conversation).await {
                 tracing::warn!(%error, "the history was not folded");
             }
         };
@@ -106,8 +106,12 @@ impl Conversations {
 ///
 /// # Errors
 /// When the store fails. A model that fails leaves all as it is, for the next time.
-pub async fn fold(purse: &Purse, model: &SharedModel, conversation: &str) -> Result<bool, StoreError> {
-    let store = &purse.store;
+pub async fn fold(
+    ledger: &BudgetLedger,
+    model: &SharedModel,
+    conversation: &str,
+) -> Result<bool, StoreError> {
+    let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
     let Some(first_kept) = to_fold(&newest(store, &conversation).await?) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.folded_to);
@@ -125,7 +129,7 @@ pub async fn fold(purse: &Purse, model: &SharedModel, conversation: &str) -> Res
     if to == after {
         return Ok(false);
     }
-    let Some(summary) = summarise(purse, model, &conversation, &text).await? else { return Ok(false) };
+    let Some(summary) = summarise(ledger, model, &conversation, &text).await? else { return Ok(false) };
     let mut batch = Batch::new();
     people::fold(&mut batch, &conversation, &summary, to);
     match store.write(batch).await {
@@ -140,7 +144,7 @@ const FOLD: &str = "Fold the older part of a conversation into its running summa
     open questions and what the person likes; leave out small talk. At most 400 words of plain text, nothing else.";
 
 async fn summarise(
-    purse: &Purse,
+    ledger: &BudgetLedger,
     model: &SharedModel,
     conversation: &Conversation,
     text: &str,
@@ -153,7 +157,7 @@ async fn summarise(
         ],
         tools: Vec::new(),
     };
-    let Some(outcome) = purse.call_aside(&**model, "fold", &conversation.id, &request).await? else {
+    let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {
         tracing::info!("the history is not folded: the budget of the day does not cover it");
         return Ok(None);
     };

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Conversations;
-use super::turn::Held;
+use super::turn::LeasedTurn;
 use crate::journal::budget::{Allowance, Spent};
-use crate::journal::{Limits, Purse, Scope, Settings};
+use crate::journal::{BudgetLedger, Limits, Scope, Settings};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::{self, Conversation};
@@ -15,8 +15,8 @@ use crate::wording;
 
 impl Conversations {
     /// The budgets of a person's day and of everybody's, for a turn or for what is beside turns.
-    pub(super) fn purse(&self, settings: Arc<Settings>, person: &str, turn: &str) -> Purse {
-        Purse {
+    pub(super) fn ledger(&self, settings: Arc<Settings>, person: &str, turn: &str) -> BudgetLedger {
+        BudgetLedger {
             store: self.store.clone(),
             instance: self.instance.id.clone(),
             person: person.to_owned(),
@@ -29,7 +29,7 @@ impl Conversations {
     /// What counts against the limits already.
     pub(super) async fn spent(
         &self,
-        held: &Held,
+        held: &LeasedTurn,
         limits: &Limits,
         here: &Conversation,
     ) -> Result<Spent, StoreError> {
@@ -71,12 +71,12 @@ impl Conversations {
         let turn = little_left(used, of_turn.most);
         let mut lines = lines(&turn, &of_turn, limits);
         // Where an owner has let it go on, all know.
-        if !scope.purse.has_budgets() || scope.budget.is_granted() {
+        if !scope.ledger.has_budgets() || scope.budget.is_granted() {
             return Ok(lines);
         }
-        let day = scope.purse.day();
-        let (by_all, by_person) = scope.purse.spent(&day).await?;
-        let (all, person) = scope.purse.budgets();
+        let day = scope.ledger.day();
+        let (by_all, by_person) = scope.ledger.spent(&day).await?;
+        let (all, person) = scope.ledger.budgets();
         let new = untold(little_left(by_person.used().plus(unwritten), person.most), &by_person);
         if self.tell(Batch::new(), &day, Some(&scope.person.id), &new).await? {
             lines.extend(self::lines(&new, &person, limits));

@@ -5,7 +5,7 @@ pub mod context;
 pub mod history;
 mod limits;
 mod parking;
-pub mod prompts;
+pub mod questions;
 pub mod turn;
 
 use std::collections::HashMap;
@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::journal::{Hooks, SharedSettings};
 use crate::orchestrator::Orchestrator;
+use crate::store::control::{self, Word};
 use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
-use crate::store::steering::{self, Word};
 use crate::store::{Store, StoreError, leases::Instance};
 
 /// Everything that turns need, in one process.
@@ -132,7 +132,7 @@ impl Conversations {
         if self.running.count() == 0 {
             return Ok(());
         }
-        for (turn, word) in steering::told(&self.store, &self.instance.id).await? {
+        for (turn, word) in control::told(&self.store, &self.instance.id).await? {
             let Some(running) = self.running.get(&turn) else { continue };
             match word {
                 Word::Stop => running.cancel.cancel(),

@@ -5,11 +5,11 @@
 //! further question goes out about another one of the same person: it ends at once, with a word when to try again.
 
 use super::Conversations;
-use super::turn::Held;
+use super::turn::LeasedTurn;
 use crate::journal::{Limit, Question, Scope, fail_point};
 use crate::store::executions::Status;
-use crate::store::{Batch, StoreError, people, prompts, turns};
-use crate::wording::{self, Standing};
+use crate::store::{Batch, StoreError, people, questions, turns};
+use crate::wording::{self, StatusSummary};
 
 /// Who says whether a parked turn goes on.
 enum Whom {
@@ -25,24 +25,25 @@ impl Conversations {
     /// Parks a turn. Returns whether it ended by that, because nobody will be asked.
     pub(super) async fn park(
         &self,
-        held: &Held,
+        held: &LeasedTurn,
         scope: &Scope,
         limit: Limit,
-        standing: &Standing,
+        summary: &StatusSummary,
     ) -> Result<bool, StoreError> {
-        let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
-        let is_asked = asked.iter().any(|prompt| prompt.kind == "continue" && prompt.state == "pending");
+        let asked = questions::of_turn(&self.store, &held.turn.id).await?;
+        let is_asked =
+            asked.iter().any(|question| question.kind == "continue" && question.state == "pending");
         let mut question = Batch::new();
         if !is_asked && !self.chosen_meanwhile(&held.turn).await? {
             let Some(whom) = self.whom_to_ask(scope, limit).await? else {
-                let text = wording::no_further_question(limit, &scope.budget.limits, standing, self.zone);
+                let text = wording::no_further_question(limit, &scope.budget.limits, summary, self.zone);
                 let root = Status::Cancelled;
                 return self
                     .end(held, scope, "cancelled", root, text.into(), Batch::new())
                     .await
                     .map(|()| true);
             };
-            self.ask(scope, &mut question, (limit, standing), whom).await?;
+            self.ask(scope, &mut question, (limit, summary), whom).await?;
         }
         // From here on it is the answer that says how it goes on.
         question.run(
@@ -62,7 +63,7 @@ impl Conversations {
         if is_owner && scope.conversation.shared == 0 {
             return Ok(Some(Whom::Here));
         }
-        if prompts::is_owner_asked(&self.store, person, &scope.turn).await? {
+        if questions::is_owner_asked(&self.store, person, &scope.turn).await? {
             return Ok(None);
         }
         let mut owners = self.reachable_owners(scope).await?;
@@ -75,14 +76,14 @@ impl Conversations {
         &self,
         scope: &Scope,
         batch: &mut Batch,
-        (limit, standing): (Limit, &Standing),
+        (limit, summary): (Limit, &StatusSummary),
         whom: Whom,
     ) -> Result<(), StoreError> {
         let limits = &scope.budget.limits;
         let needs_owner = limit.needs_owner();
         let (text, choices): (_, fn(&str) -> _) = match whom {
             Whom::Owner(owner) => {
-                let text = wording::owner_asked(limit, limits, standing, self.zone);
+                let text = wording::owner_asked(limit, limits, summary, self.zone);
                 scope.say(batch, text, Vec::new());
                 let who = format!("{} ({})", scope.person.name, scope.conversation.channel);
                 let text = wording::ask_owner(limit, limits, &who, &scope.turn, self.zone);
@@ -91,10 +92,10 @@ impl Conversations {
             }
             Whom::NobodyThere => {
                 let owners = self.owners(scope).await?;
-                (wording::owner_needed(limit, limits, standing, &owners, self.zone), |_| Vec::new())
+                (wording::owner_needed(limit, limits, summary, &owners, self.zone), |_| Vec::new())
             }
-            Whom::Here if needs_owner => (wording::parked(limit, limits, standing), wording::owner_choices),
-            Whom::Here => (wording::parked(limit, limits, standing), wording::continue_choices),
+            Whom::Here if needs_owner => (wording::parked(limit, limits, summary), wording::owner_choices),
+            Whom::Here => (wording::parked(limit, limits, summary), wording::continue_choices),
         };
         let preview = text.clone();
         let (kind, options) = ("continue", &[]);
@@ -116,7 +117,12 @@ impl Conversations {
     }
 
     /// Puts a turn to sleep until a person answers, with a question if one is to be asked.
-    pub(super) async fn sleep(&self, held: &Held, scope: &Scope, question: Batch) -> Result<(), StoreError> {
+    pub(super) async fn sleep(
+        &self,
+        held: &LeasedTurn,
+        scope: &Scope,
+        question: Batch,
+    ) -> Result<(), StoreError> {
         let mut batch = held.lease.release();
         batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
         scope.free_all(&mut batch);
@@ -124,9 +130,9 @@ impl Conversations {
         // An answer or a pause that came just before this commit has found the turn running; it counts all the same.
         batch.run(
             "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
-             OR EXISTS (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+             OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
               WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-              AND NOT EXISTS (SELECT 1 FROM prompts q WHERE q.turn_id = turns.id \
+              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
                AND q.execution_id = p.execution_id AND q.state = 'pending')))",
             [(&held.turn.id).into(), held.turn.budget_from.into()],
         );

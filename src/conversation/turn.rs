@@ -5,7 +5,7 @@
 //! - Which messages a turn took is fixed in the commit that starts it.
 //! - Its end, its answer in the outbox, and the lane's release are one commit.
 //! - It ends in exactly one answer, failures too; a question in between is one answer more.
-//! - Going to sleep and being answered at the same time: see `conversation::prompts`.
+//! - Going to sleep and being answered at the same time: see `conversation::questions`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,11 +18,11 @@ use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::inbox::InboxRow;
 use crate::store::leases::{Lease, lane};
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, outbox, people, prompts, runs, spending};
+use crate::store::{Batch, StoreError, outbox, people, questions, runs, spending};
 use crate::wording;
 
 /// A turn that this process holds.
-pub struct Held {
+pub struct LeasedTurn {
     /// Its row.
     pub turn: TurnRow,
     /// The right to its lane.
@@ -33,7 +33,7 @@ pub struct Held {
     pub(super) rows: Vec<ExecutionRow>,
 }
 
-impl Held {
+impl LeasedTurn {
     /// Whether nothing of it was undertaken before.
     pub(super) fn is_new(&self) -> bool {
         self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
@@ -45,7 +45,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] when another process works on this conversation.
-    pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<Held>, StoreError> {
+    pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<LeasedTurn>, StoreError> {
         let rows: Vec<InboxRow> = admitted.into_iter().map(|Admitted(row)| row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
         let now = self.store.now();
@@ -80,7 +80,7 @@ impl Conversations {
         fail_point("turn-started");
         metrics::turn_began(&turn.id, rows.first().map_or(now, |first| first.received_at)).await;
         let lease = self.instance.taken(name, &returned);
-        Ok(Some(Held { turn, lease, root: root.id.clone(), rows: vec![root] }))
+        Ok(Some(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] }))
     }
 
     /// Takes up a turn that was answered, failed before, or was left by a dead process. `None` when it
@@ -88,7 +88,7 @@ impl Conversations {
     ///
     /// # Errors
     /// [`StoreError::Stale`] when another process works on this conversation.
-    pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<Held>, StoreError> {
+    pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>, StoreError> {
         let left_running = turn.status == "running";
         if left_running && self.was_its_own_fault(&turn).await? {
             turn.failures += 1;
@@ -106,7 +106,7 @@ impl Conversations {
         let Some(root) = rows.iter().find(|row| row.kind == "orchestrator").map(|row| row.id.clone()) else {
             return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
         };
-        let held = Held { turn, lease, root, rows };
+        let held = LeasedTurn { turn, lease, root, rows };
         if held.turn.failures >= 3 {
             self.bury(&held).await?;
             return Ok(None);
@@ -128,7 +128,7 @@ impl Conversations {
     }
 
     /// Sets a turn aside that our own code failed three times.
-    async fn bury(&self, held: &Held) -> Result<(), StoreError> {
+    async fn bury(&self, held: &LeasedTurn) -> Result<(), StoreError> {
         tracing::error!("a turn failed three times and is set aside");
         // A hold on nothing: it ends without running.
         let scope = self.scope(held, &Handle::new(&held.turn.conversation_id)).await?;
@@ -139,14 +139,14 @@ impl Conversations {
     ///
     /// # Errors
     /// When the store fails or the lease is lost; the journal then says how far it came.
-    pub async fn run(&self, held: &Held) -> Result<bool, StoreError> {
+    pub async fn run(&self, held: &LeasedTurn) -> Result<bool, StoreError> {
         let handle = self.running.enter(&held.turn.id, &held.turn.conversation_id);
         let done = self.run_as(held, &handle).await;
         self.running.leave(&held.turn.id);
         done
     }
 
-    async fn run_as(&self, held: &Held, handle: &Handle) -> Result<bool, StoreError> {
+    async fn run_as(&self, held: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
         let scope = self.scope(held, handle).await?;
         // It was paused before it came to rest, by a process that died or before it went on.
         if held.turn.ending.as_deref() == Some("pause") {
@@ -154,7 +154,7 @@ impl Conversations {
         }
         let to_fold = AtomicBool::new(false);
         let (end, tail) = match held.turn.ending.as_deref() {
-            Some("stop") => (TurnEnd::Cancelled(Orchestrator::standing(&held.rows)), Batch::new()),
+            Some("stop") => (TurnEnd::Cancelled(Orchestrator::summary(&held.rows)), Batch::new()),
             Some("summarise") => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
             _ => {
                 let opening = async || {
@@ -179,9 +179,9 @@ impl Conversations {
                 }
             }
             TurnEnd::Failed(last) => self.end(held, &scope, "failed", Status::Failed, last, tail).await?,
-            TurnEnd::Cancelled(standing) => {
+            TurnEnd::Cancelled(summary) => {
                 let expired = self.expired_line(&held.turn).await?;
-                let text = expired.unwrap_or_else(|| wording::stopped(&standing));
+                let text = expired.unwrap_or_else(|| wording::stopped(&summary));
                 self.end(held, &scope, "cancelled", Status::Cancelled, text.into(), tail).await?;
             }
             TurnEnd::Asleep(moment) => {
@@ -189,18 +189,18 @@ impl Conversations {
                 return Ok(false);
             }
             TurnEnd::Waiting => return self.sleep(held, &scope, Batch::new()).await.map(|()| false),
-            TurnEnd::Parked(limit, standing) => return self.park(held, &scope, limit, &standing).await,
+            TurnEnd::Parked(limit, summary) => return self.park(held, &scope, limit, &summary).await,
         }
         Ok(true)
     }
 
-    async fn scope(&self, held: &Held, handle: &Handle) -> Result<Scope, StoreError> {
+    async fn scope(&self, held: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
         let conversation = people::conversation_by_id(&self.store, &held.turn.conversation_id);
         let person = people::person_by_id(&self.store, &held.turn.person_id);
         let (conversation, person) = futures::try_join!(conversation, person)?;
         let settings = self.settings.now();
         let spent = self.spent(held, &settings.limits, &conversation).await?;
-        let purse = self.purse(settings.clone(), &person.id, &held.turn.id);
+        let ledger = self.ledger(settings.clone(), &person.id, &held.turn.id);
         Ok(Scope {
             store: self.store.clone(),
             lease: held.lease.clone(),
@@ -209,12 +209,12 @@ impl Conversations {
             zone: self.zone_of(&person),
             person: Arc::new(person),
             budget: Arc::new(Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone())),
-            purse: Arc::new(purse),
+            ledger: Arc::new(ledger),
             settings,
             cancel: handle.cancel.clone(),
             answers: Arc::new(Mutex::new(held.turn.answer_ids())),
             answered: handle.answered.subscribe(),
-            below: Arc::default(),
+            sub_progress: Arc::default(),
             asked: Arc::default(),
             hooks: self.hooks.clone(),
         })
@@ -223,7 +223,7 @@ impl Conversations {
     /// Ends a turn: answer, journal and lane in one commit.
     pub(super) async fn end(
         &self,
-        held: &Held,
+        held: &LeasedTurn,
         scope: &Scope,
         status: &str,
         root: Status,
@@ -261,36 +261,37 @@ impl Conversations {
         turns::end(batch, &turn.id, status, &last.whole(), now);
         executions::close_all(batch, &turn.id, root, now);
         runs::cancel_all(batch, &turn.id, now);
-        prompts::withdraw(batch, &turn.id, now);
+        questions::withdraw(batch, &turn.id, now);
         outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, last);
     }
 
     /// A line for each call that nobody said yes to in time; the answer may not speak of it.
-    async fn expired_approvals(&self, held: &Held, scope: &Scope) -> Result<Vec<String>, StoreError> {
+    async fn expired_approvals(&self, held: &LeasedTurn, scope: &Scope) -> Result<Vec<String>, StoreError> {
         if held.is_new() && !scope.asked.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
-        let asked = prompts::of_turn(&self.store, &held.turn.id).await?;
-        let expired = asked.iter().filter(|prompt| prompt.kind == "approve" && prompt.state == "expired");
-        Ok(expired.map(|prompt| wording::expired(&prompt.kind, &prompt.preview)).collect())
+        let asked = questions::of_turn(&self.store, &held.turn.id).await?;
+        let expired =
+            asked.iter().filter(|question| question.kind == "approve" && question.state == "expired");
+        Ok(expired.map(|question| wording::expired(&question.kind, &question.preview)).collect())
     }
 
     /// The line for a "continue?" that nobody answered.
     async fn expired_line(&self, turn: &TurnRow) -> Result<Option<String>, StoreError> {
-        let asked = prompts::of_turn(&self.store, &turn.id).await?;
-        let last = asked.into_iter().rfind(|prompt| prompt.kind == "continue");
+        let asked = questions::of_turn(&self.store, &turn.id).await?;
+        let last = asked.into_iter().rfind(|question| question.kind == "continue");
         Ok(last
-            .filter(|prompt| prompt.state == "expired")
-            .map(|prompt| wording::expired(&prompt.kind, &prompt.preview)))
+            .filter(|question| question.state == "expired")
+            .map(|question| wording::expired(&question.kind, &question.preview)))
     }
 
     /// Puts a turn back that failed by our own fault, or sets it aside for good.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn failed(&self, held: Held) -> Result<(), StoreError> {
+    pub async fn failed(&self, held: LeasedTurn) -> Result<(), StoreError> {
         let failures = held.turn.failures + 1;
-        let held = Held { turn: TurnRow { failures, ..held.turn }, ..held };
+        let held = LeasedTurn { turn: TurnRow { failures, ..held.turn }, ..held };
         if failures >= 3 {
             return self.bury(&held).await;
         }

@@ -13,14 +13,14 @@ use adjutant_chat::{Address, Edited, Inbound, Pressed, Said};
 
 use super::access::Access;
 use super::lanes::Lanes;
-use crate::conversation::{Conversations, commands, prompts};
+use crate::conversation::{Conversations, commands, questions};
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
 use crate::store::{Batch, Store, StoreError, outbox};
 use crate::wording;
 
-/// The door for everything that arrives.
+/// The receiver for everything that arrives.
 pub struct Intake {
     /// The conversations.
     pub conversations: Arc<Conversations>,
@@ -74,13 +74,13 @@ impl Intake {
         let (person, conversation) =
             self.who_and_where(&said.address, user, &said.sender_name, said.direct).await?;
         let answered = self.conversations.answered_by(&said, &text, &conversation, &person.id).await?;
-        let (kind, prompt_id) = match answered {
-            Some(prompt) => ("answer", Some(prompt.id)),
+        let (kind, question_id) = match answered {
+            Some(question) => ("answer", Some(question.id)),
             None if commands::is_command(&text) => ("command", None),
             None => ("said", None),
         };
         let event = format!("{channel} {}", said.event.0);
-        self.insert(event, &conversation, &person, kind, &text, prompt_id).await
+        self.insert(event, &conversation, &person, kind, &text, question_id).await
     }
 
     async fn brings_invitation(&self, said: &Said) -> Result<bool, StoreError> {
@@ -113,7 +113,7 @@ impl Intake {
             person_id: &person.id,
             kind: "said",
             text,
-            prompt_id: None,
+            question_id: None,
             instance,
         };
         let now = store.now();
@@ -172,9 +172,9 @@ impl Intake {
         }
         let (person, conversation) =
             self.who_and_where(&pressed.address, user, &pressed.sender_name, pressed.direct).await?;
-        let prompt_id = prompts::button(&pressed.button).map(|(prompt, _)| prompt.to_owned());
+        let question_id = questions::button(&pressed.button).map(|(question, _)| question.to_owned());
         let event = format!("{channel} {}", pressed.event.0);
-        self.insert(event, &conversation, &person, "press", &pressed.button, prompt_id).await
+        self.insert(event, &conversation, &person, "press", &pressed.button, question_id).await
     }
 
     async fn who_and_where(
@@ -204,7 +204,7 @@ impl Intake {
         person: &Person,
         kind: &'static str,
         text: &str,
-        prompt_id: Option<String>,
+        question_id: Option<String>,
     ) -> Result<Option<Journalled>, StoreError> {
         let row = NewRow {
             event,
@@ -212,7 +212,7 @@ impl Intake {
             person_id: &person.id,
             kind,
             text,
-            prompt_id,
+            question_id,
             instance: &self.conversations.instance.id,
         };
         let Some(row) = inbox::insert(&self.conversations.store, &row).await? else {

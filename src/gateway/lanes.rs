@@ -20,7 +20,7 @@ use super::pace::Pace;
 use super::{SharedWakers, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::commands;
-use crate::conversation::turn::Held;
+use crate::conversation::turn::LeasedTurn;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::leases::LOST;
 use crate::store::{StoreError, turns};
@@ -132,7 +132,7 @@ impl Lanes {
     /// A turn that waits for its next try wakes its lane by itself.
     fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &str) {
         let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
-        // What sleeps for longer the upkeep finds when its time has come, and nobody waits for it.
+        // What sleeps for longer the maintenance finds when its time has come, and nobody waits for it.
         if pause > LONGEST_NAP {
             return;
         }
@@ -151,12 +151,12 @@ impl Lanes {
     }
 
     /// Runs a turn; false when it did not come to its end.
-    async fn run(&self, held: Held) -> Result<bool, StoreError> {
+    async fn run(&self, held: LeasedTurn) -> Result<bool, StoreError> {
         let span = turn_span(&held.turn.id, &held.turn.conversation_id);
         self.run_inside(held).instrument(span).await
     }
 
-    async fn run_inside(&self, held: Held) -> Result<bool, StoreError> {
+    async fn run_inside(&self, held: LeasedTurn) -> Result<bool, StoreError> {
         let turn = held.turn.id.clone();
         let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
         match done {

@@ -3,16 +3,16 @@
 
 pub mod access;
 pub mod backups;
-pub mod door;
 pub mod governor;
 pub mod intake;
 pub mod lanes;
+pub mod maintenance;
 pub mod outbox;
 pub mod pace;
+pub mod progress;
+pub mod receiver;
 pub mod retention;
-pub mod showing;
-pub mod timetable;
-pub mod upkeep;
+pub mod scheduler;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

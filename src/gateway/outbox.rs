@@ -17,7 +17,7 @@ use adjutant_chat::{Address, ChatPort, Delivery, Found, Inbound, Outbound, Retra
 use tracing::{Instrument, Span};
 
 use super::governor::Governor;
-use super::showing::Showing;
+use super::progress::ProgressDisplay;
 use super::{SharedWakers, turn_span};
 use crate::journal::fail_point;
 use crate::metrics;
@@ -43,7 +43,7 @@ pub struct Delivering {
     /// What else goes to the same places.
     pub governor: Governor,
     /// What is shown until an answer comes.
-    pub showing: Arc<Showing>,
+    pub progress: Arc<ProgressDisplay>,
     /// Which rows this process delivers, by channel, if not all: `chat --once` prints only its own answer.
     pub wants: HashMap<String, Wants>,
     /// The workers, one a conversation.
@@ -153,7 +153,7 @@ impl Delivering {
     ) -> Result<Step, StoreError> {
         let address = row.address();
         if let Some(turn) = &row.turn_id {
-            let shown = self.showing.end(turn).await;
+            let shown = self.progress.end(turn).await;
             row.shown = shown.or(row.shown);
         }
         let _alone = self.governor.answer(&address).await;

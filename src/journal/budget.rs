@@ -1,7 +1,7 @@
 //! What a turn may spend, and which limit tripped first.
 //!
 //! A turn runs in one process, so its own tokens and money are set aside in memory; what counts over a day is in the
-//! store, see `journal::purse`.
+//! store, see `journal::ledger`.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,12 +9,12 @@ use chrono_tz::Tz;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Budget, Purse};
+use super::{Budget, BudgetLedger};
 use crate::clock;
 use crate::config::Settings;
 use crate::store::executions::ExecutionRow;
 use crate::store::people::{self, Conversation, Person};
-use crate::store::prompts::{self, PromptRow};
+use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, Store, StoreError, leases::Lease, outbox};
 
 /// A running turn, as its agents and skill calls see it.
@@ -37,7 +37,7 @@ pub struct Scope {
     /// What the turn may still spend.
     pub budget: Arc<Budget>,
     /// What the days' budgets leave.
-    pub purse: Arc<Purse>,
+    pub ledger: Arc<BudgetLedger>,
     /// Ends when the turn is stopped.
     pub cancel: CancellationToken,
     /// The platform's names of the messages that the next thing we say is for.
@@ -45,7 +45,7 @@ pub struct Scope {
     /// Changes when a question of this turn is answered while it runs; whoever waits clones it.
     pub answered: watch::Receiver<()>,
     /// How the steps of the workflows in it stand.
-    pub below: Arc<Below>,
+    pub sub_progress: Arc<SubProgress>,
     /// Whether a question was asked since the turn last went on.
     pub asked: Arc<AtomicBool>,
     /// How the rest of the house hears of what is written or seen.
@@ -54,12 +54,12 @@ pub struct Scope {
 
 /// The lines of a progress display that belong below an agent which is a workflow's run.
 #[derive(Debug, Default)]
-pub struct Below {
+pub struct SubProgress {
     lines: Mutex<HashMap<String, Vec<AgentLine>>>,
     changed: Notify,
 }
 
-impl Below {
+impl SubProgress {
     /// Puts new lines below an agent.
     pub fn show(&self, agent: &str, lines: Vec<AgentLine>) {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), lines);
@@ -174,23 +174,23 @@ impl Scope {
         let fingerprint = match question.kind {
             "choose" => serde_json::to_string(question.options).unwrap_or_default(),
             "input" => String::new(),
-            _ if question.needs_owner => prompts::BUDGET.into(),
+            _ if question.needs_owner => questions::BUDGET.into(),
             _ => question.call.and_then(|call| call.parameters.clone()).unwrap_or_default(),
         };
         let choices = match question.options {
             [] => (question.choices)(&id),
             options => buttons(&id, options),
         };
-        let prompt = PromptRow {
+        let question = QuestionRow {
             outbox_id: self.say(batch, question.text, choices),
             id,
             execution_id: question.call.map(|call| call.id.clone()),
             kind: question.kind.into(),
             preview: question.preview,
             fingerprint,
-            ..self.prompt()
+            ..self.question()
         };
-        prompts::ask(batch, &prompt, self.store.now());
+        questions::ask(batch, &question, self.store.now());
     }
 
     /// Asks an owner, in their own direct conversation, whether this turn may go on beyond a day's budget. Whoever
@@ -210,22 +210,22 @@ impl Scope {
             text: text.clone(),
             file: None,
         };
-        let prompt = PromptRow {
+        let question = QuestionRow {
             outbox_id: outbox::say(&self.store, batch, &conversation, outbox::ANYBODY, &message),
             id,
             conversation_id: conversation,
             person_id: owner,
             preview: text,
-            fingerprint: prompts::BUDGET.into(),
-            ..self.prompt()
+            fingerprint: questions::BUDGET.into(),
+            ..self.question()
         };
-        prompts::ask(batch, &prompt, self.store.now());
+        questions::ask(batch, &question, self.store.now());
     }
 
     /// A question of this turn to its person, without words.
-    fn prompt(&self) -> PromptRow {
+    fn question(&self) -> QuestionRow {
         let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
-        PromptRow {
+        QuestionRow {
             id: String::new(),
             conversation_id: self.conversation.id.clone(),
             turn_id: self.turn.clone(),
@@ -254,7 +254,8 @@ impl Scope {
 }
 
 /// A button for each choice. Their ids number them, because platforms take short ids only.
-fn buttons(prompt: &str, options: &[String]) -> Vec<Choice> {
-    let button = |(n, label): (usize, &String)| Choice { id: format!("{prompt}:{n}"), label: label.clone() };
+fn buttons(question: &str, options: &[String]) -> Vec<Choice> {
+    let button =
+        |(n, label): (usize, &String)| Choice { id: format!("{question}:{n}"), label: label.clone() };
     options.iter().enumerate().map(button).collect()
 }

@@ -115,8 +115,8 @@ mod tests {
     #[tokio::test]
     async fn a_task_that_waits_for_what_never_comes_hangs() {
         let steps = Steps::default();
-        let task = tokio::spawn(steps.watch("the upkeep", SHORT, std::future::pending()));
-        assert_eq!(is_stuck(&steps).await, "the upkeep has hung for 0 s");
+        let task = tokio::spawn(steps.watch("the maintenance", SHORT, std::future::pending()));
+        assert_eq!(is_stuck(&steps).await, "the maintenance has hung for 0 s");
         task.abort();
     }
 
@@ -124,8 +124,8 @@ mod tests {
     async fn a_task_that_panics_has_died() {
         let steps = Steps::default();
         let work = async { panic!("on purpose") };
-        assert!(tokio::spawn(steps.watch("the upkeep", None, work)).await.is_err());
-        assert_eq!(steps.stuck(), ["the upkeep has died"]);
+        assert!(tokio::spawn(steps.watch("the maintenance", None, work)).await.is_err());
+        assert_eq!(steps.stuck(), ["the maintenance has died"]);
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 //!
 //! Properties:
 //!
-//! - Going on (after a crash, a yes, a Continue) is the same as running: dialogue and board are rebuilt
+//! - Going on (after a crash, a yes, a Continue) is the same as running: dialogue and task_graph are rebuilt
 //!   from the journal, closed rows are not done again.
 //! - An agent starts as soon as what it depends on has ended well; there is no barrier.
 //! - A dispatch's answer waits until everything of its response has ended, 30 s are over, or all that
@@ -11,10 +11,10 @@
 //! - An answer in text while agents are still open is taken as a wish to collect them first, so that no
 //!   result is lost.
 
-mod board;
-mod following;
+mod direct;
 mod prompt;
 mod round;
+mod task_graph;
 pub mod tools;
 
 use std::sync::Arc;
@@ -25,15 +25,15 @@ use tokio::task::JoinSet;
 use crate::agents::{AgentEnd, AgentTask, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, purse};
+use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, ledger};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow, Status};
 use crate::store::{Batch, StoreError, outbox};
-use crate::wording::{self, Standing};
+use crate::wording::{self, StatusSummary};
 use crate::workflows::command;
 use crate::workflows::run::Runner;
-use board::{Agent, Board};
+use task_graph::{Agent, TaskGraph};
 use tools::Wanted;
 
 /// Runs turns' orchestrators.
@@ -64,9 +64,9 @@ pub enum TurnEnd {
     /// Nothing is left to do before this moment, in milliseconds.
     Asleep(i64),
     /// A limit tripped; nothing is at work any more.
-    Parked(Limit, Standing),
+    Parked(Limit, StatusSummary),
     /// The turn was stopped.
-    Cancelled(Standing),
+    Cancelled(StatusSummary),
 }
 
 /// One run of the loop.
@@ -76,7 +76,7 @@ struct Run<'a> {
     registry: Arc<Registry>,
     root: String,
     dialogue: Dialogue,
-    board: Board,
+    task_graph: TaskGraph,
     /// What was said, if it is the plan.
     plan: Option<String>,
     /// When the first of those wakes up that wait for their time.
@@ -113,7 +113,7 @@ impl Orchestrator {
         let mut run = self.start(scope, root, rows, opening).await?;
         // A turn goes on as it began: the workflows may be others by now.
         run.plan = match run.dialogue.rounds().first() {
-            Some(first) => (first.model == following::NOBODY).then(|| said.to_owned()),
+            Some(first) => (first.model == direct::NOBODY).then(|| said.to_owned()),
             None => plan,
         };
         let end = run.go().await;
@@ -137,8 +137,8 @@ impl Orchestrator {
     }
 
     /// What has come of a turn so far.
-    pub fn standing(rows: &[ExecutionRow]) -> Standing {
-        Board::load(rows).standing()
+    pub fn summary(rows: &[ExecutionRow]) -> StatusSummary {
+        TaskGraph::load(rows).summary()
     }
 
     /// The prefix for the skills as they are now.
@@ -167,7 +167,7 @@ impl Orchestrator {
             registry,
             root: root.to_owned(),
             dialogue,
-            board: Board::load(rows),
+            task_graph: TaskGraph::load(rows),
             plan: None,
             until: None,
             tail: Batch::new(),
@@ -179,7 +179,7 @@ impl Orchestrator {
 impl Run<'_> {
     async fn go(&mut self) -> Result<TurnEnd, StoreError> {
         // What was waiting may have been answered, by a yes or a Continue.
-        for agent in &mut self.board.agents {
+        for agent in &mut self.task_graph.agents {
             agent.held = false;
             if agent.status == Status::Waiting {
                 agent.status = Status::Running;
@@ -217,7 +217,7 @@ impl Run<'_> {
     async fn think(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
         let request = self.dialogue.request();
-        let wanted = purse::estimate(&*self.orchestrator.model, &request);
+        let wanted = ledger::estimate(&*self.orchestrator.model, &request);
         let reservation = match self.scope.reserve(&self.root, wanted, false).await? {
             Ok(reservation) => reservation,
             Err(_) if self.scope.cancel.is_cancelled() => return Ok(None),
@@ -237,7 +237,7 @@ impl Run<'_> {
                 self.finish_agents().await?;
                 let reason = wording::model_failure(&failure);
                 return Ok(Some(TurnEnd::Failed(
-                    wording::model_failed(&reason, &self.board.standing()).into(),
+                    wording::model_failed(&reason, &self.task_graph.summary()).into(),
                 )));
             }
         };
@@ -260,7 +260,7 @@ impl Run<'_> {
 
     /// Text while agents are open becomes a wish to collect them.
     fn collect_first(&self, answer: &mut Answer) {
-        if answer.tool_calls.is_empty() && self.board.is_open() {
+        if answer.tool_calls.is_empty() && self.task_graph.is_open() {
             answer.tool_calls.push(ToolCall {
                 id: format!("collect-{}", self.dialogue.recorded()),
                 name: "get_agent_results".into(),
@@ -269,12 +269,12 @@ impl Run<'_> {
         }
     }
 
-    /// Answers what needs no waiting, and puts the sound dispatches on the board and into the batch.
+    /// Answers what needs no waiting, and puts the sound dispatches on the task_graph and into the batch.
     fn admit(&mut self, round: &Round, batch: &mut Batch) {
         let mut dispatches = Vec::new();
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
             let place = Some((call.n, call.idx));
-            if self.board.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == place) {
+            if self.task_graph.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == place) {
                 continue;
             }
             match tools::read(&self.registry, &call.name, &call.arguments) {
@@ -296,7 +296,7 @@ impl Run<'_> {
                     .map_err(Clone::clone)
             })
             .collect();
-        let verdicts = graph::judge(&self.board.ids(), &nodes);
+        let verdicts = graph::judge(&self.task_graph.ids(), &nodes);
         for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {
             match (task, verdict) {
                 (Ok(task), Ok(())) => self.place(round.n, idx, task, batch),
@@ -307,7 +307,7 @@ impl Run<'_> {
         }
     }
 
-    /// Puts one agent on the board and its row into the batch.
+    /// Puts one agent on the task_graph and its row into the batch.
     fn place(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
         let row = ExecutionRow {
             parent_id: Some(self.root.clone()),
@@ -319,7 +319,7 @@ impl Run<'_> {
             ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, "agent")
         };
         executions::insert(batch, &row, &self.scope.conversation.id);
-        self.board.agents.push(Agent {
+        self.task_graph.agents.push(Agent {
             row,
             task,
             status: Status::Pending,
@@ -333,18 +333,18 @@ impl Run<'_> {
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
         let why = if limit == Limit::Paused { "the pause" } else { "the limit" };
-        Ok(TurnEnd::Parked(limit, self.board.standing_at(why)))
+        Ok(TurnEnd::Parked(limit, self.task_graph.standing_at(why)))
     }
 
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
-        Ok(TurnEnd::Cancelled(self.board.standing()))
+        Ok(TurnEnd::Cancelled(self.task_graph.summary()))
     }
 
     async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {
-        let standing = self.board.standing();
+        let summary = self.task_graph.summary();
         if self.dialogue.recorded() == 0 {
-            return Ok(TurnEnd::Answered(wording::stopped(&standing).into()));
+            return Ok(TurnEnd::Answered(wording::stopped(&summary).into()));
         }
         if let Some(round) = self.dialogue.unanswered().cloned() {
             let mut ignored = Batch::new();
@@ -354,15 +354,15 @@ impl Run<'_> {
         self.dialogue.note(wording::SUMMARISE_NOW);
         let mut request = self.dialogue.request();
         request.tools.clear();
-        let wanted = purse::estimate(&*self.orchestrator.model, &request);
+        let wanted = ledger::estimate(&*self.orchestrator.model, &request);
         // What was done is known without a model.
         let Ok(reservation) = self.scope.reserve(&self.root, wanted, true).await? else {
-            return Ok(TurnEnd::Answered(wording::stopped(&standing).into()));
+            return Ok(TurnEnd::Answered(wording::stopped(&summary).into()));
         };
         let started = self.scope.store.now();
         let outcome = tokio::select! {
             outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
-            () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(standing)),
+            () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(summary)),
         };
         self.scope.settle(&mut self.tail, &reservation, outcome.as_ref(), true);
         let end = match outcome {
@@ -370,14 +370,14 @@ impl Run<'_> {
                 answer.tool_calls.clear();
                 self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
                 match answer.text.trim().is_empty() {
-                    true => TurnEnd::Answered(wording::stopped(&standing).into()),
+                    true => TurnEnd::Answered(wording::stopped(&summary).into()),
                     false => TurnEnd::Answered(answer.text.into()),
                 }
             }
             Err(failure) => {
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
                 // What was done is known without a model.
-                TurnEnd::Answered(wording::stopped(&standing).into())
+                TurnEnd::Answered(wording::stopped(&summary).into())
             }
         };
         Ok(end)
@@ -392,7 +392,7 @@ impl Run<'_> {
             },
             turn: self.scope.turn.clone(),
             step: step.map(str::to_owned),
-            agents: self.board.lines(self.scope.store.now(), &self.scope.below),
+            agents: self.task_graph.lines(self.scope.store.now(), &self.scope.sub_progress),
         });
     }
 }

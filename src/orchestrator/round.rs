@@ -3,8 +3,8 @@
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::board::Board;
-use super::following::errand;
+use super::direct::errand;
+use super::task_graph::TaskGraph;
 use super::tools::{self, Wanted};
 use super::{Outcome, Run, TurnEnd};
 use crate::agents::{AgentEnd, Job};
@@ -35,16 +35,16 @@ impl Run<'_> {
             }
             self.settle_doomed().await?;
             self.start_ready().await?;
-            let over = |board: &Board| {
+            let over = |task_graph: &TaskGraph| {
                 awaited
                     .iter()
                     .flat_map(|call| &call.agents)
-                    .all(|id| board.get(id).is_none_or(|agent| agent.status.has_ended()))
+                    .all(|id| task_graph.get(id).is_none_or(|agent| agent.status.has_ended()))
             };
-            if over(&self.board) {
+            if over(&self.task_graph) {
                 break;
             }
-            if !self.board.is_busy() {
+            if !self.task_graph.is_busy() {
                 if let Some(limit) = self.scope.budget.tripped() {
                     return self.parked(limit).await.map(Some);
                 }
@@ -57,7 +57,7 @@ impl Run<'_> {
             tokio::select! {
                 ended = self.tasks.join_next() => self.ended(ended).await?,
                 Ok(()) = answered.changed() => self.wake_waiting(),
-                () = self.scope.below.changed() => {}
+                () = self.scope.sub_progress.changed() => {}
                 () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
                 () = tokio::time::sleep_until(patience), if !to_the_end => break,
             }
@@ -75,7 +75,7 @@ impl Run<'_> {
         let known = |call: &crate::store::calls::ToolCallRow| {
             call.result.is_some()
                 || self
-                    .board
+                    .task_graph
                     .agents
                     .iter()
                     .any(|agent| (agent.row.call_n, agent.row.call_idx) == (Some(call.n), Some(call.idx)))
@@ -98,7 +98,8 @@ impl Run<'_> {
         let open: Vec<_> = self.dialogue.unanswered().map(|round| round.calls.clone()).unwrap_or_default();
         for call in open.into_iter().filter(|call| call.result.is_none()) {
             let place = (Some(round.n), Some(call.idx));
-            let own = self.board.agents.iter().find(|agent| (agent.row.call_n, agent.row.call_idx) == place);
+            let own =
+                self.task_graph.agents.iter().find(|agent| (agent.row.call_n, agent.row.call_idx) == place);
             if let Some(agent) = own {
                 let agents = vec![agent.task.agent_id.clone()];
                 awaited.push(Awaited { idx: call.idx, agents, to_the_end: false });
@@ -116,7 +117,8 @@ impl Run<'_> {
     }
 
     fn named(&self, ids: &[String]) -> Result<Vec<String>, String> {
-        let known: Vec<String> = self.board.agents.iter().map(|agent| agent.task.agent_id.clone()).collect();
+        let known: Vec<String> =
+            self.task_graph.agents.iter().map(|agent| agent.task.agent_id.clone()).collect();
         if ids.is_empty() {
             return Ok(known);
         }
@@ -132,8 +134,8 @@ impl Run<'_> {
         let reports: Vec<_> = call
             .agents
             .iter()
-            .filter_map(|id| self.board.get(id))
-            .map(|agent| self.board.report(agent).for_orchestrator())
+            .filter_map(|id| self.task_graph.get(id))
+            .map(|agent| self.task_graph.report(agent).for_orchestrator())
             .collect();
         match (call.to_the_end, reports.as_slice()) {
             (false, [one]) => one.to_string(),
@@ -144,7 +146,7 @@ impl Run<'_> {
     /// Closes what will never start.
     async fn settle_doomed(&mut self) -> Result<(), StoreError> {
         loop {
-            let doomed = self.board.doomed();
+            let doomed = self.task_graph.doomed();
             if doomed.is_empty() {
                 return Ok(());
             }
@@ -152,7 +154,7 @@ impl Run<'_> {
             let now = self.scope.store.now();
             let mut batch = self.scope.batch();
             for (id, reason) in doomed {
-                let Some(agent) = self.board.get_mut(&id) else { continue };
+                let Some(agent) = self.task_graph.get_mut(&id) else { continue };
                 let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
                 executions::close(&mut batch, &agent.row.id, Status::Skipped, &closing, now);
                 agent.status = Status::Skipped;
@@ -169,12 +171,12 @@ impl Run<'_> {
 
     /// Starts what is ready, as far as the limits go.
     async fn start_ready(&mut self) -> Result<(), StoreError> {
-        for id in self.board.ready() {
-            let at_work = self.board.agents.iter().filter(|agent| agent.at_work).count();
+        for id in self.task_graph.ready() {
+            let at_work = self.task_graph.agents.iter().filter(|agent| agent.at_work).count();
             if at_work >= self.scope.budget.limits.parallel_agents as usize {
                 return Ok(());
             }
-            let Some(agent) = self.board.get_mut(&id) else { continue };
+            let Some(agent) = self.task_graph.get_mut(&id) else { continue };
             if !agent.counted && self.scope.budget.take_agent().is_err() {
                 agent.held = true;
                 continue;
@@ -197,11 +199,11 @@ impl Run<'_> {
     }
 
     fn spawn(&mut self, id: &str, row: executions::ExecutionRow) {
-        let Some(agent) = self.board.get_mut(id) else { return };
+        let Some(agent) = self.task_graph.get_mut(id) else { return };
         agent.status = Status::Running;
         agent.at_work = true;
         let task = agent.task.clone();
-        let job = Job { inputs: self.board.inputs(&task), task, ..Job::default() };
+        let job = Job { inputs: self.task_graph.inputs(&task), task, ..Job::default() };
         let agents = self.orchestrator.agents.clone();
         let scope = self.scope.clone();
         let registry = self.registry.clone();
@@ -222,7 +224,7 @@ impl Run<'_> {
         ended: Option<Result<Outcome, tokio::task::JoinError>>,
     ) -> Result<(), StoreError> {
         let Some(Ok((id, end))) = ended else { return Ok(()) };
-        let Some(agent) = self.board.get_mut(&id) else { return Ok(()) };
+        let Some(agent) = self.task_graph.get_mut(&id) else { return Ok(()) };
         agent.at_work = false;
         match end? {
             AgentEnd::Ended(report) => {
@@ -254,7 +256,7 @@ impl Run<'_> {
 
     /// A question of this turn was answered while others are at work: its agent goes on.
     fn wake_waiting(&mut self) {
-        for agent in &mut self.board.agents {
+        for agent in &mut self.task_graph.agents {
             if agent.status == Status::Waiting && !agent.held && !agent.at_work {
                 agent.status = Status::Running;
             }
@@ -263,7 +265,7 @@ impl Run<'_> {
 
     /// Lets everything that is at work come to its end.
     pub(super) async fn finish_agents(&mut self) -> Result<(), StoreError> {
-        while self.board.is_busy() {
+        while self.task_graph.is_busy() {
             let ended = self.tasks.join_next().await;
             self.ended(ended).await?;
         }

@@ -9,7 +9,7 @@ use prometheus::{Gauge, GaugeVec, Opts, Registry};
 use super::Service;
 use crate::clock;
 use crate::conversation::Conversations;
-use crate::gateway::door::Health;
+use crate::gateway::receiver::Health;
 use crate::http::Numbers;
 use crate::journal::Limits;
 use crate::metrics::{encode, register, seconds, text};

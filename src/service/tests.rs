@@ -41,7 +41,7 @@ impl Places {
         config
     }
 
-    fn load(&self) -> Repertoire {
+    fn load(&self) -> SkillSet {
         load_skills(&self.config()).unwrap()
     }
 
@@ -54,14 +54,14 @@ impl Places {
     }
 
     /// The faults that are no warnings.
-    fn faults(&self, known: &Repertoire) -> String {
+    fn faults(&self, known: &SkillSet) -> String {
         let workflows = known.workflows.current();
         let faults = workflows.faults.iter().filter(|fault| !fault.is_warning);
         self.shown(&faults.map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 }
 
-fn summary(known: &Repertoire, skill: &str) -> Option<String> {
+fn summary(known: &SkillSet, skill: &str) -> Option<String> {
     known.skills.current().get(skill).map(|skill| skill.summary.clone())
 }
 
@@ -218,7 +218,7 @@ fn what_may_not_be_used_any_more_takes_its_workflows_along() {
 }
 
 /// What the built-in planner dispatches for each of these lines.
-async fn plans(known: &Repertoire, lines: &str) -> String {
+async fn plans(known: &SkillSet, lines: &str) -> String {
     let clock: SharedClock = Arc::new(SystemClock);
     let models = build_models(&Config::in_dir("/nowhere"), &known.skills, &clock).unwrap();
     let mut shown = Vec::new();

@@ -46,7 +46,7 @@ const RULES: [(&str, &str); 11] = [
     (
         "a turn waits, but nobody was asked",
         "SELECT t.id FROM turns t WHERE t.status = 'waiting' AND NOT EXISTS \
-         (SELECT 1 FROM prompts p WHERE p.turn_id = t.id AND p.state = 'pending')",
+         (SELECT 1 FROM questions p WHERE p.turn_id = t.id AND p.state = 'pending')",
     ),
     (
         "a message was taken by a turn that has ended",
@@ -105,7 +105,7 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
         ("turns", "SELECT count(*) FROM turns"),
         ("turns open", "SELECT count(*) FROM turns WHERE ended_at IS NULL"),
         ("executions", "SELECT count(*) FROM executions"),
-        ("questions waiting", "SELECT count(*) FROM prompts WHERE state = 'pending'"),
+        ("questions waiting", "SELECT count(*) FROM questions WHERE state = 'pending'"),
         (
             "replies undelivered",
             "SELECT count(*) FROM outbox WHERE state IN ('pending', 'sending', 'unknown')",

@@ -19,8 +19,8 @@ pub struct InboxRow {
     pub kind: String,
     /// The text, or the button's id.
     pub text: String,
-    /// The prompt that a press or typed answer is for.
-    pub prompt_id: Option<String>,
+    /// The question that a press or typed answer is for.
+    pub question_id: Option<String>,
     /// When, in milliseconds.
     pub received_at: i64,
 }
@@ -45,8 +45,8 @@ pub struct NewRow<'a> {
     pub kind: &'static str,
     /// The text, or the button's id.
     pub text: &'a str,
-    /// The prompt that it is for.
-    pub prompt_id: Option<String>,
+    /// The question that it is for.
+    pub question_id: Option<String>,
     /// The journalling instance.
     pub instance: &'a str,
 }
@@ -67,7 +67,7 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
         person_id: row.person_id.to_owned(),
         kind: row.kind.to_owned(),
         text: row.text.to_owned(),
-        prompt_id: row.prompt_id.clone(),
+        question_id: row.question_id.clone(),
         received_at: now,
     }))
 }
@@ -83,7 +83,7 @@ pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
     batch.must_return("the message was journalled before", INSERT, arguments(row, true, now));
 }
 
-const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, prompt_id, instance, held, \
+const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
                       received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
 
@@ -94,7 +94,7 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
         row.person_id.into(),
         row.kind.into(),
         row.text.into(),
-        row.prompt_id.clone().into(),
+        row.question_id.clone().into(),
         row.instance.into(),
         held.into(),
         now.into(),
@@ -161,7 +161,7 @@ pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, St
 pub async fn waiting(store: &Store, conversation: &str, instance: &str) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, prompt_id, received_at FROM inbox \
+            "SELECT id, event, conversation_id, person_id, kind, text, question_id, received_at FROM inbox \
              WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
             &[conversation.into(), instance.into()],

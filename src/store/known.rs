@@ -65,10 +65,10 @@ macro_rules! of_account {
 const THEIRS: [Theirs; 22] = [
     theirs!("tool_calls", of_execution!()),
     theirs!("calls", of_execution!()),
-    theirs!("asides", "person_id = $1"),
+    theirs!("background_calls", "person_id = $1"),
     theirs!("reservations", "person_id = $1"),
     theirs!("spending", "who = $1"),
-    theirs!("prompts", of_turn!()),
+    theirs!("questions", of_turn!()),
     theirs!(
         "outbox",
         concat!(of_turn!(), " OR conversation_id IN (SELECT id FROM conversations WHERE ", own!(), ")")
@@ -202,7 +202,7 @@ pub async fn erase(store: &Store, person: &str) -> Result<(), StoreError> {
         }
         batch.run("DELETE FROM objects WHERE person_id = $1", [(&former).into()]);
         batch.run("DELETE FROM links WHERE person_id = $1", [(&former).into()]);
-        batch.run("DELETE FROM asides WHERE person_id = $1", [(&former).into()]);
+        batch.run("DELETE FROM background_calls WHERE person_id = $1", [(&former).into()]);
         batch.run("DELETE FROM spending WHERE who = $1", [(&former).into()]);
         batch.run("DELETE FROM people WHERE id = $1", [(&former).into()]);
     }
@@ -214,7 +214,7 @@ pub async fn erase(store: &Store, person: &str) -> Result<(), StoreError> {
         [person.into()],
     );
     // They answered other people's questions.
-    batch.run("UPDATE prompts SET answered_by = NULL WHERE answered_by = $1", [person.into()]);
+    batch.run("UPDATE questions SET answered_by = NULL WHERE answered_by = $1", [person.into()]);
     for theirs in &THEIRS[..THEIRS.len() - 2] {
         batch.run(theirs.delete, [person.into()]);
     }

@@ -7,9 +7,9 @@ use super::{Store, StoreError};
 /// Rows of one sort that wait.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Queue {
-    /// `inbox`, `outbox`, `prompts` or `turns`.
+    /// `inbox`, `outbox`, `questions` or `turns`.
     pub name: String,
-    /// A prompt's kind, a turn's status; else empty.
+    /// A question's kind, a turn's status; else empty.
     pub sort: String,
     /// How many.
     pub waiting: i64,
@@ -26,8 +26,8 @@ pub async fn all(store: &Store) -> Result<Vec<Queue>, StoreError> {
                FROM inbox WHERE state = 'new' AND held = 0 \
                UNION ALL SELECT 'outbox', '', count(*), min(created_at) \
                FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
-               UNION ALL SELECT 'prompts', kind, count(*), min(created_at) \
-               FROM prompts WHERE state = 'pending' GROUP BY kind \
+               UNION ALL SELECT 'questions', kind, count(*), min(created_at) \
+               FROM questions WHERE state = 'pending' GROUP BY kind \
                UNION ALL SELECT 'turns', status, count(*), min(started_at) \
                FROM turns WHERE ended_at IS NULL GROUP BY status";
     store.all(sql, &[]).await

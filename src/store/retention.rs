@@ -94,7 +94,7 @@ pub async fn emptied(store: &Store, turn: &str) -> Result<(Option<i64>, Option<i
 /// The condition that nothing of an ended turn `t` waits any more.
 macro_rules! is_over {
     () => {
-        "NOT EXISTS (SELECT 1 FROM prompts p WHERE p.turn_id = t.id AND p.state = 'pending') \
+        "NOT EXISTS (SELECT 1 FROM questions p WHERE p.turn_id = t.id AND p.state = 'pending') \
          AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.turn_id = t.id AND o.state IN ('pending', 'sending', 'unknown')) \
          AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.state IN ('new', 'taken'))"
     };
@@ -156,7 +156,7 @@ const TRACES: Side = Side {
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL WHERE turn_id = $1",
-        "UPDATE prompts SET fingerprint = '', \
+        "UPDATE questions SET fingerprint = '', \
          answer = CASE WHEN kind IN ('choose', 'input') AND answer IS NOT NULL THEN '' ELSE answer END WHERE turn_id = $1",
         "UPDATE runs SET text = '', inputs = '{}', seed = NULL, report = NULL, outputs = NULL WHERE turn_id = $1",
     ],
@@ -175,7 +175,7 @@ const BODIES: Side = Side {
     empty: &[
         "UPDATE inbox SET text = '' WHERE turn_id = $1",
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
-        "UPDATE prompts SET preview = '' WHERE turn_id = $1 AND state <> 'pending'",
+        "UPDATE questions SET preview = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
     mark: "UPDATE turns SET text = '', answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
            bodies_emptied_at = $1 WHERE id = $2",

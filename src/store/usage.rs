@@ -40,7 +40,7 @@ pub struct SkillUse {
 
 /// A model call that belongs to no turn, such as the folding of a conversation's history.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Aside {
+pub struct BackgroundCall {
     /// Our id.
     pub id: String,
     /// Which one's history; empty for a call of the command line.
@@ -62,10 +62,10 @@ pub struct Aside {
 }
 
 /// Adds a model call that belongs to no turn.
-pub fn insert_aside(batch: &mut Batch, aside: &Aside) {
-    let [prompt, cached, completion] = aside.tokens;
+pub fn insert_background_call(batch: &mut Batch, aside: &BackgroundCall) {
+    let [question, cached, completion] = aside.tokens;
     batch.run(
-        "INSERT INTO asides (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
+        "INSERT INTO background_calls (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
          completion_tokens, cost_usd, started_at, duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         [
             (&aside.id).into(),
@@ -73,7 +73,7 @@ pub fn insert_aside(batch: &mut Batch, aside: &Aside) {
             (&aside.person_id).into(),
             (&aside.model).into(),
             aside.error.clone().into(),
-            prompt.into(),
+            question.into(),
             cached.into(),
             completion.into(),
             aside.cost_usd.into(),
@@ -90,7 +90,7 @@ macro_rules! all_calls {
           FROM calls k JOIN executions e ON e.id = k.execution_id JOIN turns t ON t.id = e.turn_id \
           WHERE k.started_at >= $1 AND k.started_at < $2 UNION ALL \
           SELECT person_id, model, error, prompt_tokens, cached_tokens, completion_tokens, cost_usd \
-          FROM asides WHERE started_at >= $1 AND started_at < $2) c "
+          FROM background_calls WHERE started_at >= $1 AND started_at < $2) c "
     };
 }
 

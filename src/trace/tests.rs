@@ -15,13 +15,13 @@ use crate::store::outbox;
 use crate::store::{Batch, turns};
 
 /// A store in a folder of its own, and its clock.
-pub(crate) struct House {
+pub(crate) struct TestApp {
     pub(crate) folder: TempDir,
     pub(crate) clock: std::sync::Arc<FixedClock>,
     pub(crate) store: Store,
 }
 
-impl House {
+impl TestApp {
     pub(crate) async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = FixedClock::at("2026-01-01T09:00:00Z");
@@ -170,20 +170,20 @@ fn calls(tools: &[(&str, Value)]) -> Answer {
     Answer { tool_calls: tools.iter().enumerate().map(call).collect(), ..says("") }
 }
 
-async fn dialogue(house: &House, execution: &str, system: &str, opening: &str) -> Dialogue {
+async fn dialogue(app: &TestApp, execution: &str, system: &str, opening: &str) -> Dialogue {
     let tools =
         vec![Tool { name: "use_skill".into(), description: "Uses a skill.".into(), parameters: json!({}) }];
     let opening = vec![Message::new(Role::User, opening)];
     let prefix = Prefix::new(system.into(), tools);
-    Dialogue::begin(&house.store, execution.into(), prefix, opening).await.unwrap()
+    Dialogue::begin(&app.store, execution.into(), prefix, opening).await.unwrap()
 }
 
 /// A turn in which two agents run side by side, a third depends on them and is skipped, and a fourth
 /// may have done its work or not.
-pub(crate) async fn busy_turn(house: &House) -> TurnRow {
-    let turn = house.turn("turn-1", "Find what is overdue,\nmail it to Bob\u{1b}[31m").await;
-    house.orchestrator(&turn).await;
-    let mut plan = dialogue(house, "root", "You plan.", "Find what is overdue, mail it to Bob").await;
+pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
+    let turn = app.turn("turn-1", "Find what is overdue,\nmail it to Bob\u{1b}[31m").await;
+    app.orchestrator(&turn).await;
+    let mut plan = dialogue(app, "root", "You plan.", "Find what is overdue, mail it to Bob").await;
     let find = json!({"agent_id": "find", "role": "finder", "mission": "find overdue tasks", "skills": ["tasks.search"]});
     let mail = json!({"agent_id": "mail", "mission": "mail bob@example.test", "skills": ["email.send"],
         "arguments": {"to": ["bob@example.test"], "subject": "Running late", "body": "Start without me."}});
@@ -192,41 +192,41 @@ pub(crate) async fn busy_turn(house: &House) -> TurnRow {
     let hook = json!({"agent_id": "hook", "mission": "ring the bell", "skills": ["bell.ring"]});
     let tasks = [find, mail, then, hook];
     let dispatches: Vec<(&str, Value)> = tasks.iter().map(|task| ("dispatch_agent", task.clone())).collect();
-    house.record(&mut plan, calls(&dispatches), 200).await;
+    app.record(&mut plan, calls(&dispatches), 200).await;
     for (idx, task) in (0..).zip(&tasks) {
-        house.agent(&turn, idx, if idx == 2 { "pending" } else { "running" }, task.clone()).await;
+        app.agent(&turn, idx, if idx == 2 { "pending" } else { "running" }, task.clone()).await;
     }
-    let mut finder = dialogue(house, "find", "You are an agent.", "find overdue tasks").await;
-    house.skill(&turn, "mail", 0, "email.send", tasks[1]["arguments"].clone()).await;
-    house.skill(&turn, "hook", 0, "bell.ring", json!({})).await;
+    let mut finder = dialogue(app, "find", "You are an agent.", "find overdue tasks").await;
+    app.skill(&turn, "mail", 0, "email.send", tasks[1]["arguments"].clone()).await;
+    app.skill(&turn, "hook", 0, "bell.ring", json!({})).await;
     let search = json!({"skill": "tasks.search", "arguments": {"state": "overdue"}});
-    house.record(&mut finder, calls(&[("use_skill", search)]), 150).await;
-    house.skill(&turn, "find", 0, "tasks.search", json!({"state": "overdue", "query": "the report"})).await;
-    house.later(250);
+    app.record(&mut finder, calls(&[("use_skill", search)]), 150).await;
+    app.skill(&turn, "find", 0, "tasks.search", json!({"state": "overdue", "query": "the report"})).await;
+    app.later(250);
     let refused =
         "the mail server refuses the connection (connection refused); check [mail.smtp] host and port";
-    house.failed("mail-0", Status::Failed, "network", refused).await;
-    house.failed("mail", Status::Failed, "network", refused).await;
+    app.failed("mail-0", Status::Failed, "network", refused).await;
+    app.failed("mail", Status::Failed, "network", refused).await;
     let reason = "it needs mail, which ended as failed".to_owned();
-    house.close("then", Status::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
-    house.done("find-0", "1 task").await;
+    app.close("then", Status::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
+    app.done("find-0", "1 task").await;
     finder.answer(0, "{\"status\":\"completed\"}".into());
-    house.record(&mut finder, says("The report is overdue."), 150).await;
-    house.done("find", "The report is overdue.").await;
-    house.later(150);
+    app.record(&mut finder, says("The report is overdue."), 150).await;
+    app.done("find", "The report is overdue.").await;
+    app.later(150);
     let lost = "the program was cut off; it may have rung the bell";
-    house.failed("hook-0", Status::Unknown, "tool", lost).await;
-    house.failed("hook", Status::Unknown, "tool", lost).await;
+    app.failed("hook-0", Status::Unknown, "tool", lost).await;
+    app.failed("hook", Status::Unknown, "tool", lost).await;
     for idx in 0..4 {
         plan.answer(idx, format!("{{\"agent\":{idx}}}"));
     }
     let mut batch = Batch::new();
     let down = ModelError::new(ModelErrorKind::Network, "503 from the provider");
-    plan.record_failure(&house.store, &mut batch, &down, house.store.now());
-    house.store.write(batch).await.unwrap();
+    plan.record_failure(&app.store, &mut batch, &down, app.store.now());
+    app.store.write(batch).await.unwrap();
     let answer = "The report is overdue.\nI could not mail Bob, and I don't know whether the bell rang.";
-    house.record(&mut plan, says(answer), 300).await;
-    house.end(&turn, "completed", answer).await
+    app.record(&mut plan, says(answer), 300).await;
+    app.end(&turn, "completed", answer).await
 }
 
 fn plain(trace: &Trace, width: usize) -> String {
@@ -235,9 +235,9 @@ fn plain(trace: &Trace, width: usize) -> String {
 
 #[tokio::test]
 async fn the_drawing_shows_what_ran_beside_what() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, false).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 100), @r#"
     Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
     “Find what is overdue, mail it to Bob�[31m”
@@ -266,9 +266,9 @@ async fn the_drawing_shows_what_ran_beside_what() {
 
 #[tokio::test]
 async fn a_narrow_drawing_keeps_the_labels() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, false).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 60), @r#"
     Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
     “Find what is overdue, mail it to Bob�[31m”
@@ -300,9 +300,9 @@ async fn a_narrow_drawing_keeps_the_labels() {
 
 #[tokio::test]
 async fn a_chat_gets_a_block_of_code() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, false).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(for_chat(&trace), @r#"
     ```
     Turn turn-1 · console:main · ada · 2026-01-01T09:00:00Z
@@ -334,9 +334,9 @@ async fn a_chat_gets_a_block_of_code() {
 
 #[tokio::test]
 async fn the_json_is_the_contracts() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, false).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
     let rows = trace.executions.iter().map(|execution| serde_json::to_string(execution).unwrap());
     let lines = [serde_json::to_string(&trace.turn).unwrap()].into_iter().chain(rows);
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
@@ -356,9 +356,9 @@ async fn the_json_is_the_contracts() {
 
 #[tokio::test]
 async fn the_calls_show_each_thing_once() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, true).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, true).await.unwrap();
     let drawing = plain(&trace, 100);
     let transcript = drawing.split_once("──").unwrap().1;
     insta::assert_snapshot!(transcript, @r#"
@@ -420,23 +420,23 @@ async fn the_calls_show_each_thing_once() {
 
 #[tokio::test]
 async fn what_waits_runs_or_ended_early_is_told_apart() {
-    let house = House::open().await;
-    let turn = house.turn("turn-2", "mail Bob and find everything").await;
-    house.orchestrator(&turn).await;
-    house.later(100);
+    let app = TestApp::open().await;
+    let turn = app.turn("turn-2", "mail Bob and find everything").await;
+    app.orchestrator(&turn).await;
+    app.later(100);
     let task = |id: &str| json!({"agent_id": id, "mission": "do it", "skills": ["email.send"]});
     for (idx, (id, status)) in
         (0..).zip([("asks", "waiting"), ("runs", "running"), ("later", "pending"), ("short", "running")])
     {
-        house.agent(&turn, idx, status, task(id)).await;
+        app.agent(&turn, idx, status, task(id)).await;
     }
-    house.skill(&turn, "asks", 0, "email.send", json!({})).await;
-    house.write(|batch| executions::wait(batch, "asks-0")).await;
-    house.later(1900);
+    app.skill(&turn, "asks", 0, "email.send", json!({})).await;
+    app.write(|batch| executions::wait(batch, "asks-0")).await;
+    app.later(1900);
     let early = Closing { bailout: Some("tool_calls".into()), ..Closing::default() };
-    house.close("short", Status::Partial, early).await;
-    house.failed("runs", Status::Timeout, "timeout", "its time of 2 minutes was up").await;
-    let trace = load(&house.store, &turn, false).await.unwrap();
+    app.close("short", Status::Partial, early).await;
+    app.failed("runs", Status::Timeout, "timeout", "its time of 2 minutes was up").await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 80), @r"
     Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
     “mail Bob and find everything”
@@ -453,8 +453,8 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     └ ~ short · do it        ▕  ██████████████████████████████████████▏   1.90 s
         partial: its limit of tool_calls was reached
     ");
-    let ended = house.end(&turn, "cancelled", "").await;
-    let trace = load(&house.store, &ended, false).await.unwrap();
+    let ended = app.end(&turn, "cancelled", "").await;
+    let trace = load(&app.store, &ended, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 80), @r"
     Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
     “mail Bob and find everything”
@@ -474,9 +474,9 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
 
 #[tokio::test]
 async fn colours_come_only_when_asked_for_and_change_nothing_else() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, true).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, true).await.unwrap();
     let coloured = draw(&trace, Style { width: 100, colour: true });
     assert!(coloured.contains("\x1b[32m✓\x1b[0m") && coloured.contains("\x1b[31m✗\x1b[0m"), "{coloured}");
     let ansi = regex::Regex::new("\x1b\\[[0-9]+m").unwrap();
@@ -485,9 +485,9 @@ async fn colours_come_only_when_asked_for_and_change_nothing_else() {
 
 #[tokio::test]
 async fn each_call_has_its_whole_request() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, true).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, true).await.unwrap();
     let root = trace.executions[0].calls.as_ref().unwrap();
     let roles = |call: &ModelCall| {
         let roles: Vec<String> =
@@ -514,13 +514,13 @@ async fn each_call_has_its_whole_request() {
 
 #[tokio::test]
 async fn a_damaged_journal_is_shown_whole() {
-    let house = House::open().await;
-    let turn = house.turn("turn-3", "").await;
-    house.orchestrator(&turn).await;
-    house.execution(&turn, "lost", Some(("gone", 0)), |row| row.skill = Some("tasks.search".into())).await;
-    house.execution(&turn, "hen", Some(("egg", 0)), |row| row.parameters = Some("{".into())).await;
-    house.execution(&turn, "egg", Some(("hen", 0)), |row| row.error = Some("no JSON".into())).await;
-    let trace = load(&house.store, &turn, true).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = app.turn("turn-3", "").await;
+    app.orchestrator(&turn).await;
+    app.execution(&turn, "lost", Some(("gone", 0)), |row| row.skill = Some("tasks.search".into())).await;
+    app.execution(&turn, "hen", Some(("egg", 0)), |row| row.parameters = Some("{".into())).await;
+    app.execution(&turn, "egg", Some(("hen", 0)), |row| row.error = Some("no JSON".into())).await;
+    let trace = load(&app.store, &turn, true).await.unwrap();
     let tree: Vec<(&str, usize)> =
         trace.executions.iter().map(|execution| (execution.id.as_str(), execution.depth)).collect();
     assert_eq!(tree, [("root", 0), ("lost", 0), ("hen", 0), ("egg", 1)]);

@@ -4,7 +4,7 @@
 use adjutant_chat::Choice;
 use chrono_tz::Tz;
 
-use super::{Standing, choices, duration, first_line};
+use super::{StatusSummary, choices, duration, first_line};
 use crate::journal::{Limit, Limits};
 
 /// The buttons of a parked turn.
@@ -42,12 +42,12 @@ pub fn limit(limit: Limit, limits: &Limits) -> String {
 }
 
 /// Asks whether to go on.
-pub fn parked(why: Limit, limits: &Limits, standing: &Standing) -> String {
-    at_limit(why, limits, standing, "Shall I continue?")
+pub fn parked(why: Limit, limits: &Limits, summary: &StatusSummary) -> String {
+    at_limit(why, limits, summary, "Shall I continue?")
 }
 
-fn at_limit(why: Limit, limits: &Limits, standing: &Standing, then: &str) -> String {
-    let standing = standing.text();
+fn at_limit(why: Limit, limits: &Limits, summary: &StatusSummary, then: &str) -> String {
+    let summary = summary.text();
     let lead = limit(why, limits);
     // Of tokens and money something may be left, but not enough for another call.
     let limit = match why {
@@ -55,9 +55,9 @@ fn at_limit(why: Limit, limits: &Limits, standing: &Standing, then: &str) -> Str
         _ if why.bailout().is_some() => ", as far as that covers a next step",
         _ => ", which is the limit",
     };
-    match standing.is_empty() {
+    match summary.is_empty() {
         true => format!("{lead}{limit}. {then}"),
-        false => format!("{lead}{limit}.\n\n{standing}\n\n{then}"),
+        false => format!("{lead}{limit}.\n\n{summary}\n\n{then}"),
     }
 }
 
@@ -67,13 +67,19 @@ pub fn fresh_at(zone: Tz) -> String {
 }
 
 /// Tells a person that an owner was asked whether to go on.
-pub fn owner_asked(why: Limit, limits: &Limits, standing: &Standing, zone: Tz) -> String {
+pub fn owner_asked(why: Limit, limits: &Limits, summary: &StatusSummary, zone: Tz) -> String {
     let then = format!("I have asked an owner whether to continue; `/stop` ends it. {}", fresh_at(zone));
-    at_limit(why, limits, standing, &then)
+    at_limit(why, limits, summary, &then)
 }
 
 /// Tells a person that only an owner can let it go on, and that none of them can be asked.
-pub fn owner_needed(why: Limit, limits: &Limits, standing: &Standing, owners: &[String], zone: Tz) -> String {
+pub fn owner_needed(
+    why: Limit,
+    limits: &Limits,
+    summary: &StatusSummary,
+    owners: &[String],
+    zone: Tz,
+) -> String {
     let owners =
         if owners.is_empty() { "an owner".to_owned() } else { format!("an owner ({})", owners.join(", ")) };
     let then = format!(
@@ -81,16 +87,16 @@ pub fn owner_needed(why: Limit, limits: &Limits, standing: &Standing, owners: &[
          ask. `/stop` ends it. {}",
         fresh_at(zone)
     );
-    at_limit(why, limits, standing, &then)
+    at_limit(why, limits, summary, &then)
 }
 
 /// Tells a person that this ends here, because an owner was asked before.
-pub fn no_further_question(why: Limit, limits: &Limits, standing: &Standing, zone: Tz) -> String {
+pub fn no_further_question(why: Limit, limits: &Limits, summary: &StatusSummary, zone: Tz) -> String {
     let then = format!(
         "An owner has not answered me yet about your request before, so I stop here. {} Please write again then.",
         fresh_at(zone)
     );
-    at_limit(why, limits, standing, &then)
+    at_limit(why, limits, summary, &then)
 }
 
 /// Asks an owner whether somebody's turn may go on beyond a day's budget.
@@ -135,12 +141,12 @@ mod tests {
 
     #[test]
     fn a_parked_turn_says_where_it_stands() {
-        let standing = Standing {
+        let summary = StatusSummary {
             done: vec![("Find the report".into(), "found it".into())],
             failed: vec![],
             open: vec![("Send it".into(), "not started".into())],
         };
-        insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &standing), @r"
+        insta::assert_snapshot!(parked(Limit::Agents, &Limits::default(), &summary), @r"
         I have used 8 agents on this, which is the limit.
 
         **Done**

@@ -35,7 +35,7 @@ const POINTS: [&str; 17] = [
     "piece-ended",
     "asked",
     "turn-asleep",
-    "prompt-answered",
+    "question-answered",
     "turn-resumed",
     "run-before-end",
     "run-ended",
@@ -62,7 +62,7 @@ fn a_run_survives_every_point_at_which_it_can_die() {
             tasks.sort();
             assert_eq!(tasks, ["buy bread", "buy milk", "last, after Go", "one", "two"], "{point}");
             assert_eq!(home.count("SELECT count(*) FROM runs WHERE status = 'complete'"), 1, "{point}");
-            assert_eq!(home.count("SELECT count(*) FROM prompts"), 1, "{point}: asked twice");
+            assert_eq!(home.count("SELECT count(*) FROM questions"), 1, "{point}: asked twice");
             home.assert_tidy(&point);
             assert!(crashed || time > 1, "{point} was never reached");
             died += usize::from(crashed);

@@ -167,12 +167,12 @@ fn a_question_of_one_process_is_answered_in_another() {
 
 /// A skill that reads a pipe until the test lets go of its other end.
 const WAIT: &str = r#"
-domain = "door"
-summary = "A door"
+domain = "receiver"
+summary = "A receiver"
 
 [[skill]]
-name = "door.wait"
-summary = "Wait at the door"
+name = "receiver.wait"
+summary = "Wait at the receiver"
 risk = "low"
 repeatable = false
 handler = { command = ["/bin/sh", "-c", "cat \"$0\"", "PIPE"] }
@@ -180,7 +180,7 @@ handler = { command = ["/bin/sh", "-c", "cat \"$0\"", "PIPE"] }
 type = "object"
 additionalProperties = false
 [[skill.intents]]
-pattern = '^wait at the door$'
+pattern = '^wait at the receiver$'
 arguments = {}
 "#;
 
@@ -189,7 +189,7 @@ fn with_door() -> (Home, std::path::PathBuf) {
     let home = Home::with_config("[skills]\npaths = [\"skills\"]\n");
     let pipe = home.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    home.write("skills/door.toml", &WAIT.replace("PIPE", pipe.to_str().unwrap()));
+    home.write("skills/receiver.toml", &WAIT.replace("PIPE", pipe.to_str().unwrap()));
     (home, pipe)
 }
 
@@ -197,7 +197,7 @@ fn with_door() -> (Home, std::path::PathBuf) {
 fn a_turn_is_stopped_from_another_process() {
     let (home, _pipe) = with_door();
     let (mut waiting, mut other) = (home.chat(), home.chat());
-    waiting.send(&json!({"id": "s1", "text": "wait at the door"}));
+    waiting.send(&json!({"id": "s1", "text": "wait at the receiver"}));
     waiting.find(|it| it["event"] == "progress" && it.to_string().contains("running"));
     assert_eq!(other.say("o1", "/stop")["text"], "Stopping.");
     let stopped = waiting.reply("s1")["text"].as_str().unwrap().to_owned();
@@ -212,7 +212,7 @@ fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
     let (home, pipe) = with_door();
     let (mut sleeper, mut other) = (home.chat(), home.chat());
     other.say("o1", "add a task to go on");
-    sleeper.send(&json!({"id": "s1", "text": "wait at the door"}));
+    sleeper.send(&json!({"id": "s1", "text": "wait at the receiver"}));
     sleeper.find(|it| it["event"] == "progress" && it.to_string().contains("running"));
     // The program is at work and the process holds its conversation.
     let file = std::fs::File::options().write(true).open(&pipe).unwrap();

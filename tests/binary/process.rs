@@ -150,7 +150,7 @@ pub(crate) async fn undone(store: &Store) -> Vec<String> {
         ("turn", "SELECT id FROM turns WHERE ended_at IS NULL OR status IN ('dead', 'failed')"),
         ("execution", "SELECT id FROM executions WHERE ended_at IS NULL"),
         ("reply", "SELECT id FROM outbox WHERE state <> 'sent'"),
-        ("question", "SELECT id FROM prompts WHERE state = 'pending'"),
+        ("question", "SELECT id FROM questions WHERE state = 'pending'"),
         ("lease", "SELECT name FROM leases WHERE instance IS NOT NULL"),
         ("instance", "SELECT id FROM instances"),
     ] {

@@ -108,7 +108,7 @@ fn fail_points() -> BTreeSet<String> {
 const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-claimed outbox-receipt outbox-sent \
                      skill-before-close skill-closed turn-before-end turn-ended turn-started";
 /// The further ones of a question.
-const ASKING: &str = "asked prompt-answered turn-asleep turn-resumed";
+const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
 /// Those around a program.
 const PROGRAM: &str = "skill-running skill-worked";
 /// Those of a workflow's run; `deaths.rs` tries them.
@@ -193,7 +193,7 @@ fn a_question_survives_every_fail_point() {
         },
         |home, point| {
             assert_eq!(home.tasks(), ["buy bread"], "{point}");
-            assert_eq!(home.count("SELECT count(*) FROM prompts"), 2, "{point}: asked twice");
+            assert_eq!(home.count("SELECT count(*) FROM questions"), 2, "{point}: asked twice");
         },
     );
 }
@@ -202,7 +202,7 @@ fn a_question_survives_every_fail_point() {
 fn a_parked_turn_survives_every_fail_point() {
     dying_at(
         &[
-            "dispatched journalled skill-closed turn-before-end turn-ended prompt-answered turn-asleep turn-resumed",
+            "dispatched journalled skill-closed turn-before-end turn-ended question-answered turn-asleep turn-resumed",
         ],
         "[limits]\nagents_per_turn = 1\n",
         |_, point, program| {
@@ -217,7 +217,7 @@ fn a_parked_turn_survives_every_fail_point() {
         },
         |home, point| {
             assert_eq!(home.tasks().len(), 4, "{point}: {:?}", home.tasks());
-            assert_eq!(home.count("SELECT count(*) FROM prompts"), 3, "{point}: asked twice");
+            assert_eq!(home.count("SELECT count(*) FROM questions"), 3, "{point}: asked twice");
         },
     );
 }

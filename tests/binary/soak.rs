@@ -209,7 +209,7 @@ impl Soak {
             if self.telegram.unconfirmed() == 0 && waiting.iter().all(|queue| queue.waiting == 0) {
                 return;
             }
-            if waiting.iter().any(|queue| queue.name == "prompts" && queue.waiting > 0) {
+            if waiting.iter().any(|queue| queue.name == "questions" && queue.waiting > 0) {
                 self.press(store).await;
             }
             assert!(begun.elapsed() < DEADLINE, "a round does not end: {waiting:?}\n{}", self.log());
@@ -219,7 +219,7 @@ impl Soak {
 
     /// Those who are asked say yes, or now and then no.
     async fn press(&mut self, store: &Store) {
-        let asked = "SELECT c.place FROM prompts p JOIN conversations c ON c.id = p.conversation_id \
+        let asked = "SELECT c.place FROM questions p JOIN conversations c ON c.id = p.conversation_id \
                      JOIN outbox o ON o.id = p.outbox_id WHERE p.state = 'pending' AND o.state = 'sent'";
         let asked: Vec<(String,)> = store.all(asked, &[]).await.unwrap();
         for (place,) in asked {
@@ -279,7 +279,7 @@ async fn left(store: &Store) -> Vec<(&'static str, i64)> {
         ("open leases", "SELECT count(*) FROM leases WHERE instance IS NOT NULL"),
         ("open turns", "SELECT count(*) FROM turns WHERE ended_at IS NULL"),
         ("open executions", "SELECT count(*) FROM executions WHERE ended_at IS NULL"),
-        ("open prompts", "SELECT count(*) FROM prompts WHERE state = 'pending'"),
+        ("open questions", "SELECT count(*) FROM questions WHERE state = 'pending'"),
         ("unsent replies", "SELECT count(*) FROM outbox WHERE state <> 'sent'"),
         ("messages without a turn", "SELECT count(*) FROM inbox WHERE state <> 'done'"),
     ] {

@@ -6,10 +6,10 @@ use adjutant::config::Policy;
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 use serde_json::json;
 
-use crate::house::{House, agent, direct, plan, reports, scripted_with, skill};
+use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill};
 
-/// A house where saving a task wants a yes.
-async fn careful(script: Scripted) -> House {
+/// A app where saving a task wants a yes.
+async fn careful(script: Scripted) -> TestApp {
     scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
     })
@@ -31,8 +31,8 @@ fn read_out(request: &adjutant::model::Request) -> Reply {
     text(lines.join(", "))
 }
 
-async fn tasks(house: &House) -> i64 {
-    house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
+async fn tasks(app: &TestApp) -> i64 {
+    app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
 }
 
 #[tokio::test]
@@ -48,8 +48,8 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
             json!({"title": "pay", "notes": told, "tags": ["x", "y"], "priority": "high"}),
         ),
     });
-    let house = careful(script).await;
-    let asked = house.says("ada", "pay it").await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "pay it").await;
     assert!(asked.text.contains(notes.trim_end()), "nothing is cut");
     insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
     I need your yes before I do this:
@@ -66,40 +66,40 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     - priority: high
     ");
     assert_eq!(asked.buttons(), ["Approve", "Reject"]);
-    assert_eq!(tasks(&house).await, 0);
-    let done = house.presses("ada", &asked, "Approve").await;
-    assert_eq!((done.text.as_str(), tasks(&house).await), ("a completed", 1));
-    house.ends_well().await;
+    assert_eq!(tasks(&app).await, 0);
+    let done = app.presses("ada", &asked, "Approve").await;
+    assert_eq!((done.text.as_str(), tasks(&app).await), ("a completed", 1));
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_no_does_nothing_and_the_model_is_told() {
     for answer in ["no", "reject", "Stop!"] {
         let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
-        let house = careful(script).await;
-        house.says("ada", "pay it").await;
-        let done = house.says("ada", answer).await;
+        let app = careful(script).await;
+        app.says("ada", "pay it").await;
+        let done = app.says("ada", answer).await;
         assert!(
             done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person said no"),
             "{}",
             done.text
         );
-        assert_eq!(house.ends(&done).await, ["a failed rejected", "tasks.create failed rejected"]);
-        assert_eq!(tasks(&house).await, 0);
-        house.ends_well().await;
+        assert_eq!(app.ends(&done).await, ["a failed rejected", "tasks.create failed rejected"]);
+        assert_eq!(tasks(&app).await, 0);
+        app.ends_well().await;
     }
 }
 
 #[tokio::test]
 async fn nobody_answers_and_it_is_a_no() {
     let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
-    let house = careful(script).await;
-    let asked = house.says("ada", "pay it").await;
-    house.passes(Duration::from_hours(25)).await;
-    let done = house.sees("nobody said yes in time").await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "pay it").await;
+    app.passes(Duration::from_hours(25)).await;
+    let done = app.sees("nobody said yes in time").await;
     assert_eq!(done.turn, asked.turn);
-    assert_eq!((tasks(&house).await, house.texts().len()), (0, 2));
-    house.ends_well().await;
+    assert_eq!((tasks(&app).await, app.texts().len()), (0, 2));
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -108,16 +108,16 @@ async fn what_was_not_done_for_want_of_a_yes_is_told_whatever_the_model_says() {
         true => text("All is well."),
         false => create("a", "pay"),
     };
-    let house = careful(Scripted::new().orchestrator(answer)).await;
-    house.says("ada", "pay it").await;
-    house.passes(Duration::from_hours(25)).await;
-    let done = house.sees("All is well.").await;
+    let app = careful(Scripted::new().orchestrator(answer)).await;
+    app.says("ada", "pay it").await;
+    app.passes(Duration::from_hours(25)).await;
+    let done = app.sees("All is well.").await;
     insta::assert_snapshot!(done.text, @r"
     All is well.
 
     Nobody said yes in time, so I did not do this: Add a task, due at a date or time if it has one (`tasks.create`)
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -133,19 +133,19 @@ async fn other_agents_go_on_while_one_waits() {
             true => read_out(request),
         })
         .agent(|_| text("looked"));
-    let house = careful(script).await;
-    let asked = house.says("ada", "go").await;
-    house.rests().await;
-    let agents: Vec<String> = house.ends(&asked).await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "go").await;
+    app.rests().await;
+    let agents: Vec<String> = app.ends(&asked).await;
     assert_eq!(agents, ["a waiting", "b completed", "c completed", "d pending", "tasks.create waiting"]);
-    assert_eq!(house.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, "waiting");
     // The lane is free: another message has its own turn.
-    let other = house.says("ada", "and this?").await;
+    let other = app.says("ada", "and this?").await;
     assert_ne!(other.turn, asked.turn);
-    house.presses("ada", &other, "Reject").await;
-    let done = house.presses("ada", &asked, "Approve").await;
+    app.presses("ada", &other, "Reject").await;
+    let done = app.presses("ada", &asked, "Approve").await;
     assert_eq!(done.text, "a completed, b completed, c completed, d completed");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -158,19 +158,19 @@ async fn a_yes_that_comes_while_the_turn_still_runs_counts() {
             true => read_out(request),
         })
         .agent(move |_| text("looked").behind(&held));
-    let house = careful(script).await;
-    let asked = house.says("ada", "go").await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "go").await;
     gate.arrived(1).await;
-    let noted = house.presses("ada", &asked, "Approve").await;
+    let noted = app.presses("ada", &asked, "Approve").await;
     assert_eq!(noted.text, "Approved; I am going on.");
-    house.sees("Approved").await;
-    while tasks(&house).await == 0 {
+    app.sees("Approved").await;
+    while tasks(&app).await == 0 {
         tokio::task::yield_now().await;
     }
     gate.open();
-    house.sees("a completed, b completed").await;
-    assert_eq!(house.texts().len(), 3, "question, note, answer");
-    house.ends_well().await;
+    app.sees("a completed, b completed").await;
+    assert_eq!(app.texts().len(), 3, "question, note, answer");
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -182,14 +182,14 @@ async fn a_yes_that_comes_while_the_model_thinks_counts() {
         true if reports(request)["a"]["status"] == "waiting" => text("I have asked you.").behind(&held),
         true => read_out(request),
     });
-    let house = careful(script).await;
-    let asked = house.says("ada", "go").await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "go").await;
     gate.arrived(1).await;
-    house.presses("ada", &asked, "Approve").await;
+    app.presses("ada", &asked, "Approve").await;
     gate.open();
-    house.sees("a completed").await;
-    assert_eq!(tasks(&house).await, 1);
-    house.ends_well().await;
+    app.sees("a completed").await;
+    assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -198,18 +198,18 @@ async fn two_questions_are_two_answers() {
         false => calls(vec![create("a", "pay"), create("b", "sing")]),
         true => read_out(request),
     });
-    let house = careful(script).await;
-    house.says("ada", "go").await;
-    let (pay, sing) = (house.sees("title: pay").await, house.sees("title: sing").await);
-    house.rests().await;
-    let first = house.presses("ada", &pay, "Approve").await;
+    let app = careful(script).await;
+    app.says("ada", "go").await;
+    let (pay, sing) = (app.sees("title: pay").await, app.sees("title: sing").await);
+    app.rests().await;
+    let first = app.presses("ada", &pay, "Approve").await;
     assert_eq!(first.text, "Approved; I am going on.");
-    house.rests().await;
-    assert_eq!(tasks(&house).await, 1);
-    let last = house.presses("ada", &sing, "Reject").await;
+    app.rests().await;
+    assert_eq!(tasks(&app).await, 1);
+    let last = app.presses("ada", &sing, "Reject").await;
     assert_eq!(last.text, "a completed, b failed");
-    assert_eq!(tasks(&house).await, 1);
-    house.ends_well().await;
+    assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -219,17 +219,17 @@ async fn two_answers_at_the_same_moment_both_count() {
             false => calls(vec![create("a", "pay"), create("b", "sing")]),
             true => read_out(request),
         });
-        let house = careful(script).await;
-        house.says("ada", "go").await;
-        let (pay, sing) = (house.sees("title: pay").await, house.sees("title: sing").await);
-        house.rests().await;
+        let app = careful(script).await;
+        app.says("ada", "go").await;
+        let (pay, sing) = (app.sees("title: pay").await, app.sees("title: sing").await);
+        app.rests().await;
         let (one, two) =
-            tokio::join!(house.pushes("ada", &pay, "Approve"), house.pushes("ada", &sing, "Approve"));
-        house.answer(&one).await;
-        house.answer(&two).await;
-        house.sees("a completed, b completed").await;
-        assert_eq!(tasks(&house).await, 2);
-        house.ends_well().await;
+            tokio::join!(app.pushes("ada", &pay, "Approve"), app.pushes("ada", &sing, "Approve"));
+        app.answer(&one).await;
+        app.answer(&two).await;
+        app.sees("a completed, b completed").await;
+        assert_eq!(tasks(&app).await, 2);
+        app.ends_well().await;
     }
 }
 
@@ -248,48 +248,48 @@ async fn an_agent_with_a_model_goes_on_after_the_yes() {
             ]),
             text("both there"),
         ]));
-    let house = careful(script).await;
-    let first = house.says("ada", "go").await;
+    let app = careful(script).await;
+    let first = app.says("ada", "go").await;
     assert!(first.text.contains("title: pay"));
-    let second = house.presses("ada", &first, "Approve").await;
+    let second = app.presses("ada", &first, "Approve").await;
     assert!(second.text.contains("title: sing"), "{}", second.text);
-    let done = house.says("ada", "yes").await;
+    let done = app.says("ada", "yes").await;
     assert_eq!(done.text, "a completed");
-    assert_eq!(house.agent(&done, "a").await.result.as_deref(), Some("both there"));
-    assert_eq!((tasks(&house).await, house.requests(Who::Agent).len()), (2, 3));
-    house.ends_well().await;
+    assert_eq!(app.agent(&done, "a").await.result.as_deref(), Some("both there"));
+    assert_eq!((tasks(&app).await, app.requests(Who::Agent).len()), (2, 3));
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_yes_is_good_for_exactly_what_was_shown() {
     let script = Scripted::new().orchestrator(plan(|| create("a", "pay 1")));
-    let house = careful(script).await;
-    let asked = house.says("ada", "go").await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "go").await;
     // Somebody changes the journal behind our back.
     let mut batch = adjutant::store::Batch::new();
     batch.run("UPDATE executions SET parameters = '{\"title\":\"pay 1000\"}' WHERE kind = 'skill'", []);
-    house.store().write(batch).await.unwrap();
-    let done = house.presses("ada", &asked, "Approve").await;
-    assert_eq!(house.ends(&done).await[0], "a failed rejected");
-    assert_eq!(tasks(&house).await, 0);
-    house.ends_well().await;
+    app.store().write(batch).await.unwrap();
+    let done = app.presses("ada", &asked, "Approve").await;
+    assert_eq!(app.ends(&done).await[0], "a failed rejected");
+    assert_eq!(tasks(&app).await, 0);
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn what_is_denied_is_refused_without_a_question() {
     let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
-    let house = scripted_with(script, |config| config.approval.low = Policy::Deny).await;
-    let heard = house.says("ada", "go").await;
-    assert_eq!(house.ends(&heard).await, ["a failed permission", "tasks.create failed permission"]);
+    let app = scripted_with(script, |config| config.approval.low = Policy::Deny).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.ends(&heard).await, ["a failed permission", "tasks.create failed permission"]);
     assert!(heard.choices.is_empty() && heard.text.contains("[approval]"), "{}", heard.text);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn the_built_in_planner_asks_too() {
-    let house = crate::house::configured(|config| config.approval.medium = Policy::Ask).await;
-    house.says("ada", "add a task to buy milk").await;
-    let asked = house.says("ada", "delete the task about milk").await;
+    let app = crate::app::configured(|config| config.approval.medium = Policy::Ask).await;
+    app.says("ada", "add a task to buy milk").await;
+    let asked = app.says("ada", "delete the task about milk").await;
     let id = regex::Regex::new(r"id: \S+").unwrap();
     insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @r"
     I need your yes before I do this:
@@ -298,9 +298,9 @@ async fn the_built_in_planner_asks_too() {
     - id: ID
     - the task: buy milk
     ");
-    let done = house.says("ada", "yes").await;
+    let done = app.says("ada", "yes").await;
     insta::assert_snapshot!(done.text, @"Deleted “buy milk”");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -315,14 +315,14 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
             true => read_out(request),
         })
         .agent(|_| text("looked"));
-    let house = scripted_with(script, |config| {
+    let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
         config.limits.agents_per_turn = 2;
     })
     .await;
-    let approve = house.says("ada", "go").await;
-    let more = house.sees("Shall I continue?").await;
-    house.rests().await;
+    let approve = app.says("ada", "go").await;
+    let more = app.sees("Shall I continue?").await;
+    app.rests().await;
     insta::assert_snapshot!(more.text, @r"
     I have used 2 agents on this, which is the limit.
 
@@ -335,21 +335,21 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
 
     Shall I continue?
     ");
-    assert_eq!(house.presses("ada", &approve, "Approve").await.text, "Approved; I am going on.");
-    house.rests().await;
-    assert_eq!(tasks(&house).await, 1);
-    assert_eq!(house.presses("ada", &more, "Continue").await.text, "a completed, b completed, c completed");
-    house.ends_well().await;
+    assert_eq!(app.presses("ada", &approve, "Approve").await.text, "Approved; I am going on.");
+    app.rests().await;
+    assert_eq!(tasks(&app).await, 1);
+    assert_eq!(app.presses("ada", &more, "Continue").await.text, "a completed, b completed, c completed");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn stop_withdraws_the_question() {
     let script = Scripted::new().orchestrator(plan(|| create("a", "pay")));
-    let house = careful(script).await;
-    let asked = house.says("ada", "go").await;
-    house.rests().await;
-    house.says("ada", "/stop").await;
-    assert_eq!(house.presses("ada", &asked, "Approve").await.text, "That question is no longer open.");
-    assert_eq!(tasks(&house).await, 0);
-    house.ends_well().await;
+    let app = careful(script).await;
+    let asked = app.says("ada", "go").await;
+    app.rests().await;
+    app.says("ada", "/stop").await;
+    assert_eq!(app.presses("ada", &asked, "Approve").await.text, "That question is no longer open.");
+    assert_eq!(tasks(&app).await, 0);
+    app.ends_well().await;
 }

@@ -5,49 +5,49 @@ use std::time::Duration;
 use adjutant::config::Policy;
 use adjutant::model::scripted::{Scripted, Who, text};
 use adjutant::store::Batch;
-use adjutant::store::prompts::{self, PromptRow};
+use adjutant::store::questions::{self, QuestionRow};
 use adjutant_chat::Choice;
 use serde_json::json;
 
-use crate::house::{Heard, House, direct, plan, scripted_with};
+use crate::app::{Heard, TestApp, direct, plan, scripted_with};
 use crate::workflows::workflow_file;
 
-/// A house in which a question waits for an answer, as a step would ask it. What it comes to is not a yes, so what
+/// A app in which a question waits for an answer, as a step would ask it. What it comes to is not a yes, so what
 /// waits goes on without.
-async fn asked(kind: &'static str, options: &[&str]) -> (House, Heard) {
+async fn asked(kind: &'static str, options: &[&str]) -> (TestApp, Heard) {
     let script = Scripted::new()
         .when(Who::Orchestrator, "say hello", |_| text("Hello!"))
         .orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "pay"}))));
-    let house = scripted_with(script, |config| {
+    let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
     })
     .await;
-    let mut asked = house.says("ada", "go").await;
-    house.rests().await;
-    let id = pending(&house, &asked).await.id;
+    let mut asked = app.says("ada", "go").await;
+    app.rests().await;
+    let id = pending(&app, &asked).await.id;
     let mut batch = Batch::new();
     let fingerprint = serde_json::to_string(options).unwrap();
     batch.run(
-        "UPDATE prompts SET kind = $1, fingerprint = $2 WHERE id = $3",
+        "UPDATE questions SET kind = $1, fingerprint = $2 WHERE id = $3",
         [kind.into(), fingerprint.into(), (&id).into()],
     );
-    house.store().write(batch).await.unwrap();
+    app.store().write(batch).await.unwrap();
     let button = |(n, label): (usize, &&str)| Choice { id: format!("{id}:{n}"), label: (*label).into() };
     asked.choices = options.iter().enumerate().map(button).collect();
-    (house, asked)
+    (app, asked)
 }
 
-async fn pending(house: &House, heard: &Heard) -> PromptRow {
+async fn pending(app: &TestApp, heard: &Heard) -> QuestionRow {
     let turn = heard.turn.as_deref().unwrap();
-    let row = prompts::of_turn(house.store(), turn).await.unwrap().pop().unwrap();
+    let row = questions::of_turn(app.store(), turn).await.unwrap().pop().unwrap();
     let execution = row.execution_id.as_deref().unwrap();
-    assert_eq!(prompts::of_execution(house.store(), turn, execution).await.unwrap().as_ref(), Some(&row));
+    assert_eq!(questions::of_execution(app.store(), turn, execution).await.unwrap().as_ref(), Some(&row));
     row
 }
 
 /// The state of the question and its answer.
-async fn stored(house: &House, heard: &Heard) -> (String, Option<String>) {
-    let row = pending(house, heard).await;
+async fn stored(app: &TestApp, heard: &Heard) -> (String, Option<String>) {
+    let row = pending(app, heard).await;
     (row.state, row.answer)
 }
 
@@ -57,41 +57,41 @@ fn answered(answer: &str) -> (String, Option<String>) {
 
 #[tokio::test]
 async fn the_next_message_is_what_was_asked_for_as_it_was_written() {
-    let (house, asked) = asked("input", &[]).await;
-    let done = house.says("ada", "stop the press,\nsaid Acme.").await;
+    let (app, asked) = asked("input", &[]).await;
+    let done = app.says("ada", "stop the press,\nsaid Acme.").await;
     assert_eq!(done.turn, asked.turn, "what the turn says next is the reply");
-    assert_eq!(stored(&house, &asked).await, answered("stop the press,\nsaid Acme."));
-    assert_eq!(house.turn(&asked).await.status, "completed", "its words stopped nothing");
-    let late = house.replies_to("ada", &asked, "Acme").await;
+    assert_eq!(stored(&app, &asked).await, answered("stop the press,\nsaid Acme."));
+    assert_eq!(app.turn(&asked).await.status, "completed", "its words stopped nothing");
+    let late = app.replies_to("ada", &asked, "Acme").await;
     assert_eq!(late.text, "That was settled already.");
-    assert_eq!(house.says("ada", "say hello").await.text, "Hello!", "only the next one");
-    house.ends_well().await;
+    assert_eq!(app.says("ada", "say hello").await.text, "Hello!", "only the next one");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_command() {
-    let (house, asked) = asked("input", &[]).await;
-    assert!(house.says("ada", "/status").await.text.contains("open questions: 1"));
-    assert_eq!(house.says("eve", "say hello").await.text, "Hello!");
+    let (app, asked) = asked("input", &[]).await;
+    assert!(app.says("ada", "/status").await.text.contains("open questions: 1"));
+    assert_eq!(app.says("eve", "say hello").await.text, "Hello!");
     // The owner is at the terminal; not everything that they say is meant for Ada's question.
-    assert_eq!(house.says("local", "say hello").await.text, "Hello!");
-    assert_eq!(house.turn(&asked).await.status, "waiting");
-    let no = house.replies_to("eve", &asked, "Acme").await;
+    assert_eq!(app.says("local", "say hello").await.text, "Hello!");
+    assert_eq!(app.turn(&asked).await.status, "waiting");
+    let no = app.replies_to("eve", &asked, "Acme").await;
     assert!(no.text.starts_with("This question was not for you"), "{}", no.text);
-    house.replies_to("local", &asked, "/home/ada/leads.csv").await;
-    house.rests().await;
-    assert_eq!(stored(&house, &asked).await, answered("/home/ada/leads.csv"));
-    house.ends_well().await;
+    app.replies_to("local", &asked, "/home/ada/leads.csv").await;
+    app.rests().await;
+    assert_eq!(stored(&app, &asked).await, answered("/home/ada/leads.csv"));
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn stop_ends_what_asks_for_a_word() {
-    let (house, asked) = asked("input", &[]).await;
-    assert_eq!(house.says("ada", "/stop").await.text, "Stopping.");
-    house.rests().await;
-    assert_eq!(house.turn(&asked).await.status, "cancelled");
-    assert_eq!(stored(&house, &asked).await, ("expired".into(), None));
-    house.ends_well().await;
+    let (app, asked) = asked("input", &[]).await;
+    assert_eq!(app.says("ada", "/stop").await.text, "Stopping.");
+    app.rests().await;
+    assert_eq!(app.turn(&asked).await.status, "cancelled");
+    assert_eq!(stored(&app, &asked).await, ("expired".into(), None));
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -100,62 +100,59 @@ async fn a_choice_is_its_word_its_number_or_its_button() {
     for (said, chosen) in
         [("red, PLEASE.", "Red, please"), ("2", "continue"), ("stop", "Stop!"), ("Continue", "continue")]
     {
-        let (house, asked) = asked("choose", &options).await;
-        let done = house.says("ada", said).await;
-        assert_eq!(
-            (done.turn.as_ref(), stored(&house, &asked).await),
-            (asked.turn.as_ref(), answered(chosen))
-        );
-        assert_eq!(house.turn(&asked).await.status, "completed");
-        house.ends_well().await;
+        let (app, asked) = asked("choose", &options).await;
+        let done = app.says("ada", said).await;
+        assert_eq!((done.turn.as_ref(), stored(&app, &asked).await), (asked.turn.as_ref(), answered(chosen)));
+        assert_eq!(app.turn(&asked).await.status, "completed");
+        app.ends_well().await;
     }
-    let (house, asked) = self::asked("choose", &options).await;
-    let done = house.presses("ada", &asked, "Stop!").await;
-    assert_eq!((done.turn.as_ref(), stored(&house, &asked).await), (asked.turn.as_ref(), answered("Stop!")));
-    house.ends_well().await;
+    let (app, asked) = self::asked("choose", &options).await;
+    let done = app.presses("ada", &asked, "Stop!").await;
+    assert_eq!((done.turn.as_ref(), stored(&app, &asked).await), (asked.turn.as_ref(), answered("Stop!")));
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_choice_is_made_once_by_whom_it_was_asked_of() {
-    let (house, asked) = asked("choose", &["red", "approve"]).await;
-    let no = house.presses("eve", &asked, "red").await;
+    let (app, asked) = asked("choose", &["red", "approve"]).await;
+    let no = app.presses("eve", &asked, "red").await;
     assert!(no.text.starts_with("This question was not for you"), "{}", no.text);
     // What is none of the choices is a new message; a bare word after it is one too.
-    assert_eq!(house.says("ada", "say hello").await.text, "Hello!");
+    assert_eq!(app.says("ada", "say hello").await.text, "Hello!");
     let mut yes = asked.clone();
     yes.choices[0].id = yes.choices[0].id.replace(":0", ":7");
-    assert!(house.presses("ada", &yes, "red").await.text.starts_with("I don't know that button"));
-    assert_eq!(house.turn(&asked).await.status, "waiting");
-    house.replies_to("local", &asked, "2").await;
-    let late = house.presses("ada", &asked, "red").await;
+    assert!(app.presses("ada", &yes, "red").await.text.starts_with("I don't know that button"));
+    assert_eq!(app.turn(&asked).await.status, "waiting");
+    app.replies_to("local", &asked, "2").await;
+    let late = app.presses("ada", &asked, "red").await;
     assert_eq!(late.text, "That was settled already: approve.");
-    assert_eq!(stored(&house, &asked).await, answered("approve"));
-    house.ends_well().await;
+    assert_eq!(stored(&app, &asked).await, answered("approve"));
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_bare_word_after_another_message_chooses_nothing() {
-    let (house, asked) = asked("choose", &["say hello", "red"]).await;
-    assert_eq!(house.says("ada", "say hello there").await.text, "Hello!");
-    assert_eq!(house.says("ada", "say hello").await.text, "Hello!");
-    assert_eq!(stored(&house, &asked).await, ("pending".into(), None));
-    house.replies_to("ada", &asked, "red").await;
-    house.rests().await;
-    house.ends_well().await;
+    let (app, asked) = asked("choose", &["say hello", "red"]).await;
+    assert_eq!(app.says("ada", "say hello there").await.text, "Hello!");
+    assert_eq!(app.says("ada", "say hello").await.text, "Hello!");
+    assert_eq!(stored(&app, &asked).await, ("pending".into(), None));
+    app.replies_to("ada", &asked, "red").await;
+    app.rests().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn nobody_answers_and_whoever_asked_goes_on_without() {
     for kind in ["choose", "input"] {
-        let (house, asked) = asked(kind, &["red", "green"]).await;
-        house.passes(Duration::from_hours(25)).await;
-        house.rests().await;
-        assert_eq!(stored(&house, &asked).await, ("expired".into(), None));
-        let turn = house.turn(&asked).await;
+        let (app, asked) = asked(kind, &["red", "green"]).await;
+        app.passes(Duration::from_hours(25)).await;
+        app.rests().await;
+        assert_eq!(stored(&app, &asked).await, ("expired".into(), None));
+        let turn = app.turn(&asked).await;
         assert_ne!(turn.status, "waiting", "it went on, and decided by itself what that means");
-        let late = house.replies_to("ada", &asked, "red").await;
+        let late = app.replies_to("ada", &asked, "red").await;
         assert_eq!(late.text, "That question is no longer open.");
-        house.ends_waiting(i64::from(turn.ended_at.is_none())).await;
+        app.ends_waiting(i64::from(turn.ended_at.is_none())).await;
     }
 }
 
@@ -171,22 +168,22 @@ const LAUNCH: &str = r#"workflow:
     - { id: ok, approval: { text: "Shall it go out to {{inputs.customer}}?", choices: ["Send it", "Wait a day"] } }
 "#;
 
-async fn launch() -> House {
+async fn launch() -> TestApp {
     let script = Scripted::new().plain(|_| text("Dear customer"));
     scripted_with(script, |config| workflow_file(config, "launch", LAUNCH)).await
 }
 
 #[tokio::test]
 async fn a_run_asks_for_what_it_has_to_know_and_for_a_choice() {
-    let house = launch().await;
-    let asked = house.says("ada", "/run launch").await;
+    let app = launch().await;
+    let asked = app.says("ada", "/run launch").await;
     insta::assert_snapshot!(asked.text, @r"
     To run launch I need to know: what is `customer` (Who it is for)?
 
     Your next message here is the answer; `/stop` ends it.
     ");
     assert_eq!(asked.buttons(), [""; 0]);
-    let choose = house.says("ada", "Acme GmbH").await;
+    let choose = app.says("ada", "Acme GmbH").await;
     insta::assert_snapshot!(choose.text, @r"
     Shall it go out to Acme GmbH?
 
@@ -195,18 +192,18 @@ async fn a_run_asks_for_what_it_has_to_know_and_for_a_choice() {
     ");
     assert_eq!(choose.buttons(), ["Send it", "Wait a day"]);
     assert!(choose.choices.iter().all(|choice| choice.id.len() <= 64), "platforms take no longer ones");
-    let done = house.presses("ada", &choose, "Wait a day").await;
+    let done = app.presses("ada", &choose, "Wait a day").await;
     assert!(done.text.contains("Wait a day"), "{}", done.text);
-    assert_eq!((&done.turn, house.turn(&done).await.status.as_str()), (&asked.turn, "completed"));
-    house.ends_well().await;
+    assert_eq!((&done.turn, app.turn(&done).await.status.as_str()), (&asked.turn, "completed"));
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_run_that_nobody_answers_ends() {
-    let house = launch().await;
-    let asked = house.says("ada", "/run launch").await;
-    house.passes(Duration::from_hours(25)).await;
-    let ended = house.sees("nobody said in time what 'customer' is").await;
-    assert_eq!((&ended.turn, house.turn(&ended).await.status.as_str()), (&asked.turn, "failed"));
-    house.ends_well().await;
+    let app = launch().await;
+    let asked = app.says("ada", "/run launch").await;
+    app.passes(Duration::from_hours(25)).await;
+    let ended = app.sees("nobody said in time what 'customer' is").await;
+    assert_eq!((&ended.turn, app.turn(&ended).await.status.as_str()), (&asked.turn, "failed"));
+    app.ends_well().await;
 }

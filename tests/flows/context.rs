@@ -4,7 +4,7 @@ use adjutant::model::Role;
 use adjutant::model::scripted::{Scripted, Who, call, calls, text};
 use serde_json::json;
 
-use crate::house::{agent, configured, direct, plan, scripted, user_text};
+use crate::app::{agent, configured, direct, plan, scripted, user_text};
 
 fn echo() -> Scripted {
     Scripted::new().orchestrator(|request| text(format!("You said: {}", user_text(request))))
@@ -22,14 +22,14 @@ async fn the_beginning_is_the_same_bytes_for_everybody_always() {
             ])
         }))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    house.direct("home").says("ada", "one").await;
-    house.passes(std::time::Duration::from_hours(30)).await;
-    house.direct("home").says("ada", "two").await;
-    house.direct("bob's").says("bob", "three").await;
-    house.room("team").says("eve", "four").await;
+    let app = scripted(script).await;
+    app.direct("home").says("ada", "one").await;
+    app.passes(std::time::Duration::from_hours(30)).await;
+    app.direct("home").says("ada", "two").await;
+    app.direct("bob's").says("bob", "three").await;
+    app.room("team").says("eve", "four").await;
     for (who, requests) in [(Who::Orchestrator, 8), (Who::Agent, 8)] {
-        let seen = house.requests(who);
+        let seen = app.requests(who);
         assert_eq!(seen.len(), requests);
         let beginning = |request: &adjutant::model::Request| {
             (request.messages[0].text.clone(), serde_json::to_string(&request.tools).unwrap())
@@ -39,7 +39,7 @@ async fn the_beginning_is_the_same_bytes_for_everybody_always() {
             assert_eq!(beginning(request), beginning(&seen[0]));
         }
     }
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -47,20 +47,20 @@ async fn requests_are_small() {
     let script = Scripted::new()
         .orchestrator(plan(|| agent("a", &["tasks.search", "tasks.complete"], json!({}))))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    house.says("ada", "what is overdue?").await;
-    let size = |who| serde_json::to_string(&house.requests(who)[0]).unwrap().len();
+    let app = scripted(script).await;
+    app.says("ada", "what is overdue?").await;
+    let size = |who| serde_json::to_string(&app.requests(who)[0]).unwrap().len();
     let (first, sub) = (size(Who::Orchestrator), size(Who::Agent));
     assert!(first < 8 * 1024, "{first}");
     assert!(sub < 3 * 1024, "{sub}");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
-    let house = scripted(echo()).await;
+    let app = scripted(echo()).await;
     let mut batch = adjutant::store::Batch::new();
-    house.says("ada", "hello").await;
+    app.says("ada", "hello").await;
     batch.run(
         "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
          SELECT 't1', id, 'buy milk', '', '2026-11-27', '[]', 'normal', 'open', 0 FROM people",
@@ -73,9 +73,9 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
             [id.into(), scope.into()],
         );
     }
-    house.store().write(batch).await.unwrap();
-    house.says("ada", "when may I call Bob?").await;
-    let request = house.requests(Who::Orchestrator).pop().unwrap();
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "when may I call Bob?").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
     let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::System, Role::System, Role::User, Role::Assistant, Role::User]);
     insta::assert_snapshot!(request.messages[1].text, @r"
@@ -88,45 +88,45 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     - Bob prefers mornings, private
     ");
     // Where others read, tasks and private memories stay out.
-    house.room("team").says("ada", "when may I call Bob?").await;
-    let request = house.requests(Who::Orchestrator).pop().unwrap();
+    app.room("team").says("ada", "when may I call Bob?").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
     insta::assert_snapshot!(request.messages[1].text, @r"
     Person: ada
     Channel: console (others read here)
     Now: 2026-11-21T10:00 Saturday, UTC
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_private_memory_never_shows_where_others_read() {
-    let house = configured(|_| {}).await;
-    house.direct("home").says("ada", "remember that my salary is 1234").await;
+    let app = configured(|_| {}).await;
+    app.direct("home").says("ada", "remember that my salary is 1234").await;
     for said in ["what do you know about my salary?", "what do you remember?"] {
-        let heard = house.room("team").says("ada", said).await;
+        let heard = app.room("team").says("ada", said).await;
         assert!(!heard.text.contains("1234"), "{}", heard.text);
     }
     // A second person makes a place shared for ever.
-    house.direct("home").says("bob", "hello").await;
-    let heard = house.direct("home").says("ada", "what do you know about my salary?").await;
+    app.direct("home").says("bob", "hello").await;
+    let heard = app.direct("home").says("ada", "what do you know about my salary?").await;
     assert!(!heard.text.contains("1234"), "{}", heard.text);
     // And nobody else's private memories are theirs.
-    let heard = house.direct("bob's").says("bob", "what do you know about the salary?").await;
+    let heard = app.direct("bob's").says("bob", "what do you know about the salary?").await;
     assert!(!heard.text.contains("1234"), "{}", heard.text);
-    let heard = house.direct("ada's").says("ada", "what do you know about my salary?").await;
+    let heard = app.direct("ada's").says("ada", "what do you know about my salary?").await;
     assert!(heard.text.contains("1234"), "{}", heard.text);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn new_forgets_what_was_said_and_keeps_the_rest() {
-    let house = scripted(echo()).await;
-    house.says("ada", "the password is swordfish").await;
-    house.says("ada", "/new").await;
-    house.says("ada", "hello").await;
-    let request = house.requests(Who::Orchestrator).pop().unwrap();
+    let app = scripted(echo()).await;
+    app.says("ada", "the password is swordfish").await;
+    app.says("ada", "/new").await;
+    app.says("ada", "hello").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(!serde_json::to_string(&request).unwrap().contains("swordfish"));
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -140,19 +140,19 @@ async fn history_is_a_window_and_what_is_older_is_folded_off_the_path() {
             let known = request.messages[1].text.matches("Person: ").count();
             text(format!("FOLDED {known} {}", "s ".repeat(5000)))
         });
-    let house = scripted(script).await;
+    let app = scripted(script).await;
     for n in 0..25 {
-        house.says("ada", &format!("message-{n} {}", "text ".repeat(100))).await;
+        app.says("ada", &format!("message-{n} {}", "text ".repeat(100))).await;
         // Folding is beside the turns; here it is waited for, so that the test is the same every time.
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    let sizes: Vec<usize> = house
+    let sizes: Vec<usize> = app
         .requests(Who::Orchestrator)
         .iter()
         .map(|request| serde_json::to_string(request).unwrap().len())
         .collect();
     assert!(*sizes.iter().max().unwrap() < 30_000, "{sizes:?}");
-    let last = house.requests(Who::Orchestrator).pop().unwrap();
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
     let whole = serde_json::to_string(&last).unwrap();
     assert!(whole.contains("message-23 ") && !whole.contains("message-2 "), "the newest stay, the oldest go");
     assert!(
@@ -161,10 +161,10 @@ async fn history_is_a_window_and_what_is_older_is_folded_off_the_path() {
         last.messages[1].text
     );
     assert!(last.messages[1].text.len() < 4000, "a summary is bounded");
-    for fold in house.requests(Who::Plain) {
+    for fold in app.requests(Who::Plain) {
         assert!(serde_json::to_string(&fold).unwrap().len() < 25_000, "a piece is bounded");
     }
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -173,11 +173,11 @@ async fn tool_traces_are_no_part_of_the_history() {
         Role::Tool => text("found"),
         _ => call("get_skill", json!({})),
     });
-    let house = scripted(script).await;
-    house.says("ada", "one").await;
-    house.says("ada", "two").await;
-    let request = house.requests(Who::Orchestrator)[2].clone();
+    let app = scripted(script).await;
+    app.says("ada", "one").await;
+    app.says("ada", "two").await;
+    let request = app.requests(Who::Orchestrator)[2].clone();
     let said: Vec<&str> = request.messages[2..].iter().map(|message| message.text.as_str()).collect();
     assert_eq!(said, ["one", "found", "two"]);
-    house.ends_well().await;
+    app.ends_well().await;
 }

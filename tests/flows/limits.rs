@@ -7,8 +7,8 @@ use adjutant::model::Usage;
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, text};
 use serde_json::json;
 
-use crate::house::{
-    Heard, House, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text,
+use crate::app::{
+    Heard, TestApp, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text,
 };
 
 /// Four agents: two work, one fails, one depends on what the limit holds back.
@@ -21,8 +21,8 @@ fn four() -> Reply {
     ])
 }
 
-/// A house in which a turn may have two agents.
-async fn two_agents(change: impl FnOnce(&mut Config)) -> House {
+/// A app in which a turn may have two agents.
+async fn two_agents(change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Scripted::new()
         .when(Who::Orchestrator, "say hello", |_| text("Hello!"))
         .orchestrator(|request| match has_results(request) {
@@ -38,19 +38,19 @@ async fn two_agents(change: impl FnOnce(&mut Config)) -> House {
     .await
 }
 
-async fn parked() -> (House, Heard) {
-    let house = two_agents(|_| {}).await;
-    let asked = house.says("ada", "do it all").await;
-    (house, asked)
+async fn parked() -> (TestApp, Heard) {
+    let app = two_agents(|_| {}).await;
+    let asked = app.says("ada", "do it all").await;
+    (app, asked)
 }
 
-async fn count(house: &House, sql: &'static str) -> i64 {
-    house.store().count(sql, &[]).await.unwrap()
+async fn count(app: &TestApp, sql: &'static str) -> i64 {
+    app.store().count(sql, &[]).await.unwrap()
 }
 
 #[tokio::test]
 async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
-    let (house, asked) = parked().await;
+    let (app, asked) = parked().await;
     insta::assert_snapshot!(asked.text, @r"
     I have used 2 agents on this, which is the limit.
 
@@ -67,52 +67,52 @@ async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     Shall I continue?
     ");
     assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
-    assert_eq!(house.turn(&asked).await.status, "waiting");
-    house.ends_waiting(1).await;
+    assert_eq!(app.turn(&asked).await.status, "waiting");
+    app.ends_waiting(1).await;
 }
 
 #[tokio::test]
 async fn continue_goes_on_where_it_was_with_a_fresh_budget() {
-    let (house, asked) = parked().await;
-    let done = house.presses("ada", &asked, "Continue").await;
+    let (app, asked) = parked().await;
+    let done = app.presses("ada", &asked, "Continue").await;
     assert_eq!(done.text, "All in: 4 reports.");
     assert_eq!(done.turn, asked.turn, "the same turn");
-    let mut ends = house.ends(&done).await;
+    let mut ends = app.ends(&done).await;
     ends.retain(|end| !end.starts_with("tasks."));
     assert_eq!(ends, ["a completed", "b failed not_found", "c completed", "d completed"]);
-    assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 2, "nothing is done twice");
-    house.ends_well().await;
+    assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 2, "nothing is done twice");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn continue_may_come_to_the_next_limit_and_asks_again() {
-    let house = two_agents(|config| config.limits.agents_per_turn = 1).await;
-    let mut heard = house.says("ada", "do it all").await;
+    let app = two_agents(|config| config.limits.agents_per_turn = 1).await;
+    let mut heard = app.says("ada", "do it all").await;
     let mut asked = 0;
     while !heard.choices.is_empty() && asked < 9 {
         asked += 1;
-        heard = house.presses("ada", &heard, "Continue").await;
+        heard = app.presses("ada", &heard, "Continue").await;
     }
     assert_eq!((asked, heard.text.as_str()), (3, "All in: 4 reports."));
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn summarise_makes_one_call_without_tools() {
-    let (house, asked) = parked().await;
-    let done = house.presses("ada", &asked, "Summarise").await;
+    let (app, asked) = parked().await;
+    let done = app.presses("ada", &asked, "Summarise").await;
     assert!(done.text.starts_with("Summary after: ") && done.text.contains("buy milk"), "{}", done.text);
     assert!(done.text.contains("does not want more work"), "{}", done.text);
-    assert_eq!(house.requests(Who::Plain).len(), 1);
-    assert_eq!(house.turn(&done).await.status, "completed");
-    assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 1, "what was held back is not done");
-    house.ends_well().await;
+    assert_eq!(app.requests(Who::Plain).len(), 1);
+    assert_eq!(app.turn(&done).await.status, "completed");
+    assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 1, "what was held back is not done");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn stop_ends_it_and_says_where_it_stands() {
-    let (house, asked) = parked().await;
-    let done = house.presses("ada", &asked, "Stop").await;
+    let (app, asked) = parked().await;
+    let done = app.presses("ada", &asked, "Stop").await;
     insta::assert_snapshot!(done.text, @r"
     Stopped.
 
@@ -126,17 +126,17 @@ async fn stop_ends_it_and_says_where_it_stands() {
     - mission c: not started
     - mission d: not started: it needs c
     ");
-    assert_eq!(house.turn(&done).await.status, "cancelled");
-    house.ends_well().await;
+    assert_eq!(app.turn(&done).await.status, "cancelled");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn the_command_stop_ends_what_is_parked() {
-    let (house, _) = parked().await;
-    assert_eq!(house.says("ada", "/stop").await.text, "Stopping.");
-    let stopped = house.sees("Stopped.").await;
-    assert_eq!(house.turn(&stopped).await.status, "cancelled");
-    house.ends_well().await;
+    let (app, _) = parked().await;
+    assert_eq!(app.says("ada", "/stop").await.text, "Stopping.");
+    let stopped = app.sees("Stopped.").await;
+    assert_eq!(app.turn(&stopped).await.status, "cancelled");
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -149,101 +149,101 @@ async fn words_answer_as_well_as_buttons() {
         ("stop", "Stopped."),
         ("No.", "Stopped."),
     ] {
-        let (house, _) = parked().await;
-        let done = house.says("ada", said).await;
+        let (app, _) = parked().await;
+        let done = app.says("ada", said).await;
         assert!(done.text.starts_with(answer), "{said}: {}", done.text);
-        house.ends_well().await;
+        app.ends_well().await;
     }
 }
 
 #[tokio::test]
 async fn a_question_is_answered_once() {
-    let (house, asked) = parked().await;
-    house.presses("ada", &asked, "Continue").await;
-    let late = house.presses("ada", &asked, "Stop").await;
-    let again = house.replies_to("ada", &asked, "yes").await;
+    let (app, asked) = parked().await;
+    app.presses("ada", &asked, "Continue").await;
+    let late = app.presses("ada", &asked, "Stop").await;
+    let again = app.replies_to("ada", &asked, "yes").await;
     insta::assert_snapshot!(format!("{}\n{}", late.text, again.text), @r"
     That was settled already: continued.
     That was settled already: continued.
     ");
     assert_eq!(late.turn, asked.turn, "a press carries its question's turn");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
-    let (house, asked) = parked().await;
-    let presses = futures::future::join_all((0..4).map(|_| house.pushes("ada", &asked, "Continue"))).await;
+    let (app, asked) = parked().await;
+    let presses = futures::future::join_all((0..4).map(|_| app.pushes("ada", &asked, "Continue"))).await;
     let mut texts = Vec::new();
     for event in &presses {
-        texts.push(house.answer(event).await.text);
+        texts.push(app.answer(event).await.text);
     }
     texts.sort();
     assert_eq!(texts[0], "All in: 4 reports.");
     assert!(texts[1..].iter().all(|text| text == "That was settled already: continued."), "{texts:?}");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn only_the_person_asked_or_an_owner_answers() {
-    let (house, asked) = parked().await;
-    let no = house.presses("eve", &asked, "Continue").await;
+    let (app, asked) = parked().await;
+    let no = app.presses("eve", &asked, "Continue").await;
     insta::assert_snapshot!(no.text, @"This question was not for you: only the person I asked, or an owner, can answer it.");
-    assert!(house.says("eve", "say hello, yes").await.text == "Hello!");
-    assert_eq!(house.turn(&asked).await.status, "waiting");
+    assert!(app.says("eve", "say hello, yes").await.text == "Hello!");
+    assert_eq!(app.turn(&asked).await.status, "waiting");
     // The owner sits at the terminal.
-    let done = house.presses("local", &asked, "Continue").await;
+    let done = app.presses("local", &asked, "Continue").await;
     assert_eq!(done.text, "All in: 4 reports.");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn somebody_elses_yes_is_a_message_of_theirs() {
-    let (house, asked) = parked().await;
-    let yes = house.says("eve", "yes").await;
+    let (app, asked) = parked().await;
+    let yes = app.says("eve", "yes").await;
     assert_ne!(yes.turn, asked.turn);
-    house.ends_waiting(2).await;
+    app.ends_waiting(2).await;
 }
 
 #[tokio::test]
 async fn a_yes_after_another_message_is_a_new_message_and_the_turn_stays_parked() {
-    let (house, asked) = parked().await;
-    assert_eq!(house.says("ada", "say hello").await.text, "Hello!");
-    assert_eq!(house.turn(&asked).await.status, "waiting");
-    let yes = house.says("ada", "yes").await;
+    let (app, asked) = parked().await;
+    assert_eq!(app.says("ada", "say hello").await.text, "Hello!");
+    assert_eq!(app.turn(&asked).await.status, "waiting");
+    let yes = app.says("ada", "yes").await;
     assert_ne!(yes.turn, asked.turn);
     // By the platform's reply it is still the answer.
-    let done = house.replies_to("ada", &asked, "yes").await;
+    let done = app.replies_to("ada", &asked, "yes").await;
     assert_eq!(done.turn, asked.turn);
-    house.rests().await;
-    assert_eq!(house.turn(&asked).await.status, "completed");
-    house.ends_well().await;
+    app.rests().await;
+    assert_eq!(app.turn(&asked).await.status, "completed");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_question_expires_with_one_line() {
-    let (house, asked) = parked().await;
-    house.passes(Duration::from_hours(23)).await;
-    house.rests().await;
-    assert_eq!(house.turn(&asked).await.status, "waiting");
-    house.passes(Duration::from_hours(2)).await;
-    let line = house.sees("Nobody answered").await;
+    let (app, asked) = parked().await;
+    app.passes(Duration::from_hours(23)).await;
+    app.rests().await;
+    assert_eq!(app.turn(&asked).await.status, "waiting");
+    app.passes(Duration::from_hours(2)).await;
+    let line = app.sees("Nobody answered").await;
     insta::assert_snapshot!(line.text, @"Nobody answered whether to continue, so I stopped there.");
-    let late = house.presses("ada", &asked, "Continue").await;
+    let late = app.presses("ada", &asked, "Continue").await;
     assert_eq!(late.text, "That question is no longer open.");
-    assert_eq!(house.texts().len(), 3);
-    house.ends_well().await;
+    assert_eq!(app.texts().len(), 3);
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_press_of_a_button_that_no_question_has_is_answered() {
-    let (house, mut asked) = parked().await;
+    let (app, mut asked) = parked().await;
     for id in ["nonsense", "abc:continue", ":", "x:dance"] {
         asked.choices[0].id = id.into();
-        let heard = house.presses("ada", &asked, "Continue").await;
+        let heard = app.presses("ada", &asked, "Continue").await;
         assert!(heard.text.starts_with("I don't know that button"), "{}", heard.text);
     }
-    house.ends_waiting(1).await;
+    app.ends_waiting(1).await;
 }
 
 #[tokio::test]
@@ -255,8 +255,8 @@ async fn skill_calls_of_a_turn_are_limited() {
                 _ => text("made three"),
             }
         });
-    let house = scripted_with(script, |config| config.limits.skill_calls_per_turn = 2).await;
-    let asked = house.says("ada", "go").await;
+    let app = scripted_with(script, |config| config.limits.skill_calls_per_turn = 2).await;
+    let asked = app.says("ada", "go").await;
     insta::assert_snapshot!(asked.text, @r"
     I have made 2 skill calls on this, which is the limit.
 
@@ -265,9 +265,9 @@ async fn skill_calls_of_a_turn_are_limited() {
 
     Shall I continue?
     ");
-    house.presses("ada", &asked, "Continue").await;
-    assert_eq!(count(&house, "SELECT count(*) FROM tasks").await, 3);
-    house.ends_well().await;
+    app.presses("ada", &asked, "Continue").await;
+    assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 3);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -279,11 +279,11 @@ async fn orchestrator_calls_are_limited() {
             n => direct(&format!("a{n}"), "tasks.search", json!({})),
         }
     });
-    let house = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 2).await;
-    let asked = house.says("ada", "go").await;
+    let app = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 2).await;
+    let asked = app.says("ada", "go").await;
     assert!(asked.text.starts_with("I have thought about this 2 times"), "{}", asked.text);
-    assert_eq!(house.says("ada", "yes").await.text, "thought enough");
-    house.ends_well().await;
+    assert_eq!(app.says("ada", "yes").await.text, "thought enough");
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -296,25 +296,25 @@ async fn tokens_and_money_of_all_models_count_in_the_turn() {
                 false => spend(agent("a", &["tasks.search"], json!({}))),
             })
             .agent(move |_| spend(text("looked")));
-        let house = scripted_with(script, |config| match money {
+        let app = scripted_with(script, |config| match money {
             true => config.limits.turn_cost_usd = 0.03,
             false => config.limits.turn_tokens = 13_000,
         })
         .await;
-        let asked = house.says("ada", "go").await;
+        let asked = app.says("ada", "go").await;
         let why = if money { "I have spent the $0.03" } else { "I have used the 13000 tokens" };
         assert!(asked.text.starts_with(why), "{}", asked.text);
         assert!(asked.text.contains("mission a: looked"), "{}", asked.text);
-        assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
-        house.ends_well().await;
+        assert_eq!(app.presses("ada", &asked, "Continue").await.text, "done");
+        app.ends_well().await;
     }
 }
 
 #[tokio::test]
 async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
     let script = Scripted::new().orchestrator(|_| text("fine").cost(0.05));
-    let house = scripted_with(script, |config| config.limits.day_cost_usd = 0.05).await;
-    let fine = house.direct("a").says("ada", "one").await.text;
+    let app = scripted_with(script, |config| config.limits.day_cost_usd = 0.05).await;
+    let fine = app.direct("a").says("ada", "one").await.text;
     insta::assert_snapshot!(fine, @r"
     fine
 
@@ -322,13 +322,13 @@ async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
 
     The budget is fresh again at midnight (UTC).
     ");
-    let asked = house.direct("a").says("ada", "two").await;
+    let asked = app.direct("a").says("ada", "two").await;
     assert!(asked.text.starts_with("I have spent today's $0.05 for you"), "{}", asked.text);
-    assert_eq!(house.direct("b").says("bob", "one").await.text, fine);
-    house.direct("a").says("ada", "/stop").await;
-    house.passes(Duration::from_hours(15)).await;
-    assert_eq!(house.direct("a").says("ada", "three").await.text, fine);
-    house.ends_well().await;
+    assert_eq!(app.direct("b").says("bob", "one").await.text, fine);
+    app.direct("a").says("ada", "/stop").await;
+    app.passes(Duration::from_hours(15)).await;
+    assert_eq!(app.direct("a").says("ada", "three").await.text, fine);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -343,12 +343,12 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
         }))
         .when(Who::Agent, "Mission: mission a", move |_| text("looked").behind(&never))
         .agent(|_| text("looked too"));
-    let house = scripted_with(script, |config| {
+    let app = scripted_with(script, |config| {
         config.limits.turn_timeout = Duration::from_secs(2);
         config.limits.agent_timeout = Duration::from_secs(9);
     })
     .await;
-    let asked = house.says("ada", "go").await;
+    let asked = app.says("ada", "go").await;
     // An agent has no more time than its turn.
     insta::assert_snapshot!(asked.text, @r"
     I have worked on this for 2 seconds, which is the limit.
@@ -359,17 +359,17 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
 
     Shall I continue?
     ");
-    house.presses("ada", &asked, "Stop").await;
-    house.ends_well().await;
+    app.presses("ada", &asked, "Stop").await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
     let script = Scripted::new().orchestrator(plan(|| direct("a", "tasks.search", json!({}))));
-    let house = scripted_with(script, |config| config.limits.conversation_calls = 2).await;
-    house.says("ada", "one").await;
-    house.says("ada", "two").await;
-    let asked = house.says("ada", "three").await;
+    let app = scripted_with(script, |config| config.limits.conversation_calls = 2).await;
+    app.says("ada", "one").await;
+    app.says("ada", "two").await;
+    let asked = app.says("ada", "three").await;
     insta::assert_snapshot!(asked.text, @r"
     I have made 2 skill calls in this conversation within 5 minutes, which is the limit.
 
@@ -379,17 +379,17 @@ async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
     Shall I continue?
     ");
     assert!(
-        house.direct("elsewhere").says("ada", "one").await.choices.is_empty(),
+        app.direct("elsewhere").says("ada", "one").await.choices.is_empty(),
         "elsewhere is another window"
     );
-    assert!(house.presses("ada", &asked, "Continue").await.choices.is_empty());
-    assert!(house.says("ada", "four").await.choices.is_empty(), "a fresh window");
-    let again = house.says("ada", "five").await;
+    assert!(app.presses("ada", &asked, "Continue").await.choices.is_empty());
+    assert!(app.says("ada", "four").await.choices.is_empty(), "a fresh window");
+    let again = app.says("ada", "five").await;
     assert!(!again.choices.is_empty());
-    house.presses("ada", &again, "Stop").await;
-    house.passes(Duration::from_mins(6)).await;
-    assert!(house.says("ada", "six").await.choices.is_empty(), "the window has slid on");
-    house.ends_well().await;
+    app.presses("ada", &again, "Stop").await;
+    app.passes(Duration::from_mins(6)).await;
+    assert!(app.says("ada", "six").await.choices.is_empty(), "the window has slid on");
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -401,14 +401,14 @@ async fn no_more_agents_are_at_work_at_once_than_allowed() {
             calls((0..5).map(|n| agent(&format!("a{n}"), &["tasks.search"], json!({}))).collect())
         }))
         .agent(move |_| text("done").behind(&held));
-    let house = scripted_with(script, |config| config.limits.parallel_agents = 2).await;
-    let event = house.tells("ada", "go").await;
+    let app = scripted_with(script, |config| config.limits.parallel_agents = 2).await;
+    let event = app.tells("ada", "go").await;
     gate.arrived(2).await;
     let running = "SELECT count(*) FROM executions WHERE kind = 'agent' AND status = 'running'";
-    assert_eq!(count(&house, running).await, 2);
+    assert_eq!(count(&app, running).await, 2);
     gate.open();
-    assert_eq!(house.ends(&house.answer(&event).await).await.len(), 5);
-    house.ends_well().await;
+    assert_eq!(app.ends(&app.answer(&event).await).await.len(), 5);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -421,18 +421,18 @@ async fn a_yes_before_the_question_was_read_is_a_new_message() {
             false => direct("a", "tasks.search", json!({})).behind(&held),
         })
         .orchestrator(|request| text(format!("heard {}", user_text(request))));
-    let house = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 1).await;
-    let event = house.tells("ada", "Xylophone").await;
+    let app = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 1).await;
+    let event = app.tells("ada", "Xylophone").await;
     gate.arrived(1).await;
-    let yes = house.tells("ada", "yes").await;
+    let yes = app.tells("ada", "yes").await;
     gate.open();
-    let asked = house.answer(&event).await;
+    let asked = app.answer(&event).await;
     assert!(!asked.choices.is_empty());
-    assert_ne!(house.answer(&yes).await.turn, asked.turn);
-    house.rests().await;
-    assert_eq!(house.turn(&asked).await.status, "waiting");
-    house.presses("ada", &asked, "Stop").await;
-    house.ends_well().await;
+    assert_ne!(app.answer(&yes).await.turn, asked.turn);
+    app.rests().await;
+    assert_eq!(app.turn(&asked).await.status, "waiting");
+    app.presses("ada", &asked, "Stop").await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -443,15 +443,15 @@ async fn results_asked_for_by_name_may_be_parked_too() {
             false => calls(vec![four(), call("get_agent_results", json!({}))]),
         })
         .agent(|_| text("looked"));
-    let house = scripted_with(script, |config| config.limits.agents_per_turn = 2).await;
-    let asked = house.says("ada", "go").await;
-    assert_eq!(house.presses("ada", &asked, "Continue").await.text, "done");
-    house.ends_well().await;
+    let app = scripted_with(script, |config| config.limits.agents_per_turn = 2).await;
+    let asked = app.says("ada", "go").await;
+    assert_eq!(app.presses("ada", &asked, "Continue").await.text, "done");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn nothing_is_limited_by_default_for_a_small_errand() {
-    let house = scripted(Scripted::new().orchestrator(plan(four)).agent(|_| text("looked"))).await;
-    assert!(house.says("ada", "go").await.choices.is_empty());
-    house.ends_well().await;
+    let app = scripted(Scripted::new().orchestrator(plan(four)).agent(|_| text("looked"))).await;
+    assert!(app.says("ada", "go").await.choices.is_empty());
+    app.ends_well().await;
 }

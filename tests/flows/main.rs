@@ -3,21 +3,21 @@
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
+mod app;
 mod approve;
 mod asking;
 mod budgets;
 mod context;
 mod executor;
-mod house;
 mod limits;
 mod models;
 mod office;
 mod parallel;
 mod pause;
 mod platform;
-mod repertoire;
 mod rooms;
+mod scheduler;
+mod skill_set;
 mod talk;
-mod timetable;
 mod web;
 mod workflows;

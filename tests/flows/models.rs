@@ -4,7 +4,7 @@ use adjutant::config::{Config, Price, Secret};
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use serde_json::{Value, json};
 
-use crate::house::{House, configured};
+use crate::app::{TestApp, configured};
 
 const KEY: &str = "sk-very-secret-key";
 
@@ -21,15 +21,15 @@ fn provider(fake: &FakeModel) -> impl FnOnce(&mut Config) {
     }
 }
 
-async fn house(script: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> (House, FakeModel) {
+async fn app(script: impl Fn(&Value) -> Reply + Send + Sync + 'static) -> (TestApp, FakeModel) {
     let fake = FakeModel::start(script);
-    let house = configured(provider(&fake)).await;
-    (house, fake)
+    let app = configured(provider(&fake)).await;
+    (app, fake)
 }
 
 #[tokio::test]
 async fn a_real_provider_plans_dispatches_and_answers_and_its_cost_is_known() {
-    let (house, fake) = house(|request| {
+    let (app, fake) = app(|request| {
         let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110});
         match (has_tool(request, "dispatch_agent"), last_message(request).contains("\"tool\"")) {
             (true, false) => Reply::empty()
@@ -50,16 +50,16 @@ async fn a_real_provider_plans_dispatches_and_answers_and_its_cost_is_known() {
         .usage(usage)
     })
     .await;
-    let heard = house.says("ada", "milk").await;
+    let heard = app.says("ada", "milk").await;
     assert_eq!(heard.text, "All is there.");
-    let calls = house.calls(&heard).await;
+    let calls = app.calls(&heard).await;
     assert_eq!(calls.len(), 4);
     let tokens: i64 = calls.iter().map(|call| call.prompt_tokens + call.completion_tokens).sum();
     let cost: f64 = calls.iter().map(|call| call.cost_usd).sum();
     assert_eq!(tokens, 440);
     assert!((cost - 4.0 * 200.0 / 1e6).abs() < 1e-9, "{cost}");
     assert_eq!(fake.received().len(), 4);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -78,14 +78,14 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
         ("500", || Reply::status(500, "oops")),
     ];
     let told = moods.into_iter().map(|(mood, reply)| async move {
-        let (house, _fake) = house(move |_| reply()).await;
-        let heard = house.says("ada", "hello").await;
-        assert_eq!(house.turn(&heard).await.status, "failed", "{mood}");
-        let calls = house.calls(&heard).await;
+        let (app, _fake) = app(move |_| reply()).await;
+        let heard = app.says("ada", "hello").await;
+        assert_eq!(app.turn(&heard).await.status, "failed", "{mood}");
+        let calls = app.calls(&heard).await;
         assert_eq!(calls.len(), 1, "{mood}: kept in the journal");
         let error = calls[0].error.clone().unwrap_or_default();
         assert!(!error.is_empty() && !error.contains(KEY), "{mood}: {error}");
-        house.ends_well().await;
+        app.ends_well().await;
         format!("{mood}: {}", heard.text)
     });
     let told = futures::future::join_all(told).await;
@@ -104,19 +104,19 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
 #[tokio::test]
 async fn a_passing_failure_is_not_noticed() {
     let tries = std::sync::atomic::AtomicUsize::new(0);
-    let (house, fake) = house(move |_| match tries.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
+    let (app, fake) = app(move |_| match tries.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
         0 => Reply::status(429, "{}").header("retry-after", "0"),
         _ => Reply::text("Here I am."),
     })
     .await;
-    assert_eq!(house.says("ada", "hello").await.text, "Here I am.");
+    assert_eq!(app.says("ada", "hello").await.text, "Here I am.");
     assert_eq!(fake.received().len(), 2);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn malformed_calls_of_a_real_provider_are_survived() {
-    let (house, _fake) = house(|request| match last_message(request).contains("\"tool\"") {
+    let (app, _fake) = app(|request| match last_message(request).contains("\"tool\"") {
         false => Reply::empty()
             .and_call("dispatch_agent", "{\"agent_id\": ")
             .and_call("no_such_tool", "not json")
@@ -124,8 +124,8 @@ async fn malformed_calls_of_a_real_provider_are_survived() {
         true => Reply::text("I will try in other words."),
     })
     .await;
-    assert_eq!(house.says("ada", "hello").await.text, "I will try in other words.");
-    house.ends_well().await;
+    assert_eq!(app.says("ada", "hello").await.text, "I will try in other words.");
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -134,13 +134,13 @@ async fn a_fallback_answers_when_the_first_does_not() {
     let works = FakeModel::start(|_| Reply::text("The other one answers."));
     let other = works.base_url();
     let first = provider(&broken);
-    let house = configured(move |config| {
+    let app = configured(move |config| {
         first(config);
         let mut fallback = config.model.main.first.clone();
         fallback.base_url = Some(other);
         config.model.main.fallback.push(fallback);
     })
     .await;
-    assert_eq!(house.says("ada", "hello").await.text, "The other one answers.");
-    house.ends_well().await;
+    assert_eq!(app.says("ada", "hello").await.text, "The other one answers.");
+    app.ends_well().await;
 }

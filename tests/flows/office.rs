@@ -6,7 +6,7 @@ use adjutant::model::scripted::{Reply, Scripted, call as calls, has_results, tex
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::house::{Heard, House, direct, reports, scripted_with};
+use crate::app::{Heard, TestApp, direct, reports, scripted_with};
 
 /// A model that does as it is told: `SKILL ARGUMENTS` calls that skill, and the answer is what came of it.
 pub(crate) fn obedient() -> Scripted {
@@ -33,13 +33,13 @@ pub(crate) fn read_out(request: &Request) -> Reply {
     }
 }
 
-async fn office(zone: Tz) -> House {
+async fn office(zone: Tz) -> TestApp {
     scripted_with(obedient(), |config| config.assistant.timezone = zone).await
 }
 
 /// Calls a skill: what people read, and the data.
-pub(crate) async fn call(house: &House, skill: &str, arguments: Value) -> (String, Value) {
-    let heard = house.says("ada", &format!("{skill} {arguments}")).await;
+pub(crate) async fn call(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
+    let heard = app.says("ada", &format!("{skill} {arguments}")).await;
     split(&heard)
 }
 
@@ -52,10 +52,10 @@ pub(crate) fn split(heard: &Heard) -> (String, Value) {
 }
 
 /// Calls a skill that asks first, and says yes.
-async fn approved(house: &House, skill: &str, arguments: Value) -> (String, Value) {
-    let asked = house.says("ada", &format!("{skill} {arguments}")).await;
+async fn approved(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
+    let asked = app.says("ada", &format!("{skill} {arguments}")).await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
-    split(&house.presses("ada", &asked, "Approve").await)
+    split(&app.presses("ada", &asked, "Approve").await)
 }
 
 #[tokio::test]
@@ -66,26 +66,26 @@ async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
         (Tz::America__New_York, [("2026-03-02", "2026-03-11"), ("2026-10-26", "2026-11-04")]),
         (Tz::Australia__Sydney, [("2026-03-30", "2026-04-08"), ("2026-09-28", "2026-10-07")]),
     ] {
-        let house = office(zone).await;
+        let app = office(zone).await;
         let weekly = json!({"title": "Standup", "start": "2026-01-05T09:00", "recurrence": "FREQ=WEEKLY"});
-        let (said, _) = call(&house, "calendar.create_event", weekly).await;
+        let (said, _) = call(&app, "calendar.create_event", weekly).await;
         assert_eq!(said, "Created “Standup”, Mon 5 Jan 2026, 09:00–10:00, repeating");
         for (from, to) in weeks {
-            let (_, data) = call(&house, "calendar.list_events", json!({"start": from, "end": to})).await;
+            let (_, data) = call(&app, "calendar.list_events", json!({"start": from, "end": to})).await;
             let items = data["items"].as_array().unwrap();
             assert_eq!(items.len(), 2, "{zone} {data:#}");
             assert!(items.iter().all(|item| item["start"].as_str().unwrap().ends_with("T09:00")), "{data:#}");
         }
-        house.ends_well().await;
+        app.ends_well().await;
     }
 }
 
 #[tokio::test]
 async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
-    let house = office(Tz::Europe__Berlin).await;
+    let app = office(Tz::Europe__Berlin).await;
     let days = json!({"start": "2026-06-01", "end": "2026-06-30"});
-    let listed = async |house: &House| {
-        let (_, data) = call(house, "calendar.list_events", days.clone()).await;
+    let listed = async |app: &TestApp| {
+        let (_, data) = call(app, "calendar.list_events", days.clone()).await;
         let items = data["items"].as_array().unwrap().clone();
         items
             .iter()
@@ -93,18 +93,18 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
             .collect::<Vec<_>>()
     };
     let series = json!({"title": "Jour fixe", "start": "2026-06-01T10:00", "duration": "30m", "recurrence": "FREQ=WEEKLY;COUNT=5"});
-    let (_, made) = call(&house, "calendar.create_event", series).await;
+    let (_, made) = call(&app, "calendar.create_event", series).await;
     let id = &made["id"];
     let one = json!({"id": id, "instance": "2026-06-08T10:00", "start": "2026-06-09T11:00"});
-    let (said, _) = call(&house, "calendar.update_event", one).await;
+    let (said, _) = call(&app, "calendar.update_event", one).await;
     assert_eq!(said, "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30");
     let gone = json!({"id": id, "instance": "2026-06-15T10:00"});
-    let (said, _) = call(&house, "calendar.delete_event", gone).await;
+    let (said, _) = call(&app, "calendar.delete_event", gone).await;
     assert_eq!(said, "Deleted “Jour fixe” of 2026-06-15T10:00");
     let later = json!({"id": id, "instance": "2026-06-22T10:00", "span": "following", "title": "Weekly"});
-    call(&house, "calendar.update_event", later).await;
+    call(&app, "calendar.update_event", later).await;
     assert_eq!(
-        listed(&house).await,
+        listed(&app).await,
         [
             "2026-06-01T10:00 Jour fixe",
             "2026-06-09T11:00 Jour fixe",
@@ -113,7 +113,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
         ]
     );
     // A whole series goes only after a yes.
-    let asked = house.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
+    let asked = app.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
     insta::assert_snapshot!(asked.text, @r"
     I need your yes before I do this:
 
@@ -122,15 +122,15 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     - when: Mon 1 Jun 2026, 10:00–10:30 (Europe/Berlin)
     - repeats: FREQ=WEEKLY;UNTIL=20260622T075959Z
     ");
-    let done = house.presses("ada", &asked, "Approve").await;
+    let done = app.presses("ada", &asked, "Approve").await;
     assert!(done.text.starts_with("Deleted “Jour fixe”"), "{}", done.text);
-    assert_eq!(listed(&house).await, ["2026-06-22T10:00 Weekly", "2026-06-29T10:00 Weekly"]);
-    house.ends_well().await;
+    assert_eq!(listed(&app).await, ["2026-06-22T10:00 Weekly", "2026-06-29T10:00 Weekly"]);
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
-    let house = office(Tz::Europe__Berlin).await;
+    let app = office(Tz::Europe__Berlin).await;
     for (arguments, fault) in [
         (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" is no time"),
         (
@@ -148,31 +148,31 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
             "params: there is no contact “Bob”",
         ),
     ] {
-        let heard = house.says("ada", &format!("calendar.create_event {arguments}")).await;
+        let heard = app.says("ada", &format!("calendar.create_event {arguments}")).await;
         assert!(heard.text.starts_with(fault), "{arguments}: {}", heard.text);
     }
-    let (said, _) = call(&house, "calendar.delete_event", json!({"id": "none"})).await;
+    let (said, _) = call(&app, "calendar.delete_event", json!({"id": "none"})).await;
     assert!(said.starts_with("not_found: there is no event none"), "{said}");
-    assert_eq!(house.store().count("SELECT count(*) FROM objects", &[]).await.unwrap(), 0);
-    house.ends_well().await;
+    assert_eq!(app.store().count("SELECT count(*) FROM objects", &[]).await.unwrap(), 0);
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn it_knows_when_there_is_time() {
-    let house = office(Tz::Europe__Berlin).await;
+    let app = office(Tz::Europe__Berlin).await;
     call(
-        &house,
+        &app,
         "calendar.create_event",
         json!({"title": "Review", "start": "2026-06-02T10:00", "duration": "2h"}),
     )
     .await;
     call(
-        &house,
+        &app,
         "calendar.create_event",
         json!({"title": "Holiday", "start": "2026-06-03", "end": "2026-06-04"}),
     )
     .await;
-    let asks = async |arguments: Value| call(&house, "calendar.check_availability", arguments).await;
+    let asks = async |arguments: Value| call(&app, "calendar.check_availability", arguments).await;
     let (said, data) = asks(json!({"start": "2026-06-02T11:00", "end": "2026-06-02T11:30"})).await;
     assert_eq!(said, "You are busy then:\n- Tue 2 Jun 2026, 10:00–12:00: Review");
     assert_eq!(data["free"], false);
@@ -183,17 +183,17 @@ async fn it_knows_when_there_is_time() {
         said,
         "Free, on weekdays between 9 and 18 o'clock:\n- Tue 2 Jun 2026, 12:00–18:00\n- Fri 5 Jun 2026, 09:00–18:00"
     );
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
-    let house = office(Tz::Europe__Berlin).await;
+    let app = office(Tz::Europe__Berlin).await;
     let baker = json!({"name": "Bob Baker", "emails": ["baker@acme.test"], "organization": "Acme"});
-    let (said, made) = call(&house, "contacts.create", baker).await;
+    let (said, made) = call(&app, "contacts.create", baker).await;
     assert_eq!(said, "Added the contact Bob Baker (baker@acme.test, Acme)");
     let mail = json!({"to": ["bob"], "subject": "Hello", "body": "Are you *there*?"});
-    let asked = house.says("ada", &format!("email.send {mail}")).await;
+    let asked = app.says("ada", &format!("email.send {mail}")).await;
     insta::assert_snapshot!(asked.text, @r"
     I need your yes before I do this:
 
@@ -207,47 +207,47 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     ");
     // Whom the name means changes before the yes: then it is a yes to something else.
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});
-    call(&house, "contacts.update", changed).await;
-    let done = house.presses("ada", &asked, "Approve").await;
+    call(&app, "contacts.update", changed).await;
+    let done = app.presses("ada", &asked, "Approve").await;
     assert_eq!(done.text, "rejected: what it would do has changed since the person was asked; ask again");
-    call(&house, "contacts.create", json!({"name": "Bob Carter", "emails": ["carter@acme.test"]})).await;
-    let (said, _) = call(&house, "email.send", mail.clone()).await;
+    call(&app, "contacts.create", json!({"name": "Bob Carter", "emails": ["carter@acme.test"]})).await;
+    let (said, _) = call(&app, "email.send", mail.clone()).await;
     assert_eq!(
         said,
         "params: several contacts are called “bob”: Bob Baker (other@acme.test, Acme); Bob Carter (carter@acme.test). Say which one"
     );
-    let (said, _) = call(&house, "contacts.search", json!({"organization": "acme"})).await;
+    let (said, _) = call(&app, "contacts.search", json!({"organization": "acme"})).await;
     assert_eq!(said, "Bob Baker (other@acme.test, Acme)");
-    let (said, _) = call(&house, "contacts.validate_email", json!({"email": "bob@"})).await;
+    let (said, _) = call(&app, "contacts.validate_email", json!({"email": "bob@"})).await;
     assert!(said.starts_with("bob@ is no mail address"), "{said}");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
-    let house = office(Tz::Europe__Berlin).await;
+    let app = office(Tz::Europe__Berlin).await;
     let mail = json!({"to": ["bob@example.test"], "subject": "Grüße", "body": "Bis **bald**!",
         "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
-    let (said, data) = approved(&house, "email.send", mail).await;
+    let (said, data) = approved(&app, "email.send", mail).await;
     let path = said.strip_prefix(
         "Not sent, because no mail account is configured: the mail “Grüße” to bob@example.test lies in ",
     );
     let letter = std::fs::read_to_string(path.unwrap_or_else(|| panic!("{said}"))).unwrap();
     assert!(letter.contains(data["message_id"].as_str().unwrap()), "{letter}");
     assert!(letter.contains("list.csv") && letter.contains("multipart/alternative"), "{letter}");
-    let (said, _) = call(&house, "email.search", json!({})).await;
+    let (said, _) = call(&app, "email.search", json!({})).await;
     assert!(said.starts_with("not_found: no mailbox is configured"), "{said}");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn what_is_private_is_ones_own() {
-    let house = office(Tz::Europe__Berlin).await;
-    call(&house, "calendar.create_event", json!({"title": "Secret", "start": "2026-06-02T10:00"})).await;
+    let app = office(Tz::Europe__Berlin).await;
+    call(&app, "calendar.create_event", json!({"title": "Secret", "start": "2026-06-02T10:00"})).await;
     let window = json!({"start": "2026-06-01", "end": "2026-06-05"});
-    let bob = house.says("bob", &format!("calendar.list_events {window}")).await;
+    let bob = app.says("bob", &format!("calendar.list_events {window}")).await;
     assert!(bob.text.starts_with("Nothing is on then"), "{}", bob.text);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 /// The account of a server that is not there.

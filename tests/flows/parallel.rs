@@ -9,7 +9,7 @@ use adjutant::model::scripted::{
 };
 use serde_json::{Value, json};
 
-use crate::house::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
+use crate::app::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
 
 /// An agent with a model.
 fn thinker(id: &str, depends_on: &[&str]) -> adjutant::model::scripted::Reply {
@@ -40,30 +40,30 @@ async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
                     .join("; ")
             ))
         });
-    let house = scripted(script).await;
-    let event = house.tells("ada", "go").await;
+    let app = scripted(script).await;
+    let event = app.tells("ada", "go").await;
     slow.arrived(1).await;
     // "after" ends while "slow", of the same wave as "quick", is still at work.
     loop {
         let ended = "SELECT count(*) FROM executions WHERE agent_id = 'after' AND status = 'completed'";
-        if house.store().count(ended, &[]).await.unwrap() == 1 {
+        if app.store().count(ended, &[]).await.unwrap() == 1 {
             break;
         }
         tokio::task::yield_now().await;
     }
     slow.open();
-    let heard = house.answer(&event).await;
+    let heard = app.answer(&event).await;
     assert_eq!(
-        house.ends(&heard).await,
+        app.ends(&heard).await,
         ["slow completed", "quick completed", "after completed", "last completed"]
     );
-    let last = house.agent(&heard, "last").await.result.unwrap();
+    let last = app.agent(&heard, "last").await.result.unwrap();
     assert_eq!(
         last,
         "done with [Result of after (completed): done with [Result of quick (completed): done with []]; \
          Result of slow (completed): slow is done]"
     );
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -80,17 +80,17 @@ async fn a_diamond_and_a_chain_run_in_the_order_of_their_needs() {
             ])
         }))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
-    let order: Vec<String> = house
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    let order: Vec<String> = app
         .requests(Who::Agent)
         .iter()
         .map(|request| user_text(request).lines().next().unwrap_or_default().replace("Mission: mission ", ""))
         .collect();
     let place = |id: &str| order.iter().position(|known| known == id).unwrap();
     assert!(place("a") == 0 && place("d") == 3 && place("e") == 4, "{order:?}");
-    assert_eq!(house.ends(&heard).await.len(), 5);
-    house.ends_well().await;
+    assert_eq!(app.ends(&heard).await.len(), 5);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -106,9 +106,9 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
             ])
         }))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
-    let mut ends = house.ends(&heard).await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    let mut ends = app.ends(&heard).await;
     ends.sort();
     insta::assert_snapshot!(ends.join("\n"), @r"
     after skipped
@@ -119,13 +119,13 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
     tasks.complete failed not_found
     tasks.create completed
     ");
-    let last = house.requests(Who::Orchestrator).pop().unwrap();
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
     let reports = reports(&last);
     insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @r#"
     "it needs bad, which ended as failed"
     "it needs next, which ended as skipped"
     "#);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -158,8 +158,8 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
             ])
         }))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
     let ended = regex::Regex::new(r#""duration_ms":\d+|"id":"[^"]+""#).unwrap();
     insta::assert_snapshot!(ended.replace_all(&heard.text, "…"), @r#"
     {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
@@ -185,15 +185,15 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
     {"error":"the arguments can't be read: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
     "#);
-    assert_eq!(house.ends(&heard).await, ["good completed", "tasks.create completed"]);
-    house.ends_well().await;
+    assert_eq!(app.ends(&heard).await, ["good completed", "tasks.create completed"]);
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn skills_are_looked_up() {
     let script = Scripted::new().orchestrator(plan(|| call("get_skill", json!({}))));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "what can you do?").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r"
     calendar: The person's calendar: what is on, when there is time, meetings
     - calendar.check_availability(start, end, timezone?, attendees?, duration?): Whether a time is free, or when there is time for something
@@ -245,7 +245,7 @@ async fn skills_are_looked_up() {
     - workflow.qualify-and-route(request): Sort a request by what it is, and have each kind answered as it needs
     - workflow.weekly-review(): Look back on the week, look ahead, and note down what comes of it
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -256,8 +256,8 @@ async fn a_domain_and_a_skill_are_looked_up() {
             call("get_skill", json!({"name": "memory.forget"})),
         ])
     }));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "what can you do?").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
     memory: What the assistant remembers about the person
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
@@ -266,7 +266,7 @@ async fn a_domain_and_a_skill_are_looked_up() {
     - memory.forget(id?, query?): Forget a memory, by id or by words of it
     {"name":"memory.forget","summary":"Forget a memory, by id or by words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
     "#);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -293,10 +293,10 @@ async fn a_long_wait_says_running_and_the_result_is_collected() {
         })
         .agent(move |_| text("found it").behind(&held));
     // Long enough for the quick one on a busy machine.
-    let house = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_secs(1)).await;
-    let heard = house.says("ada", "go").await;
+    let app = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_secs(1)).await;
+    let heard = app.says("ada", "go").await;
     assert_eq!(heard.text, "slow is completed: \"found it\"");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -313,11 +313,11 @@ async fn text_while_agents_are_open_is_taken_as_a_wish_to_collect_them() {
             Some(report) => text(format!("It is {}.", report["status"])),
         })
         .agent(move |_| text("found it").behind(&held));
-    let house = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_millis(30)).await;
-    let heard = house.says("ada", "go").await;
+    let app = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_millis(30)).await;
+    let heard = app.says("ada", "go").await;
     assert_eq!(heard.text, "It is \"completed\".");
-    assert_eq!(house.texts().len(), 1);
-    house.ends_well().await;
+    assert_eq!(app.texts().len(), 1);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -328,18 +328,18 @@ async fn a_long_result_is_cut_for_the_orchestrator_and_whole_for_dependants() {
         .orchestrator(plan(|| calls(vec![thinker("long", &[]), thinker("reader", &["long"])])))
         .when(Who::Agent, "Mission: mission long", move |_| text(told.clone()))
         .agent(|request| text(format!("whole: {}", user_text(request).contains("THE END"))));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
-    assert_eq!(house.agent(&heard, "reader").await.result.as_deref(), Some("whole: true"));
-    assert_eq!(house.agent(&heard, "long").await.result, Some(long));
-    let last = house.requests(Who::Orchestrator).pop().unwrap();
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.agent(&heard, "reader").await.result.as_deref(), Some("whole: true"));
+    assert_eq!(app.agent(&heard, "long").await.result, Some(long));
+    let last = app.requests(Who::Orchestrator).pop().unwrap();
     let shown = results(&last)[0];
     assert!(
         shown.len() < 4500 && shown.contains("shortened") && !shown.contains("THE END"),
         "{}",
         shown.len()
     );
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -357,13 +357,13 @@ async fn a_panic_or_a_failing_model_ends_that_agent_and_nothing_else() {
         .when(Who::Agent, "mission fails", |_| fails(ModelErrorKind::Refused, "no such model"))
         .when(Who::Agent, "mission empty", |_| text("  "))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
     assert_eq!(
-        house.ends(&heard).await,
+        app.ends(&heard).await,
         ["panics failed tool", "fails failed model", "works completed", "empty failed model"]
     );
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -380,10 +380,10 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
             ]),
             text("I tried."),
         ]));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
     assert_eq!(
-        house.ends(&heard).await,
+        app.ends(&heard).await,
         [
             "a completed",
             "tasks.create failed permission",
@@ -391,7 +391,7 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
             "tasks.search completed"
         ]
     );
-    let request = house.requests(Who::Agent).pop().unwrap();
+    let request = app.requests(Who::Agent).pop().unwrap();
     assert_eq!(
         request.tools[0].parameters["properties"]["skill"]["enum"],
         json!(["memory.list", "tasks.search"])
@@ -403,8 +403,8 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
     {"error":"there is no tool open_door; the only one is use_skill(skill, arguments)"}
     {"status":"completed","summary":"No open tasks","data":{"items":[],"count":0}}
     "#);
-    assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
-    house.ends_well().await;
+    assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -421,21 +421,21 @@ async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
             let n = request.messages.iter().filter(|message| message.role == Role::Tool).count();
             skill("tasks.create", json!({"title": format!("task {n}")}))
         });
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
     assert_eq!(
-        house.ends(&heard).await,
+        app.ends(&heard).await,
         ["greedy partial", "after completed", "tasks.create completed", "tasks.create completed"]
     );
-    let greedy = house.agent(&heard, "greedy").await;
+    let greedy = app.agent(&heard, "greedy").await;
     assert_eq!(greedy.bailout.as_deref(), Some("tool_calls"));
     assert_eq!(greedy.result.as_deref(), Some("Added “task 0”\nAdded “task 1”"));
-    let told = house.agent(&heard, "after").await.result.unwrap();
+    let told = app.agent(&heard, "after").await.result.unwrap();
     assert!(
         told.contains("Result of greedy (partial): Added “task 0”") && told.contains("ended early"),
         "{told}"
     );
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -446,12 +446,12 @@ async fn calls_beyond_the_last_one_of_a_response_are_not_run() {
             calls((0..4).map(|n| skill("tasks.create", json!({"title": format!("task {n}")}))).collect()),
             text("I made some."),
         ]));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
-    let row = house.agent(&heard, "a").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    let row = app.agent(&heard, "a").await;
     assert_eq!((row.status.as_str(), row.bailout.as_deref()), ("partial", Some("tool_calls")));
-    assert_eq!(house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
-    house.ends_well().await;
+    assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -460,11 +460,11 @@ async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
     let script = Scripted::new()
         .orchestrator(plan(|| calls(vec![thinker("slow", &[]), thinker("after", &["slow"])])))
         .agent(move |_| text("too late").behind(&never));
-    let house = scripted_with(script, |config| config.limits.agent_timeout = Duration::from_millis(40)).await;
-    let heard = house.says("ada", "go").await;
-    assert_eq!(house.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
-    assert_eq!(house.agent(&heard, "slow").await.bailout.as_deref(), Some("time"));
-    house.ends_well().await;
+    let app = scripted_with(script, |config| config.limits.agent_timeout = Duration::from_millis(40)).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
+    assert_eq!(app.agent(&heard, "slow").await.bailout.as_deref(), Some("time"));
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -472,14 +472,14 @@ async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
     let script = Scripted::new().orchestrator(plan(|| agent("liar", &["tasks.complete"], json!({})))).agent(
         in_order([skill("tasks.complete", json!({"title": "the moon"})), text("All done, great success!")]),
     );
-    let house = scripted(script).await;
-    let heard = house.says("ada", "go").await;
-    assert_eq!(house.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
-    insta::assert_snapshot!(house.agent(&heard, "liar").await.result.unwrap(), @r"
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
+    insta::assert_snapshot!(app.agent(&heard, "liar").await.result.unwrap(), @r"
     All done, great success!
     (tasks.complete did not work: there is no open task about “the moon”)
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -493,10 +493,9 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
             _ => text("I heard the password."),
         })
         .agent(|_| text("found"));
-    let house = scripted(script).await;
-    house.says("ada", "the password is swordfish").await;
-    house
-        .store()
+    let app = scripted(script).await;
+    app.says("ada", "the password is swordfish").await;
+    app.store()
         .write({
             let mut batch = adjutant::store::Batch::new();
             batch.run(
@@ -508,19 +507,19 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
         })
         .await
         .unwrap();
-    let heard = house.says("ada", "look now for swordfish").await;
-    let seen = house.requests(Who::Agent).pop().unwrap();
+    let heard = app.says("ada", "look now for swordfish").await;
+    let seen = app.requests(Who::Agent).pop().unwrap();
     assert_eq!(seen.messages.len(), 2);
     assert!(!serde_json::to_string(&seen).unwrap().contains("swordfish"));
     assert!(user_text(&seen).contains("Context: the given context"));
-    let orchestrator = house.requests(Who::Orchestrator).pop().unwrap();
+    let orchestrator = app.requests(Who::Orchestrator).pop().unwrap();
     assert!(
         orchestrator.messages[1].text.contains("swordfish is a password now"),
         "the orchestrator does know"
     );
-    let task: Value = serde_json::from_str(&house.agent(&heard, "a").await.task.unwrap()).unwrap();
+    let task: Value = serde_json::from_str(&app.agent(&heard, "a").await.task.unwrap()).unwrap();
     assert_eq!(task["role"], "scout");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -528,10 +527,10 @@ async fn progress_shows_the_agents_at_work() {
     let script = Scripted::new()
         .orchestrator(plan(|| calls(vec![thinker("a", &[]), thinker("b", &["a"])])))
         .agent(|_| text("done"));
-    let house = scripted(script).await;
-    house.says("ada", "go").await;
-    house.rests().await;
-    let shown: Vec<String> = house
+    let app = scripted(script).await;
+    app.says("ada", "go").await;
+    app.rests().await;
+    let shown: Vec<String> = app
         .progress()
         .iter()
         .map(|progress| {
@@ -545,5 +544,5 @@ async fn progress_shows_the_agents_at_work() {
         .collect();
     assert!(shown.iter().any(|line| line == "a running, b pending"), "{shown:?}");
     assert!(shown.iter().any(|line| line == "a completed, b running"), "{shown:?}");
-    house.ends_well().await;
+    app.ends_well().await;
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use adjutant::config::Policy;
 use adjutant::model::scripted::{Gate, Scripted, Who, calls, has_results, in_order, text};
-use adjutant::store::{Batch, steering};
+use adjutant::store::{Batch, control};
 use serde_json::json;
 
-use crate::house::{Heard, House, agent, direct, reports, scripted, scripted_with, skill};
+use crate::app::{Heard, TestApp, agent, direct, reports, scripted, scripted_with, skill};
 use crate::workflows::workflow_file;
 
-/// A house in which two agents work, each within its model, and a third waits for one of them.
-async fn at_work() -> (House, Arc<Gate>) {
+/// A app in which two agents work, each within its model, and a third waits for one of them.
+async fn at_work() -> (TestApp, Arc<Gate>) {
     let gate = Gate::closed();
     let (a, b) = (gate.clone(), gate.clone());
     let script = Scripted::new()
@@ -35,37 +35,37 @@ async fn at_work() -> (House, Arc<Gate>) {
     (scripted(script).await, gate)
 }
 
-async fn tasks(house: &House) -> i64 {
-    house.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
+async fn tasks(app: &TestApp) -> i64 {
+    app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
 }
 
 /// It has paused; what it asks then.
-async fn paused() -> (House, Heard) {
-    let (house, gate) = at_work().await;
-    let event = house.tells("ada", "do it all").await;
+async fn paused() -> (TestApp, Heard) {
+    let (app, gate) = at_work().await;
+    let event = app.tells("ada", "do it all").await;
     gate.arrived(2).await;
-    house.says("ada", "/pause").await;
+    app.says("ada", "/pause").await;
     gate.open();
-    let asked = house.answer(&event).await;
-    (house, asked)
+    let asked = app.answer(&event).await;
+    (app, asked)
 }
 
-async fn ending(house: &House, heard: &Heard) -> Option<String> {
-    house.turn(heard).await.ending
+async fn ending(app: &TestApp, heard: &Heard) -> Option<String> {
+    app.turn(heard).await.ending
 }
 
 #[tokio::test]
 async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
-    let (house, gate) = at_work().await;
-    let event = house.tells("ada", "do it all").await;
+    let (app, gate) = at_work().await;
+    let event = app.tells("ada", "do it all").await;
     gate.arrived(2).await;
-    while tasks(&house).await == 0 {
+    while tasks(&app).await == 0 {
         tokio::task::yield_now().await;
     }
-    let pausing = house.says("ada", "/pause").await;
+    let pausing = app.says("ada", "/pause").await;
     insta::assert_snapshot!(pausing.text, @"Pausing: what is under way is let finish, then I ask whether to continue.");
     gate.open();
-    let asked = house.answer(&event).await;
+    let asked = app.answer(&event).await;
     insta::assert_snapshot!(asked.text, @r"
     I have paused this.
 
@@ -80,43 +80,43 @@ async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
     Shall I continue?
     ");
     assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
-    house.rests().await;
-    assert_eq!((tasks(&house).await, house.turn(&asked).await.status.as_str()), (1, "waiting"));
-    assert_eq!(ending(&house, &asked).await, None);
-    assert_eq!(house.requests(Who::Agent).len(), 2, "no agent's model was asked again");
-    assert_eq!(house.says("ada", "/pause").await.text, "Nothing is running.");
+    app.rests().await;
+    assert_eq!((tasks(&app).await, app.turn(&asked).await.status.as_str()), (1, "waiting"));
+    assert_eq!(ending(&app, &asked).await, None);
+    assert_eq!(app.requests(Who::Agent).len(), 2, "no agent's model was asked again");
+    assert_eq!(app.says("ada", "/pause").await.text, "Nothing is running.");
 
-    let done = house.says("ada", "continue").await;
+    let done = app.says("ada", "continue").await;
     assert_eq!((done.text.as_str(), &done.turn), ("All in: 4 reports.", &asked.turn));
-    assert_eq!((tasks(&house).await, house.requests(Who::Agent).len()), (2, 4), "nothing is done twice");
-    house.ends_well().await;
+    assert_eq!((tasks(&app).await, app.requests(Who::Agent).len()), (2, 4), "nothing is done twice");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_paused_turn_can_be_stopped() {
-    let (house, asked) = paused().await;
-    let done = house.presses("ada", &asked, "Stop").await;
+    let (app, asked) = paused().await;
+    let done = app.presses("ada", &asked, "Stop").await;
     assert!(done.text.starts_with("Stopped."), "{}", done.text);
-    assert_eq!(house.turn(&done).await.status, "cancelled");
-    house.ends_well().await;
+    assert_eq!(app.turn(&done).await.status, "cancelled");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn there_is_nothing_to_pause() {
-    let (house, _) = at_work().await;
-    assert_eq!(house.says("ada", "/pause").await.text, "Nothing is running.");
-    house.ends_well().await;
+    let (app, _) = at_work().await;
+    assert_eq!(app.says("ada", "/pause").await.text, "Nothing is running.");
+    app.ends_well().await;
 }
 
 /// The one turn that is under way.
-async fn open_turn(house: &House) -> String {
+async fn open_turn(app: &TestApp) -> String {
     let open: Option<(String,)> =
-        house.store().first("SELECT id FROM turns WHERE ended_at IS NULL", &[]).await.unwrap();
+        app.store().first("SELECT id FROM turns WHERE ended_at IS NULL", &[]).await.unwrap();
     open.unwrap().0
 }
 
-/// A house in which an agent works until it has done enough.
-async fn busy(enough: &Arc<AtomicBool>) -> House {
+/// A app in which an agent works until it has done enough.
+async fn busy(enough: &Arc<AtomicBool>) -> TestApp {
     let enough = enough.clone();
     let script = Scripted::new()
         .orchestrator(|request| match has_results(request) {
@@ -139,48 +139,48 @@ async fn busy(enough: &Arc<AtomicBool>) -> House {
 #[tokio::test]
 async fn another_process_pauses_and_resumes() {
     let enough = Arc::new(AtomicBool::new(false));
-    let house = busy(&enough).await;
-    let event = house.tells("ada", "look around").await;
-    while house.requests(Who::Agent).len() < 2 {
+    let app = busy(&enough).await;
+    let event = app.tells("ada", "look around").await;
+    while app.requests(Who::Agent).len() < 2 {
         tokio::task::yield_now().await;
     }
-    let turn = open_turn(&house).await;
-    assert!(!steering::resume(house.store(), &turn).await.unwrap(), "it asks nothing");
-    assert!(steering::pause(house.store(), &turn).await.unwrap());
-    let asked = house.answer(&event).await;
+    let turn = open_turn(&app).await;
+    assert!(!control::resume(app.store(), &turn).await.unwrap(), "it asks nothing");
+    assert!(control::pause(app.store(), &turn).await.unwrap());
+    let asked = app.answer(&event).await;
     assert!(asked.text.contains("held back by the pause"), "{}", asked.text);
-    house.rests().await;
+    app.rests().await;
     enough.store(true, Ordering::SeqCst);
-    assert!(steering::resume(house.store(), &turn).await.unwrap());
-    house.passes(Duration::from_secs(1)).await;
-    assert_eq!(house.sees("done").await.turn, asked.turn);
-    let late = house.presses("ada", &asked, "Continue").await;
+    assert!(control::resume(app.store(), &turn).await.unwrap());
+    app.passes(Duration::from_secs(1)).await;
+    assert_eq!(app.sees("done").await.turn, asked.turn);
+    let late = app.presses("ada", &asked, "Continue").await;
     assert_eq!(late.text, "That was settled already: continued.");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn another_process_cancels_what_runs() {
-    let house = busy(&Arc::default()).await;
-    let event = house.tells("ada", "look around").await;
-    while house.requests(Who::Agent).is_empty() {
+    let app = busy(&Arc::default()).await;
+    let event = app.tells("ada", "look around").await;
+    while app.requests(Who::Agent).is_empty() {
         tokio::task::yield_now().await;
     }
-    assert!(steering::cancel(house.store(), &open_turn(&house).await).await.unwrap());
-    let stopped = house.answer(&event).await;
+    assert!(control::cancel(app.store(), &open_turn(&app).await).await.unwrap());
+    let stopped = app.answer(&event).await;
     assert!(stopped.text.starts_with("Stopped."), "{}", stopped.text);
-    assert_eq!(house.turn(&stopped).await.status, "cancelled");
-    house.ends_well().await;
+    assert_eq!(app.turn(&stopped).await.status, "cancelled");
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn another_process_cancels_what_waits() {
-    let (house, asked) = paused().await;
-    house.rests().await;
-    assert!(steering::cancel(house.store(), asked.turn.as_deref().unwrap()).await.unwrap());
-    house.passes(Duration::from_secs(1)).await;
-    assert_eq!(house.sees("Stopped.").await.turn, asked.turn);
-    house.ends_well().await;
+    let (app, asked) = paused().await;
+    app.rests().await;
+    assert!(control::cancel(app.store(), asked.turn.as_deref().unwrap()).await.unwrap());
+    app.passes(Duration::from_secs(1)).await;
+    assert_eq!(app.sees("Stopped.").await.turn, asked.turn);
+    app.ends_well().await;
 }
 
 /// A process that died before its turn came to rest leaves the pause behind; so does an answer that came first.
@@ -190,28 +190,28 @@ async fn a_pause_is_kept_until_the_turn_is_at_rest() {
         true => text("done"),
         false => direct("a", "tasks.create", json!({"title": "pay"})),
     });
-    let house = scripted_with(script, |config| {
+    let app = scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
     })
     .await;
-    let approve = house.says("ada", "pay it").await;
-    house.rests().await;
+    let approve = app.says("ada", "pay it").await;
+    app.rests().await;
     let turn = approve.turn.clone().unwrap();
     let mut batch = Batch::new();
     batch.run("UPDATE turns SET status = 'queued', instance = '' WHERE id = $1", [(&turn).into()]);
-    house.store().write(batch).await.unwrap();
-    assert!(steering::pause(house.store(), &turn).await.unwrap());
-    house.passes(Duration::from_secs(1)).await;
-    let asked = house.sees("I have paused this.").await;
-    house.rests().await;
-    assert_eq!((asked.turn.as_deref(), ending(&house, &asked).await), (Some(turn.as_str()), None));
+    app.store().write(batch).await.unwrap();
+    assert!(control::pause(app.store(), &turn).await.unwrap());
+    app.passes(Duration::from_secs(1)).await;
+    let asked = app.sees("I have paused this.").await;
+    app.rests().await;
+    assert_eq!((asked.turn.as_deref(), ending(&app, &asked).await), (Some(turn.as_str()), None));
     // A yes to what it would do does nothing before it goes on.
-    house.presses("ada", &approve, "Approve").await;
-    house.rests().await;
-    house.presses("ada", &asked, "Continue").await;
-    house.sees("done").await;
-    assert_eq!(tasks(&house).await, 1);
-    house.ends_well().await;
+    app.presses("ada", &approve, "Approve").await;
+    app.rests().await;
+    app.presses("ada", &asked, "Continue").await;
+    app.sees("done").await;
+    assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -221,17 +221,17 @@ async fn a_run_is_paused_between_its_steps() {
     let script = Scripted::new().plain(move |_| text("written").behind(&held));
     let yaml = "workflow:\n  name: flow\n  agents:\n    one: { prompt: One }\n    two: { prompt: Two }\n  \
                 steps:\n    - { id: a, agent: one }\n    - { id: b, agent: two }\n";
-    let house = scripted_with(script, |config| workflow_file(config, "flow", yaml)).await;
-    let event = house.tells("ada", "/run flow").await;
+    let app = scripted_with(script, |config| workflow_file(config, "flow", yaml)).await;
+    let event = app.tells("ada", "/run flow").await;
     gate.arrived(1).await;
-    house.says("ada", "/pause").await;
+    app.says("ada", "/pause").await;
     gate.open();
-    let asked = house.answer(&event).await;
+    let asked = app.answer(&event).await;
     assert!(asked.text.starts_with("I have paused this."), "{}", asked.text);
-    house.rests().await;
-    assert_eq!(house.requests(Who::Plain).len(), 1, "the second step has not begun");
-    let done = house.says("ada", "continue").await;
-    assert_eq!((&done.turn, house.turn(&done).await.status.as_str()), (&asked.turn, "completed"));
-    assert_eq!(house.requests(Who::Plain).len(), 2, "nothing is done twice");
-    house.ends_well().await;
+    app.rests().await;
+    assert_eq!(app.requests(Who::Plain).len(), 1, "the second step has not begun");
+    let done = app.says("ada", "continue").await;
+    assert_eq!((&done.turn, app.turn(&done).await.status.as_str()), (&asked.turn, "completed"));
+    assert_eq!(app.requests(Who::Plain).len(), 2, "nothing is done twice");
+    app.ends_well().await;
 }

@@ -10,13 +10,13 @@ use adjutant::model::scripted::{Gate, Scripted, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
-    Address, Attachment, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId, Finding, Found,
-    Inbound, Intake, Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
+    Address, Attachment, ChannelIntake, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId,
+    Finding, Found, Inbound, Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
 };
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
-use crate::house::{NOW, direct, plan};
+use crate::app::{NOW, direct, plan};
 use crate::workflows::workflow_file;
 
 const FOR_EVER: Duration = Duration::from_secs(20);
@@ -154,7 +154,7 @@ impl ChatPort for Phone {
 
 #[async_trait::async_trait]
 impl Connection for Phone {
-    async fn receive(&self, intake: &dyn Intake) -> String {
+    async fn receive(&self, intake: &dyn ChannelIntake) -> String {
         intake.condition(Condition::Receiving);
         while let Some(arrival) = self.arriving.lock().await.recv().await {
             match arrival {
@@ -406,7 +406,7 @@ async fn an_invitation_lets_one_in() {
 #[tokio::test]
 async fn two_accounts_become_one_person() {
     let script = Scripted::new().orchestrator(|request| match has_results(request) {
-        true => text(crate::house::results(request).join("\n")),
+        true => text(crate::app::results(request).join("\n")),
         false => direct("a", "tasks.search", json!({"state": "open"})),
     });
     let both = |config: &mut Config| config.assistant.owner.push("phone:ada2".into());
@@ -603,7 +603,7 @@ async fn a_channel_that_stops_says_why_and_the_others_go_on() {
 async fn an_account_on_a_server_is_its_owners_alone() {
     let list = || direct("a", "calendar.list_events", json!({}));
     let script = Scripted::new().orchestrator(move |request| match has_results(request) {
-        true => text(format!("{:?}", crate::house::reports(request)["a"]["error"]["message"].as_str())),
+        true => text(format!("{:?}", crate::app::reports(request)["a"]["error"]["message"].as_str())),
         false => list(),
     });
     let town = town(script, |config| config.calendar = Some(crate::office::account())).await;

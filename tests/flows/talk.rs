@@ -3,11 +3,11 @@
 use adjutant::model::scripted::{Gate, Scripted, Who, has_results, last_text, text};
 use serde_json::json;
 
-use crate::house::{configured, direct, plan, scripted, user_text};
+use crate::app::{configured, direct, plan, scripted, user_text};
 
 #[tokio::test]
 async fn a_person_keeps_a_to_do_list_in_their_own_words() {
-    let house = configured(|_| {}).await;
+    let app = configured(|_| {}).await;
     let mut talk = String::new();
     for line in [
         "add a task to buy milk",
@@ -19,7 +19,7 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
         "delete the task about milk",
         "show my open tasks",
     ] {
-        let heard = house.says("ada", line).await;
+        let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
     insta::assert_snapshot!(talk, @r"
@@ -48,12 +48,12 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
     1 open task:
     - call Bob (due Sun 22 Nov 2026, 09:00)
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_person_is_remembered_and_forgotten() {
-    let house = configured(|_| {}).await;
+    let app = configured(|_| {}).await;
     let mut talk = String::new();
     for line in [
         "add a task to send the report by Friday 5pm, and remember that Bob prefers mornings",
@@ -62,7 +62,7 @@ async fn a_person_is_remembered_and_forgotten() {
         "forget what I said about Bob",
         "what do you remember?",
     ] {
-        let heard = house.says("ada", line).await;
+        let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
     insta::assert_snapshot!(talk, @r"
@@ -78,24 +78,24 @@ async fn a_person_is_remembered_and_forgotten() {
     > what do you remember?
     I remember: my office is in Lyon
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn two_people_have_two_lists() {
-    let house = configured(|_| {}).await;
-    house.direct("ada's").says("ada", "add a task to buy milk").await;
-    let bobs = house.direct("bob's").says("bob", "show my open tasks").await;
+    let app = configured(|_| {}).await;
+    app.direct("ada's").says("ada", "add a task to buy milk").await;
+    let bobs = app.direct("bob's").says("bob", "show my open tasks").await;
     insta::assert_snapshot!(bobs.text, @"No open tasks");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn slash_commands_are_answered_once_each() {
-    let house = configured(|_| {}).await;
+    let app = configured(|_| {}).await;
     let mut talk = String::new();
     for line in ["/help", "/status", "/stop", "/new", "/stop@adjutant_bot", "/dance"] {
-        let heard = house.says("ada", line).await;
+        let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", heard.text));
     }
     insta::assert_snapshot!(talk, @r"
@@ -128,21 +128,21 @@ async fn slash_commands_are_answered_once_each() {
     > /dance
     I don't know `/dance`. `/help` lists what I know.
     ");
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_direct_dispatch_costs_two_model_calls() {
     let script =
         Scripted::new().orchestrator(plan(|| direct("a", "tasks.create", json!({"title": "buy milk"}))));
-    let house = scripted(script).await;
-    let heard = house.says("ada", "I need milk").await;
+    let app = scripted(script).await;
+    let heard = app.says("ada", "I need milk").await;
     assert!(heard.text.contains("Added “buy milk”"), "{}", heard.text);
-    assert_eq!(house.calls(&heard).await.len(), 2);
-    assert_eq!(house.ends(&heard).await, ["a completed", "tasks.create completed"]);
-    let turn = house.turn(&heard).await;
+    assert_eq!(app.calls(&heard).await.len(), 2);
+    assert_eq!(app.ends(&heard).await, ["a completed", "tasks.create completed"]);
+    let turn = app.turn(&heard).await;
     assert_eq!((turn.status.as_str(), turn.text.as_str()), ("completed", "I need milk"));
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -152,8 +152,8 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
     let script = Scripted::new()
         .when(Who::Orchestrator, "Xylophone", move |_| text("first done").behind(&held))
         .orchestrator(|request| text(format!("heard: {}", user_text(request).replace('\n', " | "))));
-    let house = scripted(script).await;
-    let room = house.room("team");
+    let app = scripted(script).await;
+    let room = app.room("team");
     let first = room.tells("ada", "Xylophone").await;
     gate.arrived(1).await;
     let mut later = Vec::new();
@@ -161,31 +161,31 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
         later.push(room.tells(who, line).await);
     }
     // Another place does not wait for this one.
-    assert_eq!(house.direct("bob's").says("bob", "quick").await.text, "heard: quick");
+    assert_eq!(app.direct("bob's").says("bob", "quick").await.text, "heard: quick");
     gate.open();
-    assert_eq!(house.answer(&first).await.text, "first done");
+    assert_eq!(app.answer(&first).await.text, "first done");
     let mut heard = Vec::new();
     for event in &later {
-        heard.push(house.answer(event).await.text);
+        heard.push(app.answer(event).await.text);
     }
     // The history holds "Xylophone" from here on, so that its rule answers again: order is what counts.
-    let turns = house
+    let turns = app
         .requests(Who::Orchestrator)
         .iter()
         .map(|request| user_text(request).to_owned())
         .collect::<Vec<_>>();
     assert_eq!(turns, ["Xylophone", "quick", "second\nthird", "hello", "fourth"]);
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
 async fn a_message_of_a_megabyte_and_an_empty_one_are_answered() {
-    let house = configured(|_| {}).await;
+    let app = configured(|_| {}).await;
     for line in ["x ".repeat(500_000), String::new(), "\u{0}\u{fffd}\u{202e}".into(), "🦀".repeat(9000)] {
-        let heard = house.says("ada", &line).await;
+        let heard = app.says("ada", &line).await;
         assert!(!heard.text.is_empty() && heard.text.len() < 4000, "{}", heard.text.len());
     }
-    house.ends_well().await;
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -196,11 +196,11 @@ async fn stop_ends_what_runs_and_each_message_has_its_answer() {
         true => text("never").behind(&held),
         false => direct("a", "tasks.create", json!({"title": "buy milk"})),
     });
-    let house = scripted(script).await;
-    let event = house.tells("ada", "milk please").await;
+    let app = scripted(script).await;
+    let event = app.tells("ada", "milk please").await;
     gate.arrived(1).await;
-    let stopping = house.says("ada", "/stop").await;
-    let stopped = house.answer(&event).await;
+    let stopping = app.says("ada", "/stop").await;
+    let stopped = app.answer(&event).await;
     insta::assert_snapshot!(format!("{}\n---\n{}", stopping.text, stopped.text), @r"
     Stopping.
     ---
@@ -209,8 +209,8 @@ async fn stop_ends_what_runs_and_each_message_has_its_answer() {
     **Done**
     - mission a: Added “buy milk”
     ");
-    assert_eq!(house.turn(&stopped).await.status, "cancelled");
-    house.ends_well().await;
+    assert_eq!(app.turn(&stopped).await.status, "cancelled");
+    app.ends_well().await;
 }
 
 #[tokio::test]
@@ -219,22 +219,22 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
     let script = Scripted::new()
         .when(Who::Orchestrator, "cursed", |_| panics("on purpose"))
         .orchestrator(|request| text(format!("fine: {}", last_text(request))));
-    let house = scripted(script).await;
-    let cursed = house.direct("one").tells("ada", "cursed").await;
+    let app = scripted(script).await;
+    let cursed = app.direct("one").tells("ada", "cursed").await;
     for failures in 1..3_i64 {
         let put_back = "SELECT count(*) FROM turns WHERE failures >= $1";
-        while house.store().count(put_back, &[failures.into()]).await.unwrap() == 0 {
+        while app.store().count(put_back, &[failures.into()]).await.unwrap() == 0 {
             tokio::task::yield_now().await;
         }
         // The lane goes on meanwhile.
-        assert_eq!(house.direct("two").says("ada", "hello").await.text, "fine: hello");
-        house.passes(std::time::Duration::from_secs(11)).await;
-        house.direct("one").says("ada", "/status").await;
+        assert_eq!(app.direct("two").says("ada", "hello").await.text, "fine: hello");
+        app.passes(std::time::Duration::from_secs(11)).await;
+        app.direct("one").says("ada", "/status").await;
     }
-    let dead = house.answer(&cursed).await;
+    let dead = app.answer(&cursed).await;
     insta::assert_snapshot!(dead.text, @"Something inside me failed three times over this message, so I have set it aside. Please say it in other words; whoever runs me finds the reason with `adjutant trace`.");
-    assert_eq!(house.turn(&dead).await.status, "dead");
-    assert_eq!(adjutant::store::check::findings(house.store()).await.unwrap(), []);
+    assert_eq!(app.turn(&dead).await.status, "dead");
+    assert_eq!(adjutant::store::check::findings(app.store()).await.unwrap(), []);
 }
 
 /// The ids of tasks and memories are chance.

@@ -49,7 +49,7 @@ async fn writes(world: &World, event: &str) -> bool {
         person_id: &room.person_id,
         kind: "said",
         text: event,
-        prompt_id: None,
+        question_id: None,
         instance: "a",
     };
     let now = world.store.now();

@@ -3,7 +3,7 @@
 use adjutant::store::check::{self, Finding};
 use adjutant::store::executions::{self, ExecutionRow, Status};
 use adjutant::store::leases::{self, Instance};
-use adjutant::store::prompts::{self, PromptRow};
+use adjutant::store::questions::{self, QuestionRow};
 use adjutant::store::{Batch, calls, turns};
 
 use crate::calls::{call, tool_call};
@@ -47,15 +47,15 @@ async fn fill(world: &World) -> Instance {
             executions::close_all(batch, "t2", Status::Completed, 9);
             turns::end(batch, "t2", "completed", "there", 9);
             batch.run("UPDATE turns SET status = 'waiting' WHERE id = 't3'", []);
-            prompts::ask(batch, &prompt(&room.id), 5);
+            questions::ask(batch, &prompt(&room.id), 5);
         })
         .await
         .unwrap();
     instance
 }
 
-fn prompt(room: &str) -> PromptRow {
-    PromptRow {
+fn prompt(room: &str) -> QuestionRow {
+    QuestionRow {
         id: "p1".into(),
         conversation_id: room.into(),
         turn_id: "t3".into(),
@@ -136,9 +136,9 @@ const BROKEN: [(&str, &str, &[&str], &str); 13] = [
     ),
     (
         "a turn waits, but nobody was asked",
-        "UPDATE prompts SET state = 'expired'",
+        "UPDATE questions SET state = 'expired'",
         &["t3"],
-        "UPDATE prompts SET state = 'pending'",
+        "UPDATE questions SET state = 'pending'",
     ),
     (
         "a message was taken by a turn that has ended",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use adjutant::store::executions::{self, ExecutionRow, Status};
 use adjutant::store::outbox::{self, Message};
 use adjutant::store::people::{self, Conversation};
-use adjutant::store::prompts::{self, PromptRow};
+use adjutant::store::questions::{self, QuestionRow};
 use adjutant::store::retention::{self, Ages, Emptied};
 use adjutant::store::turns::TurnRow;
 use adjutant::store::{Batch, Value, calls, check, inbox, turns, usage};
@@ -33,8 +33,8 @@ async fn turn(world: &World, id: &str) -> Conversation {
     conversation
 }
 
-fn question(conversation: &Conversation, turn: &str, outbox_id: String) -> PromptRow {
-    PromptRow {
+fn question(conversation: &Conversation, turn: &str, outbox_id: String) -> QuestionRow {
+    QuestionRow {
         id: format!("{turn}-prompt"),
         conversation_id: conversation.id.clone(),
         turn_id: turn.into(),
@@ -67,7 +67,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
         person_id: &conversation.person_id,
         kind: "said",
         text: "xyzzy said",
-        prompt_id: None,
+        question_id: None,
         instance: "i",
     };
     let row = inbox::insert(&world.store, &arrived).await.unwrap().unwrap();
@@ -101,8 +101,8 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
                 Message { turn: Some(id.into()), text: "xyzzy answer".into(), ..Message::default() };
             let said = outbox::say(&world.store, batch, &conversation.id, "i", &message);
             let asked = question(conversation, id, said);
-            prompts::ask(batch, &asked, now);
-            prompts::answer(batch, &asked.id, "approve", &conversation.person_id, now);
+            questions::ask(batch, &asked, now);
+            questions::answer(batch, &asked.id, "approve", &conversation.person_id, now);
             turns::end(batch, id, "completed", "xyzzy answer", now);
             batch.run("UPDATE outbox SET state = 'sent', sent_at = 1 WHERE turn_id = $1", [id.into()]);
         })
@@ -122,10 +122,10 @@ async fn holds(world: &World, turn: &str) -> (bool, bool) {
         "SELECT count(*) FROM turns WHERE id = $1 AND text LIKE '%xyzzy%' AND answer LIKE '%xyzzy%'",
         "SELECT count(*) FROM inbox WHERE turn_id = $1 AND text LIKE '%xyzzy%'",
         "SELECT count(*) FROM outbox WHERE turn_id = $1 AND text LIKE '%xyzzy%'",
-        "SELECT count(*) FROM prompts WHERE turn_id = $1 AND preview LIKE '%xyzzy%'",
+        "SELECT count(*) FROM questions WHERE turn_id = $1 AND preview LIKE '%xyzzy%'",
     ];
     const TRACE: [&str; 5] = [
-        "SELECT count(*) FROM prompts WHERE turn_id = $1 AND fingerprint LIKE '%xyzzy%'",
+        "SELECT count(*) FROM questions WHERE turn_id = $1 AND fingerprint LIKE '%xyzzy%'",
         "SELECT count(*) FROM executions WHERE turn_id = $1 AND (task LIKE '%xyzzy%' OR parameters LIKE '%xyzzy%' \
          OR result LIKE '%xyzzy%' OR data LIKE '%xyzzy%' OR error LIKE '%xyzzy%')",
         "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 \
@@ -157,7 +157,7 @@ const CASES: [(&str, &str, bool, bool); 14] = [
     ("of-late", "UPDATE turns SET ended_at = ended_at + 9 * 86400000 WHERE id = $1", true, true),
     ("running", "UPDATE turns SET ended_at = NULL, status = 'running' WHERE id = $1", true, true),
     ("parked", "UPDATE turns SET ended_at = NULL, status = 'waiting' WHERE id = $1", true, true),
-    ("asked", "UPDATE prompts SET state = 'pending' WHERE turn_id = $1", true, true),
+    ("asked", "UPDATE questions SET state = 'pending' WHERE turn_id = $1", true, true),
     ("unsent", "UPDATE outbox SET state = 'pending' WHERE turn_id = $1", true, true),
     ("sending", "UPDATE outbox SET state = 'sending' WHERE turn_id = $1", true, true),
     ("unknown", "UPDATE outbox SET state = 'unknown' WHERE turn_id = $1", true, true),

@@ -26,7 +26,7 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
     }
     let room = world.room().await;
     for (id, started_at) in [("f1", 9), ("f2", 12)] {
-        let aside = usage::Aside {
+        let aside = usage::BackgroundCall {
             id: id.into(),
             conversation_id: room.id.clone(),
             person_id: room.person_id.clone(),
@@ -37,7 +37,7 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
             started_at,
             duration_ms: 1,
         };
-        world.write(|batch| usage::insert_aside(batch, &aside)).await.unwrap();
+        world.write(|batch| usage::insert_background_call(batch, &aside)).await.unwrap();
     }
     let rows = usage::by_model(&world.store, 10, 30).await.unwrap();
     let seen: Vec<_> =

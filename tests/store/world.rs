@@ -118,7 +118,7 @@ impl World {
             person_id: &room.person_id,
             kind,
             text,
-            prompt_id: None,
+            question_id: None,
             instance,
         };
         inbox::insert(&self.store, &row).await.unwrap()

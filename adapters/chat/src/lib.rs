@@ -21,7 +21,9 @@ pub use hook::{HookAnswer, HookRequest};
 pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
 pub use limits::{Limits, Markup, Unit};
 pub use outbound::{AgentLine, Choice, OutFile, Outbound, Progress};
-pub use port::{ChatPort, Condition, Connection, Delivery, Found, Intake, NotJournalled, Retract, Taken};
+pub use port::{
+    ChannelIntake, ChatPort, Condition, Connection, Delivery, Found, NotJournalled, Retract, Taken,
+};
 pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, one_line, row_by_row};
 pub use rooms::{Profile, Room, RoomLine, Rooms, Unread};
 pub use setup::{Question, Setup};

@@ -96,10 +96,10 @@ pub enum Found {
 pub trait Connection: Send + Sync {
     /// Receives until the future is dropped: connects, catches up, reconnects with backoff. It returns only
     /// when going on makes no sense without a person's mend, and says which.
-    async fn receive(&self, intake: &dyn Intake) -> String;
+    async fn receive(&self, intake: &dyn ChannelIntake) -> String;
     /// Answers what the platform sends to our own HTTP endpoint, on platforms that do. It runs beside
     /// [`Self::receive`].
-    async fn posted(&self, intake: &dyn Intake, request: HookRequest) -> HookAnswer {
+    async fn posted(&self, intake: &dyn ChannelIntake, request: HookRequest) -> HookAnswer {
         let _ = (intake, request);
         HookAnswer::not_found()
     }
@@ -110,7 +110,7 @@ pub trait Connection: Send + Sync {
 
 /// Where an adapter hands over what arrives.
 #[async_trait]
-pub trait Intake: Send + Sync {
+pub trait ChannelIntake: Send + Sync {
     /// Journals it. Only after `Ok` may the platform be told that we have it.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Catches up: what was said while no session was listening is read by message ids, place by place.
 
-use adjutant_chat::{Address, Condition, Intake};
+use adjutant_chat::{Address, ChannelIntake, Condition};
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -21,7 +21,7 @@ const PAGES: usize = 50;
 const DIRECT: u64 = 1;
 
 impl Discord {
-    pub(crate) async fn catch_up(&self, intake: &dyn Intake) {
+    pub(crate) async fn catch_up(&self, intake: &dyn ChannelIntake) {
         let places = intake.places().await;
         let all = futures::stream::iter(places);
         all.for_each_concurrent(AT_ONCE, |(address, last)| async move {
@@ -31,7 +31,7 @@ impl Discord {
     }
 
     /// Hands over what was said in a place after the last message that was journalled or handed over.
-    async fn catch_up_in(&self, address: &Address, last: &str, intake: &dyn Intake) {
+    async fn catch_up_in(&self, address: &Address, last: &str, intake: &dyn ChannelIntake) {
         let Some(place) = address.place.parse().ok().filter(|id| *id > 0).map(ChannelId::new) else { return };
         // A press's name ends with an id, too.
         let last = last.rsplit(':').next().and_then(|id| id.parse::<u64>().ok()).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Discord {
         tracing::warn!(channel = self.channel, place = %place, "too much was missed to read it all");
     }
 
-    async fn missed(&self, place: ChannelId, message: &Value, intake: &dyn Intake) {
+    async fn missed(&self, place: ChannelId, message: &Value, intake: &dyn ChannelIntake) {
         let (Ok(me), Ok(post)) = (self.me().await, Post::deserialize(message)) else {
             return intake.condition(Condition::Ignored);
         };
@@ -64,7 +64,7 @@ impl Discord {
     }
 
     /// Whether a place is a direct conversation, which a message that is read later does not tell.
-    async fn is_direct(&self, channel_id: ChannelId, intake: &dyn Intake) -> Option<bool> {
+    async fn is_direct(&self, channel_id: ChannelId, intake: &dyn ChannelIntake) -> Option<bool> {
         if let Some(direct) = self.known.get(channel_id).direct {
             return Some(direct);
         }
@@ -78,7 +78,7 @@ impl Discord {
     /// Asks until there is an answer; nothing if the place is closed to us.
     async fn persist<T, F: Future<Output = Result<T, CallError>>>(
         &self,
-        intake: &dyn Intake,
+        intake: &dyn ChannelIntake,
         ask: impl Fn() -> F,
     ) -> Option<T> {
         for tries in 1.. {

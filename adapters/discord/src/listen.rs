@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Connection, Finding, Inbound, Intake, NotJournalled, Taken};
+use adjutant_chat::{ChannelIntake, Condition, Connection, Finding, Inbound, NotJournalled, Taken};
 use async_trait::async_trait;
 use futures::StreamExt;
 use serde::Deserialize;
@@ -83,7 +83,7 @@ struct Waitlist {
 
 #[async_trait]
 impl Connection for Discord {
-    async fn receive(&self, intake: &dyn Intake) -> String {
+    async fn receive(&self, intake: &dyn ChannelIntake) -> String {
         let (posts, waiting_posts) = unbounded_channel();
         let (presses, waiting_presses) = unbounded_channel();
         let waitlist = Waitlist { posts, presses };
@@ -101,7 +101,7 @@ impl Connection for Discord {
 
 impl Discord {
     /// Returns the sentence with which it gives up.
-    async fn stay_connected(&self, intake: &dyn Intake, waitlist: &Waitlist) -> String {
+    async fn stay_connected(&self, intake: &dyn ChannelIntake, waitlist: &Waitlist) -> String {
         let mut session: Option<Session> = None;
         let mut failures = 0;
         loop {
@@ -125,7 +125,7 @@ impl Discord {
 
     async fn connect_once(
         &self,
-        intake: &dyn Intake,
+        intake: &dyn ChannelIntake,
         session: &mut Option<Session>,
         waitlist: &Waitlist,
     ) -> End {
@@ -182,7 +182,7 @@ impl Discord {
     }
 
     /// Never returns.
-    async fn journal_posts(&self, mut waiting: UnboundedReceiver<Waiting>, intake: &dyn Intake) {
+    async fn journal_posts(&self, mut waiting: UnboundedReceiver<Waiting>, intake: &dyn ChannelIntake) {
         let mut batch = Vec::new();
         while waiting.recv_many(&mut batch, BATCH).await > 0 {
             let mut places: Places = HashMap::new();
@@ -202,7 +202,7 @@ impl Discord {
         }
     }
 
-    async fn journal_places(&self, places: Places, intake: &dyn Intake) {
+    async fn journal_places(&self, places: Places, intake: &dyn ChannelIntake) {
         let all = futures::stream::iter(places.into_values());
         all.for_each_concurrent(AT_ONCE, |events| async move {
             for (name, frame) in events {
@@ -212,7 +212,7 @@ impl Discord {
         .await;
     }
 
-    async fn event(&self, name: &str, frame: &str, intake: &dyn Intake) {
+    async fn event(&self, name: &str, frame: &str, intake: &dyn ChannelIntake) {
         let Ok(me) = self.me().await else { return };
         let heard = if name == "MESSAGE_CREATE" {
             let Some(post) = read::<Post>(frame) else { return intake.condition(Condition::Ignored) };
@@ -230,7 +230,7 @@ impl Discord {
     }
 
     /// Journals it, however long that takes.
-    pub(crate) async fn hand_over(&self, heard: Heard, intake: &dyn Intake) {
+    pub(crate) async fn hand_over(&self, heard: Heard, intake: &dyn ChannelIntake) {
         let (inbound, edited) = match heard {
             Heard::Said(mut said, files) => {
                 said.attachments = attachments::read_all(self, files).await;
@@ -254,12 +254,12 @@ impl Discord {
         }
     }
 
-    async fn journal_presses(&self, mut waiting: UnboundedReceiver<String>, intake: &dyn Intake) {
+    async fn journal_presses(&self, mut waiting: UnboundedReceiver<String>, intake: &dyn ChannelIntake) {
         let all = futures::stream::poll_fn(|context| waiting.poll_recv(context));
         all.for_each_concurrent(AT_ONCE, |frame| async move { self.press(&frame, intake).await }).await;
     }
 
-    async fn press(&self, frame: &str, intake: &dyn Intake) {
+    async fn press(&self, frame: &str, intake: &dyn ChannelIntake) {
         let Ok(me) = self.me().await else { return };
         let reader = Reader { channel: &self.channel, me, role: None };
         let interacted = read::<Interaction>(frame).and_then(|one| receive::interaction(one, reader));

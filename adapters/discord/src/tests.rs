@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, OutFile,
+    Address, ChannelIntake, ChatPort, Choice, Condition, Connection, Edited, Inbound, NotJournalled, OutFile,
     Outbound, Taken,
 };
 use adjutant_fakes::discord::{FakeDiscord, TOKEN};
@@ -130,7 +130,7 @@ impl Journal {
 }
 
 #[async_trait]
-impl Intake for Journal {
+impl ChannelIntake for Journal {
     async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
         self.try_it()?;
         let event = |inbound: &Inbound| match inbound {

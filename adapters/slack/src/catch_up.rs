@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Intake};
+use adjutant_chat::{ChannelIntake, Condition};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -39,7 +39,7 @@ pub(crate) struct Missed {
 
 impl Slack {
     /// The places to catch up in: those that are known, and direct conversations that are not known yet.
-    pub(crate) async fn missed(&self, intake: &dyn Intake) -> Vec<Missed> {
+    pub(crate) async fn missed(&self, intake: &dyn ChannelIntake) -> Vec<Missed> {
         let known: Vec<(Place, Option<Ts>)> = intake
             .places()
             .await
@@ -91,7 +91,7 @@ impl Slack {
     }
 
     /// Hands over what was said in a place since, by the same rules as what is told at once.
-    pub(crate) async fn catch_up_in(&self, missed: &Missed, intake: &dyn Intake) {
+    pub(crate) async fn catch_up_in(&self, missed: &Missed, intake: &dyn ChannelIntake) {
         let Ok(_permit) = self.catching_up.acquire().await else { return };
         let messages = self.persist(&missed.place, missed.after, intake).await;
         for message in &messages {
@@ -108,7 +108,7 @@ impl Slack {
         }
     }
 
-    async fn catch_up_with(&self, place: &Place, message: &Value, intake: &dyn Intake) {
+    async fn catch_up_with(&self, place: &Place, message: &Value, intake: &dyn ChannelIntake) {
         match Post::deserialize(message) {
             Ok(post) => self.post(&place.channel, &post, intake).await,
             Err(_) => intake.condition(Condition::Ignored),
@@ -116,7 +116,7 @@ impl Slack {
     }
 
     /// Asks until there is an answer; nothing if the place is closed to us.
-    async fn persist(&self, place: &Place, after: Ts, intake: &dyn Intake) -> Vec<Value> {
+    async fn persist(&self, place: &Place, after: Ts, intake: &dyn ChannelIntake) -> Vec<Value> {
         for tries in 1.. {
             let pause = match deliver::since(self, place, Some(after), PAGES).await {
                 Ok(messages) => return messages,

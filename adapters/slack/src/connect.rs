@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Intake};
+use adjutant_chat::{ChannelIntake, Condition};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::json;
@@ -60,7 +60,12 @@ struct Sockets {
 
 impl Slack {
     /// Returns the sentence with which it gives up.
-    pub(crate) async fn stay_connected(&self, app: &Api, intake: &dyn Intake, waitlist: &Waitlist) -> String {
+    pub(crate) async fn stay_connected(
+        &self,
+        app: &Api,
+        intake: &dyn ChannelIntake,
+        waitlist: &Waitlist,
+    ) -> String {
         let (signals, mut heard) = unbounded_channel();
         let mut lines = FuturesUnordered::new();
         let mut sockets = Sockets::default();
@@ -91,7 +96,7 @@ impl Slack {
     async fn line(
         &self,
         app: &Api,
-        intake: &dyn Intake,
+        intake: &dyn ChannelIntake,
         waitlist: &Waitlist,
         (number, wait): (u64, Duration),
         (replaced, signals): (oneshot::Receiver<()>, UnboundedSender<(u64, Signal)>),
@@ -143,7 +148,7 @@ impl Slack {
     }
 
     /// Returns the sentence with which it gives up. Slack sends; our own calls are the sign of life.
-    pub(crate) async fn stay_reachable(&self, intake: &dyn Intake, waitlist: &Waitlist) -> String {
+    pub(crate) async fn stay_reachable(&self, intake: &dyn ChannelIntake, waitlist: &Waitlist) -> String {
         let mut is_ready = false;
         let mut failures = 0;
         loop {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use adjutant_chat::{Condition, HookAnswer, HookRequest, Intake};
+use adjutant_chat::{ChannelIntake, Condition, HookAnswer, HookRequest};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
@@ -26,7 +26,7 @@ impl Slack {
         &self,
         verifier: &SlackEventSignatureVerifier,
         request: &HookRequest,
-        intake: &dyn Intake,
+        intake: &dyn ChannelIntake,
     ) -> HookAnswer {
         let Ok(body) = std::str::from_utf8(&request.body) else { return answer(400, "") };
         if !is_slacks(verifier, request, body) {

@@ -29,7 +29,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChatPort, Connection, Delivery, Finding, Found, HookAnswer, HookRequest, Intake, Limits,
+    Address, ChannelIntake, ChatPort, Connection, Delivery, Finding, Found, HookAnswer, HookRequest, Limits,
     Outbound, Retract,
 };
 use async_trait::async_trait;
@@ -217,7 +217,7 @@ impl ChatPort for Slack {
 
 #[async_trait]
 impl Connection for Slack {
-    async fn receive(&self, intake: &dyn Intake) -> String {
+    async fn receive(&self, intake: &dyn ChannelIntake) -> String {
         let (posts, waiting_posts) = unbounded_channel();
         let (presses, waiting_presses) = unbounded_channel();
         *self.posts.lock().unwrap_or_else(PoisonError::into_inner) = Some(posts.clone());
@@ -235,7 +235,7 @@ impl Connection for Slack {
         }
     }
 
-    async fn posted(&self, intake: &dyn Intake, request: HookRequest) -> HookAnswer {
+    async fn posted(&self, intake: &dyn ChannelIntake, request: HookRequest) -> HookAnswer {
         match &self.verifier {
             Some(verifier) => self.answer(verifier, &request, intake).await,
             None => HookAnswer::not_found(),

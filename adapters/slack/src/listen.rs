@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::time::Duration;
 
-use adjutant_chat::{Attachment, Condition, Inbound, Intake, Taken};
+use adjutant_chat::{Attachment, ChannelIntake, Condition, Inbound, Taken};
 use futures::StreamExt;
 use futures::future::{Fuse, FusedFuture, FutureExt};
 use futures::stream::FuturesUnordered;
@@ -94,7 +94,11 @@ impl Slack {
     }
 
     /// Never returns while anybody can add to the list.
-    pub(crate) async fn journal_posts(&self, mut waiting: UnboundedReceiver<Waiting>, intake: &dyn Intake) {
+    pub(crate) async fn journal_posts(
+        &self,
+        mut waiting: UnboundedReceiver<Waiting>,
+        intake: &dyn ChannelIntake,
+    ) {
         // A place that is at work is here, with what waits for it.
         let mut places: HashMap<String, VecDeque<Job>> = HashMap::new();
         let mut work = FuturesUnordered::new();
@@ -130,7 +134,7 @@ impl Slack {
         }
     }
 
-    async fn work(&self, place: String, job: Job, intake: &dyn Intake) -> String {
+    async fn work(&self, place: String, job: Job, intake: &dyn ChannelIntake) -> String {
         match job {
             Job::CatchUp(missed) => self.catch_up_in(&missed, intake).await,
             Job::Post(channel, post, done) => {
@@ -142,7 +146,7 @@ impl Slack {
     }
 
     /// Hands over one message of a channel.
-    pub(crate) async fn post(&self, channel: &str, post: &Post, intake: &dyn Intake) {
+    pub(crate) async fn post(&self, channel: &str, post: &Post, intake: &dyn ChannelIntake) {
         let Some(me) = self.me.get() else { return };
         if let Ok(ts) = post.ts.parse::<Ts>() {
             self.known.is_there(ts);
@@ -151,7 +155,7 @@ impl Slack {
     }
 
     /// Journals it, however long that takes.
-    async fn hand_over(&self, heard: Heard, intake: &dyn Intake) {
+    async fn hand_over(&self, heard: Heard, intake: &dyn ChannelIntake) {
         let (inbound, edited) = match heard {
             Heard::Said(mut said, files) => {
                 let mut people = text::mentioned(&said.text);
@@ -214,7 +218,7 @@ impl Slack {
     pub(crate) async fn journal_presses(
         &self,
         mut waiting: UnboundedReceiver<(Inbound, Done)>,
-        intake: &dyn Intake,
+        intake: &dyn ChannelIntake,
     ) {
         let all = futures::stream::poll_fn(|context| waiting.poll_recv(context));
         all.for_each_concurrent(AT_ONCE, |(inbound, done)| self.press(inbound, done, intake)).await;
@@ -222,7 +226,7 @@ impl Slack {
 
     /// Hands over a press or a command. One that can't be journalled is not acknowledged; the person sees that it
     /// failed and presses again.
-    pub(crate) async fn press(&self, inbound: Inbound, done: Done, intake: &dyn Intake) {
+    pub(crate) async fn press(&self, inbound: Inbound, done: Done, intake: &dyn ChannelIntake) {
         let Ok(taken) = intake.take(inbound.clone()).await else { return };
         done();
         if let (Taken::Notice(text), Inbound::Pressed(pressed)) = (taken, &inbound) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Condition, Connection, Edited, Inbound, Intake, NotJournalled, OutFile,
+    Address, ChannelIntake, ChatPort, Choice, Condition, Connection, Edited, Inbound, NotJournalled, OutFile,
     Outbound, Said, Taken,
 };
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET};
@@ -153,7 +153,7 @@ impl Journal {
 }
 
 #[async_trait]
-impl Intake for Journal {
+impl ChannelIntake for Journal {
     async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
         self.try_it()?;
         if let (Inbound::Pressed(_), Some(notice)) = (&inbound, self.notice.lock().unwrap().clone()) {

@@ -20,7 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChatPort, Connection, Delivery, Finding, Found, Intake, Limits, Markup, Outbound, Retract, Unit,
+    Address, ChannelIntake, ChatPort, Connection, Delivery, Finding, Found, Limits, Markup, Outbound,
+    Retract, Unit,
 };
 use async_trait::async_trait;
 use teloxide::Bot;
@@ -175,7 +176,7 @@ impl ChatPort for Telegram {
 
 #[async_trait]
 impl Connection for Telegram {
-    async fn receive(&self, intake: &dyn Intake) -> String {
+    async fn receive(&self, intake: &dyn ChannelIntake) -> String {
         self.poll(intake).await
     }
 

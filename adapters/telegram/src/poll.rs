@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use adjutant_chat::{Condition, Inbound, Intake, NotJournalled, Taken};
+use adjutant_chat::{ChannelIntake, Condition, Inbound, NotJournalled, Taken};
 use futures::future::join_all;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -28,7 +28,7 @@ const MOST_UPDATES: usize = 100;
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Telegram {
-    pub(crate) async fn poll(&self, intake: &dyn Intake) -> String {
+    pub(crate) async fn poll(&self, intake: &dyn ChannelIntake) -> String {
         let mut pauses = Pauses::from(self.pause);
         let me: Myself = loop {
             match self.api.call(&GetMe::new()).await {
@@ -47,7 +47,7 @@ impl Telegram {
         }
     }
 
-    async fn poll_as(&self, me: &Myself, intake: &dyn Intake, mut pauses: Pauses) -> String {
+    async fn poll_as(&self, me: &Myself, intake: &dyn ChannelIntake, mut pauses: Pauses) -> String {
         let (mut offset, mut wait) = (None, 0);
         loop {
             let mut poll = GetUpdates::new().timeout(wait).allowed_updates([
@@ -96,7 +96,7 @@ impl Telegram {
         &self,
         updates: Vec<Value>,
         me: &Myself,
-        intake: &dyn Intake,
+        intake: &dyn ChannelIntake,
     ) -> Result<Option<i32>, Option<i32>> {
         let mut chats: BTreeMap<Option<i64>, Vec<(i32, Value)>> = BTreeMap::new();
         let mut next = None;
@@ -125,7 +125,12 @@ impl Telegram {
         }
     }
 
-    async fn take(&self, update: &Value, me: &Myself, intake: &dyn Intake) -> Result<(), NotJournalled> {
+    async fn take(
+        &self,
+        update: &Value,
+        me: &Myself,
+        intake: &dyn ChannelIntake,
+    ) -> Result<(), NotJournalled> {
         if let Some((chat, message)) = message_id(update) {
             self.ids().saw(chat, message);
         }
@@ -191,7 +196,7 @@ impl Pauses {
         self.next = self.first;
     }
 
-    async fn after(&mut self, failure: Failure, intake: &dyn Intake) {
+    async fn after(&mut self, failure: Failure, intake: &dyn ChannelIntake) {
         let reason = if failure.says(&["terminated by other getUpdates"]) {
             "another program receives with this bot's token: stop it, or give each a bot of its own"
                 .to_owned()
@@ -202,7 +207,7 @@ impl Pauses {
         self.wait(reason, at_least, intake).await;
     }
 
-    async fn wait(&mut self, reason: String, at_least: Option<Duration>, intake: &dyn Intake) {
+    async fn wait(&mut self, reason: String, at_least: Option<Duration>, intake: &dyn ChannelIntake) {
         intake.condition(Condition::Trouble(reason));
         let pause = self.draw();
         tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;

@@ -145,7 +145,7 @@ impl Journal {
 }
 
 #[async_trait]
-impl Intake for Journal {
+impl ChannelIntake for Journal {
     async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
         if self.refuses() {
             return Err(NotJournalled);

@@ -87,11 +87,11 @@ pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
 /// Whether the skill files can be used.
 pub(super) fn skills(config: &Config) -> Vec<Finding> {
     match service::load_skills(config) {
-        Ok(repertoire) => {
-            let registry = repertoire.skills.current();
+        Ok(skill_set) => {
+            let registry = skill_set.skills.current();
             let count: usize = registry.domains().iter().map(|domain| domain.skills.len()).sum();
             let sound = Finding::ok(format!("{count} skills in {} domains", registry.domains().len()));
-            let workflows = repertoire.workflows.current();
+            let workflows = skill_set.workflows.current();
             let faults = workflows.faults.iter().filter(|fault| !fault.is_warning);
             let mend = "correct the file; `adjutant workflow check` tells when it is right";
             let faults = faults.map(|fault| Finding::warning(fault.to_string(), mend));

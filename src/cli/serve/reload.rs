@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use crate::config::{Config, ConfigError, Env};
 use crate::lifecycle::{Manager, Reloads};
 use crate::logging::Logs;
-use crate::service::{self, Live, Repertoire};
+use crate::service::{self, Live, SkillSet};
 use crate::skills::Skills;
 
 /// How often it is looked whether the file has changed.
@@ -25,7 +25,7 @@ pub(super) async fn reload(
     config: &Config,
     env: &Env,
     reloads: &mut Reloads,
-    (repertoire, live, logs): (&Repertoire, &Live, &Logs),
+    (skill_set, live, logs): (&SkillSet, &Live, &Logs),
     manager: &Manager,
 ) -> Infallible {
     let path = config.path.as_deref();
@@ -36,10 +36,10 @@ pub(super) async fn reload(
             () = changed(path, known) => tracing::info!("the configuration has changed"),
         }
         manager.reloading();
-        repertoire.skills.poll();
+        skill_set.skills.poll();
         known = path.and_then(print);
-        let read = Config::load(path, env).and_then(|config| check(config, &repertoire.skills));
-        take(read, repertoire, live, logs);
+        let read = Config::load(path, env).and_then(|config| check(config, &skill_set.skills));
+        take(read, skill_set, live, logs);
         manager.ready();
     }
 }
@@ -52,12 +52,12 @@ fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     }
 }
 
-fn take(read: Result<Config, ConfigError>, repertoire: &Repertoire, live: &Live, logs: &Logs) {
+fn take(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &Live, logs: &Logs) {
     match read {
         Ok(config) => {
             logs.follow(config.log.as_deref());
-            if repertoire.workflows.set_approval(&config.approval) {
-                repertoire.skills.reload_and_log();
+            if skill_set.workflows.set_approval(&config.approval) {
+                skill_set.skills.reload_and_log();
             }
             let waiting = live.apply(&config);
             tracing::info!("the configuration applies from now on");

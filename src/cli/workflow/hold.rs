@@ -3,7 +3,7 @@
 use super::runs::{find, status};
 use crate::cli::CliError;
 use crate::cli::chat::CHANNEL;
-use crate::store::{Store, people, steering, turns};
+use crate::store::{Store, control, people, turns};
 use crate::trace::one_line;
 
 /// What a run is told.
@@ -22,9 +22,9 @@ pub(super) async fn tell(store: &Store, run: &str, word: Word) -> Result<String,
     let row = find(store, run).await?;
     let name = one_line(&row.workflow);
     let heard = match word {
-        Word::Pause => steering::pause(store, &row.turn_id).await?,
-        Word::Resume => steering::resume(store, &row.turn_id).await?,
-        Word::Cancel => steering::cancel(store, &row.turn_id).await?,
+        Word::Pause => control::pause(store, &row.turn_id).await?,
+        Word::Resume => control::resume(store, &row.turn_id).await?,
+        Word::Cancel => control::cancel(store, &row.turn_id).await?,
     };
     if !heard {
         let status = status(store, &row).await?;

@@ -134,10 +134,10 @@ fn took(store: &Store, row: &RunRow) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::tests::House;
+    use crate::trace::tests::TestApp;
 
     /// A run that begins now, in a turn of its own.
-    async fn begin(house: &House, id: &str, workflow: &str) {
+    async fn begin(house: &TestApp, id: &str, workflow: &str) {
         house.turn(&format!("turn-{id}"), "/run").await;
         let row = RunRow {
             id: id.into(),
@@ -157,7 +157,7 @@ mod tests {
         house.write(|batch| runs::insert(batch, &row)).await;
     }
 
-    async fn end(house: &House, id: &str, status: &str) -> String {
+    async fn end(house: &TestApp, id: &str, status: &str) -> String {
         let row = runs::by_id(&house.store, id).await.unwrap().unwrap();
         let mut report = report(&house.store, &row).await.unwrap();
         report.run.status = status.into();
@@ -167,7 +167,7 @@ mod tests {
         text
     }
 
-    async fn change(house: &House, sql: &'static str) {
+    async fn change(house: &TestApp, sql: &'static str) {
         house
             .write(|batch| {
                 batch.run(sql, []);
@@ -175,17 +175,17 @@ mod tests {
             .await;
     }
 
-    async fn listed(house: &House, limit: u16) -> String {
+    async fn listed(house: &TestApp, limit: u16) -> String {
         list(&house.store, chrono_tz::Europe::Berlin, limit, false).await.unwrap()
     }
 
-    async fn refused(house: &House, run: &str) -> String {
+    async fn refused(house: &TestApp, run: &str) -> String {
         show(&house.store, run, false).await.unwrap_err().to_string()
     }
 
     #[tokio::test]
     async fn runs_are_listed_with_how_they_stand() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         insta::assert_snapshot!(listed(&house, 20).await, @"no workflow has run yet; `adjutant workflow list` shows those there are, `adjutant workflow run NAME` runs one");
         insta::assert_snapshot!(refused(&house, "last").await, @"no workflow has run yet; `adjutant workflow list` shows those there are");
         begin(&house, "Aab1", "visit-report").await;
@@ -216,7 +216,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_is_found_by_the_beginning_of_its_id_and_its_report_is_as_it_was_written() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         for id in ["Aab1", "Aac2"] {
             begin(&house, id, "visit-report").await;
         }
@@ -238,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_emptied_run_says_so() {
-        let house = House::open().await;
+        let house = TestApp::open().await;
         begin(&house, "Aab1", "visit-report").await;
         end(&house, "Aab1", "failed").await;
         change(&house, "UPDATE turns SET traces_emptied_at = 1767258000000").await;

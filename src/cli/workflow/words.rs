@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::{CliError, Workshop, named, on_store};
 use crate::cli::chat::CHANNEL;
 use crate::config::{BUILTIN, Settings};
-use crate::journal::Purse;
+use crate::journal::BudgetLedger;
 use crate::model::price::Price;
 use crate::model::{Answer, Model, ModelError, ModelErrorKind, Request, SharedModel};
 use crate::service::build_models;
@@ -62,7 +62,7 @@ impl Workshop<'_> {
         on_store(self.config, async |store| {
             let model = build_models(self.config, &self.loaded, store.clock())?.orchestrator;
             let instance = Instance::register(store).await?;
-            let purse = Purse {
+            let ledger = BudgetLedger {
                 store: store.clone(),
                 instance: instance.id.clone(),
                 person: people::person(store, CHANNEL, USER, USER).await?.id,
@@ -70,7 +70,7 @@ impl Workshop<'_> {
                 zone: self.config.assistant.timezone,
                 settings: Arc::new(Settings { limits: self.config.limits.clone(), ..Settings::default() }),
             };
-            let drafted = draft(words, name, world, &Paid { model, purse }).await;
+            let drafted = draft(words, name, world, &Paid { model, ledger }).await;
             instance.leave(store).await?;
             Ok(drafted)
         })
@@ -81,14 +81,14 @@ impl Workshop<'_> {
 /// A model whose calls are counted outside of a turn.
 struct Paid {
     model: SharedModel,
-    purse: Purse,
+    ledger: BudgetLedger,
 }
 
 #[async_trait]
 impl Model for Paid {
     async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
         let refused = |why: String| Err(ModelError::new(ModelErrorKind::Refused, why));
-        match self.purse.call_aside(&*self.model, "draft", "", request).await {
+        match self.ledger.background_call(&*self.model, "draft", "", request).await {
             Ok(Some(outcome)) => outcome,
             Ok(None) => refused(
                 "the budget of the day does not cover it; `adjutant usage` shows what was used".into(),

@@ -9,7 +9,7 @@ use crate::skills::handlers::own_store;
 use crate::skills::office::{Look, Office, Trouble, Work};
 use crate::skills::{ErrorKind, Handler, Skill, SkillError, risk};
 use crate::store::executions::{self, ExecutionRow, Status};
-use crate::store::prompts::{self, PromptRow};
+use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, StoreError};
 use crate::wording;
 
@@ -43,18 +43,21 @@ impl Executor {
         call: &Call<'_>,
         row: ExecutionRow,
     ) -> Result<CallEnd, StoreError> {
-        let Some(prompt) = prompts::of_execution(&scope.store, &scope.turn, &row.id).await? else {
+        let Some(question) = questions::of_execution(&scope.store, &scope.turn, &row.id).await? else {
             return Err(StoreError::Corrupt(format!("execution {} waits, but nobody was asked", row.id)));
         };
         let arguments = call.arguments.to_string();
         let bound =
-            [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&prompt.fingerprint));
-        match prompt.answer.as_deref() {
-            _ if prompt.state == "pending" => Ok(CallEnd::Waiting),
-            Some("approve") if bound => self.released(scope, skill, call, row, &prompt).await,
+            [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&question.fingerprint));
+        match question.answer.as_deref() {
+            _ if question.state == "pending" => Ok(CallEnd::Waiting),
+            Some("approve") if bound => self.released(scope, skill, call, row, &question).await,
             _ => {
-                let reason =
-                    if prompt.state == "expired" { "nobody said yes in time" } else { "the person said no" };
+                let reason = if question.state == "expired" {
+                    "nobody said yes in time"
+                } else {
+                    "the person said no"
+                };
                 let error = SkillError::new(ErrorKind::Rejected, reason);
                 self.close(scope, call, &row, Err(error), Batch::new(), true).await
             }
@@ -68,7 +71,7 @@ impl Executor {
         skill: &Arc<Skill>,
         call: &Call<'_>,
         row: ExecutionRow,
-        prompt: &PromptRow,
+        question: &QuestionRow,
     ) -> Result<CallEnd, StoreError> {
         if let Err(limit) = scope.take_released_call(row.started_at.unwrap_or_default()).await? {
             // It waits for the turn to go on, and not for a person to say yes once more.
@@ -78,7 +81,7 @@ impl Executor {
             return Ok(CallEnd::Held(limit));
         }
         match self.look(scope, skill, call, &row.id).await? {
-            Ok(look) if look.preview.as_ref().is_none_or(|now| *now == prompt.preview) => {
+            Ok(look) if look.preview.as_ref().is_none_or(|now| *now == question.preview) => {
                 self.run_checked(scope, skill, call, row, true).await
             }
             Ok(_) => {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::store::executions::ExecutionRow;
-use crate::trace::tests::{House, busy_turn};
+use crate::trace::tests::{TestApp, busy_turn};
 use crate::trace::{Turn, execution, load, tree_order};
 
 /// Each span below its parent, with its times from the turn's start, and all that is told of it.
@@ -40,9 +40,9 @@ fn told(attributes: &Attributes) -> String {
 
 #[tokio::test]
 async fn a_turn_is_told_without_its_texts() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let trace = load(&house.store, &turn, false).await.unwrap();
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
     let spans = spans(&trace, &|skill| skill != "bell.ring");
     insta::assert_snapshot!(shown(&spans), @r"
     turn 0-1200
@@ -78,10 +78,9 @@ async fn a_turn_is_told_without_its_texts() {
 
 #[tokio::test]
 async fn a_turn_that_is_sent_twice_is_one_trace() {
-    let house = House::open().await;
-    let turn = busy_turn(&house).await;
-    let twice =
-        [load(&house.store, &turn, false).await.unwrap(), load(&house.store, &turn, true).await.unwrap()];
+    let app = TestApp::open().await;
+    let turn = busy_turn(&app).await;
+    let twice = [load(&app.store, &turn, false).await.unwrap(), load(&app.store, &turn, true).await.unwrap()];
     let [first, second] = twice.map(|trace| spans(&trace, &|_| true));
     assert_eq!(first, second);
     assert!(first.iter().all(|span| span.trace == first[0].trace && span.trace != 0 && span.id != 0));

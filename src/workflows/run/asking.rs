@@ -8,8 +8,8 @@ use super::{Run, Runner, Stop};
 use crate::agents::{AgentEnd, AgentTask};
 use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
-use crate::store::prompts::PromptRow;
-use crate::store::{Batch, StoreError, prompts};
+use crate::store::questions::QuestionRow;
+use crate::store::{Batch, StoreError, questions};
 use crate::wording::{self, runs::NOBODY_ANSWERED};
 use crate::workflows::definition::{self, Input, Workflow};
 use crate::workflows::inputs::fitting;
@@ -22,9 +22,9 @@ pub(super) struct Said {
 }
 
 /// The questions that an execution asked, oldest first.
-pub(super) async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<PromptRow>, StoreError> {
-    let mut asked = prompts::of_turn(&scope.store, &scope.turn).await?;
-    asked.retain(|prompt| prompt.execution_id.as_deref() == Some(&row.id));
+pub(super) async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<QuestionRow>, StoreError> {
+    let mut asked = questions::of_turn(&scope.store, &scope.turn).await?;
+    asked.retain(|question| question.execution_id.as_deref() == Some(&row.id));
     Ok(asked)
 }
 
@@ -64,11 +64,11 @@ impl Runner {
         workflow: &Workflow,
     ) -> Result<Result<Said, AgentEnd>, StoreError> {
         let mut said = Said { values: Vec::new(), fault: None };
-        for prompt in questions(scope, row).await?.into_iter().filter(|prompt| prompt.kind == "input") {
-            let name = &prompt.preview;
+        for question in questions(scope, row).await?.into_iter().filter(|question| question.kind == "input") {
+            let name = &question.preview;
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
-            match &prompt.answer {
-                None if prompt.state == "pending" => return Ok(Err(AgentEnd::Waiting)),
+            match &question.answer {
+                None if question.state == "pending" => return Ok(Err(AgentEnd::Waiting)),
                 None => {
                     return self.refuse(scope, row, &wording::runs::nobody_said(name)).await.map(Err);
                 }
@@ -122,8 +122,8 @@ impl Run<'_> {
         }
         let asked = questions(self.scope, &row).await?;
         let (status, answer) = match asked.last() {
-            Some(prompt) if prompt.state == "pending" => return Err(Stop::Waiting),
-            Some(PromptRow { answer: Some(answer), state, .. }) if state == "answered" => {
+            Some(question) if question.state == "pending" => return Err(Stop::Waiting),
+            Some(QuestionRow { answer: Some(answer), state, .. }) if state == "answered" => {
                 (Status::Completed, answer.clone())
             }
             _ => (Status::Failed, NOBODY_ANSWERED.to_owned()),

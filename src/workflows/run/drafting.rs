@@ -10,7 +10,7 @@ use crate::journal::Scope;
 use crate::skills::Registry;
 use crate::store::StoreError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
-use crate::store::prompts::PromptRow;
+use crate::store::questions::QuestionRow;
 use crate::wording::{
     self,
     runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
@@ -29,8 +29,8 @@ impl Runner {
         words: &str,
     ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
         let asked = questions(scope, row).await?;
-        if let Some(prompt) = asked.iter().find(|prompt| prompt.kind == "choose") {
-            return self.decided(scope, row, prompt).await;
+        if let Some(question) = asked.iter().find(|question| question.kind == "choose") {
+            return self.decided(scope, row, question).await;
         }
         let workflows = self.workflows.current();
         let known: Vec<&Workflow> = workflows.workflows.iter().collect();
@@ -144,14 +144,14 @@ impl Runner {
         &self,
         scope: &Scope,
         row: &ExecutionRow,
-        prompt: &PromptRow,
+        question: &QuestionRow,
     ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
-        let answer = match (prompt.state.as_str(), prompt.answer.as_deref()) {
+        let answer = match (question.state.as_str(), question.answer.as_deref()) {
             ("pending", _) => return Ok(Err(AgentEnd::Waiting)),
             (_, Some(answer)) => answer,
             _ => return self.refuse(scope, row, wording::runs::NOBODY_ANSWERED).await.map(Err),
         };
-        let workflow = match parse("draft.yaml", &prompt.preview) {
+        let workflow = match parse("draft.yaml", &question.preview) {
             Ok(workflow) => workflow,
             Err(_) => return self.refuse(scope, row, wording::runs::DRAFT_GONE).await.map(Err),
         };

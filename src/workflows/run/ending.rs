@@ -13,7 +13,7 @@ use crate::journal::{Scope, fail_point};
 use crate::skills::ErrorKind;
 use crate::skills::call::CallError;
 use crate::store::executions::{self, Closing, ExecutionRow, Status};
-use crate::store::{StoreError, prompts, runs};
+use crate::store::{StoreError, questions, runs};
 use crate::workflows::definition::Work;
 use crate::workflows::report::{Report, RunReport, StepReport, count};
 use crate::workflows::standing::{is_by_agents, workers};
@@ -113,7 +113,7 @@ impl Run<'_> {
     /// Closes a piece that is still open, with all that is open below it.
     pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
         let mut batch = self.scope.batch();
-        prompts::withdraw_below(&mut batch, &row.id, self.scope.store.now());
+        questions::withdraw_below(&mut batch, &row.id, self.scope.store.now());
         self.scope.store.write(batch).await?;
         for below in executions::of_agent(&self.scope.store, &row.id).await? {
             if below.kind == "agent" && !below.status().has_ended() {
@@ -207,7 +207,7 @@ impl Run<'_> {
             depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
             elapsed_ms: began.map_or(0, |began| u64::try_from(ended.unwrap_or(now) - began).unwrap_or(0)),
         });
-        self.scope.below.show(self.row.agent_id.as_deref().unwrap_or_default(), lines.collect());
+        self.scope.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines.collect());
     }
 }
 

@@ -15,7 +15,7 @@
 //! - The run's row, `runs`, and all that is still open below it are closed in one commit.
 //!
 //! Races: an answer that comes while others are at work wakes the steps that wait; one that comes as the run goes to
-//! sleep is seen by its turn (`conversation::prompts`). Of several of which some suffice (`wait: any`), those that have
+//! sleep is seen by its turn (`conversation::questions`). Of several of which some suffice (`wait: any`), those that have
 //! ended are looked at before any other is started, so that after a crash the same ones win. A cancelled piece that has
 //! ended in that moment stays as it ended.
 

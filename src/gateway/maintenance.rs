@@ -1,4 +1,4 @@
-//! The upkeep beside the turns: what dead processes left, what living ones tell, and questions whose time
+//! The maintenance beside the turns: what dead processes left, what living ones tell, and questions whose time
 //! is up.
 
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::door::Health;
 use super::intake::left_over;
 use super::lanes::Lanes;
 use super::outbox::Delivering;
-use super::timetable::Timetable;
+use super::receiver::Health;
+use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
 use crate::store::{StoreError, access, spending};
 
@@ -20,7 +20,7 @@ const TEND: Duration = Duration::from_secs(1);
 const HEED: Duration = Duration::from_millis(100);
 
 /// Looks after the channels of this process, or one place of one.
-pub struct Upkeep {
+pub struct Maintenance {
     /// Whose questions.
     pub conversations: Arc<Conversations>,
     /// What is woken: turns,
@@ -30,12 +30,12 @@ pub struct Upkeep {
     /// The channels, each with its one place; none is all of the channel.
     pub channels: Vec<(String, Option<String>)>,
     /// What happens at its time.
-    pub timetable: Timetable,
+    pub scheduler: Scheduler,
     /// Which of them are ours.
     pub health: Arc<Health>,
 }
 
-impl Upkeep {
+impl Maintenance {
     /// Wakes what an earlier process left on the channels that are ours now.
     ///
     /// # Errors
@@ -59,12 +59,12 @@ impl Upkeep {
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
         for (channel, _) in self.ours() {
-            self.wake(&self.conversations.expire_prompts(channel).await?);
+            self.wake(&self.conversations.expire_questions(channel).await?);
         }
         for (channel, place) in self.ours() {
             // Who asks one thing in the terminal wants to hear nothing else.
             if !self.delivering.wants.contains_key(channel) {
-                self.wake(&self.timetable.tend(channel, place.as_deref()).await?);
+                self.wake(&self.scheduler.tend(channel, place.as_deref()).await?);
             }
         }
         access::expire(&self.conversations.store).await?;

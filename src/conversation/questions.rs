@@ -17,26 +17,26 @@ use crate::journal::fail_point;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
-use crate::store::prompts::{self, PromptRow};
+use crate::store::questions::{self, QuestionRow};
 use crate::store::turns::TurnRow;
-use crate::store::{Batch, StoreError, people, steering, turns};
+use crate::store::{Batch, StoreError, control, people, turns};
 use crate::wording;
 
 /// So long an answer waits for a turn that may be going to sleep.
 const FALLS_ASLEEP: Duration = Duration::from_millis(500);
 
 /// The answer that a text is to a question, if it is one.
-fn typed(text: &str, prompt: &PromptRow) -> Option<String> {
+fn typed(text: &str, question: &QuestionRow) -> Option<String> {
     let text = text.trim();
     // A command is never an answer: `/stop` must end what asks.
     if text.is_empty() || is_command(text) {
         return None;
     }
     let word = plain(text);
-    match (word.as_str(), prompt.kind.as_str()) {
+    match (word.as_str(), question.kind.as_str()) {
         (_, "input") => Some(text.to_owned()),
         (_, "choose") => {
-            let options = prompt.options();
+            let options = question.options();
             let by_word = options.iter().position(|option| plain(option) == word);
             let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
             options.into_iter().nth(number)
@@ -57,18 +57,18 @@ fn plain(text: &str) -> String {
 
 /// The question that a button belongs to, and which button of it.
 pub fn button(id: &str) -> Option<(&str, &str)> {
-    let (prompt, which) = id.split_once(':')?;
+    let (question, which) = id.split_once(':')?;
     let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject");
-    (is_known || which.parse::<usize>().is_ok()).then_some((prompt, which))
+    (is_known || which.parse::<usize>().is_ok()).then_some((question, which))
 }
 
 /// The answer that a button of a question stands for.
-fn pressed(which: &str, prompt: &PromptRow) -> Option<String> {
-    match (which, prompt.kind.as_str()) {
+fn pressed(which: &str, question: &QuestionRow) -> Option<String> {
+    match (which, question.kind.as_str()) {
         ("continue" | "summarise" | "stop", "continue") | ("approve" | "reject", "approve") => {
             Some(which.to_owned())
         }
-        (number, "choose") => prompt.options().into_iter().nth(number.parse().ok()?),
+        (number, "choose") => question.options().into_iter().nth(number.parse().ok()?),
         _ => None,
     }
 }
@@ -87,24 +87,24 @@ impl Conversations {
         text: &str,
         conversation: &Conversation,
         person: &str,
-    ) -> Result<Option<PromptRow>, StoreError> {
+    ) -> Result<Option<QuestionRow>, StoreError> {
         if let Some(receipt) = &said.reply_to {
-            let prompt = prompts::by_receipt(&self.store, &conversation.id, receipt).await?;
-            return Ok(prompt.filter(|prompt| typed(text, prompt).is_some()));
+            let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
+            return Ok(question.filter(|question| typed(text, question).is_some()));
         }
-        let Some((prompt, asked_at)) = prompts::newest_read(&self.store, &conversation.id).await? else {
+        let Some((question, asked_at)) = questions::newest_read(&self.store, &conversation.id).await? else {
             return Ok(None);
         };
         // What an owner says is theirs, unless they say which question it is for.
-        let may_be_for_it = prompt.kind != "input" || prompt.person_id == person;
-        if typed(text, &prompt).is_none()
+        let may_be_for_it = question.kind != "input" || question.person_id == person;
+        if typed(text, &question).is_none()
             || !may_be_for_it
-            || !self.may_answer_for(person, &prompt).await?
-            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &prompt.turn_id).await?
+            || !self.may_answer_for(person, &question).await?
+            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?
         {
             return Ok(None);
         }
-        Ok(Some(prompt))
+        Ok(Some(question))
     }
 
     /// Whether the button of a question may be pressed from an account; also when there is no such
@@ -113,21 +113,21 @@ impl Conversations {
     /// # Errors
     /// When the store fails.
     pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
-        let prompt = match button(id) {
-            Some((prompt, _)) => prompts::by_id(&self.store, prompt).await?,
+        let question = match button(id) {
+            Some((question, _)) => questions::by_id(&self.store, question).await?,
             None => None,
         };
-        let Some(prompt) = prompt else { return Ok(true) };
+        let Some(question) = question else { return Ok(true) };
         let account = format!("{channel}:{user}");
         Ok(self.settings.now().owners.contains(&account)
             || match people::person_of(&self.store, channel, user).await? {
-                Some(person) => self.may_answer_for(&person.id, &prompt).await?,
+                Some(person) => self.may_answer_for(&person.id, &question).await?,
                 None => false,
             })
     }
 
-    async fn may_answer_for(&self, person: &str, prompt: &PromptRow) -> Result<bool, StoreError> {
-        Ok((prompt.person_id == person && !prompt.needs_owner()) || self.is_owner(person).await?)
+    async fn may_answer_for(&self, person: &str, question: &QuestionRow) -> Result<bool, StoreError> {
+        Ok((question.person_id == person && !question.needs_owner()) || self.is_owner(person).await?)
     }
 
     /// Whether one of a person's accounts is an owner's.
@@ -140,28 +140,28 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] when it was carried out before, or when the store fails.
     pub async fn settle(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let prompt = match &row.prompt_id {
-            Some(id) => prompts::by_id(&self.store, id).await?,
+        let question = match &row.question_id {
+            Some(id) => questions::by_id(&self.store, id).await?,
             None => None,
         };
-        let prompt = prompt.filter(|prompt| prompt.conversation_id == row.conversation_id);
-        let Some(prompt) = prompt else {
+        let question = question.filter(|question| question.conversation_id == row.conversation_id);
+        let Some(question) = question else {
             return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
         let answer = match row.kind.as_str() {
-            "press" => button(&row.text).and_then(|(_, which)| pressed(which, &prompt)),
-            _ => typed(&row.text, &prompt),
+            "press" => button(&row.text).and_then(|(_, which)| pressed(which, &question)),
+            _ => typed(&row.text, &question),
         };
         let Some(answer) = answer else {
-            return self.reply(row, Some(&prompt), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+            return self.reply(row, Some(&question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
-        if prompt.state == "pending" {
-            self.let_go_to_sleep(&prompt.turn_id).await?;
+        if question.state == "pending" {
+            self.let_go_to_sleep(&question.turn_id).await?;
         }
-        if !self.may_answer_for(&row.person_id, &prompt).await? {
-            return self.reply(row, Some(&prompt), wording::NOT_YOURS.into(), Batch::new()).await;
+        if !self.may_answer_for(&row.person_id, &question).await? {
+            return self.reply(row, Some(&question), wording::NOT_YOURS.into(), Batch::new()).await;
         }
-        let mut now = prompt;
+        let mut now = question;
         while now.state == "pending" {
             match self.take_answer(row, &now, &answer).await {
                 // Somebody was first, or its turn woke up or fell asleep at the same moment.
@@ -171,7 +171,7 @@ impl Conversations {
             if inbox::is_settled(&self.store, row.id).await? {
                 return Ok(());
             }
-            let Some(again) = prompts::by_id(&self.store, &now.id).await? else { break };
+            let Some(again) = questions::by_id(&self.store, &now.id).await? else { break };
             now = again;
         }
         let text = wording::settled(&now.kind, now.answer.as_deref(), now.state == "expired");
@@ -191,13 +191,18 @@ impl Conversations {
         turns::by_id(&self.store, turn).await
     }
 
-    async fn take_answer(&self, row: &InboxRow, prompt: &PromptRow, answer: &str) -> Result<(), StoreError> {
+    async fn take_answer(
+        &self,
+        row: &InboxRow,
+        question: &QuestionRow,
+        answer: &str,
+    ) -> Result<(), StoreError> {
         let now = self.store.now();
-        let Some(turn) = turns::by_id(&self.store, &prompt.turn_id).await? else {
-            return Err(StoreError::Corrupt(format!("question {} has no turn", prompt.id)));
+        let Some(turn) = turns::by_id(&self.store, &question.turn_id).await? else {
+            return Err(StoreError::Corrupt(format!("question {} has no turn", question.id)));
         };
-        let open = prompts::of_turn(&self.store, &prompt.turn_id).await?;
-        let others = open.iter().any(|other| other.id != prompt.id && other.state == "pending");
+        let open = questions::of_turn(&self.store, &question.turn_id).await?;
+        let others = open.iter().any(|other| other.id != question.id && other.state == "pending");
         let asleep = turn.status == "waiting";
         let mut batch = Batch::new();
         batch.must(
@@ -205,26 +210,26 @@ impl Conversations {
             "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
             [(&turn.id).into(), (&turn.status).into()],
         );
-        prompts::answer(&mut batch, &prompt.id, answer, &row.person_id, now);
-        steering::go_on(&mut batch, prompt, answer, &self.instance.id, now);
+        questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
+        control::go_on(&mut batch, question, answer, &self.instance.id, now);
         // An owner who was asked elsewhere hears nothing of what the turn says next.
-        let is_here = turn.conversation_id == prompt.conversation_id;
-        if asleep && is_here && (!others || prompt.kind == "continue") {
+        let is_here = turn.conversation_id == question.conversation_id;
+        if asleep && is_here && (!others || question.kind == "continue") {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             let answers = serde_json::to_string(&answers).unwrap_or_default();
             batch.run(
                 "UPDATE turns SET answers = $1 WHERE id = $2",
-                [answers.into(), (&prompt.turn_id).into()],
+                [answers.into(), (&question.turn_id).into()],
             );
-            inbox::settle(&mut batch, row.id, Some(&prompt.turn_id));
+            inbox::settle(&mut batch, row.id, Some(&question.turn_id));
             self.store.write(batch).await?;
         } else {
-            self.reply(row, Some(prompt), wording::noted(&prompt.kind, answer), batch).await?;
+            self.reply(row, Some(question), wording::noted(&question.kind, answer), batch).await?;
         }
-        fail_point("prompt-answered");
-        (self.hooks.settled)(&prompt.outbox_id);
-        if let Some(running) = self.running.get(&prompt.turn_id) {
+        fail_point("question-answered");
+        (self.hooks.settled)(&question.outbox_id);
+        if let Some(running) = self.running.get(&question.turn_id) {
             running.answered.send_replace(());
         }
         Ok(())
@@ -234,11 +239,11 @@ impl Conversations {
     pub(super) async fn reply(
         &self,
         row: &InboxRow,
-        prompt: Option<&PromptRow>,
+        question: Option<&QuestionRow>,
         text: String,
         mut batch: Batch,
     ) -> Result<(), StoreError> {
-        let turn = prompt.map(|prompt| prompt.turn_id.clone());
+        let turn = question.map(|question| question.turn_id.clone());
         inbox::settle(&mut batch, row.id, turn.as_deref());
         let answers = vec![row.event_id().to_owned()];
         let message = Message { turn, answers, text, ..Message::default() };
@@ -252,28 +257,28 @@ impl Conversations {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn expire_prompts(&self, channel: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn expire_questions(&self, channel: &str) -> Result<Vec<String>, StoreError> {
         let mut woken = Vec::new();
-        for prompt in prompts::overdue(&self.store, channel).await? {
+        for question in questions::overdue(&self.store, channel).await? {
             let now = self.store.now();
-            let answer = match prompt.kind.as_str() {
+            let answer = match question.kind.as_str() {
                 "approve" => Some("reject"),
                 "continue" => Some("stop"),
                 // Whoever asked decides what silence means.
                 _ => None,
             };
             let mut batch = Batch::new();
-            prompts::expire(&mut batch, &prompt.id, answer, now);
-            steering::go_on(&mut batch, &prompt, answer.unwrap_or_default(), &self.instance.id, now);
+            questions::expire(&mut batch, &question.id, answer, now);
+            control::go_on(&mut batch, &question, answer.unwrap_or_default(), &self.instance.id, now);
             match self.store.write(batch).await {
                 Ok(_) => {
-                    (self.hooks.settled)(&prompt.outbox_id);
-                    woken.push(prompt.conversation_id.clone());
+                    (self.hooks.settled)(&question.outbox_id);
+                    woken.push(question.conversation_id.clone());
                 }
                 Err(StoreError::Stale(_)) => continue,
                 Err(error) => return Err(error),
             }
-            if let Some(running) = self.running.get(&prompt.turn_id) {
+            if let Some(running) = self.running.get(&question.turn_id) {
                 running.answered.send_replace(());
             }
         }
@@ -285,8 +290,8 @@ impl Conversations {
 mod tests {
     use super::*;
 
-    fn prompt(kind: &str, fingerprint: &str) -> PromptRow {
-        PromptRow {
+    fn question(kind: &str, fingerprint: &str) -> QuestionRow {
+        QuestionRow {
             id: "p".into(),
             conversation_id: "c".into(),
             turn_id: "t".into(),
@@ -305,7 +310,7 @@ mod tests {
     #[test]
     fn the_words_of_the_contract_are_answers_and_nothing_else() {
         let answers = |text| {
-            let [go_on, approve] = ["continue", "approve"].map(|kind| typed(text, &prompt(kind, "")));
+            let [go_on, approve] = ["continue", "approve"].map(|kind| typed(text, &question(kind, "")));
             (go_on, approve)
         };
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
@@ -320,8 +325,8 @@ mod tests {
 
     #[test]
     fn a_choice_is_typed_as_its_word_or_its_number() {
-        let prompt = prompt("choose", r#"["Send it", "2", "Stop!", "/usr"]"#);
-        let chosen = |text| typed(text, &prompt);
+        let question = question("choose", r#"["Send it", "2", "Stop!", "/usr"]"#);
+        let chosen = |text| typed(text, &question);
         assert_eq!(chosen(" send IT. ").as_deref(), Some("Send it"));
         assert_eq!(chosen("1").as_deref(), Some("Send it"));
         assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
@@ -330,29 +335,29 @@ mod tests {
         for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
             assert_eq!(chosen(text), None, "{text}");
         }
-        assert_eq!(typed("1", &super::tests::prompt("choose", "broken")), None);
+        assert_eq!(typed("1", &super::tests::question("choose", "broken")), None);
     }
 
     #[test]
     fn any_words_but_a_command_are_what_was_asked_for() {
-        let prompt = prompt("input", "");
+        let question = question("input", "");
         for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
-            assert_eq!(typed(text, &prompt).as_deref(), Some(text));
+            assert_eq!(typed(text, &question).as_deref(), Some(text));
         }
         for text in ["", "  ", "/stop", "/status now"] {
-            assert_eq!(typed(text, &prompt), None, "{text}");
+            assert_eq!(typed(text, &question), None, "{text}");
         }
     }
 
     #[test]
     fn a_button_stands_for_an_answer_of_its_own_question_only() {
-        let choose = prompt("choose", r#"["red", "continue"]"#);
+        let choose = question("choose", r#"["red", "continue"]"#);
         assert_eq!(pressed("1", &choose).as_deref(), Some("continue"));
         for which in ["2", "-1", "x", "continue", ""] {
             assert_eq!(pressed(which, &choose), None, "{which}");
         }
-        assert_eq!(pressed("approve", &prompt("continue", "")), None);
-        assert_eq!(pressed("0", &prompt("input", "")), None);
+        assert_eq!(pressed("approve", &question("continue", "")), None);
+        assert_eq!(pressed("0", &question("input", "")), None);
         assert_eq!(button("p:0"), Some(("p", "0")));
         for id in ["p", "p:", "p:dance", "p:-1"] {
             assert_eq!(button(id), None, "{id}");

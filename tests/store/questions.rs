@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use adjutant::store::outbox;
-use adjutant::store::prompts::{self, PromptRow};
+use adjutant::store::questions::{self, QuestionRow};
 
 use crate::outbox::{open, say, say_in_turn};
 use crate::world::{World, execution, refused, stale};
@@ -20,9 +20,9 @@ on_both!(
     nobodys_choice_is_none,
 );
 
-async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> PromptRow {
+async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> QuestionRow {
     let room = world.room().await;
-    let row = PromptRow {
+    let row = QuestionRow {
         id: id.into(),
         conversation_id: room.id,
         turn_id: "t1".into(),
@@ -37,38 +37,38 @@ async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> Promp
         expires_at,
     };
     let now = world.store.now();
-    world.write(|batch| prompts::ask(batch, &row, now)).await.unwrap();
+    world.write(|batch| questions::ask(batch, &row, now)).await.unwrap();
     row
 }
 
-async fn by_id(world: &World, id: &str) -> PromptRow {
-    prompts::by_id(&world.store, id).await.unwrap().expect("the question is there")
+async fn by_id(world: &World, id: &str) -> QuestionRow {
+    questions::by_id(&world.store, id).await.unwrap().expect("the question is there")
 }
 
 async fn a_question_is_answered_once(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p1", "x", 50).await;
     assert_eq!(by_id(&world, "p1").await, asked);
-    assert_eq!(prompts::by_id(&world.store, "p9").await.unwrap(), None);
-    world.write(|batch| prompts::answer(batch, "p1", "continue", "ada", 7)).await.unwrap();
+    assert_eq!(questions::by_id(&world.store, "p9").await.unwrap(), None);
+    world.write(|batch| questions::answer(batch, "p1", "continue", "ada", 7)).await.unwrap();
     for answer in ["stop", "continue"] {
-        let again = world.write(|batch| prompts::answer(batch, "p1", answer, "ada", 8)).await;
+        let again = world.write(|batch| questions::answer(batch, "p1", answer, "ada", 8)).await;
         assert_eq!(stale(again), "the question is settled already");
     }
-    stale(world.write(|batch| prompts::expire(batch, "p1", Some("stop"), 9)).await);
-    let answered = PromptRow { state: "answered".into(), answer: Some("continue".into()), ..asked.clone() };
+    stale(world.write(|batch| questions::expire(batch, "p1", Some("stop"), 9)).await);
+    let answered = QuestionRow { state: "answered".into(), answer: Some("continue".into()), ..asked.clone() };
     assert_eq!(by_id(&world, "p1").await, answered);
-    refused(world.write(|batch| prompts::ask(batch, &asked, 1)).await);
-    let lost = PromptRow { id: "p3".into(), turn_id: "no turn".into(), ..asked };
-    refused(world.write(|batch| prompts::ask(batch, &lost, 1)).await);
+    refused(world.write(|batch| questions::ask(batch, &asked, 1)).await);
+    let lost = QuestionRow { id: "p3".into(), turn_id: "no turn".into(), ..asked };
+    refused(world.write(|batch| questions::ask(batch, &lost, 1)).await);
 }
 
 async fn an_expired_question_is_settled(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p2", "x", 50).await;
-    world.write(|batch| prompts::expire(batch, "p2", Some("reject"), 60)).await.unwrap();
-    stale(world.write(|batch| prompts::answer(batch, "p2", "approve", "ada", 61)).await);
-    let expired = PromptRow { state: "expired".into(), answer: Some("reject".into()), ..asked };
+    world.write(|batch| questions::expire(batch, "p2", Some("reject"), 60)).await.unwrap();
+    stale(world.write(|batch| questions::answer(batch, "p2", "approve", "ada", 61)).await);
+    let expired = QuestionRow { state: "expired".into(), answer: Some("reject".into()), ..asked };
     assert_eq!(by_id(&world, "p2").await, expired);
 }
 
@@ -77,9 +77,9 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
     for id in ["p1", "p2", "p3"] {
         ask(&world, id, id, 50).await;
     }
-    world.write(|batch| prompts::answer(batch, "p1", "continue", "ada", 7)).await.unwrap();
-    world.write(|batch| prompts::withdraw(batch, "t1", 8)).await.unwrap();
-    let rows = prompts::of_turn(&world.store, "t1").await.unwrap();
+    world.write(|batch| questions::answer(batch, "p1", "continue", "ada", 7)).await.unwrap();
+    world.write(|batch| questions::withdraw(batch, "t1", 8)).await.unwrap();
+    let rows = questions::of_turn(&world.store, "t1").await.unwrap();
     let states: Vec<_> =
         rows.iter().map(|row| (row.id.as_str(), row.state.as_str(), row.answer.as_deref())).collect();
     assert_eq!(
@@ -90,13 +90,13 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
             ("p3", "expired", Some("stop"))
         ]
     );
-    assert!(prompts::of_turn(&world.store, "t2").await.unwrap().is_empty());
+    assert!(questions::of_turn(&world.store, "t2").await.unwrap().is_empty());
 }
 
 async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     let room = world.room().await;
     world.turn("t1", "a", &[]).await;
-    let newest = async || prompts::newest_read(&world.store, &room.id).await.unwrap();
+    let newest = async || questions::newest_read(&world.store, &room.id).await.unwrap();
     assert_eq!(newest().await, None);
     let message = say(&world, "go on?", "a").await;
     let first = ask(&world, "p1", &message, 50).await;
@@ -110,11 +110,11 @@ async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     let later = say(&world, "may I?", "a").await;
     ask(&world, "p2", &later, 50).await;
     assert_eq!(newest().await, None, "a word is for the newest question, and that is not read");
-    world.write(|batch| prompts::answer(batch, "p2", "approve", "ada", 1)).await.unwrap();
-    assert_eq!(newest().await.map(|(prompt, _)| prompt.id).as_deref(), Some("p1"));
-    world.write(|batch| prompts::expire(batch, "p1", Some("stop"), 1)).await.unwrap();
+    world.write(|batch| questions::answer(batch, "p2", "approve", "ada", 1)).await.unwrap();
+    assert_eq!(newest().await.map(|(question, _)| question.id).as_deref(), Some("p1"));
+    world.write(|batch| questions::expire(batch, "p1", Some("stop"), 1)).await.unwrap();
     assert_eq!(newest().await, None);
-    assert_eq!(prompts::newest_read(&world.store, "another room").await.unwrap(), None);
+    assert_eq!(questions::newest_read(&world.store, "another room").await.unwrap(), None);
 }
 
 async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {
@@ -123,14 +123,14 @@ async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {
     let message = say_in_turn(&world, "go on?", "a", Some("t1")).await;
     ask(&world, "p1", &message, 50).await;
     let find = async |room: &str, receipt: &str| {
-        prompts::by_receipt(&world.store, room, receipt).await.unwrap().map(|prompt| prompt.id)
+        questions::by_receipt(&world.store, room, receipt).await.unwrap().map(|question| question.id)
     };
     assert_eq!(find(&room.id, "r1").await, None);
     let row = &open(&world, "a").await[0];
     outbox::sent(&world.store, row, "r1").await.unwrap();
     assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"));
     assert_eq!(find("another room", "r1").await, None, "receipts are unique in their place only");
-    world.write(|batch| prompts::withdraw(batch, "t1", 8)).await.unwrap();
+    world.write(|batch| questions::withdraw(batch, "t1", 8)).await.unwrap();
     assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"), "settled questions are found too");
 }
 
@@ -141,11 +141,11 @@ async fn questions_whose_time_is_up_are_found(world: World) {
         ask(&world, id, id, expires_at).await;
     }
     let overdue = async || {
-        let rows = prompts::overdue(&world.store, "console").await.unwrap();
+        let rows = questions::overdue(&world.store, "console").await.unwrap();
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!(overdue().await, ["p4"]);
-    world.write(|batch| prompts::expire(batch, "p4", Some("stop"), now)).await.unwrap();
+    world.write(|batch| questions::expire(batch, "p4", Some("stop"), now)).await.unwrap();
     assert!(overdue().await.is_empty());
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(overdue().await, ["p1", "p2"]);
@@ -161,19 +161,19 @@ async fn asked_by_steps(world: &World) {
     for (id, step, kind) in
         [("q1", "one", "input"), ("q2", "one", "choose"), ("q3", "two", "choose"), ("q4", "two", "approve")]
     {
-        let row = PromptRow {
+        let row = QuestionRow {
             id: id.into(),
             execution_id: Some(step.into()),
             kind: kind.into(),
             fingerprint: r#"["red","green"]"#.into(),
             ..first.clone()
         };
-        world.write(|batch| prompts::ask(batch, &row, 1)).await.unwrap();
+        world.write(|batch| questions::ask(batch, &row, 1)).await.unwrap();
     }
 }
 
 async fn states(world: &World) -> Vec<(String, String, Option<String>)> {
-    let rows = prompts::of_turn(&world.store, "t1").await.unwrap();
+    let rows = questions::of_turn(&world.store, "t1").await.unwrap();
     rows.into_iter().map(|row| (row.id, row.state, row.answer)).collect()
 }
 
@@ -184,10 +184,10 @@ fn state(id: &str, state: &str, answer: Option<&str>) -> (String, String, Option
 async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World) {
     asked_by_steps(&world).await;
     let newest = async |turn: &str, step: &str| {
-        prompts::of_execution(&world.store, turn, step).await.unwrap().map(|prompt| prompt.id)
+        questions::of_execution(&world.store, turn, step).await.unwrap().map(|question| question.id)
     };
     assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"));
-    world.write(|batch| prompts::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
+    world.write(|batch| questions::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
     assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"), "settled or not");
     assert_eq!(newest("t1", "three").await, None);
     assert_eq!(newest("t2", "one").await, None);
@@ -198,9 +198,9 @@ async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World
 
 async fn the_question_of_one_execution_is_withdrawn(world: World) {
     asked_by_steps(&world).await;
-    world.write(|batch| prompts::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
-    world.write(|batch| prompts::withdraw_below(batch, "one", 8)).await.unwrap();
-    world.write(|batch| prompts::withdraw_below(batch, "nobody", 8)).await.unwrap();
+    world.write(|batch| questions::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
+    world.write(|batch| questions::withdraw_below(batch, "one", 8)).await.unwrap();
+    world.write(|batch| questions::withdraw_below(batch, "nobody", 8)).await.unwrap();
     assert_eq!(
         states(&world).await,
         [
@@ -215,9 +215,9 @@ async fn the_question_of_one_execution_is_withdrawn(world: World) {
 
 async fn nobodys_choice_is_none(world: World) {
     asked_by_steps(&world).await;
-    world.write(|batch| prompts::expire(batch, "q1", None, 60)).await.unwrap();
-    stale(world.write(|batch| prompts::expire(batch, "q1", None, 61)).await);
-    world.write(|batch| prompts::withdraw(batch, "t1", 62)).await.unwrap();
+    world.write(|batch| questions::expire(batch, "q1", None, 60)).await.unwrap();
+    stale(world.write(|batch| questions::expire(batch, "q1", None, 61)).await);
+    world.write(|batch| questions::withdraw(batch, "t1", 62)).await.unwrap();
     assert_eq!(
         states(&world).await,
         [

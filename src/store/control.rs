@@ -2,7 +2,7 @@
 //! whichever process that is.
 
 use super::outbox::ANYBODY;
-use super::prompts::{self, PromptRow};
+use super::questions::{self, QuestionRow};
 use super::{Batch, Store, StoreError, Value};
 
 /// Who answers from this machine's command line.
@@ -57,13 +57,13 @@ pub async fn pause(store: &Store, turn: &str) -> Result<bool, StoreError> {
 /// # Errors
 /// When the store fails.
 pub async fn resume(store: &Store, turn: &str) -> Result<bool, StoreError> {
-    let asked = prompts::of_turn(store, turn).await?;
-    let open = |prompt: &PromptRow| prompt.kind == "continue" && prompt.state == "pending";
-    let Some(prompt) = asked.into_iter().rfind(open) else { return Ok(false) };
+    let asked = questions::of_turn(store, turn).await?;
+    let open = |question: &QuestionRow| question.kind == "continue" && question.state == "pending";
+    let Some(question) = asked.into_iter().rfind(open) else { return Ok(false) };
     let now = store.now();
     let mut batch = Batch::new();
-    go_on(&mut batch, &prompt, "continue", ANYBODY, now);
-    prompts::answer(&mut batch, &prompt.id, "continue", TERMINAL, now);
+    go_on(&mut batch, &question, "continue", ANYBODY, now);
+    questions::answer(&mut batch, &question.id, "continue", TERMINAL, now);
     is_written(store, batch).await
 }
 
@@ -93,30 +93,30 @@ async fn is_written(store: &Store, batch: Batch) -> Result<bool, StoreError> {
 
 /// Adds what an answer changes for its turn: a sleeping one gets back into its lane, in this instance; one of another
 /// conversation in that which serves it. The answer is empty when nobody gave one.
-pub fn go_on(batch: &mut Batch, prompt: &PromptRow, answer: &str, instance: &str, now: i64) {
+pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: &str, now: i64) {
     batch.run(
         "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
          instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
          WHERE id = $3",
-        [(&prompt.conversation_id).into(), instance.into(), (&prompt.turn_id).into()],
+        [(&question.conversation_id).into(), instance.into(), (&question.turn_id).into()],
     );
-    match (prompt.kind.as_str(), answer) {
+    match (question.kind.as_str(), answer) {
         ("continue", "continue") => {
             batch.run(
                 "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
                  WHERE id = $3",
-                [now.into(), prompt.needs_owner().into(), (&prompt.turn_id).into()],
+                [now.into(), question.needs_owner().into(), (&question.turn_id).into()],
             );
             batch.run(
                 "UPDATE conversations SET window_from = $1 \
                  WHERE id = (SELECT conversation_id FROM turns WHERE id = $2)",
-                [now.into(), (&prompt.turn_id).into()],
+                [now.into(), (&question.turn_id).into()],
             );
         }
         ("continue", "summarise" | "stop") => {
             batch.run(
                 "UPDATE turns SET ending = $1 WHERE id = $2",
-                [Value::from(answer), (&prompt.turn_id).into()],
+                [Value::from(answer), (&question.turn_id).into()],
             );
         }
         _ => {}
@@ -132,9 +132,9 @@ pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, Word)>, 
         .all(
             "SELECT id, coalesce(ending, '') FROM turns \
              WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \
-             (SELECT 1 FROM prompts p JOIN executions e ON e.id = p.execution_id \
+             (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
               WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-              AND NOT EXISTS (SELECT 1 FROM prompts q WHERE q.turn_id = turns.id \
+              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
                AND q.execution_id = p.execution_id AND q.state = 'pending')))",
             &[instance.into()],
         )

@@ -11,7 +11,7 @@ use super::channels::Seats;
 use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
 use crate::gateway::outbox::Delivering;
-use crate::gateway::showing::Showing;
+use crate::gateway::progress::ProgressDisplay;
 use crate::journal::{Ended, Hooks};
 use crate::store::Store;
 use crate::store::leases::Instance;
@@ -19,7 +19,7 @@ use crate::store::leases::Instance;
 pub(super) fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Delivering> {
     let ports = Arc::new(std::mem::take(&mut seats.ports));
     let governor = Governor::default();
-    let showing = Arc::new(Showing {
+    let progress = Arc::new(ProgressDisplay {
         store: store.clone(),
         ports: ports.clone(),
         governor: governor.clone(),
@@ -31,7 +31,7 @@ pub(super) fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) 
         pulse: instance.pulse.clone(),
         ports,
         governor,
-        showing,
+        progress,
         wants: std::mem::take(&mut seats.wants),
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
@@ -48,7 +48,7 @@ pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Prog
         progress: Box::new(move |progress| {
             let port = shown.ports.get(&progress.address.channel);
             match port.is_some_and(|port| port.limits().edits) {
-                true => shown.showing.progress(progress),
+                true => shown.progress.progress(progress),
                 // A display that can't follow misses a step; the next one shows all.
                 false => drop(sender.try_send(progress)),
             }

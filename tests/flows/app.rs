@@ -1,7 +1,7 @@
-//! The house that flows play in: the assembled engine with a real store, a channel that keeps what was
+//! The app that flows play in: the assembled engine with a real store, a channel that keeps what was
 //! delivered, a clock that only tests move, and verbs for what people do.
 //!
-//! Every test ends with [`House::ends_well`] (or [`House::ends_waiting`]): whatever is left undone fails it.
+//! Every test ends with [`TestApp::ends_well`] (or [`TestApp::ends_waiting`]): whatever is left undone fails it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -94,7 +94,7 @@ impl ChatPort for Desk {
 }
 
 /// The assembled engine.
-pub(crate) struct House {
+pub(crate) struct TestApp {
     service: Service,
     desk: Arc<Desk>,
     clock: Arc<FixedClock>,
@@ -103,13 +103,13 @@ pub(crate) struct House {
     _folder: tempfile::TempDir,
 }
 
-/// A house whose models follow this script.
-pub(crate) async fn scripted(script: Scripted) -> House {
+/// A app whose models follow this script.
+pub(crate) async fn scripted(script: Scripted) -> TestApp {
     scripted_with(script, |_| {}).await
 }
 
-/// A house whose models follow this script, with a configuration of its own.
-pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> House {
+/// A app whose models follow this script, with a configuration of its own.
+pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Arc::new(script);
     let model = script.clone();
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
@@ -117,13 +117,13 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
         agent: model,
         prices: Vec::new(),
     };
-    let mut house = build(models, None, change).await;
-    house.script = Some(script);
-    house
+    let mut app = build(models, None, change).await;
+    app.script = Some(script);
+    app
 }
 
-/// A house on a platform whose places can be read.
-pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> House {
+/// A app on a platform whose places can be read.
+pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestApp {
     let model = Arc::new(script);
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
         orchestrator: model.clone(),
@@ -133,8 +133,8 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> House
     build(models, Some(rooms), |_| {}).await
 }
 
-/// A house with the models that the configuration names: the built-in planner, unless it is changed.
-pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> House {
+/// A app with the models that the configuration names: the built-in planner, unless it is changed.
+pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> TestApp {
     build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), None, change).await
 }
 
@@ -148,7 +148,7 @@ async fn build(
     models: impl FnOnce(&Config, &Arc<Skills>, &SharedClock) -> Models,
     rooms: Option<Arc<dyn Rooms>>,
     change: impl FnOnce(&mut Config),
-) -> House {
+) -> TestApp {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::in_dir(folder.path().to_owned());
     change(&mut config);
@@ -167,7 +167,7 @@ async fn build(
     });
     let channels = vec![Channel { rooms, ..Channel::open(desk.clone()) }];
     let service = Service::start(&config, store, skills, models, channels).await.unwrap();
-    House { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
+    TestApp { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
 }
 
 /// Puts a skill file into the configuration, as a person would. The folder lasts as long as the test.
@@ -181,20 +181,20 @@ pub(crate) fn skill_file(config: &mut Config, toml: &str) {
 
 /// A place where people talk.
 pub(crate) struct Place<'a> {
-    house: &'a House,
+    app: &'a TestApp,
     name: &'a str,
     direct: bool,
 }
 
-impl House {
+impl TestApp {
     /// A place where nobody else reads.
     pub(crate) fn direct<'a>(&'a self, name: &'a str) -> Place<'a> {
-        Place { house: self, name, direct: true }
+        Place { app: self, name, direct: true }
     }
 
     /// A place where others read.
     pub(crate) fn room<'a>(&'a self, name: &'a str) -> Place<'a> {
-        Place { house: self, name, direct: false }
+        Place { app: self, name, direct: false }
     }
 
     /// Somebody says something at home; the answer.
@@ -232,7 +232,7 @@ impl House {
 
     /// Somebody replies, by the platform's reply, to something said at home.
     pub(crate) async fn replies_to(&self, who: &str, to: &Heard, text: &str) -> Heard {
-        let place = Place { house: self, name: &to.place, direct: true };
+        let place = Place { app: self, name: &to.place, direct: true };
         let event = place.writes(who, text, Some(to.receipt.clone())).await;
         self.answer(&event).await
     }
@@ -298,10 +298,10 @@ impl House {
         self.desk.progress.lock().unwrap().clone()
     }
 
-    /// Time goes by, and the house looks after what is due.
+    /// Time goes by, and the app looks after what is due.
     pub(crate) async fn passes(&self, time: Duration) {
         self.clock.advance(time);
-        // The house also looks by itself; where two look at the same moment, one leaves what is due to the next look.
+        // The app also looks by itself; where two look at the same moment, one leaves what is due to the next look.
         for _ in 0..2 {
             self.service.tend().await.unwrap();
         }
@@ -309,7 +309,7 @@ impl House {
 
     /// Waits until nothing is at work.
     pub(crate) async fn rests(&self) {
-        tokio::time::timeout(FOR_EVER, self.service.idle()).await.expect("the house never rests");
+        tokio::time::timeout(FOR_EVER, self.service.idle()).await.expect("the app never rests");
     }
 
     /// The store.
@@ -319,7 +319,7 @@ impl House {
 
     /// The model's requests so far, of one kind.
     pub(crate) fn requests(&self, who: Who) -> Vec<Request> {
-        let script = self.script.as_ref().expect("a scripted house");
+        let script = self.script.as_ref().expect("a scripted app");
         script.requests().into_iter().filter(|request| Who::of(request) == who).collect()
     }
 
@@ -372,7 +372,7 @@ impl House {
         assert_eq!(count("SELECT count(*) FROM outbox WHERE state <> 'sent'").await, 0, "undelivered");
         assert_eq!(count("SELECT count(*) FROM leases WHERE instance IS NOT NULL").await, 0, "leases");
         if turns == 0 {
-            assert_eq!(count("SELECT count(*) FROM prompts WHERE state = 'pending'").await, 0, "questions");
+            assert_eq!(count("SELECT count(*) FROM questions WHERE state = 'pending'").await, 0, "questions");
             assert_eq!(count("SELECT count(*) FROM inbox WHERE state <> 'done'").await, 0, "messages");
         }
         self.answered_once();
@@ -403,7 +403,7 @@ impl Place<'_> {
     /// Somebody says something here; the answer.
     pub(crate) async fn says(&self, who: &str, text: &str) -> Heard {
         let event = self.tells(who, text).await;
-        self.house.answer(&event).await
+        self.app.answer(&event).await
     }
 
     /// Somebody says something here, and nobody waits for the answer.
@@ -412,7 +412,7 @@ impl Place<'_> {
     }
 
     async fn writes(&self, who: &str, text: &str, reply_to: Option<String>) -> String {
-        let event = self.house.event("said");
+        let event = self.app.event("said");
         let said = Said {
             event: EventId(event.clone()),
             address: Address { channel: "console".into(), place: self.name.into() },
@@ -423,9 +423,9 @@ impl Place<'_> {
             reply_to,
             attachments: Vec::new(),
         };
-        assert!(self.house.service.accept(Inbound::Said(said.clone()), async || {}).await.unwrap());
+        assert!(self.app.service.accept(Inbound::Said(said.clone()), async || {}).await.unwrap());
         // What the platform brings twice is one message.
-        assert!(!self.house.service.accept(Inbound::Said(said), async || {}).await.unwrap());
+        assert!(!self.app.service.accept(Inbound::Said(said), async || {}).await.unwrap());
         event
     }
 }

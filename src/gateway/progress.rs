@@ -35,7 +35,7 @@ const CHANGE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The turns of this process that people watch.
-pub struct Showing {
+pub struct ProgressDisplay {
     /// The store.
     pub store: Store,
     /// The connected channels by name.
@@ -52,7 +52,7 @@ pub struct Watched {
     work: JoinHandle<Option<String>>,
 }
 
-impl Showing {
+impl ProgressDisplay {
     /// Takes in how a turn stands.
     pub fn progress(self: &Arc<Self>, progress: Progress) {
         let Some(port) = self.ports.get(&progress.address.channel) else { return };
@@ -70,7 +70,7 @@ impl Showing {
         turns.insert(turn, Watched { latest, work });
     }
 
-    /// Ends the showing of a turn that works no more. Returns the receipt of its message, if there is one
+    /// Ends the progress of a turn that works no more. Returns the receipt of its message, if there is one
     /// that this process has shown.
     pub async fn end(&self, turn: &str) -> Option<String> {
         let watched = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn)?;
@@ -95,11 +95,11 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(showing: &Showing, port: &Arc<dyn ChatPort>) -> Self {
+    fn new(progress: &ProgressDisplay, port: &Arc<dyn ChatPort>) -> Self {
         Self {
-            store: showing.store.clone(),
+            store: progress.store.clone(),
             port: port.clone(),
-            governor: showing.governor.clone(),
+            governor: progress.governor.clone(),
             began: Instant::now(),
             typed: None,
             changed: None,

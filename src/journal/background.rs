@@ -1,18 +1,18 @@
 //! Model calls that belong to no turn: set something aside for, counted and kept like any other.
 
-use super::Purse;
-use super::purse::{estimate, used};
+use super::BudgetLedger;
+use super::ledger::{estimate, used};
 use crate::model::{Answer, Model, ModelError, Request};
-use crate::store::usage::{self, Aside};
+use crate::store::usage::{self, BackgroundCall};
 use crate::store::{Batch, StoreError};
 
-impl Purse {
+impl BudgetLedger {
     /// Makes such a call, named for what it is made (`fold`) and in which conversation, if in one. None: a budget of the
     /// day does not cover it.
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn call_aside(
+    pub async fn background_call(
         &self,
         model: &dyn Model,
         what: &str,
@@ -27,7 +27,7 @@ impl Purse {
         let started_at = self.store.now();
         let outcome = model.call(request).await;
         let mut batch = Batch::new();
-        usage::insert_aside(&mut batch, &self.aside(id, conversation, &outcome, started_at));
+        usage::insert_background_call(&mut batch, &self.aside(id, conversation, &outcome, started_at));
         self.settle(&mut batch, &reservation, used(outcome.as_ref()));
         self.store.write(batch).await?;
         Ok(Some(outcome))
@@ -39,13 +39,13 @@ impl Purse {
         conversation: &str,
         outcome: &Result<Answer, ModelError>,
         started_at: i64,
-    ) -> Aside {
+    ) -> BackgroundCall {
         let (model, usage, cost_usd) = match outcome {
             Ok(answer) => (answer.model.clone(), answer.usage, answer.cost_usd),
             Err(error) => (String::new(), error.usage, error.cost_usd),
         };
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        Aside {
+        BackgroundCall {
             id,
             conversation_id: conversation.to_owned(),
             person_id: self.person.clone(),

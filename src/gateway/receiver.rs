@@ -1,4 +1,4 @@
-//! The door of one channel: what its adapter hands over goes to intake, and how its receiving goes is noted.
+//! The receiver of one channel: what its adapter hands over goes to intake, and how its receiving goes is noted.
 //!
 //! Properties:
 //!
@@ -16,7 +16,7 @@ use adjutant_chat::{
 };
 
 use super::intake::Intake;
-use super::upkeep::Upkeep;
+use super::maintenance::Maintenance;
 use crate::metrics;
 use crate::store::leases::{self, Lease};
 use crate::store::{StoreError, inbox};
@@ -159,7 +159,7 @@ impl Health {
 }
 
 /// The receiving side of one channel.
-pub struct Door {
+pub struct ChannelReceiver {
     /// Where everything goes.
     pub intake: Arc<Intake>,
     /// The channel.
@@ -167,18 +167,18 @@ pub struct Door {
     /// What is listened to.
     pub connection: Arc<dyn Connection>,
     /// Who takes up what dead instances left, and knows how the channels do.
-    pub upkeep: Arc<Upkeep>,
+    pub maintenance: Arc<Maintenance>,
 }
 
-impl Door {
+impl ChannelReceiver {
     /// Receives whenever no other instance does, until the future is dropped, or a person has to mend
     /// something: then only this channel stops.
     pub async fn listen(&self) {
         let why = loop {
             let lease = self.hold().await;
-            self.upkeep.health.change(&self.channel, |health| health.held = true);
-            self.upkeep.delivering.forget_places();
-            if let Err(error) = self.upkeep.take_up().await {
+            self.maintenance.health.change(&self.channel, |health| health.held = true);
+            self.maintenance.delivering.forget_places();
+            if let Err(error) = self.maintenance.take_up().await {
                 tracing::error!(channel = self.channel, %error, "what was left could not be taken up; it is tried again");
             }
             tokio::select! {
@@ -186,10 +186,10 @@ impl Door {
                 () = self.lost(&lease) => {}
             }
             tracing::warn!(channel = self.channel, "another instance receives this channel by now");
-            self.upkeep.health.change(&self.channel, |health| *health = ChannelHealth::default());
+            self.maintenance.health.change(&self.channel, |health| *health = ChannelHealth::default());
         };
         tracing::error!(channel = self.channel, why, "this channel stops; the others go on");
-        self.upkeep.health.change(&self.channel, |health| {
+        self.maintenance.health.change(&self.channel, |health| {
             health.stopped = true;
             health.trouble = Some(why);
         });
@@ -252,7 +252,7 @@ impl Door {
 }
 
 #[async_trait::async_trait]
-impl adjutant_chat::Intake for Door {
+impl adjutant_chat::ChannelIntake for ChannelReceiver {
     async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
         self.try_take(inbound).await.map_err(|error| {
             tracing::error!(channel = self.channel, %error, "a message could not be journalled; it comes again");
@@ -287,7 +287,7 @@ impl adjutant_chat::Intake for Door {
     }
 
     fn condition(&self, condition: Condition) {
-        self.upkeep.health.note(&self.channel, condition);
+        self.maintenance.health.note(&self.channel, condition);
     }
 }
 

@@ -6,9 +6,9 @@ use adjutant_chat::AgentLine;
 
 use crate::agents::{AgentTask, Report};
 use crate::graph::{self, Readiness};
-use crate::journal::Below;
+use crate::journal::SubProgress;
 use crate::store::executions::{ExecutionRow, Status};
-use crate::wording::Standing;
+use crate::wording::StatusSummary;
 
 /// One agent of the turn.
 #[derive(Debug, Clone)]
@@ -31,12 +31,12 @@ pub(super) struct Agent {
 
 /// All agents of the turn, in the order of their dispatch.
 #[derive(Debug, Default)]
-pub(super) struct Board {
+pub(super) struct TaskGraph {
     /// The agents.
     pub(super) agents: Vec<Agent>,
 }
 
-impl Board {
+impl TaskGraph {
     /// The agents as the journal has them.
     pub(super) fn load(rows: &[ExecutionRow]) -> Self {
         // The agents of a workflow's steps are its own.
@@ -140,24 +140,24 @@ impl Board {
     }
 
     /// What has come of it all so far, for people.
-    pub(super) fn standing(&self) -> Standing {
+    pub(super) fn summary(&self) -> StatusSummary {
         self.standing_at("the limit")
     }
 
     /// The same, where this is what holds agents back.
-    pub(super) fn standing_at(&self, why: &str) -> Standing {
-        let mut standing = Standing::default();
+    pub(super) fn standing_at(&self, why: &str) -> StatusSummary {
+        let mut summary = StatusSummary::default();
         for agent in &self.agents {
             let mission = agent.task.mission.clone();
             match (&agent.report, agent.status) {
-                (Some(report), status) if status.ended_well() => standing.done.push((mission, report.line())),
-                (Some(report), _) => standing.failed.push((mission, report.line())),
+                (Some(report), status) if status.ended_well() => summary.done.push((mission, report.line())),
+                (Some(report), _) => summary.failed.push((mission, report.line())),
                 (None, Status::Waiting) if agent.held => {
-                    standing.open.push((mission, format!("held back by {why}")));
+                    summary.open.push((mission, format!("held back by {why}")));
                 }
-                (None, Status::Waiting) => standing.open.push((mission, "waits for your yes or no".into())),
-                (None, Status::Running) => standing.open.push((mission, "under way".into())),
-                (None, _) if agent.held => standing.open.push((mission, format!("not started: {why}"))),
+                (None, Status::Waiting) => summary.open.push((mission, "waits for your yes or no".into())),
+                (None, Status::Running) => summary.open.push((mission, "under way".into())),
+                (None, _) if agent.held => summary.open.push((mission, format!("not started: {why}"))),
                 (None, _) => {
                     let needs = agent.task.depends_on.join(", ");
                     let reason = if needs.is_empty() {
@@ -165,15 +165,15 @@ impl Board {
                     } else {
                         format!("not started: it needs {needs}")
                     };
-                    standing.open.push((mission, reason));
+                    summary.open.push((mission, reason));
                 }
             }
         }
-        standing
+        summary
     }
 
     /// The agents for a progress display.
-    pub(super) fn lines(&self, now: i64, below: &Below) -> Vec<AgentLine> {
+    pub(super) fn lines(&self, now: i64, below: &SubProgress) -> Vec<AgentLine> {
         self.agents
             .iter()
             .flat_map(|agent| {

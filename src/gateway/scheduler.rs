@@ -27,7 +27,7 @@ const MISSED: i64 = 5 * 60_000;
 const ENOUGH: i64 = 3;
 
 /// The schedules and reminders of the channels of this process.
-pub struct Timetable {
+pub struct Scheduler {
     /// Whose.
     pub conversations: Arc<Conversations>,
     /// Who may speak.
@@ -36,7 +36,7 @@ pub struct Timetable {
     pub catch_up: bool,
 }
 
-impl Timetable {
+impl Scheduler {
     /// Does what is due on a channel, or in one place of it. Returns the conversations in which something came of it.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Timetable {
             person_id: &row.person_id,
             kind: "said",
             text: &row.text,
-            prompt_id: None,
+            question_id: None,
             instance: &self.conversations.instance.id,
         };
         inbox::arrive(batch, &arrived, now);

@@ -40,10 +40,10 @@ impl Run<'_> {
     /// The next thing that the plan wants, once all of it is done the turn's end.
     pub(super) async fn follow(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
         let mut draft = None;
-        let (name, arguments) = if self.board.is_open() {
+        let (name, arguments) = if self.task_graph.is_open() {
             ("get_agent_results", json!({}))
-        } else if let Some(agent) = self.board.agents.first() {
-            let (run, report) = (agent.row.id.clone(), self.board.report(agent));
+        } else if let Some(agent) = self.task_graph.agents.first() {
+            let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
             return self.told(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
             return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default().into())));
@@ -102,7 +102,7 @@ impl Run<'_> {
             None => report.line().into(),
         };
         Ok(match report.status {
-            Status::Cancelled => TurnEnd::Cancelled(self.board.standing()),
+            Status::Cancelled => TurnEnd::Cancelled(self.task_graph.summary()),
             status if status.ended_well() => TurnEnd::Answered(last),
             _ => TurnEnd::Failed(last),
         })

@@ -6,7 +6,7 @@ use super::{Batch, Store, StoreError};
 
 /// A question's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-pub struct PromptRow {
+pub struct QuestionRow {
     /// Our id.
     pub id: String,
     /// Where it was asked.
@@ -37,7 +37,7 @@ pub struct PromptRow {
 /// The fingerprint of a question whether to go on beyond a day's budget.
 pub const BUDGET: &str = "budget";
 
-impl PromptRow {
+impl QuestionRow {
     /// Whether only an owner may answer it.
     pub fn needs_owner(&self) -> bool {
         self.kind == "continue" && self.fingerprint == BUDGET
@@ -54,16 +54,16 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.preview, \
-             p.fingerprint, p.state, p.answer, p.outbox_id, p.expires_at FROM prompts p ",
+             p.fingerprint, p.state, p.answer, p.outbox_id, p.expires_at FROM questions p ",
             $rest
         )
     };
 }
 
 /// Adds a question.
-pub fn ask(batch: &mut Batch, row: &PromptRow, now: i64) {
+pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     batch.run(
-        "INSERT INTO prompts (id, conversation_id, turn_id, execution_id, person_id, kind, preview, fingerprint, \
+        "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, preview, fingerprint, \
          outbox_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         [
             (&row.id).into(),
@@ -85,7 +85,7 @@ pub fn ask(batch: &mut Batch, row: &PromptRow, now: i64) {
 pub fn answer(batch: &mut Batch, id: &str, answer: &str, by: &str, now: i64) {
     batch.must(
         "the question is settled already",
-        "UPDATE prompts SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
+        "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
          WHERE id = $4 AND state = 'pending'",
         [answer.into(), by.into(), now.into(), id.into()],
     );
@@ -95,7 +95,7 @@ pub fn answer(batch: &mut Batch, id: &str, answer: &str, by: &str, now: i64) {
 pub fn expire(batch: &mut Batch, id: &str, answer: Option<&str>, now: i64) {
     batch.must(
         "the question is settled already",
-        "UPDATE prompts SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
+        "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
         [answer.into(), now.into(), id.into()],
     );
 }
@@ -103,7 +103,7 @@ pub fn expire(batch: &mut Batch, id: &str, answer: Option<&str>, now: i64) {
 /// Adds that the questions of a turn that ends need no answer any more.
 pub fn withdraw(batch: &mut Batch, turn: &str, now: i64) {
     batch.run(
-        "UPDATE prompts SET state = 'expired', answered_at = $1, \
+        "UPDATE questions SET state = 'expired', answered_at = $1, \
          answer = CASE WHEN kind IN ('choose', 'input') THEN NULL ELSE 'stop' END \
          WHERE turn_id = $2 AND state = 'pending'",
         [now.into(), turn.into()],
@@ -113,7 +113,7 @@ pub fn withdraw(batch: &mut Batch, turn: &str, now: i64) {
 /// Adds that the questions of an execution that will not go on, and of its calls, need no answer any more.
 pub fn withdraw_below(batch: &mut Batch, execution: &str, now: i64) {
     batch.run(
-        "UPDATE prompts SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
+        "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
          AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
          AND (execution_id = $2 OR execution_id IN (SELECT id FROM executions WHERE parent_id = $2))",
         [now.into(), execution.into()],
@@ -124,7 +124,7 @@ pub fn withdraw_below(batch: &mut Batch, execution: &str, now: i64) {
 ///
 /// # Errors
 /// When the store fails.
-pub async fn by_id(store: &Store, id: &str) -> Result<Option<PromptRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &str) -> Result<Option<QuestionRow>, StoreError> {
     store.first(select!("WHERE p.id = $1"), &[id.into()]).await
 }
 
@@ -132,7 +132,7 @@ pub async fn by_id(store: &Store, id: &str) -> Result<Option<PromptRow>, StoreEr
 ///
 /// # Errors
 /// When the store fails.
-pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<PromptRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<QuestionRow>, StoreError> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
 }
 
@@ -144,7 +144,7 @@ pub async fn of_execution(
     store: &Store,
     turn: &str,
     execution: &str,
-) -> Result<Option<PromptRow>, StoreError> {
+) -> Result<Option<QuestionRow>, StoreError> {
     store
         .first(
             select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1"),
@@ -158,7 +158,7 @@ pub async fn of_execution(
 /// # Errors
 /// When the store fails.
 pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<bool, StoreError> {
-    const SQL: &str = "SELECT count(*) FROM prompts p JOIN turns t ON t.id = p.turn_id \
+    const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
                        WHERE p.state = 'pending' AND p.kind = 'continue' AND p.fingerprint = 'budget' \
                        AND t.person_id = $1 AND t.id <> $2";
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
@@ -169,18 +169,21 @@ pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<b
 ///
 /// # Errors
 /// When the store fails.
-pub async fn newest_read(store: &Store, conversation: &str) -> Result<Option<(PromptRow, i64)>, StoreError> {
-    let newest: Option<PromptRow> = store
+pub async fn newest_read(
+    store: &Store,
+    conversation: &str,
+) -> Result<Option<(QuestionRow, i64)>, StoreError> {
+    let newest: Option<QuestionRow> = store
         .first(
             select!("WHERE p.conversation_id = $1 AND p.state = 'pending' ORDER BY p.seq DESC LIMIT 1"),
             &[conversation.into()],
         )
         .await?;
-    let Some(prompt) = newest else { return Ok(None) };
+    let Some(question) = newest else { return Ok(None) };
     let sent = store
-        .count("SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1", &[(&prompt.outbox_id).into()])
+        .count("SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1", &[(&question.outbox_id).into()])
         .await?;
-    Ok((sent > 0).then_some((prompt, sent)))
+    Ok((sent > 0).then_some((question, sent)))
 }
 
 /// The question whose message has this receipt, open or settled.
@@ -191,7 +194,7 @@ pub async fn by_receipt(
     store: &Store,
     conversation: &str,
     receipt: &str,
-) -> Result<Option<PromptRow>, StoreError> {
+) -> Result<Option<QuestionRow>, StoreError> {
     store
         .first(
             // By the turn too: each part has its index then, and any reply is looked up here.
@@ -209,7 +212,7 @@ pub async fn by_receipt(
 ///
 /// # Errors
 /// When the store fails.
-pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<PromptRow>, StoreError> {
+pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
     store
         .all(
             select!(

@@ -27,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Whose budgets of the day count.
 #[derive(Clone)]
-pub struct Purse {
+pub struct BudgetLedger {
     /// The store.
     pub store: Store,
     /// This process.
@@ -77,7 +77,7 @@ pub fn used(outcome: Result<&Answer, &ModelError>) -> Amount {
     Amount::new(usage.prompt.saturating_add(usage.completion), usd)
 }
 
-impl Purse {
+impl BudgetLedger {
     /// The day that it is.
     pub fn day(&self) -> String {
         clock::local_day(self.store.now(), self.zone)
@@ -194,7 +194,7 @@ impl Scope {
         beyond: bool,
     ) -> Result<Result<Reservation, Refused>, StoreError> {
         match self.budget.set_aside(call, beyond) {
-            Ok(()) => self.purse.reserve(self.batch(), execution, call, Some(self.budget.clone())).await,
+            Ok(()) => self.ledger.reserve(self.batch(), execution, call, Some(self.budget.clone())).await,
             Err(refused) => Ok(Err(refused)),
         }
     }
@@ -209,7 +209,7 @@ impl Scope {
     ) {
         let used = used(outcome);
         self.budget.spend(used, with_the_end);
-        self.purse.settle(batch, reservation, used);
+        self.ledger.settle(batch, reservation, used);
     }
 
     /// Takes a skill call anew that a yes has released: time has gone by since it was asked for.
@@ -220,26 +220,26 @@ impl Scope {
         if let Err(limit) = self.budget.take_released_call(asked_at) {
             return Ok(Err(limit));
         }
-        if self.budget.is_granted() || !self.purse.has_budgets() {
+        if self.budget.is_granted() || !self.ledger.has_budgets() {
             return Ok(Ok(()));
         }
         // It is enough that something is left: the call itself uses no model.
-        let (all, person) = self.purse.spent(&self.purse.day()).await?;
+        let (all, person) = self.ledger.spent(&self.ledger.day()).await?;
         let used = |row| SpendingRow { reserved_tokens: 0, reserved_nano_usd: 0, ..row };
-        let left = self.purse.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
+        let left = self.ledger.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
         Ok(left.map_err(|refused| self.budget.trip(refused.limit)))
     }
 
     /// Adds that nothing is set aside for an execution any more, whose call was cut off.
     pub fn free(&self, batch: &mut Batch, execution: &str) {
-        if self.purse.has_budgets() {
+        if self.ledger.has_budgets() {
             spending::free(batch, execution);
         }
     }
 
     /// Adds that nothing is set aside for the turn any more, which ends or goes to sleep.
     pub fn free_all(&self, batch: &mut Batch) {
-        if self.purse.has_budgets() {
+        if self.ledger.has_budgets() {
             spending::free_turn(batch, &self.turn);
         }
     }

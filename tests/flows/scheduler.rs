@@ -1,0 +1,173 @@
+//! What happens at its time: once, at the right local time, whatever dies.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use adjutant::model::ModelErrorKind;
+use adjutant::model::scripted::{Scripted, fails, has_results, text};
+use chrono_tz::Europe::Berlin;
+use serde_json::json;
+
+use crate::app::{TestApp, configured, scripted_with};
+use crate::office::{call, obedient, obey, read_out};
+
+/// A app in Berlin with the built-in planner, on Saturday at 11 local time.
+async fn app() -> TestApp {
+    configured(|config| config.assistant.timezone = Berlin).await
+}
+
+async fn is_told(app: &TestApp, text: &str) -> usize {
+    app.rests().await;
+    app.texts().iter().filter(|it| it.contains(text)).count()
+}
+
+#[tokio::test]
+async fn a_task_reminds_at_its_time_once() {
+    let app = app().await;
+    app.says("ada", "remind me to call Bob tomorrow at 9").await;
+    app.says("ada", "add a task to pay the rent, due 2026-11-23").await;
+    app.says("ada", "add a task to look back, due 2020-01-01").await;
+    app.passes(Duration::from_hours(21) + Duration::from_mins(59)).await;
+    assert_eq!(is_told(&app, "Reminder").await, 0);
+    app.passes(Duration::from_mins(1)).await;
+    app.passes(Duration::from_mins(1)).await;
+    assert_eq!(is_told(&app, "Reminder: call Bob (due Sun 22 Nov 2026, 09:00)").await, 1);
+    app.passes(Duration::from_hours(24)).await;
+    app.passes(Duration::from_hours(24)).await;
+    assert_eq!(is_told(&app, "Reminder: pay the rent (due Mon 23 Nov 2026)").await, 1);
+    assert_eq!(is_told(&app, "Reminder").await, 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_done_or_moved_reminds_no_more_or_later() {
+    let app = app().await;
+    app.says("ada", "remind me to call Bob tomorrow at 9").await;
+    app.says("ada", "remind me to call Eve tomorrow at 9").await;
+    app.says("ada", "mark call Bob as done").await;
+    app.passes(Duration::from_hours(23)).await;
+    assert_eq!(is_told(&app, "Reminder: call Bob").await, 0);
+    assert_eq!(is_told(&app, "Reminder: call Eve").await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_schedule_speaks_for_its_person_at_its_time() {
+    let app = app().await;
+    let said = app.says("ada", "every weekday at 8, show my open tasks").await;
+    insta::assert_snapshot!(said.text, @r"“show my open tasks” will be done at 08:00, on weekdays (Europe/Berlin), first on Mon 23 Nov 2026, 08:00");
+    app.says("ada", "add a task to buy milk").await;
+    // Sunday has no run; Monday at 8 has one.
+    app.passes(Duration::from_hours(44)).await;
+    assert_eq!(is_told(&app, "buy milk").await, 1);
+    app.passes(Duration::from_hours(1)).await;
+    app.passes(Duration::from_secs(1)).await;
+    assert_eq!(is_told(&app, "1 open task:\n- buy milk").await, 1);
+    app.passes(Duration::from_hours(24)).await;
+    assert_eq!(is_told(&app, "1 open task:\n- buy milk").await, 2);
+    let listed = app.says("ada", "show my schedules").await;
+    let id = listed.text.rsplit_once('[').unwrap().1.trim_end_matches(']').to_owned();
+    insta::assert_snapshot!(listed.text.replace(&id, "ID"), @r"
+1 schedule:
+- “show my open tasks” at 08:00, on weekdays (Europe/Berlin; next Wed 25 Nov 2026, 08:00) [ID]
+");
+    assert_eq!(app.says("ada", "pause schedule open tasks").await.text, "“show my open tasks” is paused");
+    app.passes(Duration::from_hours(48)).await;
+    assert_eq!(is_told(&app, "1 open task:\n- buy milk").await, 2);
+    let on = app.says("ada", &format!("resume schedule {id}")).await;
+    assert_eq!(on.text, "“show my open tasks” goes on, next on Fri 27 Nov 2026, 08:00");
+    let gone = app.says("ada", &format!("delete schedule {id}")).await;
+    assert_eq!(gone.text, "Deleted the schedule “show my open tasks”");
+    app.passes(Duration::from_hours(240)).await;
+    assert_eq!(is_told(&app, "1 open task:\n- buy milk").await, 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_missed_is_made_up_for_once_or_left_out() {
+    for (catch_up, runs) in [(true, 1), (false, 0)] {
+        let app = configured(|config| config.catch_up = catch_up).await;
+        app.says("ada", "every day at 8, show my open tasks").await;
+        app.passes(Duration::from_hours(24 * 9)).await;
+        app.passes(Duration::from_secs(1)).await;
+        assert_eq!(is_told(&app, "No open tasks").await, runs, "{catch_up}");
+        app.passes(Duration::from_hours(22)).await;
+        assert_eq!(is_told(&app, "No open tasks").await, runs + 1, "{catch_up}");
+        app.ends_well().await;
+    }
+}
+
+#[tokio::test]
+async fn three_failures_in_a_row_stop_a_schedule() {
+    let broken = Arc::new(AtomicBool::new(true));
+    let is_broken = broken.clone();
+    let script = Scripted::new().orchestrator(move |request| {
+        let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
+        match said.as_str() {
+            "tell me my day" if is_broken.load(Ordering::Relaxed) => fails(ModelErrorKind::Refused, "no"),
+            "tell me my day" => text("It is fine."),
+            _ if has_results(request) => read_out(request),
+            said if said.starts_with("schedule.") => obey(request),
+            // What was said is summed up, now and then.
+            _ => text("Every day the same."),
+        }
+    });
+    let app = scripted_with(script, |_| {}).await;
+    call(&app, "schedule.create", json!({"when": "every day at 8", "text": "tell me my day"})).await;
+    let days = async |days: usize| {
+        for _ in 0..days {
+            app.passes(Duration::from_hours(24)).await;
+            app.rests().await;
+            app.passes(Duration::from_secs(1)).await;
+        }
+    };
+    // Two failures and a good run are no three in a row.
+    days(2).await;
+    broken.store(false, Ordering::Relaxed);
+    days(1).await;
+    assert_eq!(is_told(&app, "It is fine.").await, 1);
+    broken.store(true, Ordering::Relaxed);
+    days(2).await;
+    assert_eq!(is_told(&app, "three times in a row").await, 0);
+    days(3).await;
+    assert_eq!(is_told(&app, "“tell me my day” failed three times in a row").await, 1);
+    assert_eq!(
+        app.store().count("SELECT count(*) FROM turns WHERE status = 'failed'", &[]).await.unwrap(),
+        5
+    );
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn two_who_look_at_once_bring_one_message() {
+    let app = app().await;
+    app.says("ada", "every day at 8, show my open tasks").await;
+    app.says("ada", "remind me to call Bob tomorrow at 8").await;
+    let day = Duration::from_hours(24);
+    tokio::join!(app.passes(day), app.passes(Duration::ZERO), app.passes(Duration::ZERO));
+    assert_eq!(is_told(&app, "1 open task").await, 1);
+    assert_eq!(is_told(&app, "Reminder").await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_refused_with_the_mend() {
+    let app = scripted_with(obedient(), |_| {}).await;
+    for (when, text, wanted) in [
+        (
+            "soon",
+            "x",
+            "params: /when: \"soon\" is no time that I understand; write it like \"every weekday at 8\"",
+        ),
+        ("* * * * *", "x", "params: /when: that is too often; every five minutes is the most"),
+        ("0 8 31 2 *", "x", "params: /when: \"0 8 31 2 *\" never comes"),
+        ("every day", "/stop", "params: /text: a command other than /run can't be scheduled"),
+    ] {
+        let (said, _) = call(&app, "schedule.create", json!({"when": when, "text": text})).await;
+        assert!(said.starts_with(wanted), "{said}");
+    }
+    let (said, _) = call(&app, "schedule.delete", json!({"id": "nonono"})).await;
+    assert_eq!(said, "not_found: there is no schedule nonono; schedule.list gives the ids");
+    app.ends_well().await;
+}
