@@ -236,18 +236,12 @@ impl Service {
 
     /// Does at once what is else done every second: frees what dead processes held, and ends questions
     /// whose time is up.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.maintenance.tend().await
     }
 
     /// Takes something that arrived: journals it, lets the caller acknowledge it, and sets it going.
     /// Once it is acknowledged it is not lost. Returns false for what had been journalled before.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn accept(
         &self,
         inbound: Inbound,
@@ -263,9 +257,6 @@ impl Service {
     }
 
     /// See [`Delivering::left_is_said`].
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
         self.delivering.left_is_said(channel).await
     }
@@ -276,9 +267,6 @@ impl Service {
     }
 
     /// Stops the turns at work in a place. Returns whether there were any.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn stop_turns(&self, channel: &str, place: &str) -> Result<bool, StoreError> {
         let Some(conversation) = crate::store::people::find_conversation(&self.store, channel, place).await?
         else {

@@ -27,9 +27,6 @@ pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, Cli
 }
 
 /// What was used, as a table or as JSON.
-///
-/// # Errors
-/// When the store fails.
 async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, StoreError> {
     let first =
         first_day(args, zone.timestamp_millis_opt(store.now()).earliest().map(|now| now.date_naive()));

@@ -23,9 +23,6 @@ pub struct FirstMessages {
 }
 
 /// The first messages of a turn.
-///
-/// # Errors
-/// When the store fails.
 pub async fn opening(scope: &Scope, said: &str) -> Result<FirstMessages, StoreError> {
     let (here, tasks, memories, past) = futures::try_join!(
         async { Ok::<_, StoreError>(head(scope)) },

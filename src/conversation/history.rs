@@ -43,9 +43,6 @@ pub struct Window {
 }
 
 /// The window, and whether it is time to fold.
-///
-/// # Errors
-/// When the store fails.
 pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window, StoreError> {
     let turns = newest(store, conversation).await?;
     let to_fold = to_fold(&turns).is_some();

@@ -125,9 +125,6 @@ impl Conversations {
     }
 
     /// Passes on what other processes told the turns that run here.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn heed(&self) -> Result<(), StoreError> {
         if self.running.count() == 0 {
             return Ok(());

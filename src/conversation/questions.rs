@@ -78,9 +78,6 @@ impl Conversations {
     ///
     /// It is asked for every message, because any words may be an answer. That is cheap: where no question is open, it
     /// is one look into an index that holds open questions only; for a reply, one for its receipt.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn answered_by(
         &self,
         said: &Said,
@@ -109,9 +106,6 @@ impl Conversations {
 
     /// Whether the button of a question may be pressed from an account; also when there is no such
     /// question, because then a press is told so.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
         let question = match button(id) {
             Some((question, _)) => questions::by_id(&self.store, question).await?,
@@ -254,9 +248,6 @@ impl Conversations {
     }
 
     /// Ends a channel's questions whose time is up. Returns the conversations that can go on.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn expire_questions(&self, channel: &str) -> Result<Vec<String>, StoreError> {
         let mut woken = Vec::new();
         for question in questions::overdue(&self.store, channel).await? {

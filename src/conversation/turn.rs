@@ -286,9 +286,6 @@ impl Conversations {
     }
 
     /// Puts a turn back that failed by our own fault, or sets it aside for good.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn failed(&self, held: LeasedTurn) -> Result<(), StoreError> {
         let failures = held.turn.failures + 1;
         let held = LeasedTurn { turn: TurnRow { failures, ..held.turn }, ..held };

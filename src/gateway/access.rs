@@ -20,9 +20,6 @@ pub struct Access {
 
 impl Access {
     /// Whether somebody may speak on a channel.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
         let settings = self.settings.now();
         let by_file =

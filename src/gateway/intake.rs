@@ -144,9 +144,6 @@ impl Intake {
 
     /// Whether a press is for us: it is not when somebody else was asked, or when a stranger presses. It keeps
     /// nothing, so that a room full of curious people fills no journal.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn may_press(&self, pressed: &Pressed) -> Result<bool, StoreError> {
         let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
         let may_speak = self.access.may_speak(&self.conversations.store, channel, user).await?;
@@ -262,9 +259,6 @@ fn attached(text: &str) -> String {
 /// The conversations of a channel in which there is something to do that nobody may be at: what processes
 /// that are gone left, messages, turns, or things to say; messages of our own that were held back until
 /// their writer was let in; and turns of our own whose time has come. It looks at what is open only, so that it may be asked every second.
-///
-/// # Errors
-/// When the store fails.
 pub async fn left_over(
     store: &Store,
     instance: &str,

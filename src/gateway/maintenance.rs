@@ -37,9 +37,6 @@ pub struct Maintenance {
 
 impl Maintenance {
     /// Wakes what an earlier process left on the channels that are ours now.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn take_up(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         for (channel, place) in self.ours() {
@@ -53,9 +50,6 @@ impl Maintenance {
     }
 
     /// Frees what dead processes held, and ends questions whose time is up.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
         for (channel, _) in self.ours() {

@@ -80,9 +80,6 @@ impl Delivering {
     }
 
     /// Waits until that is said which an earlier process left to be said.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
         let start = self.store.now();
         while outbox::left(&self.store, channel, &self.instance, start).await? > 0 {

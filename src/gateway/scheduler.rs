@@ -38,9 +38,6 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Does what is due on a channel, or in one place of it. Returns the conversations in which something came of it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn tend(&self, channel: &str, place: Option<&str>) -> Result<Vec<String>, StoreError> {
         let store = &self.conversations.store;
         let place = place.unwrap_or_default();

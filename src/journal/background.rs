@@ -9,9 +9,6 @@ use crate::store::{Batch, StoreError};
 impl BudgetLedger {
     /// Makes such a call, named for what it is made (`fold`) and in which conversation, if in one. None: a budget of the
     /// day does not cover it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn background_call(
         &self,
         model: &dyn Model,

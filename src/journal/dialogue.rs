@@ -79,9 +79,6 @@ pub struct Dialogue {
 
 impl Dialogue {
     /// A new dialogue that begins with these messages.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn begin(
         store: &Store,
         execution: String,

@@ -96,9 +96,6 @@ impl BudgetLedger {
     }
 
     /// What was used on a day by everybody and by the person.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn spent(&self, day: &str) -> Result<(SpendingRow, SpendingRow), StoreError> {
         let of = |person| spending::of_day(&self.store, day, person);
         futures::try_join!(of(None), of(Some(self.person.as_str())))

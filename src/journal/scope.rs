@@ -140,9 +140,6 @@ pub struct Question<'a> {
 
 impl Scope {
     /// Whether the turn is an owner's.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn is_owners(&self) -> Result<bool, StoreError> {
         people::is_owner(&self.store, &self.person.id, &self.settings.owners).await
     }

@@ -36,26 +36,17 @@ pub struct Allowed {
 }
 
 /// Whether somebody was let in.
-///
-/// # Errors
-/// When the store fails.
 pub async fn is_allowed(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
     let sql = "SELECT count(*) FROM allowed WHERE channel = $1 AND user_id = $2";
     Ok(store.count(sql, &[channel.into(), user.into()]).await? > 0)
 }
 
 /// Everybody who was let in, oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn allowed(store: &Store) -> Result<Vec<Allowed>, StoreError> {
     store.all("SELECT channel, user_id, name, since FROM allowed ORDER BY since, channel, user_id", &[]).await
 }
 
 /// The codes that are good now, oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn open_codes(store: &Store) -> Result<Vec<Pairing>, StoreError> {
     store
         .all(
@@ -87,9 +78,6 @@ pub fn add_code(batch: &mut Batch, pairing: &Pairing, now: i64) {
 
 /// Lets the stranger behind a code in and sets free what they wrote. Returns who that is; none when there is
 /// no such code of a stranger now.
-///
-/// # Errors
-/// When the store fails.
 pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>, StoreError> {
     let pairing: Option<Pairing> = store
         .first(
@@ -122,9 +110,6 @@ pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>, Store
 }
 
 /// Lets somebody in who brings an invitation. False when it is none, or used.
-///
-/// # Errors
-/// When the store fails.
 pub async fn accept_invitation(
     store: &Store,
     code: &str,
@@ -154,9 +139,6 @@ fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
 }
 
 /// Lets somebody in no longer. False when they were not let in.
-///
-/// # Errors
-/// When the store fails.
 pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
@@ -172,9 +154,6 @@ pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, St
 }
 
 /// Forgets codes whose time is up, and what was kept of strangers who have none any more.
-///
-/// # Errors
-/// When the store fails.
 pub async fn expire(store: &Store) -> Result<(), StoreError> {
     let now = store.now();
     if store.count("SELECT count(*) FROM pairings WHERE expires_at <= $1", &[now.into()]).await? == 0 {

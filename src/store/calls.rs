@@ -112,17 +112,11 @@ pub fn insert_prefix(batch: &mut Batch, hash: &str, system: &str, tools: &str) {
 }
 
 /// The stable beginning behind a hash: the system text and the tools as JSON.
-///
-/// # Errors
-/// When the store fails.
 pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)>, StoreError> {
     store.first("SELECT system, tools FROM prefixes WHERE hash = $1", &[hash.into()]).await
 }
 
 /// The model calls of an execution, in order.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_execution(store: &Store, execution: &str) -> Result<Vec<CallRow>, StoreError> {
     store
         .all(
@@ -134,9 +128,6 @@ pub async fn of_execution(store: &Store, execution: &str) -> Result<Vec<CallRow>
 }
 
 /// The tool calls of an execution, in order.
-///
-/// # Errors
-/// When the store fails.
 pub async fn tools_of_execution(store: &Store, execution: &str) -> Result<Vec<ToolCallRow>, StoreError> {
     store
         .all(
@@ -148,9 +139,6 @@ pub async fn tools_of_execution(store: &Store, execution: &str) -> Result<Vec<To
 }
 
 /// All model calls of a turn.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<CallRow>, StoreError> {
     store
         .all(

@@ -70,9 +70,6 @@ const RULES: [(&str, &str); 11] = [
 ];
 
 /// Looks for everything that is not as it must be, first by the database's own check.
-///
-/// # Errors
-/// When the store fails.
 pub async fn findings(store: &Store) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
     if let Some(sql) = store.backend().integrity_sql() {
@@ -92,9 +89,6 @@ pub async fn findings(store: &Store) -> Result<Vec<Finding>, StoreError> {
 }
 
 /// How many rows each noun has, and how many of them are open.
-///
-/// # Errors
-/// When the store fails.
 pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreError> {
     const COUNTS: [(&str, &str); 13] = [
         ("people", "SELECT count(*) FROM people"),
@@ -122,9 +116,6 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
 }
 
 /// How many leases are held by instances that are gone.
-///
-/// # Errors
-/// When the store fails.
 pub async fn stuck_leases(store: &Store) -> Result<usize, StoreError> {
     let living: Vec<String> = leases::living(store).await?.into_iter().map(|(id, ..)| id).collect();
     let holders: Vec<(String,)> =
@@ -133,9 +124,6 @@ pub async fn stuck_leases(store: &Store) -> Result<usize, StoreError> {
 }
 
 /// The migrations that made the store what it is, in order: version and name.
-///
-/// # Errors
-/// When the store fails.
 pub async fn migrations(store: &Store) -> Result<Vec<(i64, String)>, StoreError> {
     store
         .all("SELECT version, description FROM _sqlx_migrations WHERE success = TRUE ORDER BY version", &[])
@@ -143,9 +131,6 @@ pub async fn migrations(store: &Store) -> Result<Vec<(i64, String)>, StoreError>
 }
 
 /// How many bytes the store takes.
-///
-/// # Errors
-/// When the store fails.
 pub async fn size(store: &Store) -> Result<i64, StoreError> {
     store.count(store.backend().size_sql(), &[]).await
 }

@@ -20,9 +20,6 @@ pub enum Word {
 }
 
 /// Tells a running turn to stop. Returns false when it does not run by now.
-///
-/// # Errors
-/// When the store fails.
 pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
@@ -35,9 +32,6 @@ pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError>
 
 /// Pauses a turn that is at work or about to be: what runs is let finish, nothing new begins, and its person is asked
 /// whether to continue. Returns false when it is not at work.
-///
-/// # Errors
-/// When the store fails.
 pub async fn pause(store: &Store, turn: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
@@ -53,9 +47,6 @@ pub async fn pause(store: &Store, turn: &str) -> Result<bool, StoreError> {
 
 /// Lets a turn go on that asks whether to: whoever sits at this machine's terminal owns what runs on it. Returns false
 /// when it does not ask.
-///
-/// # Errors
-/// When the store fails.
 pub async fn resume(store: &Store, turn: &str) -> Result<bool, StoreError> {
     let asked = questions::of_turn(store, turn).await?;
     let open = |question: &QuestionRow| question.kind == "continue" && question.state == "pending";
@@ -68,9 +59,6 @@ pub async fn resume(store: &Store, turn: &str) -> Result<bool, StoreError> {
 }
 
 /// Ends a turn, whether it is at work or waits for a person. Returns false when it has ended before.
-///
-/// # Errors
-/// When the store fails.
 pub async fn cancel(store: &Store, turn: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
@@ -124,9 +112,6 @@ pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: 
 }
 
 /// What other processes told the running turns of an instance.
-///
-/// # Errors
-/// When the store fails.
 pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, Word)>, StoreError> {
     let rows: Vec<(String, String)> = store
         .all(

@@ -183,9 +183,6 @@ pub struct Closing {
 }
 
 /// Where, and with which arguments, a skill was called that wrote a mail.
-///
-/// # Errors
-/// When the store fails.
 pub async fn sent_by(store: &Store, id: &str) -> Result<Option<(String, String)>, StoreError> {
     store
         .first(
@@ -197,9 +194,6 @@ pub async fn sent_by(store: &Store, id: &str) -> Result<Option<(String, String)>
 }
 
 /// How far a call has come that must not be made twice.
-///
-/// # Errors
-/// When the store fails.
 pub async fn phase(store: &Store, id: &str) -> Result<Option<String>, StoreError> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT phase FROM executions WHERE id = $1", &[id.into()]).await?;
@@ -300,9 +294,6 @@ pub fn close_all(batch: &mut Batch, turn: &str, orchestrator: Status, now: i64) 
 }
 
 /// All rows of a turn in the order of their making.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<ExecutionRow>, StoreError> {
     store
         .all(
@@ -315,9 +306,6 @@ pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<ExecutionRow>, Sto
 }
 
 /// The skill calls of one agent in the order of their making.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_agent(store: &Store, agent: &str) -> Result<Vec<ExecutionRow>, StoreError> {
     store
         .all(
@@ -330,9 +318,6 @@ pub async fn of_agent(store: &Store, agent: &str) -> Result<Vec<ExecutionRow>, S
 }
 
 /// How many skill calls a conversation made since a time, counted up to `most`.
-///
-/// # Errors
-/// When the store fails.
 pub async fn skill_calls_since(
     store: &Store,
     conversation: &str,

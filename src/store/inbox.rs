@@ -102,17 +102,11 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
 }
 
 /// How many messages of a person wait until they are let in.
-///
-/// # Errors
-/// When the store fails.
 pub async fn held(store: &Store, person: &str) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
 /// The text of a message that no turn has taken.
-///
-/// # Errors
-/// When the store fails.
 pub async fn waiting_text(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = store
         .first("SELECT text FROM inbox WHERE event = $1 AND state = 'new' AND kind = 'said'", &[event.into()])
@@ -121,9 +115,6 @@ pub async fn waiting_text(store: &Store, event: &str) -> Result<Option<String>, 
 }
 
 /// Puts a new text in place of a message's, unless a turn has taken it. Returns whether it did.
-///
-/// # Errors
-/// When the store fails.
 pub async fn edit(store: &Store, event: &str, text: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
@@ -139,9 +130,6 @@ pub async fn edit(store: &Store, event: &str, text: &str) -> Result<bool, StoreE
 }
 
 /// The conversations of a channel that were spoken in, each with the event of the last message there.
-///
-/// # Errors
-/// When the store fails.
 pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>, StoreError> {
     store
         .all(
@@ -155,9 +143,6 @@ pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, St
 
 /// The rows of a conversation that wait for a turn or a hand, oldest first: our own, and those whose
 /// instance is gone.
-///
-/// # Errors
-/// When the store fails.
 pub async fn waiting(store: &Store, conversation: &str, instance: &str) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
@@ -188,9 +173,6 @@ pub fn settle(batch: &mut Batch, id: i64, turn: Option<&str>) {
 }
 
 /// Whether a row needs nobody any more.
-///
-/// # Errors
-/// When the store fails.
 pub async fn is_settled(store: &Store, id: i64) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE id = $1 AND state <> 'new'", &[id.into()]).await? > 0)
 }
@@ -206,9 +188,6 @@ pub fn finish(batch: &mut Batch, turn: &str, dead: bool) {
 
 /// Whether this person wrote a message here after a time, other than what the asking turn took; then a
 /// bare "yes" no longer answers what was asked before it.
-///
-/// # Errors
-/// When the store fails.
 pub async fn spoke_since(
     store: &Store,
     conversation: &str,

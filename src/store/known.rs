@@ -127,9 +127,6 @@ impl<'r> FromRow<'r, AnyRow> for Shown {
 }
 
 /// The people that may be meant: by our id or `CHANNEL:USER`, or else by name; at most `limit`.
-///
-/// # Errors
-/// When the store fails.
 pub async fn meant(store: &Store, who: &str, limit: i64) -> Result<Vec<Person>, StoreError> {
     const EXACT: &str = "SELECT id, name, timezone FROM people WHERE id = $1 OR id IN \
                          (SELECT person_id FROM accounts WHERE channel || ':' || user_id = $1) LIMIT $2 + 0";
@@ -150,9 +147,6 @@ async fn former_selves(store: &Store, person: &str) -> Result<Vec<String>, Store
 }
 
 /// All rows that are somebody's, by table.
-///
-/// # Errors
-/// When the store fails.
 pub async fn export(store: &Store, person: &str) -> Result<Json, StoreError> {
     let mut selves = former_selves(store, person).await?;
     selves.push(person.to_owned());
@@ -169,9 +163,6 @@ pub async fn export(store: &Store, person: &str) -> Result<Json, StoreError> {
 }
 
 /// How many rooms somebody spoke in with others; these stay.
-///
-/// # Errors
-/// When the store fails.
 pub async fn rooms(store: &Store, person: &str) -> Result<i64, StoreError> {
     const SHARED: &str = concat!(
         "SELECT count(*) FROM conversations WHERE (person_id = $1 \

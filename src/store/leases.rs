@@ -144,9 +144,6 @@ impl Instance {
     }
 
     /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn tend(&self, store: &Store) -> Result<Vec<String>, StoreError> {
         if let Lock::Session { options, held } = &self.lock {
             let mut connection = held.lock().await;
@@ -182,9 +179,6 @@ impl Instance {
 
     /// Writes this process's row as it is, to see whether the store takes writes. No sign of life for others:
     /// that is [`Self::tend`]'s.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn touch(&self, store: &Store) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         batch.run("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
@@ -247,9 +241,6 @@ impl Instance {
     }
 
     /// Takes a lease, if nobody else has it.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn hold(&self, store: &Store, name: String) -> Result<Option<Lease>, StoreError> {
         let mut batch = Batch::new();
         self.take(&name, &mut batch);
@@ -280,9 +271,6 @@ impl Lease {
     }
 
     /// Whether nobody else has taken it meanwhile.
-    ///
-    /// # Errors
-    /// When the store fails.
     pub async fn is_held(&self, store: &Store) -> Result<bool, StoreError> {
         const HELD: &str = "SELECT count(*) FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3";
         let held = [(&self.name).into(), (&self.instance).into(), self.epoch.into()];
@@ -302,9 +290,6 @@ impl Lease {
 }
 
 /// The processes that live on this store now: id, process id and start.
-///
-/// # Errors
-/// When the store fails.
 pub async fn living(store: &Store) -> Result<Vec<(String, i64, i64)>, StoreError> {
     let rows: Vec<(String, i64, i64)> =
         store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;

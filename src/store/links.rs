@@ -6,9 +6,6 @@ use super::{Batch, Store, StoreError};
 pub const LINK_MS: i64 = 10 * 60 * 1000;
 
 /// Makes a code of a person; an older one of theirs is good no more.
-///
-/// # Errors
-/// When the store fails.
 pub async fn offer(store: &Store, code: &str, person: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     let now = store.now();
@@ -23,9 +20,6 @@ pub async fn offer(store: &Store, code: &str, person: &str) -> Result<(), StoreE
 /// Joins the accounts of whoever brings a code to the person who made it: tasks, memories and open questions
 /// too. What was said before stays with whom it was said by. False when there is no such code of somebody
 /// else.
-///
-/// # Errors
-/// When the store fails.
 pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, StoreError> {
     let owner: Option<(String,)> = store
         .first(

@@ -50,9 +50,6 @@ pub fn delete(batch: &mut Batch, person: &str, id: &str) {
 }
 
 /// The newest memories that may be recalled here.
-///
-/// # Errors
-/// When the store fails.
 pub async fn list(
     store: &Store,
     person: &str,
@@ -71,9 +68,6 @@ pub async fn list(
 }
 
 /// The memories that may be recalled here and hold any of the words, the best first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn search(
     store: &Store,
     person: &str,

@@ -145,9 +145,6 @@ impl Store {
     ///
     /// A limit is written `LIMIT $n + 0`: the embedded database plans a statement anew for each value of a
     /// bare parameter there, which costs more than most of our queries.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn all<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>, StoreError>
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
@@ -161,9 +158,6 @@ impl Store {
     }
 
     /// The first row of a query.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn first<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Option<T>, StoreError>
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
@@ -177,9 +171,6 @@ impl Store {
     }
 
     /// A number that a query counts.
-    ///
-    /// # Errors
-    /// When the database fails.
     pub async fn count(&self, sql: &'static str, arguments: &[Value]) -> Result<i64, StoreError> {
         Ok(self.first::<(i64,)>(sql, arguments).await?.map_or(0, |row| row.0))
     }

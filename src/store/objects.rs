@@ -28,9 +28,6 @@ pub struct Life {
 }
 
 /// A person's objects of a kind (`event`, `contact`) that may take place between two times; contacts always do.
-///
-/// # Errors
-/// When the store fails.
 pub async fn between(
     store: &Store,
     person: &str,
@@ -48,9 +45,6 @@ pub async fn between(
 }
 
 /// One object.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_id(
     store: &Store,
     person: &str,

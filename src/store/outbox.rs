@@ -139,9 +139,6 @@ impl OutboxRow {
 }
 
 /// The oldest open rows of a conversation that this instance may deliver: its own, or a dead one's.
-///
-/// # Errors
-/// When the store fails.
 pub async fn open(
     store: &Store,
     conversation: &str,
@@ -162,9 +159,6 @@ pub async fn open(
 }
 
 /// How many rows written before a time this instance is to deliver now on a channel.
-///
-/// # Errors
-/// When the store fails.
 pub async fn left(store: &Store, channel: &str, instance: &str, before: i64) -> Result<i64, StoreError> {
     store
         .count(
@@ -220,9 +214,6 @@ pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), S
 }
 
 /// Ends a row whose place takes no files: what was to be in its file is said instead.
-///
-/// # Errors
-/// When the store fails.
 pub async fn say_instead(
     store: &Store,
     row: &OutboxRow,
@@ -245,9 +236,6 @@ pub async fn say_instead(
 /// Puts a row back for a later try (`pending`) or look-up (`unknown`), or aside for good (`dead`). Nothing
 /// happens when it is settled, or another process has claimed it since `row` was read: a process that
 /// was suspended and wakes up must not have it said twice.
-///
-/// # Errors
-/// When the store fails.
 pub async fn set_aside(
     store: &Store,
     row: &OutboxRow,
@@ -273,9 +261,6 @@ pub async fn set_aside(
 }
 
 /// The receipt of what was said last in a conversation.
-///
-/// # Errors
-/// When the store fails.
 pub async fn last_receipt(store: &Store, conversation: &str) -> Result<Option<String>, StoreError> {
     const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
                         ORDER BY seq DESC LIMIT 1";
@@ -285,9 +270,6 @@ pub async fn last_receipt(store: &Store, conversation: &str) -> Result<Option<St
 
 /// What arrived and what was said on a channel of late, by the platform's names: `PLACE:RECEIPT` of what was said.
 /// It looks back only so far, and not through all of a long journal.
-///
-/// # Errors
-/// When the store fails.
 pub async fn named_of_late(store: &Store, channel: &str) -> Result<Vec<String>, StoreError> {
     const ARRIVED: &str = "SELECT i.event FROM (SELECT conversation_id, event FROM inbox ORDER BY id DESC LIMIT 500) i \
                            JOIN conversations c ON c.id = i.conversation_id AND c.channel = $1";
@@ -301,9 +283,6 @@ pub async fn named_of_late(store: &Store, channel: &str) -> Result<Vec<String>, 
 }
 
 /// Where a message of ours stands: channel, place and receipt; none when it was not sent.
-///
-/// # Errors
-/// When the store fails.
 pub async fn standing(store: &Store, id: &str) -> Result<Option<(String, String, String)>, StoreError> {
     store
         .first(

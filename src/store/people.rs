@@ -39,9 +39,6 @@ pub struct Conversation {
 }
 
 /// The person behind an account, if it was ever seen.
-///
-/// # Errors
-/// When the store fails.
 pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Option<Person>, StoreError> {
     const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \
                         WHERE a.channel = $1 AND a.user_id = $2";
@@ -49,9 +46,6 @@ pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Optio
 }
 
 /// The person behind an account; a new one is made for an account never seen.
-///
-/// # Errors
-/// When the store fails.
 pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Result<Person, StoreError> {
     if let Some(person) = person_of(store, channel, user).await? {
         return Ok(person);
@@ -85,9 +79,6 @@ pub async fn person_by_id(store: &Store, id: &str) -> Result<Person, StoreError>
 }
 
 /// The accounts of a person, as `CHANNEL:USER`.
-///
-/// # Errors
-/// When the store fails.
 pub async fn accounts(store: &Store, person: &str) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String, String)> =
         store.all("SELECT channel, user_id FROM accounts WHERE person_id = $1", &[person.into()]).await?;
@@ -95,9 +86,6 @@ pub async fn accounts(store: &Store, person: &str) -> Result<Vec<String>, StoreE
 }
 
 /// Whether one of a person's accounts is among the owners', each `CHANNEL:USER`.
-///
-/// # Errors
-/// When the store fails.
 pub async fn is_owner(store: &Store, person: &str, owners: &[String]) -> Result<bool, StoreError> {
     Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
 }
@@ -106,9 +94,6 @@ const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summar
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
 /// The conversation at a place, if it has begun.
-///
-/// # Errors
-/// When the store fails.
 pub async fn find_conversation(
     store: &Store,
     channel: &str,
@@ -118,9 +103,6 @@ pub async fn find_conversation(
 }
 
 /// Where an account talks to us with nobody else reading, the place last written in: the conversation, and whose it is.
-///
-/// # Errors
-/// When the store fails.
 pub async fn direct_conversation(
     store: &Store,
     channel: &str,
@@ -153,9 +135,6 @@ pub async fn conversation_by_id(store: &Store, id: &str) -> Result<Conversation,
 }
 
 /// The conversations that a person may mean by a name: our id, the place, or `CHANNEL:PLACE`.
-///
-/// # Errors
-/// When the store fails.
 pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
     store
         .all(
@@ -168,9 +147,6 @@ pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conver
 
 /// The conversation at a place, begun when it is new. It counts as shared for ever once the platform
 /// says that others read there, or a second person speaks.
-///
-/// # Errors
-/// When the store fails.
 pub async fn conversation(
     store: &Store,
     channel: &str,

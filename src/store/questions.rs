@@ -121,25 +121,16 @@ pub fn withdraw_below(batch: &mut Batch, execution: &str, now: i64) {
 }
 
 /// A question by id.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_id(store: &Store, id: &str) -> Result<Option<QuestionRow>, StoreError> {
     store.first(select!("WHERE p.id = $1"), &[id.into()]).await
 }
 
 /// The questions of a turn, oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<QuestionRow>, StoreError> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
 }
 
 /// The newest question of an execution.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_execution(
     store: &Store,
     turn: &str,
@@ -154,9 +145,6 @@ pub async fn of_execution(
 }
 
 /// Whether an owner was asked about another turn of this person, and has not answered.
-///
-/// # Errors
-/// When the store fails.
 pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<bool, StoreError> {
     const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
                        WHERE p.state = 'pending' AND p.kind = 'continue' AND p.fingerprint = 'budget' \
@@ -166,9 +154,6 @@ pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<b
 
 /// The newest open question of a conversation whose message the person can have read: its receipt is
 /// stored. With it comes when that was.
-///
-/// # Errors
-/// When the store fails.
 pub async fn newest_read(
     store: &Store,
     conversation: &str,
@@ -187,9 +172,6 @@ pub async fn newest_read(
 }
 
 /// The question whose message has this receipt, open or settled.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_receipt(
     store: &Store,
     conversation: &str,
@@ -209,9 +191,6 @@ pub async fn by_receipt(
 }
 
 /// A channel's open questions whose time is up.
-///
-/// # Errors
-/// When the store fails.
 pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
     store
         .all(

@@ -18,9 +18,6 @@ pub struct Queue {
 }
 
 /// All that waits, of all instances. It looks at what is open only; each part has its index.
-///
-/// # Errors
-/// When the store fails.
 pub async fn all(store: &Store) -> Result<Vec<Queue>, StoreError> {
     let sql = "SELECT 'inbox' AS name, '' AS sort, count(*) AS waiting, min(received_at) AS oldest \
                FROM inbox WHERE state = 'new' AND held = 0 \

@@ -83,9 +83,6 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
 }
 
 /// When a turn's texts and when its trace was emptied.
-///
-/// # Errors
-/// When the store fails.
 pub async fn emptied(store: &Store, turn: &str) -> Result<(Option<i64>, Option<i64>), StoreError> {
     const SQL: &str = "SELECT bodies_emptied_at, traces_emptied_at FROM turns WHERE id = $1";
     Ok(store.first(SQL, &[turn.into()]).await?.unwrap_or_default())

@@ -3,9 +3,6 @@
 use super::{Store, StoreError};
 
 /// The places of a channel in which we were spoken to, the one last spoken in first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String,)> = store
         .all(
@@ -21,9 +18,6 @@ pub async fn places(store: &Store, channel: &str, limit: i64) -> Result<Vec<Stri
 pub type Said = (String, String, String, Option<String>, i64);
 
 /// The newest turns in a place, at most so many and none begun before `since`, the oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn said_in(
     store: &Store,
     (channel, place): (&str, &str),

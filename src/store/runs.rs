@@ -86,17 +86,11 @@ pub fn cancel_all(batch: &mut Batch, turn: &str, now: i64) {
 }
 
 /// A run by id.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_id(store: &Store, id: &str) -> Result<Option<RunRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// Runs whose id begins like this, newest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>, StoreError> {
     store
         .all(
@@ -107,17 +101,11 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
 }
 
 /// The newest runs.
-///
-/// # Errors
-/// When the store fails.
 pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
     store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
 }
 
 /// The runs of a turn, oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<RunRow>, StoreError> {
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
 }

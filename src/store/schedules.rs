@@ -64,18 +64,12 @@ pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
 }
 
 /// A person's schedules, the next first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_person(store: &Store, person: &str) -> Result<Vec<ScheduleRow>, StoreError> {
     store.all(select!("WHERE s.person_id = $1 ORDER BY s.state, s.next_at LIMIT 100"), &[person.into()]).await
 }
 
 /// The active schedules of a channel, or of one place of it, that are to be looked at: due, or with a run whose end is
 /// not known yet.
-///
-/// # Errors
-/// When the store fails.
 pub async fn due(
     store: &Store,
     channel: &str,
@@ -119,9 +113,6 @@ pub fn delete(batch: &mut Batch, id: &str) {
 }
 
 /// How the turn stands that took an inbox row; none while none did.
-///
-/// # Errors
-/// When the store fails.
 pub async fn status_of(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = store
         .first(
@@ -152,9 +143,6 @@ pub struct Reminder {
 }
 
 /// The reminders that are due on a channel, or in one place of it.
-///
-/// # Errors
-/// When the store fails.
 pub async fn reminders(
     store: &Store,
     channel: &str,

@@ -32,9 +32,6 @@ impl Pages {
 }
 
 /// The pages of the embedded file; none of a server.
-///
-/// # Errors
-/// When the store fails.
 pub async fn pages(store: &Store) -> Result<Option<Pages>, StoreError> {
     let Some(sql) = store.backend().pages_sql() else { return Ok(None) };
     let row: Option<(i64, i64, i64)> = store.first(sql, &[]).await?;

@@ -222,9 +222,6 @@ pub(super) fn free_person(batch: &mut Batch, person: &str) {
 }
 
 /// Gives back what processes that are gone had set aside.
-///
-/// # Errors
-/// When the store fails.
 pub async fn free_of_dead(store: &Store) -> Result<(), StoreError> {
     const LEFT: &str =
         "SELECT count(*) FROM reservations r WHERE r.instance NOT IN (SELECT id FROM instances)";
@@ -237,9 +234,6 @@ pub async fn free_of_dead(store: &Store) -> Result<(), StoreError> {
 }
 
 /// What a person used on a day; none is everybody.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_day(store: &Store, day: &str, person: Option<&str>) -> Result<SpendingRow, StoreError> {
     const SQL: &str = "SELECT tokens, nano_usd, reserved_tokens, reserved_nano_usd, told_tokens, told_nano_usd \
                        FROM spending WHERE day = $1 AND who = $2";

@@ -108,17 +108,11 @@ pub fn delete(batch: &mut Batch, id: &str) {
 }
 
 /// A person's task by id.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_id(store: &Store, person: &str, id: &str) -> Result<Option<TaskRow>, StoreError> {
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
 /// A person's tasks in a state (or `all`), the most urgent first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_person(
     store: &Store,
     person: &str,

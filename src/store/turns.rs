@@ -103,9 +103,6 @@ pub fn end(batch: &mut Batch, turn: &str, status: &str, answer: &str, now: i64) 
 }
 
 /// Gives a turn back to its lane, for later: one that failed by our own fault, or one that waits for its time.
-///
-/// # Errors
-/// When the store fails.
 pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<(), StoreError> {
     let mut batch = lease.release();
     batch.run(
@@ -120,9 +117,6 @@ pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i6
 /// The turn of this conversation that goes on next: answered, failed before, or left by a dead instance.
 /// Those that failed wait until their `retry_at`; when no other is there, it is the one whose time comes
 /// first. To be asked by the lane only, in which no turn of its own is at work then.
-///
-/// # Errors
-/// When the store fails.
 pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<Option<TurnRow>, StoreError> {
     store
         .first(
@@ -137,9 +131,6 @@ pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<O
 }
 
 /// Keeps the receipt of the message that shows a turn's progress, or that it stands no more.
-///
-/// # Errors
-/// When the store fails.
 pub async fn set_shown(store: &Store, turn: &str, receipt: Option<&str>) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run("UPDATE turns SET shown = $1 WHERE id = $2", [receipt.into(), turn.into()]);
@@ -147,9 +138,6 @@ pub async fn set_shown(store: &Store, turn: &str, receipt: Option<&str>) -> Resu
 }
 
 /// The receipt of the message that shows a turn's progress, if one stands.
-///
-/// # Errors
-/// When the store fails.
 pub async fn shown(store: &Store, turn: &str) -> Result<Option<String>, StoreError> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT shown FROM turns WHERE id = $1", &[turn.into()]).await?;
@@ -157,17 +145,11 @@ pub async fn shown(store: &Store, turn: &str) -> Result<Option<String>, StoreErr
 }
 
 /// A turn by id.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_id(store: &Store, id: &str) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
 /// Turns whose id begins like this, newest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
     // LIKE would take letters of either case, and ids differ by case.
     store
@@ -179,41 +161,26 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
 }
 
 /// The turn that took a message.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_event(store: &Store, event: &str) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[event.into()]).await
 }
 
 /// The last turn of all.
-///
-/// # Errors
-/// When the store fails.
 pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("ORDER BY seq DESC LIMIT 1"), &[]).await
 }
 
 /// The last turn of a conversation.
-///
-/// # Errors
-/// When the store fails.
 pub async fn last_of(store: &Store, conversation: &str) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
 }
 
 /// All turns of a conversation, oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn of_conversation(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, StoreError> {
     store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
 }
 
 /// The open turns of a conversation, newest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn open_of(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, StoreError> {
     store
         .all(
@@ -235,9 +202,6 @@ pub struct PastTurn {
 }
 
 /// The newest ended turns after `after`, newest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn ended_after(
     store: &Store,
     conversation: &str,
@@ -254,9 +218,6 @@ pub async fn ended_after(
 }
 
 /// The oldest ended turns after `after`, oldest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn oldest_after(
     store: &Store,
     conversation: &str,
@@ -273,9 +234,6 @@ pub async fn oldest_after(
 }
 
 /// Whether anything of a turn was closed after a time: then a crash since was not this turn's doing.
-///
-/// # Errors
-/// When the store fails.
 pub async fn progressed_since(store: &Store, turn: &str, since: i64) -> Result<bool, StoreError> {
     let closed = store
         .count(
@@ -294,9 +252,6 @@ pub async fn progressed_since(store: &Store, turn: &str, since: i64) -> Result<b
 }
 
 /// Whether an instance ran other turns beside this one when it was last heard of.
-///
-/// # Errors
-/// When the store fails.
 pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool, StoreError> {
     let count = store
         .count(

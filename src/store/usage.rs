@@ -113,18 +113,12 @@ macro_rules! of_models {
 }
 
 /// Model calls begun from `from` on and before `to`, by model, the dearest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
     const SQL: &str = of_models!("c.model", "c.model", "GROUP BY c.model");
     store.all(SQL, &[from.into(), to.into()]).await
 }
 
 /// Model calls begun from `from` on and before `to`, by the person of their turn, the dearest first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
     const SQL: &str = of_models!(
         "c.person_id",
@@ -135,9 +129,6 @@ pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse
 }
 
 /// Skill calls begun from `from` on and before `to`, the most used first.
-///
-/// # Errors
-/// When the store fails.
 pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>, StoreError> {
     const SQL: &str = "SELECT skill AS name, count(*) AS calls, \
         CAST(sum(CASE WHEN status IN ('failed', 'timeout', 'unknown') THEN 1 ELSE 0 END) AS BIGINT) AS failed, \

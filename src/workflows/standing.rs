@@ -8,9 +8,6 @@ use crate::store::runs::RunRow;
 use crate::store::{Store, StoreError};
 
 /// How a run stands; `waits` is whether its turn waits for a person. Of one that was cut off, how far it had come.
-///
-/// # Errors
-/// When the store fails.
 pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Report, StoreError> {
     let workflow = parse(&kept.file, &kept.text).ok();
     let (name, rows) = rows(store, kept).await?;

@@ -17,9 +17,6 @@ use crate::workflows::standing;
 const NAMED: i64 = 5;
 
 /// The newest runs, as a table or as JSON.
-///
-/// # Errors
-/// When the store fails.
 pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> Result<String, StoreError> {
     let rows = runs::newest(store, limit.into()).await?;
     let mut all = Vec::with_capacity(rows.len());

@@ -30,9 +30,6 @@ pub const BUILTINS: [&str; 13] = [
 pub type Prepared = Result<(Batch, Output), SkillError>;
 
 /// Works out what a call does. The arguments are valid for the skill's schema.
-///
-/// # Errors
-/// When the store fails.
 pub async fn prepare(scope: &Scope, handler: &str, arguments: &Value) -> Result<Prepared, StoreError> {
     match handler {
         "tasks.create" => tasks::create(scope, arguments).await,
@@ -53,9 +50,6 @@ pub async fn prepare(scope: &Scope, handler: &str, arguments: &Value) -> Result<
 }
 
 /// What a person must know beyond the arguments before saying yes: the title behind an id.
-///
-/// # Errors
-/// When the store fails.
 pub async fn preview(
     scope: &Scope,
     handler: &Handler,
