@@ -1,0 +1,4 @@
+//! What `cargo run -p xtask -- shape` prints and `tests/rules` holds to a limit: the sources, read as text.
+
+pub mod measures;
+pub mod source;

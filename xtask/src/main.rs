@@ -1,0 +1,129 @@
+//! `cargo run -p xtask -- shape`: the measures of the code beside what they were and what they should be.
+//! (How many modules a message crosses is counted by hand, in `docs/architecture.md`.)
+//! `shape FOLDER` measures another checkout; `shape . NAME` lists the places of one measure.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{Write as _, stdout};
+use std::path::Path;
+
+use xtask::measures::{self, Finding};
+use xtask::source::{Source, production};
+
+type Measure = fn(&Source) -> Vec<Finding>;
+
+/// The measures that should become 0: a name, how, the count at the end of the first build.
+const ZEROS: &[(&str, &str, Measure, usize)] = &[
+    ("ids", "ids of type `&str`", measures::string_ids, 220),
+    ("states", "kinds and states compared with a quoted text", measures::quoted_states, 60),
+    ("nested", "results inside of results", measures::nested_results, 124),
+    ("sql", "SQL statements outside the store", measures::statements, 9),
+    ("coinages", "names that hold a coinage", measures::coinages, 2090),
+];
+
+/// What should be there once, with the count at the end of the first build.
+const ONCE: &[(&str, usize)] = &[
+    ("readers of documents", 3),
+    ("template cores", 2),
+    ("back-offs", 8),
+    ("did-you-means", 4),
+    ("duration parsers", 3),
+    ("recurrence engines", 3),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    match words[..] {
+        ["shape"] => shape(Path::new(here)),
+        ["shape", folder] => shape(Path::new(folder)),
+        ["shape", folder, name] => list(Path::new(folder), name),
+        _ => Err("usage: xtask shape [FOLDER [ids|states|nested|sql|coinages|once|functions]]".into()),
+    }
+}
+
+fn shape(root: &Path) -> Result<(), Box<dyn Error>> {
+    let (engine, adapters) = (production(root, "src")?, production(root, "adapters")?);
+    let all = || engine.iter().chain(&adapters);
+    let mut table = vec![row("", "first build", "now", "target")];
+    for (name, sources, before, target) in
+        [("src", &engine, "45787", "38000"), ("adapters", &adapters, "19096", "18000")]
+    {
+        table.push(row(&format!("production lines of {name}"), before, lines(sources), target));
+    }
+    for (_, title, measure, before) in ZEROS {
+        let now: usize = engine.iter().map(|source| measure(source).len()).sum();
+        table.push(row(title, before, now, 0));
+    }
+    let singles = measures::singles(all());
+    for (title, before) in ONCE {
+        table.push(row(title, before, singles.get(title).map_or(0, |files| files.len()), 1));
+    }
+    let longest = all().max_by_key(|source| source.text.lines().count());
+    let (path, length) =
+        longest.map_or(("", 0), |source| (source.path.as_str(), source.text.lines().count()));
+    table.push(row(&format!("longest file ({path})"), 398, length, "400 at most"));
+    let function = all().flat_map(measures::functions).max_by_key(|(_, length)| *length);
+    let (name, length) =
+        function.map_or((String::new(), 0), |(finding, length)| (finding.to_string(), length));
+    table.push(row(&format!("longest function ({name})"), 58, length, "60 at most"));
+    let (folder, files) = widest(&engine);
+    table.push(row(&format!("files in one folder ({folder})"), 30, files, "about 15"));
+    print(&table)
+}
+
+fn row(title: &str, before: impl ToString, now: impl ToString, target: impl ToString) -> [String; 4] {
+    [title.to_owned(), before.to_string(), now.to_string(), target.to_string()]
+}
+
+fn lines(sources: &[Source]) -> usize {
+    sources.iter().map(|source| source.text.lines().count()).sum()
+}
+
+fn widest(sources: &[Source]) -> (String, usize) {
+    let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
+    for source in sources {
+        let folder = source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        *folders.entry(folder).or_default() += 1;
+    }
+    let widest = folders.into_iter().max_by_key(|(_, files)| *files);
+    widest.map_or((String::new(), 0), |(folder, files)| (folder.to_owned(), files))
+}
+
+fn print(table: &[[String; 4]]) -> Result<(), Box<dyn Error>> {
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..4).map(width).collect();
+    let mut out = stdout().lock();
+    for [title, before, now, target] in table {
+        writeln!(
+            out,
+            "{title:<0$}  {before:>1$}  {now:>2$}  {target:>3$}",
+            widths[0], widths[1], widths[2], widths[3]
+        )?;
+    }
+    Ok(())
+}
+
+fn list(root: &Path, name: &str) -> Result<(), Box<dyn Error>> {
+    let sources: Vec<Source> =
+        production(root, "src")?.into_iter().chain(production(root, "adapters")?).collect();
+    let lines: Vec<String> = match ZEROS.iter().find(|(known, ..)| *known == name) {
+        Some((_, _, measure, _)) => sources.iter().flat_map(measure).map(|found| found.to_string()).collect(),
+        None if name == "once" => {
+            let singles = measures::singles(sources.iter());
+            let line = |(what, files): (&str, std::collections::BTreeSet<&str>)| {
+                format!("{what}: {}", files.into_iter().collect::<Vec<_>>().join(", "))
+            };
+            singles.into_iter().map(line).collect()
+        }
+        None if name == "functions" => {
+            let mut functions: Vec<_> = sources.iter().flat_map(measures::functions).collect();
+            functions.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
+            functions.into_iter().take(20).map(|(found, length)| format!("{length} {found}")).collect()
+        }
+        None => return Err(format!("there is no measure {name}").into()),
+    };
+    writeln!(stdout().lock(), "{}", lines.join("\n"))?;
+    Ok(())
+}
