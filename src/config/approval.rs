@@ -1,4 +1,4 @@
-//! `[approval]`: what a skill needs before it runs, by its risk or by its name.
+//! `[approval]`: whether a skill runs, asks first or is refused, by its risk or its name.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `[assistant]`: who it is and whom it belongs to.
+//! `[assistant]`: its name, its time zone and its owners.
 
 use chrono_tz::Tz;
 use toml::de::DeValue;
@@ -9,9 +9,9 @@ use super::read::{Reading, Section, text};
 /// The assistant itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assistant {
-    /// What it calls itself.
+    /// Its name.
     pub name: String,
-    /// The zone of people who have set none of their own.
+    /// The time zone of people who haven't set one.
     pub timezone: Tz,
     /// The owners, each `CHANNEL:USER-ID`.
     pub owner: Vec<String>,
@@ -36,11 +36,11 @@ fn zone(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tz, String> {
     let name = text(value, reading)?;
     name.parse().map_err(|_| {
         let known: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
-        let mend = nearest(&name, &known).map_or_else(
+        let hint = nearest(&name, &known).map_or_else(
             || "write an IANA name such as \"Europe/Berlin\"".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        format!("unknown time zone {name:?}; {mend}")
+        format!("unknown time zone {name:?}; {hint}")
     })
 }
 

@@ -1,18 +1,18 @@
-//! `[backup]`: copies of the store that `serve` makes.
+//! `[backup]`: the backups that `serve` makes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::read::{Section, count, span, text};
 
-/// When and where the store is copied.
+/// When and where the store is backed up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backup {
-    /// How long after a copy the next one is made.
+    /// The time between two backups.
     pub every: Duration,
-    /// The folder of the copies.
+    /// The folder for the backups.
     pub path: PathBuf,
-    /// How many are kept.
+    /// How many to keep.
     pub keep: u32,
 }
 
@@ -28,8 +28,8 @@ impl Backup {
         if is_server {
             section.fault(
                 "every",
-                "only an SQLite store is copied by `serve`; have PostgreSQL copied by pg_dump (or `adjutant db backup`, \
-                 which runs it) from a timer of the machine, and leave [backup] out",
+                "`serve` backs up SQLite stores only; remove [backup], and run `adjutant db backup` (it calls pg_dump) \
+                 from a timer",
             );
         }
         Some(it)

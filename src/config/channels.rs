@@ -1,4 +1,4 @@
-//! `[channels.NAME]`: the platforms on which people may speak to the assistant.
+//! `[channels.NAME]`: the chat platforms to connect to.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Every platform, by the name that it has in the configuration.
+    /// Every platform with its name in the configuration.
     pub const ALL: [(&'static str, Self); 3] =
         [("discord", Self::Discord), ("slack", Self::Slack), ("telegram", Self::Telegram)];
 
-    /// The platform of this name.
+    /// The platform with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
@@ -39,20 +39,20 @@ impl Kind {
     }
 }
 
-/// A platform, with the secrets that it wants.
+/// A platform with its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Platform {
     /// Telegram: the bot's token.
     Telegram(Secret),
     /// Discord: the bot's token.
     Discord(Secret),
-    /// Slack: one of the last two there is.
+    /// Slack, with at least one of `app_token` and `signing_secret`.
     Slack {
         /// The bot's token.
         bot_token: Secret,
         /// The app's token, for Socket Mode.
         app_token: Option<Secret>,
-        /// What Slack's requests to our HTTP endpoint are signed with.
+        /// Signs Slack's requests to our HTTP endpoint.
         signing_secret: Option<Secret>,
     },
 }
@@ -62,11 +62,11 @@ pub enum Platform {
 pub struct ChannelConfig {
     /// Its platform.
     pub platform: Platform,
-    /// Whether it is to be connected.
+    /// Whether to connect it.
     pub enabled: bool,
-    /// The server; the platform's own unless another one speaks its protocol.
+    /// The API server: the platform's own, or another with the same protocol.
     pub api_url: String,
-    /// The platform's ids of those who may speak; `*` is everyone.
+    /// The platform's ids of those who may talk to the assistant; `*` is everyone.
     pub allow: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
         Some(Kind::Telegram) => token(section, enabled).map(Platform::Telegram),
         Some(Kind::Discord) => token(section, enabled).map(Platform::Discord),
         Some(Kind::Slack) => slack(section, enabled),
-        // Which keys it wants is not known, so none is told to be wrong.
+        // Its keys aren't known, so none is reported as unknown.
         None => {
             for key in ["token", "bot_token", "app_token", "signing_secret"] {
                 section.get(key, |_, _| Ok(()));
@@ -108,7 +108,7 @@ fn token(section: &mut Section<'_>, enabled: bool) -> Option<Secret> {
 fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
     if section.has("token") {
         section.get("token", |_, _| Ok(()));
-        section.fault("token", "Slack has more than one token; write the bot's as bot_token");
+        section.fault("token", "Slack has several tokens; put the bot's token in bot_token");
     }
     let bot_token = "the bot's token (xoxb-...), such as { env = \"SLACK_BOT_TOKEN\" }";
     let bot_token = needed(section, "bot_token", bot_token, enabled);
@@ -116,13 +116,13 @@ fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
     let signing_secret = wanted(section, "signing_secret", enabled);
     if !section.has("app_token") && !section.has("signing_secret") && section.is_whole() {
         let problem = "missing: the app's token (xapp-...) for Socket Mode, such as { env = \
-                       \"SLACK_APP_TOKEN\" }; or signing_secret, if Slack is to send to us";
+                       \"SLACK_APP_TOKEN\" }; or signing_secret, if Slack posts to our HTTP endpoint";
         section.fault("app_token", problem);
     }
     Some(Platform::Slack { bot_token: bot_token?, app_token, signing_secret })
 }
 
-/// A secret without which there is no such channel.
+/// A secret that the channel can't do without.
 fn needed(section: &mut Section<'_>, key: &'static str, what: &str, enabled: bool) -> Option<Secret> {
     let secret = wanted(section, key, enabled);
     if !section.has(key) && section.is_whole() {
@@ -131,7 +131,7 @@ fn needed(section: &mut Section<'_>, key: &'static str, what: &str, enabled: boo
     secret
 }
 
-/// A secret; that of a channel that is off need not be there.
+/// A secret; a disabled channel's may be missing where it should be.
 fn wanted(section: &mut Section<'_>, key: &'static str, enabled: bool) -> Option<Secret> {
     match enabled {
         true => section.get(key, secret),
@@ -151,7 +151,7 @@ fn server(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> 
         return Err(format!("{url:?} must begin with https:// or http://"));
     }
     if url.contains('@') {
-        return Err("must not hold a user or password".to_owned());
+        return Err("must not contain a user or password".to_owned());
     }
     Ok(url.trim_end_matches('/').to_owned())
 }

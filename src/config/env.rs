@@ -1,23 +1,23 @@
-//! What the configuration takes from the process around it, gathered in one value so that tests bring their own.
+//! The process environment as one value, so that tests can bring their own.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// The process's surroundings. Not `Debug`: the variables may hold secrets.
+/// The process environment. Not `Debug`: variables may hold secrets.
 #[derive(Clone)]
 pub struct Env {
     vars: BTreeMap<OsString, OsString>,
-    /// The folder in which `config.toml` is looked for; empty is the current one.
+    /// The folder to look for `config.toml` in; empty is the current one.
     pub dir: PathBuf,
     /// The machine's configuration folder, `/etc/adjutant`.
     pub etc: PathBuf,
-    /// The machine's time zone, as far as it is known.
+    /// The machine's time zone, if known.
     pub zone: Option<String>,
 }
 
 impl Env {
-    /// The surroundings of this process.
+    /// The environment of this process.
     pub fn of_process() -> Self {
         Self {
             vars: std::env::vars_os().collect(),
@@ -27,7 +27,7 @@ impl Env {
         }
     }
 
-    /// Made-up surroundings: these variables, this current folder, no machine's configuration and no zone.
+    /// A made-up environment: these variables, this current folder, an empty `/etc` and no zone.
     pub fn made_up<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>, dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -48,7 +48,7 @@ impl Env {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// `$NAME`, or this folder under `$HOME`. The XDG rules say that a relative path in such a variable is void.
+    /// `$NAME`, or this folder under `$HOME`. XDG says to ignore a relative path.
     pub(crate) fn xdg(&self, name: &str, under_home: &str) -> Option<PathBuf> {
         let given = self.path(name).filter(|path| path.is_absolute());
         given.or_else(|| self.path("HOME").map(|home| home.join(under_home)))

@@ -1,13 +1,13 @@
-//! `[limits]`: how far a turn may go before it asks "continue?".
+//! `[limits]`: how far a turn may go before it asks whether to continue.
 
 use std::time::Duration;
 
 use super::read::{Section, amount, count, span, whole};
 
-/// The limits. Of tokens and money, zero means no limit.
+/// The limits. For tokens and money, zero means no limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Agents that one turn may dispatch.
+    /// Agents a turn may dispatch.
     pub agents_per_turn: u32,
     /// Skill calls of all agents of a turn.
     pub skill_calls_per_turn: u32,
@@ -19,7 +19,7 @@ pub struct Limits {
     pub conversation_calls: u32,
     /// The sliding window of [`Self::conversation_calls`].
     pub conversation_window: Duration,
-    /// Turns that one person may set going within a minute; zero means no limit.
+    /// Turns a person may start within a minute; zero means no limit.
     pub turns_per_minute: u64,
     /// How long a skill may take, unless its definition says otherwise.
     pub skill_timeout: Duration,
@@ -39,11 +39,11 @@ pub struct Limits {
     pub all_day_tokens: u64,
     /// US dollars of everybody's day.
     pub all_day_cost_usd: f64,
-    /// Agents at work at once in one turn.
+    /// Agents that may run at once in a turn.
     pub parallel_agents: u32,
-    /// How long a question to the person waits for its answer.
+    /// How long a question waits for its answer.
     pub prompt_expires: Duration,
-    /// How long a dispatch's answer waits for its agents before it says `running`; no key of the file.
+    /// How long a dispatch waits for its agents before it answers `running`; not a key of the file.
     pub dispatch_wait: Duration,
 }
 

@@ -1,7 +1,7 @@
-//! The configuration: where its file lies, what it may say, and every fault of it at once.
+//! The configuration: finds the file, reads it, and reports all its problems at once.
 //!
-//! A section is a struct in a file of its own; its `read` names each key once. A key that nobody
-//! names is unknown, so nothing can be written that has no effect.
+//! Each section is a struct in its own file. Its `read` names each key once; any other key is an error, so that no
+//! key is silently ignored.
 
 mod approval;
 mod assistant;
@@ -52,9 +52,9 @@ use read::{Reading, Section, line_of};
 /// The whole configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The file it came from; none when there was no file.
+    /// The file it came from, if there is one.
     pub path: Option<PathBuf>,
-    /// The folder for what is ours: the embedded store, history, working folders.
+    /// The folder for our data: the embedded store, history, working folders.
     pub data_dir: PathBuf,
     /// `[assistant]`.
     pub assistant: Assistant,
@@ -66,34 +66,34 @@ pub struct Config {
     pub limits: Limits,
     /// `[approval]`.
     pub approval: Approval,
-    /// `[mail]`; none: what is to be sent is left as files.
+    /// `[mail]`; without it, outgoing mail is written to files.
     pub mail: Option<MailConfig>,
-    /// `[calendar]`; none: the store's own.
+    /// `[calendar]`; without it, our own store.
     pub calendar: Option<DavConfig>,
-    /// `[contacts]`; none: the store's own.
+    /// `[contacts]`; without it, our own store.
     pub contacts: Option<DavConfig>,
     /// `[channels]`, by name.
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
     pub skills: Skills,
-    /// `[dns] resolver`: who is asked whether a domain takes mail; none: nobody is.
+    /// `[dns] resolver`: the server that tells whether a domain takes mail.
     pub resolver: Option<SocketAddr>,
-    /// `[backup]`; none: `serve` makes no copies.
+    /// `[backup]`; without it, `serve` makes no backups.
     pub backup: Option<Backup>,
     /// `[retention]`.
     pub retention: Retention,
-    /// `[schedules] catch_up`: whether what was missed while nothing ran is made up for.
+    /// `[schedules] catch_up`: whether runs missed while the service was down are made up for.
     pub catch_up: bool,
-    /// `[log] filter`: what `serve` logs; none: the usual.
+    /// `[log] filter`: what `serve` logs, if not the default.
     pub log: Option<String>,
-    /// `[http] listen`; none when it is off.
+    /// `[http] listen`; none turns it off.
     pub listen: Option<SocketAddr>,
-    /// `[otlp]`; none: traces are sent nowhere.
+    /// `[otlp]`; without it, no traces are sent.
     pub otlp: Option<Otlp>,
 }
 
 impl Config {
-    /// The defaults, with the data in this folder and UTC as the zone.
+    /// The defaults, with data in this folder and UTC as the zone.
     pub fn in_dir(data_dir: impl Into<PathBuf>) -> Self {
         let data_dir = data_dir.into();
         Self {
@@ -119,42 +119,33 @@ impl Config {
         }
     }
 
-    /// Reads the file at `path`, or else the first of the usual places that has one; none is fine.
-    ///
-    /// # Errors
-    /// [`ConfigError`] with every fault that was found.
+    /// Reads the file at `path`, or else the first of the usual files that exists; without one, the defaults.
     pub fn load(path: Option<&Path>, env: &Env) -> Result<Self, ConfigError> {
         let Some(path) = path.map(Path::to_owned).or_else(|| find(env)) else { return Self::bare(env) };
         let bytes =
             std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
         let source = str::from_utf8(&bytes).map_err(|error| {
             let line = line_of(&bytes, error.valid_up_to());
-            in_file(&path, Some(line), "is not UTF-8 here; save the file as UTF-8".to_owned())
+            in_file(&path, Some(line), "not UTF-8; save the file as UTF-8".to_owned())
         })?;
         Self::of_text(source, &path, env)
     }
 
-    /// Reads a file's text as if it lay at `path`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] with every fault that was found.
+    /// Reads a file's text as if it came from `path`.
     pub fn of_text(source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
         let config = Self { path: Some(path.to_owned()), ..Self::bare(env)? };
         config.parse(source, path, env)
     }
 
-    /// What holds without a file.
+    /// The configuration without a file.
     fn bare(env: &Env) -> Result<Self, ConfigError> {
         let mut config = Self::in_dir(data_dir(env)?);
         config.assistant.timezone = machine_zone(env);
         Ok(config)
     }
 
-    /// Checks the names under `[approval.skills]`, which only those who have the skills can: a rule
-    /// with a slip in its name would protect nothing.
-    ///
-    /// # Errors
-    /// [`ConfigError`] with every unknown name.
+    /// Checks the names under `[approval.skills]` against the known skills: a rule with a misspelt name would
+    /// protect nothing.
     pub fn check_skills(&self, known: &[&str]) -> Result<(), ConfigError> {
         let source =
             self.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
@@ -189,7 +180,7 @@ impl Config {
         faults.dedup_by_key(|fault| fault.line);
         let config = Section::root(&reading, table.get_ref(), |root| self.read(root));
         for fault in reading.faults.take() {
-            // What the parser guessed on a broken line may have faults that nobody made.
+            // The parser guesses on a broken line, and the guess may be wrong.
             if !faults.iter().any(|broken| broken.key.is_none() && broken.line == fault.line) {
                 faults.push(fault);
             }
@@ -224,7 +215,7 @@ impl Config {
     }
 }
 
-/// Where `serve` answers about itself: this machine only.
+/// The default of `[http] listen`: this machine only.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
 fn resolver(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<SocketAddr, String> {
@@ -243,7 +234,7 @@ fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAdd
         .map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8787\", or \"\" for none"))
 }
 
-/// How a filter of the log is written.
+/// How to write a log filter.
 pub const WRITE_A_FILTER: &str = "write a level such as \"info\", or \"warn,adjutant=debug\"";
 
 fn filter(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
@@ -252,9 +243,8 @@ fn filter(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> 
     parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
 }
 
-/// The file to write when none is named: the one that is in use, if this account can be meant to own it, or
-/// else a new one in the machine's folder for root, in the person's own for everybody else. None without a
-/// home.
+/// The file to write when none is named: the one in use, or else a new one, in `/etc` for root and in the home
+/// folder for others. None without a home.
 pub fn place(env: &Env, is_root: bool) -> Option<PathBuf> {
     let file = |folder: PathBuf| folder.join("config.toml");
     let (here, etc) = (file(env.dir.clone()), file(env.etc.clone()));
@@ -268,13 +258,13 @@ fn own_folder(env: &Env) -> Option<PathBuf> {
     env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"))
 }
 
-/// The first file that exists of the usual places.
+/// The first of the usual files that exists.
 pub fn find(env: &Env) -> Option<PathBuf> {
     if let Some(path) = env.path("ADJUTANT_CONFIG") {
         if path.exists() {
             return Some(path);
         }
-        tracing::warn!(path = %path.display(), "$ADJUTANT_CONFIG names a file that does not exist; looking elsewhere");
+        tracing::warn!(path = %path.display(), "$ADJUTANT_CONFIG names a file that doesn't exist; looking elsewhere");
     }
     let folders = [Some(env.dir.clone()), own_folder(env), Some(env.etc.clone())];
     folders.into_iter().flatten().map(|folder| folder.join("config.toml")).find(|path| path.exists())
@@ -283,14 +273,11 @@ pub fn find(env: &Env) -> Option<PathBuf> {
 fn data_dir(env: &Env) -> Result<PathBuf, ConfigError> {
     let own = || env.xdg("XDG_DATA_HOME", ".local/share").map(|folder| folder.join("adjutant"));
     env.path("ADJUTANT_DATA_DIR").or_else(own).ok_or_else(|| {
-        ConfigError::one(
-            None,
-            "there is no place for data, because $HOME is not set; set $ADJUTANT_DATA_DIR to a folder",
-        )
+        ConfigError::one(None, "$HOME isn't set, so there is no folder for data; set $ADJUTANT_DATA_DIR")
     })
 }
 
-/// `$TZ` where it names a zone, as other programs have it; else the machine's; else UTC.
+/// `$TZ` if it names a zone, else the machine's zone, else UTC.
 fn machine_zone(env: &Env) -> Tz {
     let asked = env.text("TZ").and_then(|zone| zone.trim_start_matches(':').parse().ok());
     asked.or_else(|| env.zone.as_deref()?.parse().ok()).unwrap_or(Tz::UTC)

@@ -1,4 +1,4 @@
-//! `[model]`: who thinks.
+//! `[model]`: the language models.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,52 +14,52 @@ use super::secret::secret;
 /// The provider that needs no network.
 pub const BUILTIN: &str = "builtin";
 
-/// Providers that run on the person's own machine and want no key.
+/// Providers that run on the person's own machine and need no key.
 const KEYLESS: [&str; 3] = [BUILTIN, "ollama", "omlx"];
 
 /// The models in use.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelConfig {
-    /// For the orchestrator, and for whatever has no model of its own.
+    /// For the orchestrator, and for everything without a model of its own.
     pub main: Chain,
-    /// For sub-agents; none: they use [`Self::main`].
+    /// For sub-agents, if not [`Self::main`].
     pub agent: Option<Chain>,
 }
 
-/// A model, and those that are asked when it fails.
+/// A model and its fallbacks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Chain {
-    /// The model that is asked first.
+    /// The model to call first.
     pub first: Endpoint,
-    /// Those that follow, in order.
+    /// The models to call when it fails, in order.
     pub fallback: Vec<Endpoint>,
 }
 
 /// One model at one provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
-    /// `builtin`, or the provider's name in small letters (`openai`, `openrouter`).
+    /// `builtin`, or the provider's name in lower case (`openai`, `openrouter`).
     pub provider: String,
-    /// The model's name; empty for the built-in one.
+    /// The model's name; empty for the built-in planner.
     pub name: String,
-    /// The key, where the provider wants one.
+    /// The key, if the provider needs one.
     pub api_key: Option<Secret>,
     /// Another server that speaks the provider's protocol.
     pub base_url: Option<String>,
     /// How long one call may take.
     pub timeout: Duration,
-    /// What it costs, where the provider does not report it.
+    /// What it costs, if the provider doesn't report it.
     pub price: Option<Price>,
 }
 
-/// US dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Of the request.
+    /// For the request.
     pub input: f64,
-    /// Of the request, where the provider had it in its cache; none: as dear as the rest.
+    /// For the part of the request that the provider had cached; none: like `input`.
     pub cached_input: Option<f64>,
-    /// Of the answer.
+    /// For the answer.
     pub output: f64,
 }
 
@@ -80,7 +80,7 @@ impl ModelConfig {
     pub(super) fn read(section: &mut Section<'_>) -> Self {
         let main = Chain::read(section, Chain::default(), false);
         let agent = section.section("agent", |section| {
-            // Left-out keys are those of [model], but the key for one server never goes to another.
+            // Missing keys come from [model], but a key for one server never goes to another.
             let is_elsewhere = section.has("provider") || section.has("base_url");
             let mut start = main.clone();
             if is_elsewhere {
@@ -108,7 +108,7 @@ impl Chain {
 }
 
 impl Endpoint {
-    /// Reads one over `it`; what a filled one leaves out was found right, or faulty, where it came from.
+    /// Reads one over `it`. If `is_filled`, the keys it leaves out were checked where they came from.
     fn read(section: &mut Section<'_>, mut it: Self, is_filled: bool) -> Self {
         let provider = section.get("provider", provider);
         let is_known = provider.is_some() || !section.has("provider");
@@ -125,13 +125,13 @@ impl Endpoint {
         it
     }
 
-    /// What the keys must be together.
+    /// Checks the keys that depend on each other.
     fn check(&self, section: &Section<'_>, is_filled: bool) {
         if self.provider == BUILTIN {
             for key in ["name", "api_key", "base_url", "price"] {
                 if section.has(key) {
                     let problem =
-                        "the built-in model has none; set `provider`, such as provider = \"openai\"";
+                        "the built-in planner doesn't use it; set `provider`, such as provider = \"openai\"";
                     section.fault(key, problem);
                 }
             }
@@ -140,17 +140,17 @@ impl Endpoint {
             return;
         }
         if self.name.is_empty() && !section.has("name") {
-            section.fault("name", format!("missing: say which model of {} to use", self.provider));
+            section.fault("name", format!("missing: which model of {} to use", self.provider));
         }
         let is_local = match &self.base_url {
             Some(url) => is_loopback(url),
-            None => section.has("base_url"), // a faulty one: it can't be told
+            None => section.has("base_url"), // an invalid one, which is reported already
         };
         let wants_key = !is_local && !KEYLESS.contains(&self.provider.as_str());
         if wants_key && self.api_key.is_none() && !section.has("api_key") {
             let variable = format!("{}_API_KEY", self.provider.to_uppercase());
             let problem = format!(
-                "missing: {} wants a key; write api_key = {{ env = \"{variable}\" }} and set that variable",
+                "missing: {} needs a key; write api_key = {{ env = \"{variable}\" }} and set that variable",
                 self.provider
             );
             section.fault("api_key", problem);
@@ -165,7 +165,7 @@ impl Price {
         let output = section.get("output", amount);
         for key in ["input", "output"] {
             if section.is_present() && section.is_whole() && !section.has(key) {
-                section.fault(key, "missing: US dollars for a million tokens");
+                section.fault(key, "missing: US dollars per million tokens");
             }
         }
         Some(Self { input: input?, cached_input, output: output? })
@@ -180,22 +180,22 @@ fn provider(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String
     if let Some(name) = known.iter().find(|name| plain(name) == plain(&written)) {
         return Ok((*name).to_owned());
     }
-    let mend = match nearest(&written, &known) {
+    let hint = match nearest(&written, &known) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "there are builtin, openai, anthropic, gemini, openrouter, ollama and more; \
-                 for another server with OpenAI's protocol write provider = \"openai\" and its base_url"
+        None => "known are builtin, openai, anthropic, gemini, openrouter, ollama and more; \
+                 for another server with OpenAI's protocol, set provider = \"openai\" and base_url"
             .to_owned(),
     };
-    Err(format!("unknown provider {written:?}; {mend}"))
+    Err(format!("unknown provider {written:?}; {hint}"))
 }
 
-/// The provider's name as the outside contract spells it.
+/// The provider's name as we spell it in the configuration.
 fn spelling(kind: &AdapterKind) -> &'static str {
     if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
 }
 
 fn base_url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
-    let address = address(value, reading, "http://127.0.0.1:9000/v1/", "the key belongs in `api_key`");
+    let address = address(value, reading, "http://127.0.0.1:9000/v1/", "put the key in `api_key`");
     address.map(|(written, _)| written)
 }
 

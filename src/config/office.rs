@@ -1,4 +1,4 @@
-//! `[mail]`, `[calendar]` and `[contacts]`: the accounts that the office skills use.
+//! `[mail]`, `[calendar]` and `[contacts]`: the accounts.
 
 use std::path::PathBuf;
 
@@ -12,26 +12,26 @@ use super::secret::secret;
 /// The mail account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailConfig {
-    /// Who writes: `Name <address>`, or an address alone.
+    /// The sender: `Name <address>`, or an address alone.
     pub from: String,
-    /// Domains whose people are of the house: to write to one of them needs no more than medium risk.
+    /// Our own domains: mail to them has medium risk at most.
     pub internal_domains: Vec<String>,
-    /// Whether our own address gets a copy, by which an unknown outcome can be looked up.
+    /// Whether our own address gets a copy, which tells later whether a mail was sent.
     pub self_copy: bool,
-    /// The server that takes letters.
+    /// The outgoing server.
     pub smtp: MailServer,
-    /// The server that keeps them; without one there is no reading, and no copy of what was sent.
+    /// The incoming server; without one, mail can't be read, and no copy of sent mail is kept.
     pub imap: Option<MailServer>,
 }
 
-/// How a connection to a mail server is protected.
+/// How a connection to a mail server is encrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tls {
     /// TLS from the first byte.
     Implicit,
-    /// An upgrade by STARTTLS, which there must be.
+    /// A mandatory upgrade by STARTTLS.
     StartTls,
-    /// None; to this machine only.
+    /// Not at all; for this machine only.
     None,
 }
 
@@ -42,13 +42,13 @@ pub struct MailServer {
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// How the connection is protected.
+    /// How the connection is encrypted.
     pub tls: Tls,
     /// Who logs in.
     pub user: String,
     /// With what.
     pub password: Secret,
-    /// Certificates to trust, as PEM, instead of the system's.
+    /// Certificates (PEM) to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -61,9 +61,9 @@ pub struct DavConfig {
     pub user: String,
     /// With what.
     pub password: Secret,
-    /// The calendar or address book that new things go to; empty: the first.
+    /// The calendar or address book for new entries; empty: the first.
     pub default: String,
-    /// Certificates to trust beside the system's, as PEM.
+    /// Certificates (PEM) to trust besides the system's.
     pub ca_file: Option<PathBuf>,
 }
 
@@ -73,24 +73,24 @@ impl Tls {
 }
 
 impl MailConfig {
-    /// Reads `[mail]`; none when the file has none.
+    /// Reads `[mail]`, if the file has it.
     pub(super) fn read(section: &mut Section<'_>) -> Option<Self> {
         let is_present = section.is_present();
-        let from = needed(section, "from", "who writes, such as \"Ada Lovelace <ada@example.org>\"", sender);
+        let from = needed(section, "from", "the sender, such as \"Ada Lovelace <ada@example.org>\"", sender);
         let internal_domains = section.list("internal_domains", domain);
         let mut self_copy = false;
         section.set("self_copy", &mut self_copy, flag);
         let smtp = section.section("smtp", |section| MailServer::read(section, 465, 587));
         let imap = section.section("imap", |section| MailServer::read(section, 993, 143));
         if is_present && smtp == Read::Absent {
-            section.fault("smtp", "missing: [mail.smtp] says which server takes the mails");
+            section.fault("smtp", "missing: set the outgoing server in [mail.smtp]");
         }
         let (Some(from), Read::Whole(smtp), true) = (from, smtp, is_present) else { return None };
         Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole() })
     }
 }
 
-/// What became of reading a table that may be left out.
+/// The result of reading an optional table.
 #[derive(PartialEq)]
 enum Read<T> {
     Absent,
@@ -125,7 +125,7 @@ impl MailServer {
 }
 
 impl DavConfig {
-    /// Reads `[calendar]` or `[contacts]`; none when it has no URL.
+    /// Reads `[calendar]` or `[contacts]`, if it has a URL.
     pub(super) fn read(section: &mut Section<'_>) -> Option<Self> {
         let has_url = section.has("url");
         let url = section.get("url", url);
@@ -143,7 +143,7 @@ impl DavConfig {
     }
 }
 
-/// A key without which a table that is there makes no sense.
+/// A key that its table can't do without.
 fn needed<T>(
     section: &mut Section<'_>,
     key: &'static str,
@@ -166,14 +166,14 @@ fn sender(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> 
     if is_address {
         Ok(from)
     } else {
-        Err(format!("{from:?} holds no mail address; write \"Name <name@domain>\""))
+        Err(format!("{from:?} has no mail address; write \"Name <name@domain>\""))
     }
 }
 
 fn domain(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
     let domain = text(value, reading)?;
     match domain.contains('@') {
-        true => Err(format!("{domain:?} must be a domain alone, without what stands before the @")),
+        true => Err(format!("{domain:?} must be a domain, without the part before the @")),
         false => Ok(domain.to_lowercase()),
     }
 }
@@ -187,7 +187,7 @@ fn tls(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tls, String> {
 
 fn port(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<u16, String> {
     let number = super::read::count(value, reading)?;
-    u16::try_from(number).map_err(|_| format!("{number} is no port; they end at 65535"))
+    u16::try_from(number).map_err(|_| format!("{number} is not a port; the highest is 65535"))
 }
 
 fn url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {

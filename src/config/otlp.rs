@@ -1,4 +1,4 @@
-//! `[otlp]`: the collector that is sent the traces of turns.
+//! `[otlp]`: the collector that receives the traces of turns.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use super::Secret;
 use super::read::{Reading, Section, address};
 use super::secret::secret;
 
-/// Headers that belong to the protocol.
+/// Headers that the protocol sets.
 const RESERVED: [&str; 6] =
     ["connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"];
 
-/// Where traces go.
+/// Where to send traces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Otlp {
     /// The collector's base address.
     pub endpoint: String,
-    /// Further headers of each request, such as one that lets us in.
+    /// More headers for each request, such as credentials.
     pub headers: BTreeMap<String, Secret>,
 }
 
 impl Otlp {
-    /// Reads `[otlp]`; none when the file has none.
+    /// Reads `[otlp]`, if the file has it.
     pub(super) fn read(section: &mut Section<'_>) -> Option<Self> {
         let endpoint = section.get("endpoint", endpoint);
         if section.is_present() && section.is_whole() && !section.has("endpoint") {
-            let missing = "missing: say where the collector listens, such as \"http://127.0.0.1:4318\"";
+            let missing = "missing: the collector's address, such as \"http://127.0.0.1:4318\"";
             section.fault("endpoint", missing);
         }
         let headers = section.entries("headers", secret);
         for name in headers.keys() {
             if HeaderName::from_bytes(name.as_bytes()).is_err() {
-                section.fault("headers", format!("{name:?} is no name of a header"));
+                section.fault("headers", format!("{name:?} is not a valid header name"));
             } else if RESERVED.contains(&name.to_lowercase().as_str()) {
-                section.fault("headers", format!("{name:?} belongs to the protocol; leave it out"));
+                section.fault("headers", format!("the protocol sets {name:?}; remove it"));
             }
         }
         Some(Self { endpoint: endpoint?, headers })
@@ -43,12 +43,11 @@ impl Otlp {
 }
 
 fn endpoint(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
-    let (written, url) =
-        address(value, reading, "http://127.0.0.1:4318", "what lets us in belongs in `headers`")?;
+    let (written, url) = address(value, reading, "http://127.0.0.1:4318", "put credentials in `headers`")?;
     if url.query().is_some() || url.fragment().is_some() {
-        Err("must be a base address without ? and #; a key belongs in `headers`".to_owned())
+        Err("must be a base address without ? or #; put a key in `headers`".to_owned())
     } else if url.path().trim_end_matches('/').ends_with("/v1/traces") {
-        Err("must be the base address; leave out /v1/traces, which is appended".to_owned())
+        Err("must be the base address; remove /v1/traces, which is appended".to_owned())
     } else {
         Ok(written)
     }

@@ -1,23 +1,23 @@
-//! `[retention]`: how long what is over is kept.
+//! `[retention]`: how long old data is kept.
 
 use std::time::Duration;
 
 use super::read::{Section, kept};
 
-/// How long what is over is kept; none is for ever.
+/// How long old data is kept; none is forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    /// What people wrote and were answered.
+    /// Messages and answers.
     pub bodies: Option<Duration>,
-    /// What models and skills were told and answered.
+    /// Requests to models and skills, and their answers.
     pub traces: Option<Duration>,
-    /// What the assistant was to remember.
+    /// What the assistant was asked to remember.
     pub memories: Option<Duration>,
 }
 
 impl Default for Retention {
     fn default() -> Self {
-        // Nobody misses what a model was asked a season ago, and it is by far the most that the store holds.
+        // Traces are by far the largest part of a store, and nobody misses last season's.
         Self { bodies: None, traces: Some(Duration::from_hours(90 * 24)), memories: None }
     }
 }

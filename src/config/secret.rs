@@ -1,4 +1,4 @@
-//! Secrets: where they come from, and that they are never shown.
+//! Secrets: where they come from; they are never shown.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use toml::de::DeValue;
 use super::fault::suggestion;
 use super::read::{Reading, kind};
 
-/// A text that no log, error or trace shows.
+/// A string that no log, error or trace shows.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -18,7 +18,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that sends it.
+    /// The secret itself, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -38,7 +38,7 @@ impl fmt::Display for Secret {
 
 const SOURCES: [&str; 3] = ["env", "file", "credential"];
 
-/// Reads a secret: a text, or the place where it lies.
+/// Reads a secret: a string, or where to find it.
 pub(super) fn secret(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secret, String> {
     let (text, origin) = match value {
         DeValue::String(text) => (text.to_string(), "it".to_owned()),
@@ -66,19 +66,19 @@ pub(super) fn secret(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secre
             ));
         }
     };
-    // Messages below must not hold the text.
+    // The messages below must not contain the secret.
     if text.is_empty() {
         Err(format!("{origin} is empty"))
     } else if text.chars().any(char::is_control) {
-        Err(format!("{origin} holds a line break or another control character, as no secret does"))
+        Err(format!("{origin} contains a line break or another control character; remove it"))
     } else {
         Ok(Secret(text))
     }
 }
 
-/// Where a credential lies: in the folder that systemd gives to our unit, which loads a whole folder under the
-/// name `adjutant_NAME` each, or another unit by its own name. A command beside the service is given none and looks
-/// where the unit takes them from.
+/// The path of a credential. systemd gives our unit a folder with files called `adjutant_NAME` (it loads a whole
+/// folder), and another unit one with files called `NAME`. A command outside the service has no such folder, and
+/// looks where our unit loads them from.
 fn credential(name: &str, reading: &Reading<'_>) -> Result<PathBuf, String> {
     if let Some(folder) = reading.env.path("CREDENTIALS_DIRECTORY") {
         let of_folder = folder.join(format!("adjutant_{name}"));
@@ -91,17 +91,17 @@ fn credential(name: &str, reading: &Reading<'_>) -> Result<PathBuf, String> {
     let found = files.iter().find(|file| file.exists()).or(files.last());
     found.cloned().ok_or_else(|| {
         format!(
-            "there is no credential {name:?}, because $CREDENTIALS_DIRECTORY is not set; \
-             systemd sets it for a unit with LoadCredential="
+            "there is no credential {name:?}, because $CREDENTIALS_DIRECTORY isn't set; \
+             systemd sets it for units with LoadCredential="
         )
     })
 }
 
-/// The secret's text, and its place as the subject of a sentence.
+/// The secret, and its origin as the subject of a sentence.
 fn fetch(source: &str, place: &str, reading: &Reading<'_>) -> Result<(String, String), String> {
     if source == "env" {
         let origin = format!("the environment variable {place:?}");
-        let text = reading.env.text(place).ok_or_else(|| format!("{origin} is not set, or empty; set it"))?;
+        let text = reading.env.text(place).ok_or_else(|| format!("{origin} is unset or empty; set it"))?;
         return Ok((text.to_owned(), origin));
     }
     let path = if source == "file" {

@@ -1,39 +1,39 @@
-//! What may change while the assistant runs.
+//! The settings that may change at run time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Approval, Limits};
 
-/// One state of what may change. A turn keeps the one that it began with.
+/// A snapshot of the settings. A turn keeps the one it started with.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// How far a turn may go.
+    /// The limits.
     pub limits: Limits,
-    /// What needs a yes.
+    /// What needs approval.
     pub approval: Approval,
-    /// `CHANNEL:USER` of those who may speak everywhere, let others in and answer for everybody.
+    /// `CHANNEL:USER` of those who may talk everywhere, let others in and answer for everybody.
     pub owners: Vec<String>,
-    /// The ids that may speak, by channel; `*` is everyone.
+    /// The ids that may talk, by channel; `*` is everyone.
     pub allow: HashMap<String, Vec<String>>,
 }
 
-/// The settings that hold now. They change as a whole.
+/// The current settings. They change as a whole.
 #[derive(Debug, Default)]
 pub struct SharedSettings(RwLock<Arc<Settings>>);
 
 impl SharedSettings {
-    /// The settings that hold at first.
+    /// The initial settings.
     pub fn new(settings: Settings) -> Self {
         Self(RwLock::new(Arc::new(settings)))
     }
 
-    /// The settings that hold now.
+    /// The current settings.
     pub fn now(&self) -> Arc<Settings> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts others in their place.
+    /// Replaces them.
     pub fn replace(&self, settings: Settings) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }

@@ -1,10 +1,10 @@
-//! `[skills]`: where skills beside the built-in ones lie.
+//! `[skills]`: where to find more skills.
 
 use std::path::PathBuf;
 
 use super::read::{Section, text};
 
-/// The skills' places.
+/// The folders of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skills {
     /// Folders with skill files; a relative one starts at the configuration file's folder.

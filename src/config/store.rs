@@ -1,4 +1,4 @@
-//! `[store]`: where everything is kept.
+//! `[store]`: the database.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ const SCHEMES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
 /// The store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
-    /// Its address; it may hold a password, so it is a secret.
+    /// Its address, a secret because it may contain a password.
     pub url: Secret,
 }
 
 impl Store {
     /// The embedded store in this folder.
     pub(super) fn in_dir(data_dir: &Path) -> Self {
-        // In such an address `%` begins an escape and `?` begins the options.
+        // In a URL, `%` starts an escape and `?` starts the options.
         let path = data_dir.join("adjutant.db").to_string_lossy().replace('%', "%25").replace('?', "%3F");
         Self { url: Secret::new(format!("sqlite://{path}")) }
     }
@@ -30,7 +30,7 @@ impl Store {
         it
     }
 
-    /// Whether it is a server's, and not a file.
+    /// Whether it is a server rather than a file.
     pub(super) fn is_server(&self) -> bool {
         !self.url.expose().starts_with(SCHEMES[0])
     }

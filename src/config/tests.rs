@@ -94,10 +94,10 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
     ];
     insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
     config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
-    config.toml:1: channels.slack.app_token: missing: the app's token (xapp-...) for Socket Mode, such as { env = "SLACK_APP_TOKEN" }; or signing_secret, if Slack is to send to us
+    config.toml:1: channels.slack.app_token: missing: the app's token (xapp-...) for Socket Mode, such as { env = "SLACK_APP_TOKEN" }; or signing_secret, if Slack posts to our HTTP endpoint
     ---
     config.toml:1: channels.slack.bot_token: missing: the bot's token (xoxb-...), such as { env = "SLACK_BOT_TOKEN" }
-    config.toml:2: channels.slack.token: Slack has more than one token; write the bot's as bot_token
+    config.toml:2: channels.slack.token: Slack has several tokens; put the bot's token in bot_token
     ---
     config.toml:1: channels.telegram.token: missing: the bot's token, such as { env = "TELEGRAM_BOT_TOKEN" }
     config.toml:2: channels.telegram.bot_token: unknown key; known here: kind, enabled, token, api_url, allow
@@ -155,7 +155,7 @@ fn only_a_file_is_copied() {
     assert_eq!(read("[backup]").backup.unwrap().path, Path::new("/data/backups"));
     assert_eq!(read("").backup, None);
     insta::assert_snapshot!(faults("[store]\nurl = \"postgres://db/adjutant\"\n[backup]\nevery = \"12h\"\nkeep = 0"), @"
-    config.toml:4: backup.every: only an SQLite store is copied by `serve`; have PostgreSQL copied by pg_dump (or `adjutant db backup`, which runs it) from a timer of the machine, and leave [backup] out
+    config.toml:4: backup.every: `serve` backs up SQLite stores only; remove [backup], and run `adjutant db backup` (it calls pg_dump) from a timer
     config.toml:5: backup.keep: must be at least 1
     ");
 }
@@ -224,16 +224,16 @@ fn a_really_broken_file_has_every_fault_named() {
     config.toml:9: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
     config.toml:11: model.provider: unknown provider "opnai"; did you mean `openai`?
     config.toml:12: model.nmae: unknown key; did you mean `name`?
-    config.toml:13: model.api_key: the environment variable "NO_SUCH_KEY" is not set, or empty; set it
-    config.toml:14: model.base_url: must not hold a user or password; the key belongs in `api_key`
+    config.toml:13: model.api_key: the environment variable "NO_SUCH_KEY" is unset or empty; set it
+    config.toml:14: model.base_url: must not hold a user or password; put the key in `api_key`
     config.toml:15: model.timeout: must be a duration in quotes, such as "30s", not a whole number
     config.toml:16: model.fallback[0].api_key: unknown key `enw`; did you mean `env`?
-    config.toml:16: model.fallback[0].name: missing: say which model of openai to use
-    config.toml:16: model.fallback[1].api_key: missing: anthropic wants a key; write api_key = { env = "ANTHROPIC_API_KEY" } and set that variable
+    config.toml:16: model.fallback[0].name: missing: which model of openai to use
+    config.toml:16: model.fallback[1].api_key: missing: anthropic needs a key; write api_key = { env = "ANTHROPIC_API_KEY" } and set that variable
     config.toml:17: model.price.input: must not be negative, as -3 is
-    config.toml:17: model.price.output: missing: US dollars for a million tokens
+    config.toml:17: model.price.output: missing: US dollars per million tokens
     config.toml:17: model.price.ouput: unknown key; did you mean `output`?
-    config.toml:18: model.agent.name: missing: say which model of ollama to use
+    config.toml:18: model.agent.name: missing: which model of ollama to use
     config.toml:21: limits.agents_per_turn: must not be negative, as -1 is
     config.toml:22: limits.skill_calls_per_turn: must be a whole number, not a text
     config.toml:23: limits.skill_calls_per_agent: must be a whole number, not a decimal number
@@ -271,15 +271,15 @@ fn what_a_broken_line_may_have_said_is_not_missed() {
 #[test]
 fn a_model_says_what_it_lacks() {
     insta::assert_snapshot!(faults("[model]\nprovider = \"openrouter\""), @r#"
-    config.toml:1: model.name: missing: say which model of openrouter to use
-    config.toml:1: model.api_key: missing: openrouter wants a key; write api_key = { env = "OPENROUTER_API_KEY" } and set that variable
+    config.toml:1: model.name: missing: which model of openrouter to use
+    config.toml:1: model.api_key: missing: openrouter needs a key; write api_key = { env = "OPENROUTER_API_KEY" } and set that variable
     "#);
     insta::assert_snapshot!(faults("[model]\nname = \"gpt-5\"\napi_key = \"x\""), @r#"
-    config.toml:2: model.name: the built-in model has none; set `provider`, such as provider = "openai"
-    config.toml:3: model.api_key: the built-in model has none; set `provider`, such as provider = "openai"
+    config.toml:2: model.name: the built-in planner doesn't use it; set `provider`, such as provider = "openai"
+    config.toml:3: model.api_key: the built-in planner doesn't use it; set `provider`, such as provider = "openai"
     "#);
-    insta::assert_snapshot!(faults("model = { provider = \"grmpf\" }"), @r#"config.toml:1: model.provider: unknown provider "grmpf"; there are builtin, openai, anthropic, gemini, openrouter, ollama and more; for another server with OpenAI's protocol write provider = "openai" and its base_url"#);
-    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"gpt-5\"\nbase_url = \"http://192.0.2.7/v1/\""), @r#"config.toml:1: model.api_key: missing: openai wants a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
+    insta::assert_snapshot!(faults("model = { provider = \"grmpf\" }"), @r#"config.toml:1: model.provider: unknown provider "grmpf"; known are builtin, openai, anthropic, gemini, openrouter, ollama and more; for another server with OpenAI's protocol, set provider = "openai" and base_url"#);
+    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"gpt-5\"\nbase_url = \"http://192.0.2.7/v1/\""), @r#"config.toml:1: model.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
     insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\nbase_url = \"localhost:80\""), @r#"config.toml:4: model.base_url: must be an address such as "http://127.0.0.1:9000/v1/""#);
 }
 
@@ -313,7 +313,7 @@ fn sub_agents_start_from_the_model_unless_it_is_another_provider() {
         read(&format!("{model}[model.agent]\nprovider = \"ollama\"\nname = \"small\"")).model.agent.unwrap();
     assert_eq!(agent.first.api_key, None, "the key went to another provider");
     let elsewhere = format!("{model}[model.agent]\nname = \"m\"\nbase_url = \"http://192.0.2.7/\"");
-    insta::assert_snapshot!(faults(&elsewhere), @r#"config.toml:7: model.agent.api_key: missing: openai wants a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
+    insta::assert_snapshot!(faults(&elsewhere), @r#"config.toml:7: model.agent.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable"#);
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn secrets_come_from_where_they_lie_and_are_never_shown() {
     // A folder that systemd loads as a whole: its name comes first.
     fs::write(home.path().join("adjutant_key"), "sk-3").unwrap();
     assert_eq!(key("{ credential = \"key\" }").unwrap(), "sk-3");
-    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { credential = \"key\" }"), @r#"config.toml:4: model.api_key: there is no credential "key", because $CREDENTIALS_DIRECTORY is not set; systemd sets it for a unit with LoadCredential="#);
+    insta::assert_snapshot!(faults("[model]\nprovider = \"openai\"\nname = \"m\"\napi_key = { credential = \"key\" }"), @r#"config.toml:4: model.api_key: there is no credential "key", because $CREDENTIALS_DIRECTORY isn't set; systemd sets it for units with LoadCredential="#);
 }
 
 #[test]
@@ -495,21 +495,21 @@ fn a_collector_of_traces_has_an_address_and_headers() {
         "[otlp]\nendpoint = \"http://t.example.org\"\nheaders = { \"x y\" = \"hunter2\", Content-Type = \"hunter2\" }",
     ];
     insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
-    config.toml:1: otlp.endpoint: missing: say where the collector listens, such as "http://127.0.0.1:4318"
+    config.toml:1: otlp.endpoint: missing: the collector's address, such as "http://127.0.0.1:4318"
     ---
     config.toml:2: otlp.endpoint: must be an address such as "http://127.0.0.1:4318"
     config.toml:3: otlp.header: unknown key; did you mean `headers`?
     ---
-    config.toml:2: otlp.endpoint: must not hold a user or password; what lets us in belongs in `headers`
+    config.toml:2: otlp.endpoint: must not hold a user or password; put credentials in `headers`
     ---
-    config.toml:2: otlp.endpoint: must be a base address without ? and #; a key belongs in `headers`
+    config.toml:2: otlp.endpoint: must be a base address without ? or #; put a key in `headers`
     ---
-    config.toml:2: otlp.endpoint: must be the base address; leave out /v1/traces, which is appended
-    config.toml:3: otlp.headers.x: it holds a line break or another control character, as no secret does
+    config.toml:2: otlp.endpoint: must be the base address; remove /v1/traces, which is appended
+    config.toml:3: otlp.headers.x: it contains a line break or another control character; remove it
     config.toml:3: otlp.headers.y: it is empty
     ---
-    config.toml:3: otlp.headers: "Content-Type" belongs to the protocol; leave it out
-    config.toml:3: otlp.headers: "x y" is no name of a header
+    config.toml:3: otlp.headers: the protocol sets "Content-Type"; remove it
+    config.toml:3: otlp.headers: "x y" is not a valid header name
     "#);
 }
 
@@ -524,8 +524,8 @@ fn a_file_that_cant_be_read_is_named() {
     fs::write(home.path().join("latin1.toml"), b"# a\n# caf\xe9\n").unwrap();
     insta::assert_snapshot!(error(&home.path().join("none.toml")), @"HOME/none.toml: can't be read: No such file or directory (os error 2)");
     insta::assert_snapshot!(error(home.path()), @"HOME: can't be read: Is a directory (os error 21)");
-    insta::assert_snapshot!(error(&home.path().join("latin1.toml")), @"HOME/latin1.toml:2: is not UTF-8 here; save the file as UTF-8");
-    insta::assert_snapshot!(Config::load(None, &Env::made_up([], home.path())).unwrap_err(), @"there is no place for data, because $HOME is not set; set $ADJUTANT_DATA_DIR to a folder");
+    insta::assert_snapshot!(error(&home.path().join("latin1.toml")), @"HOME/latin1.toml:2: not UTF-8; save the file as UTF-8");
+    insta::assert_snapshot!(Config::load(None, &Env::made_up([], home.path())).unwrap_err(), @"$HOME isn't set, so there is no folder for data; set $ADJUTANT_DATA_DIR");
 }
 
 proptest! {

@@ -29,7 +29,7 @@ fn a_wrong_configuration() {
     "#);
     insta::assert_snapshot!(once("[model]\nprovider = \"openai\"\nname = \"x\"\napi_key = { env = \"NO_SUCH_KEY\" }\n"), @r#"
     Some(78) adjutant: the configuration is wrong
-    config.toml:4: model.api_key: the environment variable "NO_SUCH_KEY" is not set, or empty; set it
+    config.toml:4: model.api_key: the environment variable "NO_SUCH_KEY" is unset or empty; set it
     "#);
     insta::assert_snapshot!(once("[model]\nprovider = \"openai\"\nname = \"x\"\napi_key = { file = \"nowhere\" }\n"), @r#"
     Some(78) adjutant: the configuration is wrong

@@ -179,9 +179,9 @@ fn options_that_make_no_sense_are_told() {
     ];
     insta::assert_snapshot!(answers.join("\n"), @r#"
 Some(2) adjutant: slack has more than one token; write --token-env KEY=SLACK_BOT_TOKEN, where KEY is one of bot_token, app_token
-Some(78) config.toml:8: channels.telegram.token: the environment variable "NO_SUCH_TOKEN" is not set, or empty; set it
+Some(78) config.toml:8: channels.telegram.token: the environment variable "NO_SUCH_TOKEN" is unset or empty; set it
 Some(78) config.toml:5: assistant.timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
-Some(78) config.toml:7: model.api_key: missing: openai wants a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable
+Some(78) config.toml:7: model.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable
 Some(78) config.toml:8: model.provider: unknown provider "opnai"; did you mean `openai`?
 Some(2) adjutant: --owner "ada" must be CHANNEL:USER-ID
 "#);
