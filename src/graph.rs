@@ -40,7 +40,7 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> 
                 Err(refused.reason.clone())
             }
             Ok(node) if existing.contains(&node.id) || is_sound(first.get(node.id.as_str())) => {
-                Err(format!("agent_id \"{}\" is in use already; choose another name for this agent", node.id))
+                Err(format!("agent_id \"{}\" is already taken; choose another one", node.id))
             }
             Ok(node) => {
                 first.insert(&node.id, place);
@@ -67,7 +67,7 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> 
             .map(|node| node.id.as_str())
             .collect();
         let reason = format!(
-            "depends_on goes in a circle: {} → {}; remove one of these dependencies",
+            "depends_on is a cycle: {} → {}; remove one of these dependencies",
             path.join(" → "),
             path.first().copied().unwrap_or_default()
         );
@@ -90,7 +90,9 @@ fn fault(
         }
         match first.get(needed.as_str()) {
             Some(place) if verdicts[*place].is_ok() => None,
-            Some(_) => Some(format!("it depends on \"{needed}\", which was refused; correct that one first")),
+            Some(_) => {
+                Some(format!("it depends on \"{needed}\", which was refused; correct that agent first"))
+            }
             None => {
                 let mut known: Vec<&str> = existing
                     .iter()
@@ -100,7 +102,8 @@ fn fault(
                     .collect();
                 known.sort_unstable();
                 known.dedup();
-                let known = if known.is_empty() { "there are none yet".to_owned() } else { known.join(", ") };
+                let known =
+                    if known.is_empty() { "there are no agents yet".to_owned() } else { known.join(", ") };
                 Some(format!("depends_on names \"{needed}\", but there is no such agent (known: {known})"))
             }
         }
@@ -205,17 +208,17 @@ mod tests {
             .map(|verdict| verdict.err().unwrap_or("ok".into()))
             .collect();
         insta::assert_snapshot!(verdicts.join("\n"), @r#"
-        depends_on goes in a circle: a → b → a; remove one of these dependencies
-        depends_on goes in a circle: a → b → a; remove one of these dependencies
-        it depends on "b", which was refused; correct that one first
+        depends_on is a cycle: a → b → a; remove one of these dependencies
+        depends_on is a cycle: a → b → a; remove one of these dependencies
+        it depends on "b", which was refused; correct that agent first
         depends_on names "nobody", but there is no such agent (known: a, after-typo, b, c, e, old, self)
         ok
-        agent_id "e" is in use already; choose another name for this agent
+        agent_id "e" is already taken; choose another one
         missing field `mission`
         there is no skill "task.find"
-        it depends on "typo", which was refused; correct that one first
-        agent_id "old" is in use already; choose another name for this agent
-        depends_on goes in a circle: self → self; remove one of these dependencies
+        it depends on "typo", which was refused; correct that agent first
+        agent_id "old" is already taken; choose another one
+        depends_on is a cycle: self → self; remove one of these dependencies
         "#);
     }
 

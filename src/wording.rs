@@ -1,4 +1,4 @@
-//! Every sentence that the assistant itself says. Whoever wants another tone changes this file only.
+//! Every sentence that the assistant says of its own accord. To change its tone, change this module.
 
 mod limits;
 pub mod runs;
@@ -11,24 +11,37 @@ pub use limits::*;
 
 use crate::model::{ModelError, ModelErrorKind};
 
+const APPROVE: [(&str, &str); 2] = [("approve", "Approve"), ("reject", "Reject")];
+const CONTINUE: [(&str, &str); 3] = [("continue", "Continue"), ("summarise", "Summarise"), ("stop", "Stop")];
+
 /// The buttons of an approval.
-pub fn approve_choices(prompt: &str) -> Vec<Choice> {
-    choices(prompt, &[("approve", "Approve"), ("reject", "Reject")])
+pub fn approve_choices(question: &str) -> Vec<Choice> {
+    choices(question, APPROVE)
 }
 
-fn choices(prompt: &str, answers: &[(&str, &str)]) -> Vec<Choice> {
+/// The buttons of a parked turn.
+pub fn continue_choices(question: &str) -> Vec<Choice> {
+    choices(question, CONTINUE)
+}
+
+/// The buttons of a turn that has come to a day's budget: a summary would cost too.
+pub fn owner_choices(question: &str) -> Vec<Choice> {
+    let [go_on, _, stop] = CONTINUE;
+    choices(question, [go_on, stop])
+}
+
+fn choices<const N: usize>(question: &str, answers: [(&str, &str); N]) -> Vec<Choice> {
     answers
-        .iter()
-        .map(|(answer, label)| Choice { id: format!("{prompt}:{answer}"), label: (*label).to_owned() })
-        .collect()
+        .map(|(answer, label)| Choice { id: format!("{question}:{answer}"), label: label.to_owned() })
+        .into()
 }
 
-/// Asks for a yes.
+/// Asks for approval.
 pub fn approval(preview: &str) -> String {
-    format!("I need your yes before I do this:\n\n{preview}")
+    format!("I need your approval for this:\n\n{preview}")
 }
 
-/// Asks for one of some choices. They are in the text too, because a button may be too short for one.
+/// Asks to choose. The text lists the options too, because a button may be too short for one.
 pub fn choose(question: &str, options: &[String]) -> String {
     let mut text = format!("{question}\n");
     for (number, option) in (1..).zip(options) {
@@ -37,9 +50,9 @@ pub fn choose(question: &str, options: &[String]) -> String {
     text
 }
 
-/// Asks for a word, or for many.
+/// Asks for free text.
 pub fn ask_for(question: &str) -> String {
-    format!("{question}\n\nYour next message here is the answer; `/stop` ends it.")
+    format!("{question}\n\nReply with your answer, or send `/stop` to cancel.")
 }
 
 /// A duration for people.
@@ -56,23 +69,26 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// What a turn has come to so far: done, failed, not started.
+/// How far a turn has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusSummary {
-    /// Mission and result of each agent that ended well.
+    /// Mission and result of each agent that succeeded.
     pub done: Vec<(String, String)>,
-    /// Mission and reason of each that did not.
+    /// Mission and reason of each that failed.
     pub failed: Vec<(String, String)>,
-    /// Mission and reason of each that has not ended.
+    /// Mission and state of each that hasn't ended.
     pub open: Vec<(String, String)>,
 }
 
 impl StatusSummary {
-    /// The lists as markdown; empty when there is nothing to tell.
+    /// The lists as markdown; empty when there is nothing to report.
     pub fn text(&self) -> String {
+        self.titled("Still open")
+    }
+
+    fn titled(&self, open: &str) -> String {
         let mut text = String::new();
-        for (title, entries) in [("Done", &self.done), ("Not done", &self.failed), ("Still open", &self.open)]
-        {
+        for (title, entries) in [("Done", &self.done), ("Not done", &self.failed), (open, &self.open)] {
             if entries.is_empty() {
                 continue;
             }
@@ -94,94 +110,84 @@ impl StatusSummary {
 
 /// The end of a turn that a person stopped.
 pub fn stopped(summary: &StatusSummary) -> String {
-    let summary = summary.text();
-    if summary.is_empty() { "Stopped; nothing was done.".into() } else { format!("Stopped.\n\n{summary}") }
+    let summary = summary.titled("Not finished");
+    if summary.is_empty() { "Stopped. Nothing was done.".into() } else { format!("Stopped.\n\n{summary}") }
 }
 
-/// The end of a turn whose model gave no usable answer.
+/// The end of a turn whose model gave no answer.
 pub fn model_failed(reason: &str, summary: &StatusSummary) -> String {
     let summary = summary.text();
-    let lead = format!("I could not finish this: {reason}");
+    let lead = format!("I couldn't finish this: {reason}");
     if summary.is_empty() { lead } else { format!("{lead}\n\n{summary}") }
 }
 
 /// Why a model gave no usable answer, for people; the details are in the log and the trace.
 pub fn model_failure(error: &ModelError) -> String {
     match error.kind {
-        ModelErrorKind::Auth => {
-            "the language model refuses our key. Whoever runs me must check [model] api_key.".into()
-        }
+        ModelErrorKind::Auth => "the language model rejected the API key. Check `[model] api_key`.",
         ModelErrorKind::RateLimit => {
-            "the language model is busy or its quota is used up. Please try again in a few minutes.".into()
+            "the language model is overloaded or its quota is used up. Try again in a few minutes."
         }
-        ModelErrorKind::Network => {
-            "the language model can't be reached just now. Please try again in a few minutes.".into()
-        }
-        ModelErrorKind::Timeout => "the language model took too long. Please try again.".into(),
-        ModelErrorKind::Refused => {
-            "the language model refused the request. Whoever runs me finds the reason with `adjutant trace`."
-                .into()
-        }
+        ModelErrorKind::Network => "I can't reach the language model right now. Try again in a few minutes.",
+        ModelErrorKind::Timeout => "the language model took too long. Try again.",
+        ModelErrorKind::Refused => "the language model refused the request. `adjutant trace` shows why.",
         ModelErrorKind::BeyondPlanner => {
-            "this needs a language model, and I only have the built-in planner. Whoever runs me can name one in [model]."
-                .into()
+            "this needs a language model, and I only have the built-in planner. Set one up in `[model]`."
         }
         ModelErrorKind::Nonsense => {
-            "the language model gave no usable answer. Please try again, perhaps in other words.".into()
+            "the language model gave no usable answer. Try again, perhaps in other words."
         }
     }
+    .to_owned()
 }
 
-/// Told to the model when the person asked for a summary instead of more work.
-pub const SUMMARISE_NOW: &str = "The person does not want more work on this. Answer in text now: what was done, \
+/// Tells the model that the person asked for a summary instead of more work.
+pub const SUMMARISE_NOW: &str = "The person doesn't want more work on this. Answer in text now: what was done, \
     what was found, what is left.";
 
-/// The end of a message that our own code failed three times.
-pub const DEAD: &str = "Something inside me failed three times over this message, so I have set it aside. \
-    Please say it in other words; whoever runs me finds the reason with `adjutant trace`.";
+/// The end of a turn that crashed three times.
+pub const DEAD: &str = "I failed on this message three times and stopped trying. Please rephrase it. \
+    `adjutant trace` shows what went wrong.";
 
 /// To somebody who may not answer a question.
-pub const NOT_YOURS: &str =
-    "This question was not for you: only the person I asked, or an owner, can answer it.";
+pub const NOT_YOURS: &str = "Only the person I asked, or an owner, can answer this question.";
 
-/// To an answer that comes after another.
+/// To an answer that comes too late.
 pub fn settled(kind: &str, answer: Option<&str>, expired: bool) -> String {
-    match (answer.filter(|_| kind != "input"), expired) {
-        (_, true) => "That question is no longer open.".into(),
-        (Some(answer), false) => format!("That was settled already: {}.", past(kind, answer)),
-        (None, false) => "That was settled already.".into(),
+    match answer.filter(|_| kind != "input") {
+        _ if expired => "That question is no longer open.".into(),
+        Some(answer) => format!("That's already been answered: {}.", label(kind, answer)),
+        None => "That's already been answered.".into(),
     }
 }
 
-fn past<'a>(kind: &str, answer: &'a str) -> &'a str {
-    match answer {
-        chosen if kind == "choose" => chosen,
-        "approve" => "approved",
-        "reject" => "rejected",
-        "continue" => "continued",
-        "summarise" => "summarised",
-        "stop" => "stopped",
-        other => other,
-    }
+/// An answer as its button calls it.
+fn label<'a>(kind: &str, answer: &'a str) -> &'a str {
+    let buttons = APPROVE.iter().chain(&CONTINUE);
+    let known = buttons.into_iter().find(|(id, _)| *id == answer && kind != "choose");
+    known.map_or(answer, |(_, label)| label)
 }
 
-/// To a button that no question of ours has.
-pub const NO_SUCH_QUESTION: &str = "I don't know that button any more. Please say what you want in words.";
+/// To a button whose question is unknown.
+pub const NO_SUCH_QUESTION: &str = "That button no longer works. Please tell me what you want in words.";
 
-/// To an answer while the turn has more to wait for.
+/// To an answer whose turn still has other things to wait for.
 pub fn noted(kind: &str, answer: &str) -> String {
     match (kind, answer) {
-        ("approve", "approve") => "Approved; I am going on.".into(),
-        ("approve", _) => "Rejected; I will leave that.".into(),
-        ("input", _) => "Noted; I am going on.".into(),
-        (_, answer) => format!("Noted: {}.", past(kind, answer)),
+        ("approve", "approve") => "Approved. Going ahead.".into(),
+        ("approve", _) => "Rejected. I'll leave it.".into(),
+        ("input", _) => "Thanks. Going ahead.".into(),
+        ("continue", "continue") => "OK, I'll continue.".into(),
+        ("continue", "summarise") => "OK, I'll summarise.".into(),
+        ("continue", "stop") => "OK, I'll stop.".into(),
+        (_, chosen) => format!("OK: {chosen}."),
     }
 }
 
-/// A line for a question that waited too long.
+/// A line for a question that expired.
 pub fn expired(kind: &str, preview: &str) -> String {
     match kind {
-        "approve" => format!("Nobody said yes in time, so I did not do this: {}", first_line(preview)),
+        "approve" => format!("The approval expired, so I didn't do this: {}", first_line(preview)),
         _ => "Nobody answered whether to continue, so I stopped there.".into(),
     }
 }
@@ -190,42 +196,44 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// What somebody is told who may not speak to us yet.
+/// To somebody who isn't allowed to talk to us yet.
 pub fn stranger(code: &str) -> String {
     format!(
-        "I don't know you yet. Give this code to my owner within an hour; once it is approved I answer what you wrote:\n\n{code}"
+        "We haven't met. Send this code to my owner; once they approve it (it's valid for an hour), I'll answer your \
+         message:\n\n{code}"
     )
 }
 
 /// Answer to `/pair`.
 pub fn paired(name: Option<&str>) -> String {
     match name {
-        Some(name) => format!("{name} may speak to me now."),
+        Some(name) => format!("{name} can talk to me now."),
         None => {
-            "There is no such code, or its hour is over. The stranger can write again for a new one.".into()
+            "That code is unknown or has expired. The person can message me again to get a new one.".into()
         }
     }
 }
 
-/// Answer to `/pair` of somebody who may not let others in.
-pub const NOT_AN_OWNER: &str = "Only my owners can let others in.";
+/// Answer to `/pair` of somebody who isn't an owner.
+pub const NOT_AN_OWNER: &str = "Only my owners can let people in.";
 
 /// Answer to `/link`.
 pub fn link(code: &str) -> String {
-    format!("Send me this from your other account within ten minutes; then both are you:\n\n/link {code}")
+    format!("Send me this from your other account within ten minutes to link the two:\n\n/link {code}")
 }
 
-/// Answer to `/link CODE` that joined two accounts.
+/// Answer to `/link CODE` that linked two accounts.
 pub const LINKED: &str =
-    "Done: this account and your other one are the same person to me now. Tasks and memories are shared.";
-/// Answer to `/link CODE` with a code that is none.
-pub const NO_SUCH_LINK: &str = "There is no such code of another account of yours, or its ten minutes are over. `/link` there makes a new one.";
+    "Done. Your two accounts are linked: I treat them as one person, with shared tasks and memories.";
+/// Answer to `/link CODE` with an unknown code.
+pub const NO_SUCH_LINK: &str =
+    "That code is unknown or has expired. Send `/link` from the other account to get a new one.";
 /// Answer to `/link` where others read.
-pub const LINK_IN_PRIVATE: &str = "Others read here; send me `/link` in a direct message.";
+pub const LINK_IN_PRIVATE: &str = "Other people can read this. Send me `/link` in a direct message.";
 
-/// How a turn stands, for those who wait for it.
+/// The progress of a turn.
 pub fn working(progress: &Progress) -> String {
-    let mut text = "Working on it …".to_owned();
+    let mut text = "Working on it…".to_owned();
     for agent in &progress.agents {
         let mark = match agent.status.as_str() {
             "completed" => "✓",
@@ -245,15 +253,17 @@ pub fn working(progress: &Progress) -> String {
 
 /// Answer to `/new`.
 pub const FRESH_START: &str =
-    "A fresh start: I no longer look at what was said before. Tasks and memories stay.";
+    "OK, a fresh start: I'll ignore what was said before. Your tasks and memories stay.";
 /// Answer to `/stop` when something runs.
 pub const STOPPING: &str = "Stopping.";
+/// Answer to `/stop` when something waited, and its own message says that it is stopped.
+pub const NOTHING_ELSE_TO_STOP: &str = "Nothing else is running.";
 /// Answer to `/pause` when something runs.
-pub const PAUSING: &str = "Pausing: what is under way is let finish, then I ask whether to continue.";
+pub const PAUSING: &str = "Pausing. I'll finish what's running, then ask whether to go on.";
 /// Answer to `/stop` and `/pause` when nothing runs.
 pub const NOTHING_TO_STOP: &str = "Nothing is running.";
 /// Answer to `/trace` before the first turn.
-pub const NOTHING_TO_TRACE: &str = "There is nothing to trace here yet.";
+pub const NOTHING_TO_TRACE: &str = "There's nothing to trace here yet.";
 /// Answer to `/help`.
 pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - add a task to send the report by Friday 5pm\n\
@@ -261,42 +271,43 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - mark the report as done, then show what is left\n\
     - remember that Bob prefers mornings\n\n\
     **Commands**\n\
-    - `/new`: start afresh, without what was said before\n\
-    - `/run NAME`: run a workflow; `/run` alone shows all\n\
-    - `/draft WORDS`: make a workflow of your words\n\
-    - `/stop`: stop what I am doing\n\
-    - `/pause`: pause what I am doing; “continue” goes on with it\n\
-    - `/status`: what is running and waiting\n\
-    - `/trace`: what happened in the last turn\n\
-    - `/link`: join your accounts on several platforms\n\
-    - `/help`: this text";
+    - `/new`: start fresh, ignoring what was said before\n\
+    - `/run NAME`: run a workflow; `/run` alone lists them\n\
+    - `/draft WORDS`: turn your description into a workflow\n\
+    - `/stop`: stop what I'm doing\n\
+    - `/pause`: pause what I'm doing; “continue” resumes it\n\
+    - `/status`: see what's running and waiting\n\
+    - `/trace`: see what I did for your last message\n\
+    - `/link`: link your accounts on different platforms\n\
+    - `/pair CODE`: let somebody in (owners only)\n\
+    - `/help`: show this help";
 
-/// Answer to a slash command that does not exist.
+/// Answer to an unknown slash command.
 pub fn unknown_command(command: &str) -> String {
-    format!("I don't know `{command}`. `/help` lists what I know.")
+    format!("I don't know `{command}`. Send `/help` to see what I understand.")
 }
 
 /// Answer to `/status`.
 pub fn status(running: usize, waiting: usize, questions: usize) -> String {
     if running + waiting + questions == 0 {
-        return "All done: nothing is running or waiting.".into();
+        return "Nothing is running or waiting.".into();
     }
-    format!("Running: {running} · waiting for a person: {waiting} · open questions: {questions}")
+    format!("Running: {running} · waiting for an answer: {waiting} · open questions: {questions}")
 }
 
-/// Told to the model (and, in its words, to the person) about a call whose outcome is unknown.
-pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection was cut off at the wrong moment. It will \
-     not be repeated; tell the person to check.";
+/// A call whose outcome is unknown: for the model and, in its words, for the person.
+pub const UNKNOWN_OUTCOME: &str = "it may or may not have happened: the process or the connection broke off in the \
+     middle. It won't be repeated; tell the person to check.";
 
-/// Why an agent ended midway that tokens or money stopped.
-pub const AGENT_UNPAID: &str = "not finished: the budget does not cover its next step";
+/// Why an agent ended midway when tokens or money ran out.
+pub const AGENT_UNPAID: &str = "not finished: the budget doesn't cover the next step";
 
 /// A call whose outcome is unknown, for people.
 pub fn unknown(reason: &str) -> String {
     if reason.contains("may or may not have happened") {
         return reason.to_owned();
     }
-    format!("{reason}; it may or may not have happened, and I will not repeat it, so please check")
+    format!("{reason}; it may or may not have happened. I won't repeat it, so please check")
 }
 
 /// A task is due.
@@ -310,14 +321,14 @@ pub fn reminder(title: &str, due: Option<&str>) -> String {
 /// A schedule has failed too often.
 pub fn schedule_stopped(text: &str, id: &str) -> String {
     format!(
-        "“{text}” failed three times in a row, so I don't do it by myself any more. Write “let schedule {id} go on” \
-         once the cause is mended, or “delete schedule {id}”."
+        "“{text}” failed three times in a row, so I've paused it. Once the cause is fixed, write “resume schedule \
+         {id}” to start it again, or “delete schedule {id}”."
     )
 }
 
-/// A mail of ours came back: a line for each whom it did not reach.
+/// A mail of ours bounced: a line for each recipient it didn't reach.
 pub fn came_back(subject: &str, lines: &[String]) -> String {
-    format!("The mail “{subject}” did not reach everybody. Its server says:\n- {}", lines.join("\n- "))
+    format!("The mail “{subject}” didn't reach everyone. The mail server says:\n- {}", lines.join("\n- "))
 }
 
 #[cfg(test)]

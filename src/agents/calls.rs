@@ -65,14 +65,16 @@ impl Agents {
         existing: &[ExecutionRow],
     ) -> Result<Result<String, Work>, StoreError> {
         if call.name != "use_skill" {
-            let text = format!("there is no tool {}; the only one is use_skill(skill, arguments)", call.name);
+            let text =
+                format!("there is no tool {}; your only tool is use_skill(skill, arguments)", call.name);
             return Ok(Ok(json!({"error": text}).to_string()));
         }
         let wanted: Result<UseSkill, _> = serde_json::from_str(&call.arguments);
         let wanted = match wanted {
             Ok(wanted) => wanted,
             Err(fault) => {
-                let text = format!("use_skill wants {{\"skill\": \"...\", \"arguments\": {{...}}}}: {fault}");
+                let text =
+                    format!("use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {fault}");
                 return Ok(Ok(json!({"error": text}).to_string()));
             }
         };

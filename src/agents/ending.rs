@@ -37,7 +37,7 @@ impl Agents {
         }
         for call in &failed {
             let message = call.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
-            result.push_str(&format!("\n({} did not work: {message})", call.skill));
+            result.push_str(&format!("\n({} failed: {message})", call.skill));
         }
         let error = match status {
             Status::Unknown => unknown.and_then(|call| call.error.clone()),
@@ -107,7 +107,7 @@ impl Agents {
         if unknown {
             let lost = done.iter().find(|call| call.status == Status::Unknown);
             let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
-            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "it was stopped".into()));
+            let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "stopped".into()));
             known.message.push_str(&format!("; {skill}: {}", wording::UNKNOWN_OUTCOME));
             known.recoverable = false;
         }
@@ -145,7 +145,7 @@ impl Agents {
         registry: &Registry,
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
-        let failed = error(ErrorKind::Tool, "something inside me broke while this agent was at work".into());
+        let failed = error(ErrorKind::Tool, "an internal error ended this agent".into());
         self.end(scope, registry, row, Status::Failed, Some(failed), None).await
     }
 

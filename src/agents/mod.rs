@@ -167,7 +167,7 @@ impl Agents {
         };
         match work {
             Err(_) => {
-                let message = format!("its time of {} was up", wording::duration(timeout));
+                let message = format!("it ran out of time ({})", wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
                 self.end(scope, registry, row, Status::Timeout, Some(error), Some("time")).await
             }
@@ -299,7 +299,7 @@ async fn ask_model(
 /// An answer must hold text or calls.
 pub(crate) fn usable(answer: crate::model::Answer) -> Result<crate::model::Answer, ModelError> {
     if answer.text.trim().is_empty() && answer.tool_calls.is_empty() {
-        let error = ModelError::new(ModelErrorKind::Nonsense, "the model's answer is empty");
+        let error = ModelError::new(ModelErrorKind::Nonsense, "the model gave an empty answer");
         return Err(ModelError { usage: answer.usage, cost_usd: answer.cost_usd, ..error });
     }
     Ok(answer)

@@ -71,7 +71,7 @@ impl Report {
             result.truncate(result.floor_char_boundary(SHOWN));
             let room = SHOWN.saturating_sub(result.len());
             data.truncate(data.floor_char_boundary(room));
-            result.push_str(" … (shortened; agents that depend on this one get it whole)");
+            result.push_str(" … (shortened; agents that depend on this one get all of it)");
         }
         let outside = |text: &str| untrusted::block(&self.execution, text);
         value["result"] = Value::String(if self.untrusted { outside(&result) } else { result });
@@ -99,7 +99,7 @@ impl Report {
     pub fn for_dependant(&self) -> String {
         let mut text = self.result.clone();
         if let Some(bailout) = &self.bailout {
-            text.push_str(&format!(" (ended early: {bailout} used up)"));
+            text.push_str(&format!(" (ended early: {bailout} limit reached)"));
         }
         let mut data = self.data.to_string();
         if self.untrusted {

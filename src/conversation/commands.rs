@@ -54,7 +54,7 @@ impl Conversations {
         for handle in &running {
             handle.cancel.cancel();
         }
-        let mut stopped = running.len();
+        let (mut stopping, mut ended) = (running.len(), 0);
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
             // One that was just about to wait for a person may have missed the stop.
             let Some(mut turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
@@ -63,7 +63,7 @@ impl Conversations {
                     continue;
                 }
                 if control::tell_to_stop(&self.store, &turn.id).await? {
-                    stopped += 1;
+                    stopping += 1;
                     continue;
                 }
                 // It ended or fell asleep in this moment.
@@ -71,10 +71,16 @@ impl Conversations {
                 turn = now;
             }
             if turn.ended_at.is_none() {
-                stopped += usize::from(self.end_waiting(&turn).await?);
+                ended += usize::from(self.end_waiting(&turn).await?);
             }
         }
-        Ok(if stopped == 0 { wording::NOTHING_TO_STOP } else { wording::STOPPING }.to_owned())
+        let text = match (stopping, ended) {
+            (0, 0) => wording::NOTHING_TO_STOP,
+            // The turns that waited have said so themselves.
+            (0, _) => wording::NOTHING_ELSE_TO_STOP,
+            _ => wording::STOPPING,
+        };
+        Ok(text.to_owned())
     }
 
     /// Lets what runs here come to rest.

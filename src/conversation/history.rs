@@ -91,7 +91,7 @@ impl Conversations {
         let conversation = scope.conversation.id.clone();
         let folding = async move {
             if let Err(error) = fold(&ledger, &model, &conversation).await {
-                tracing::warn!(%error, "the history was not folded");
+                tracing::warn!(%error, "the history was not compacted");
             }
         };
         tokio::spawn(folding.in_current_span());
@@ -137,8 +137,8 @@ pub async fn fold(
     }
 }
 
-const FOLD: &str = "Fold the older part of a conversation into its running summary. Keep names, dates, decisions, \
-    open questions and what the person likes; leave out small talk. At most 400 words of plain text, nothing else.";
+const FOLD: &str = "Update the running summary of a conversation with its older messages. Keep names, dates, \
+    decisions, open questions and preferences; leave out small talk. At most 400 words of plain text, nothing else.";
 
 async fn summarise(
     ledger: &BudgetLedger,
@@ -150,12 +150,12 @@ async fn summarise(
     let request = Request {
         messages: vec![
             Message::new(Role::System, FOLD),
-            Message::new(Role::User, format!("Summary so far: {earlier}\n\nTo fold in:\n{text}")),
+            Message::new(Role::User, format!("Summary so far: {earlier}\n\nOlder messages:\n{text}")),
         ],
         tools: Vec::new(),
     };
     let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {
-        tracing::info!("the history is not folded: the budget of the day does not cover it");
+        tracing::info!("the history was not compacted: the day's budget doesn't cover it");
         return Ok(None);
     };
     match outcome {
@@ -165,7 +165,7 @@ async fn summarise(
         }
         Ok(_) => Ok(None),
         Err(error) => {
-            tracing::warn!(%error, "the history was not folded; the next turn tries again");
+            tracing::warn!(%error, "the history was not compacted; the next turn tries again");
             Ok(None)
         }
     }

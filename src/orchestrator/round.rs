@@ -110,7 +110,7 @@ impl Run<'_> {
                     Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, to_the_end: true }),
                     Err(reason) => self.dialogue.answer(call.idx, tools::error(&reason)),
                 },
-                _ => self.dialogue.answer(call.idx, tools::error("this call could not be carried out")),
+                _ => self.dialogue.answer(call.idx, tools::error("this call could not be made")),
             }
         }
         awaited

@@ -107,7 +107,7 @@ impl TaskGraph {
             .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
                 Readiness::Doomed(needed, status) => Some((
                     agent.task.agent_id.clone(),
-                    format!("it needs {needed}, which ended as {}", status.as_str()),
+                    format!("it needs {needed}, whose status is {}", status.as_str()),
                 )),
                 _ => None,
             })
@@ -155,8 +155,8 @@ impl TaskGraph {
                 (None, Status::Waiting) if agent.held => {
                     summary.open.push((mission, format!("held back by {why}")));
                 }
-                (None, Status::Waiting) => summary.open.push((mission, "waits for your yes or no".into())),
-                (None, Status::Running) => summary.open.push((mission, "under way".into())),
+                (None, Status::Waiting) => summary.open.push((mission, "waiting for your approval".into())),
+                (None, Status::Running) => summary.open.push((mission, "in progress".into())),
                 (None, _) if agent.held => summary.open.push((mission, format!("not started: {why}"))),
                 (None, _) => {
                     let needs = agent.task.depends_on.join(", ");

@@ -16,16 +16,16 @@ pub fn tools() -> Vec<Tool> {
     vec![
         Tool {
             name: "dispatch_agent".into(),
-            description: "Hands a mission to a sub-agent. Several in one answer form one graph: an agent starts as \
-                soon as those in depends_on have ended well, and gets their results; the others run side by side. With \
-                exactly one skill and its arguments the skill runs directly, which is fastest: do that whenever you know \
-                the arguments. The result comes back as this call's answer."
+            description: "Gives a mission to a sub-agent. Several calls in one answer form a graph: an agent starts \
+                as soon as those in depends_on have succeeded, and gets their results; the others run in parallel. \
+                With exactly one skill and its arguments the skill runs directly, which is fastest: do that whenever \
+                you know the arguments. The result comes back as the result of this call."
                 .into(),
             parameters: json!({
                 "type": "object",
                 "properties": {
                     "agent_id": {"type": "string", "description": "unique in this turn"},
-                    "mission": {"type": "string", "description": "all it needs to know; it sees nothing else"},
+                    "mission": {"type": "string", "description": "everything it needs to know; it sees nothing else"},
                     "skills": strings,
                     "arguments": {"type": "object", "description": "for exactly one skill: run it directly"},
                     "depends_on": strings,
@@ -39,12 +39,13 @@ pub fn tools() -> Vec<Tool> {
         },
         Tool {
             name: "get_agent_results".into(),
-            description: "Waits for agents (all, if none is named) and returns their results.".into(),
+            description: "Waits for agents (for all of them if you name none) and returns their results.".into(),
             parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
         },
         Tool {
             name: "get_skill".into(),
-            description: "What exists: nothing named, all domains; a domain, its skills; a name, that skill's arguments."
+            description: "Lists what exists: without arguments, all domains; with a domain, its skills; with a name, that \
+                skill's arguments."
                 .into(),
             parameters: json!({
                 "type": "object",
@@ -92,23 +93,23 @@ pub fn read(registry: &Registry, name: &str, arguments: &str) -> Wanted {
             },
             Err(fault) => Wanted::BadDispatch(Refused {
                 id: name_in(arguments),
-                reason: format!("the arguments can't be read: {fault}; correct them and dispatch again"),
+                reason: format!("the arguments are not valid: {fault}; correct them and dispatch again"),
             }),
         },
         "get_agent_results" => match serde_json::from_str::<GetResults>(arguments) {
             Ok(wanted) => Wanted::Results(wanted.agent_ids),
             Err(fault) => {
-                Wanted::Text(error(&format!("get_agent_results wants {{\"agent_ids\": [...]}}: {fault}")))
+                Wanted::Text(error(&format!("get_agent_results expects {{\"agent_ids\": [...]}}: {fault}")))
             }
         },
         "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
             Ok(wanted) => Wanted::Text(get_skill(registry, &wanted)),
             Err(fault) => Wanted::Text(error(&format!(
-                "get_skill wants {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {fault}"
+                "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {fault}"
             ))),
         },
         other => Wanted::Text(error(&format!(
-            "there is no tool {other}; there are dispatch_agent, get_agent_results and get_skill"
+            "there is no tool {other}; your tools are dispatch_agent, get_agent_results and get_skill"
         ))),
     }
 }
@@ -130,7 +131,7 @@ fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> 
         return Err("agent_id must have 1 to 64 characters".into());
     }
     if task.mission.trim().is_empty() {
-        return Err("mission is empty: say what the agent is to do".into());
+        return Err("mission is empty: say what the agent should do".into());
     }
     task.skills.sort();
     task.skills.dedup();
@@ -152,7 +153,7 @@ fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> 
     }
     if let Some(arguments) = &task.arguments {
         let [name] = task.skills.as_slice() else {
-            return Err("arguments go with exactly one skill: name one, or leave arguments out".into());
+            return Err("arguments need exactly one skill: name one, or leave out the arguments".into());
         };
         if let Some(skill) = registry.get(name) {
             skill.validate(arguments).map_err(|fault| format!("arguments of {name}: {fault}"))?;
@@ -176,7 +177,7 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
     let Some(domain) = &wanted.domain else { return registry.catalogue().to_owned() };
     let Some(found) = registry.domain(domain) else {
         let names: Vec<&str> = registry.domains().iter().map(|domain| domain.name.as_str()).collect();
-        return error(&format!("there is no domain \"{domain}\"; there are {}", names.join(", ")));
+        return error(&format!("there is no domain \"{domain}\"; the domains are {}", names.join(", ")));
     };
     let mut text = format!("{}: {}", found.name, found.summary);
     for skill in &found.skills {

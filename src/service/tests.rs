@@ -299,14 +299,14 @@ async fn the_built_in_planner_understands_what_starts_a_workflow() {
     > run visit-report about the visit at Acme, brief=no
     workflow.visit-report {"brief":false,"customer":"the visit at Acme"}
     > run visit-report with custmer=Acme
-    I didn't understand “run visit-report with custmer=Acme”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    I didn't understand “run visit-report with custmer=Acme”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     > run weekly-review for Acme
-    I didn't understand “run weekly-review for Acme”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    I didn't understand “run weekly-review for Acme”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     > run lead-scoring for Acme, then show my open tasks
     workflow.lead-scoring {"company":"Acme"}
     tasks.search {"state":"open"}
     > run nothing-like-it
-    I didn't understand “run nothing-like-it”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    I didn't understand “run nothing-like-it”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     > every Monday at 8 run weekly-review
     schedule.create {"when":"every Monday at 8","text":"run weekly-review"}
     > every Monday at 8 run lead-scoring for Acme

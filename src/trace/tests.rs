@@ -207,7 +207,7 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
         "the mail server refuses the connection (connection refused); check [mail.smtp] host and port";
     app.failed("mail-0", Status::Failed, "network", refused).await;
     app.failed("mail", Status::Failed, "network", refused).await;
-    let reason = "it needs mail, which ended as failed".to_owned();
+    let reason = "it needs mail, whose status is failed".to_owned();
     app.close("then", Status::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
     app.done("find-0", "1 task").await;
     finder.answer(0, "{\"status\":\"completed\"}".into());
@@ -253,7 +253,7 @@ async fn the_drawing_shows_what_ran_beside_what() {
     │     failed, network: the mail server refuses the connection (connection refused); check
     │     [mail.smtp] host and port
     ├ ↷ then after find, mail · say so in the c… ▕                    ▏  skipped
-    │   skipped: it needs mail, which ended as failed
+    │   skipped: it needs mail, whose status is failed
     └ ? hook · ring the bell                     ▕   ████████████     ▏   700 ms
       └ ? bell.ring                              ▕   ████████████     ▏   700 ms
           unknown, tool: the program was cut off; it may have rung the bell
@@ -285,7 +285,7 @@ async fn a_narrow_drawing_keeps_the_labels() {
     │     connection (connection refused); check [mail.smtp]
     │     host and port
     ├ ↷ then after find, mail ·…  ▕            ▏  skipped
-    │   skipped: it needs mail, which ended as failed
+    │   skipped: it needs mail, whose status is failed
     └ ? hook · ring the bell      ▕  ███████   ▏   700 ms
       └ ? bell.ring               ▕  ███████   ▏   700 ms
           unknown, tool: the program was cut off; it may have
@@ -319,7 +319,7 @@ async fn a_chat_gets_a_block_of_code() {
     │     failed, network: the mail server refuses the connection
     │     (connection refused); check [mail.smtp] host and port
     ├ ↷ then after find, mail · sa… ▕              ▏  skipped
-    │   skipped: it needs mail, which ended as failed
+    │   skipped: it needs mail, whose status is failed
     └ ? hook · ring the bell        ▕  █████████   ▏   700 ms
       └ ? bell.ring                 ▕  █████████   ▏   700 ms
           unknown, tool: the program was cut off; it may have rung the
@@ -346,7 +346,7 @@ async fn the_json_is_the_contracts() {
     {"id":"find-0","parent_id":"find","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"tasks.search","parameters":{"state":"overdue","query":"the report"},"depends_on":[],"status":"completed","result":"1 task","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":250}
     {"id":"mail","parent_id":"root","depth":1,"kind":"agent","agent_id":"mail","role":null,"mission":"mail bob@example.test","skill":null,"parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
     {"id":"mail-0","parent_id":"mail","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"email.send","parameters":{"to":["bob@example.test"],"subject":"Running late","body":"Start without me."},"depends_on":[],"status":"failed","result":null,"error":{"kind":"network","message":"the mail server refuses the connection (connection refused); check [mail.smtp] host and port","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":400}
-    {"id":"then","parent_id":"root","depth":1,"kind":"agent","agent_id":"then","role":null,"mission":"say so in the calendar","skill":null,"parameters":null,"depends_on":["find","mail"],"status":"skipped","result":"it needs mail, which ended as failed","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":0}
+    {"id":"then","parent_id":"root","depth":1,"kind":"agent","agent_id":"then","role":null,"mission":"say so in the calendar","skill":null,"parameters":null,"depends_on":["find","mail"],"status":"skipped","result":"it needs mail, whose status is failed","error":null,"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":0}
     {"id":"hook","parent_id":"root","depth":1,"kind":"agent","agent_id":"hook","role":null,"mission":"ring the bell","skill":null,"parameters":null,"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":1,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
     {"id":"hook-0","parent_id":"hook","depth":2,"kind":"skill","agent_id":null,"role":null,"mission":null,"skill":"bell.ring","parameters":{},"depends_on":[],"status":"unknown","result":null,"error":{"kind":"tool","message":"the program was cut off; it may have rung the bell","recoverable":true},"tool_calls_used":0,"model":null,"model_calls":0,"tokens":{"prompt":0,"cached":0,"completion":0},"cost_usd":0.0,"bailout":null,"started_at":"2026-01-01T09:00:00Z","duration_ms":700}
     "#);
@@ -435,7 +435,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     app.later(1900);
     let early = Closing { bailout: Some("tool_calls".into()), ..Closing::default() };
     app.close("short", Status::Partial, early).await;
-    app.failed("runs", Status::Timeout, "timeout", "its time of 2 minutes was up").await;
+    app.failed("runs", Status::Timeout, "timeout", "it ran out of time (2 minutes)").await;
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 80), @r"
     Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
@@ -448,7 +448,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     │ └ ◐ email.send         ▕  ██████████████████████████████████████▏   1.90 s
     │     waiting for a person
     ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏   1.90 s
-    │   timeout: its time of 2 minutes was up
+    │   timeout: it ran out of time (2 minutes)
     ├ · later · do it        ▕                                        ▏  pending
     └ ~ short · do it        ▕  ██████████████████████████████████████▏   1.90 s
         partial: its limit of tool_calls was reached
@@ -465,7 +465,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     ├ ⊘ asks · do it         ▕  ██████████████████████████████████████▏     1.90 s
     │ └ ⊘ email.send         ▕  ██████████████████████████████████████▏     1.90 s
     ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏     1.90 s
-    │   timeout: its time of 2 minutes was up
+    │   timeout: it ran out of time (2 minutes)
     ├ ⊘ later · do it        ▕                                        ▏  cancelled
     └ ~ short · do it        ▕  ██████████████████████████████████████▏     1.90 s
         partial: its limit of tool_calls was reached

@@ -1,4 +1,4 @@
-//! What a run of a workflow asks and says in its conversation.
+//! What a workflow run asks and says in its conversation.
 
 /// A choice for a draft: run it.
 pub const RUN: &str = "Run it";
@@ -8,34 +8,34 @@ pub const SAVE: &str = "Save it";
 pub const RUN_AND_SAVE: &str = "Run and save it";
 /// Neither.
 pub const NEITHER: &str = "Neither";
-/// After neither.
-pub const THEN_NOT: &str = "Then not.";
+/// Answer to neither.
+pub const THEN_NOT: &str = "OK, I'll leave it.";
 
-/// The end of a question whose time was up.
+/// The end of a question that expired.
 pub const NOBODY_ANSWERED: &str = "nobody answered in time";
-/// The same of a draft whose text was emptied meanwhile.
-pub const DRAFT_GONE: &str = "the draft is not kept any more";
+/// The end of a draft whose text was deleted in the meantime.
+pub const DRAFT_GONE: &str = "the draft is no longer stored";
 /// Why nothing can be saved.
-pub const NO_FOLDER: &str = "there is no folder for workflows: see [skills] paths";
+pub const NO_FOLDER: &str = "there's no folder for workflows; set `[skills] paths`";
 
-/// Asks for what a run can't do without; `fault` is why the last answer could not be taken.
-pub fn input(workflow: &str, name: &str, description: &str, fault: Option<&str>) -> String {
+/// Asks for an input that a run needs; `error` says why the last answer was no good.
+pub fn input(workflow: &str, name: &str, description: &str, error: Option<&str>) -> String {
     let what = match description.trim() {
         "" => format!("`{name}`"),
         described => format!("`{name}` ({described})"),
     };
-    match fault {
-        Some(fault) => format!("That can't be: {fault}. What is {what}?"),
-        None => format!("To run {workflow} I need to know: what is {what}?"),
+    match error {
+        Some(error) => format!("That doesn't work: {error}. What is {what}?"),
+        None => format!("Before I run {workflow}: what is {what}?"),
     }
 }
 
-/// Why a run ended that asked for something.
+/// Why a run ended that asked for an input.
 pub fn nobody_said(name: &str) -> String {
-    format!("nobody said in time what '{name}' is")
+    format!("nobody gave a value for '{name}' in time")
 }
 
 /// After a draft was saved.
 pub fn saved(path: &str, name: &str) -> String {
-    format!("Saved as {path}; `/run {name}` runs it.")
+    format!("Saved as {path}. Run it with `/run {name}`.")
 }

@@ -455,13 +455,13 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:18:80: there is no 'customer'; write inputs.customer
     w.yaml:18:93: there is no 'first'; write steps.first.output
     w.yaml:18:103: there is no 'drft'; did you mean 'draft'?
-    w.yaml:19:35: depends_on goes in a circle: circle → square → circle; remove one of these dependencies
+    w.yaml:19:35: depends_on is a cycle: circle → square → circle; remove one of these dependencies
     w.yaml:19:56: there is no step 'nowhere'
     w.yaml:22:45: the parallel step 'fan' has no output_key 'two'
     w.yaml:22:97: 'first' may not have ended when 'after' starts; add 'first' to the depends_on of 'after'
     w.yaml:23:80: there is no step 'nope'
     w.yaml:23:121: there is no step and no agent 'bda'
-    w.yaml:24:7: depends_on goes in a circle: good → never → bad → good; remove one of these dependencies; a choice can't lead back to a step before it: that is what `type: loop` is for
+    w.yaml:24:7: depends_on is a cycle: good → never → bad → good; remove one of these dependencies; a choice can't lead back to a step before it: that is what `type: loop` is for
     w.yaml:26:54: 'lost' is never reached: the condition `1 > 2` never holds
     w.yaml:26:67: 'good' is a way of 'choice' already, and a step can be chosen by one alone
     w.yaml:28:52: the step 'self' leads to itself; use `type: loop`

@@ -68,7 +68,7 @@ fn what_was_set_aside_for_a_call_that_a_crash_cut_off_is_given_back() {
     }
     assert_eq!(home.count("SELECT count(*) FROM reservations"), 1);
     telegram.say(ada, ada, "/stop");
-    sees(&telegram, ada, "Stopped; nothing was done.");
+    sees(&telegram, ada, "Stopped. Nothing was done.");
     telegram.say(ada, ada, "and now?");
     sees(&telegram, ada, "All is well.");
     assert_eq!(home.count("SELECT count(*) FROM reservations"), 0);
@@ -92,16 +92,16 @@ fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
     telegram.say(olga, olga, "first");
     sees(&telegram, olga, "Heard first");
     telegram.say(ada, ada, "second");
-    sees(&telegram, ada, "Heard second.\n\n(100 % of today's $0.90 for you are spent.)");
+    sees(&telegram, ada, "Heard second.\n\n(You've used 100 % of your $0.90 for today.)");
     telegram.say(ada, ada, "third");
-    let told = sees(&telegram, ada, "as far as that covers");
-    assert!(told.contains("I have spent today's $0.90 for you") && told.contains("asked an owner"), "{told}");
+    let told = sees(&telegram, ada, "doesn't cover the next step");
+    assert!(told.contains("Your budget for today ($0.90)") && told.contains("asked an owner"), "{told}");
     assert!(told.contains("at midnight (Europe/Berlin)"), "{told}");
     assert_eq!(model.received().len(), 2, "nothing was called for it");
 
     let asked = question(&telegram, olga);
     assert!(
-        asked.text.contains("A request of Ada (telegram) has come to today's limit of $0.90"),
+        asked.text.contains("A request from Ada (telegram) has reached today's limit of $0.90"),
         "{asked:?}"
     );
     assert!(!asked.text.contains("third"), "what she wrote is hers: {asked:?}");
@@ -109,7 +109,7 @@ fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
     gateway.kill();
     gateway = Gateway::start(&home);
     telegram.press(olga, olga, asked.id, "Continue");
-    sees(&telegram, olga, "Noted: continued.");
+    sees(&telegram, olga, "OK, I'll continue.");
     sees(&telegram, ada, "Heard third");
 
     home.write("config.toml", &config(&telegram, &model, olga, "[limits]\nall_day_cost_usd = 9.0\n"));

@@ -278,7 +278,8 @@ fn a_mail_that_comes_back_is_told_once() {
     bounce(server, &format!("<{id}@example.test>"));
     // One about a letter that is not ours.
     bounce(server, "<forged@example.test>");
-    let told = "The mail “Comes back” did not reach everybody. Its server says:\n- bob@example.test: 5.1.1";
+    let told =
+        "The mail “Comes back” didn't reach everyone. The mail server says:\n- bob@example.test: 5.1.1";
     let mut chat = home.chat();
     let reply = chat.find(|it| it["event"] == "reply").unwrap();
     assert!(reply["text"].as_str().unwrap().starts_with(told), "{reply}");

@@ -45,7 +45,7 @@ fn a_stranger_is_let_in_by_the_changed_file_and_out_again_by_the_signal() {
     let home = Home::with_config(&config(&telegram, &[ada], ""));
     let mut gateway = Gateway::start(&home);
     telegram.say(bob, bob, "add a task to knock");
-    sees(&telegram, bob, "I don't know you yet");
+    sees(&telegram, bob, "We haven't met");
     // Nobody tells it of that.
     home.write("config.toml", &config(&telegram, &[ada, bob], ""));
     gateway.logs(APPLIED);
@@ -74,7 +74,7 @@ fn a_skill_that_was_free_asks_and_then_is_denied() {
     let mut gateway = Gateway::start(&home);
     telegram.say(ada, ada, "add a task to be free");
     sees(&telegram, ada, "Added “be free”");
-    for (times, policy, says) in [(1, "deny", "not allowed here"), (2, "ask", "I need your yes")] {
+    for (times, policy, says) in [(1, "deny", "not allowed here"), (2, "ask", "I need your approval")] {
         let approval = format!("[approval.skills]\n\"tasks.create\" = \"{policy}\"\n");
         home.write("config.toml", &config(&telegram, &[ada], &approval));
         gateway.logs_times(APPLIED, times);
@@ -113,7 +113,7 @@ fn limits_and_prices_hold_from_the_next_turn_on() {
     home.write("config.toml", &with(&format!("{price}[limits]\nday_cost_usd = 100\n")));
     gateway.logs_times(APPLIED, 2);
     telegram.say(ada, ada, "third");
-    sees(&telegram, ada, "I have spent today's $100.00 for you");
+    sees(&telegram, ada, "Your budget for today ($100.00)");
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(calls.load(Ordering::SeqCst), 2, "{log}");
@@ -142,7 +142,7 @@ fn a_faulty_file_changes_nothing_and_what_needs_a_restart_is_named() {
     assert_eq!(doctor.status, Some(78));
     assert!(doctor.stdout.contains("a running service goes on with the last good one"), "{doctor:?}");
     telegram.say(bob, bob, "add a task to come in");
-    sees(&telegram, bob, "I don't know you yet");
+    sees(&telegram, bob, "We haven't met");
     // A name that no skill has would protect nothing.
     home.write(
         "config.toml",

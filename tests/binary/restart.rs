@@ -185,7 +185,7 @@ fn a_question_survives_every_fail_point() {
             let end = program.press("p1", &button(&question, "Approve"));
             assert_eq!(end["turn"], question["turn"], "{point}");
             // A turn that takes its time to fall asleep leaves the press a word of its own.
-            let words = ["Deleted “buy milk”", "Approved; I am going on."];
+            let words = ["Deleted “buy milk”", "Approved. Going ahead."];
             assert!(words.iter().any(|word| end["text"] == *word), "{point}: {end}");
             let question = program.say("m4", "delete the task about bread");
             program.press("p2", &button(&question, "Reject"));

@@ -63,7 +63,7 @@ fn a_stranger_is_let_in_from_the_command_line() {
     let home = home(&telegram, "[]");
     let gateway = Gateway::start(&home);
     telegram.say(bob, bob, "add a task to come in");
-    let asked = sees(&telegram, bob, "I don't know you yet");
+    let asked = sees(&telegram, bob, "We haven't met");
     let code = asked.lines().last().unwrap();
     let list = home.run(&["pair", "list"]);
     assert!(list.stdout.contains(&format!("{code}  telegram:{bob} (Bob) asks to be let in")), "{list:?}");

@@ -52,7 +52,7 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     let asked = app.says("ada", "pay it").await;
     assert!(asked.text.contains(notes.trim_end()), "nothing is cut");
     insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
-    I need your yes before I do this:
+    I need your approval for this:
 
     Add a task, due at a date or time if it has one (`tasks.create`)
     - title: pay
@@ -115,7 +115,7 @@ async fn what_was_not_done_for_want_of_a_yes_is_told_whatever_the_model_says() {
     insta::assert_snapshot!(done.text, @r"
     All is well.
 
-    Nobody said yes in time, so I did not do this: Add a task, due at a date or time if it has one (`tasks.create`)
+    The approval expired, so I didn't do this: Add a task, due at a date or time if it has one (`tasks.create`)
     ");
     app.ends_well().await;
 }
@@ -162,7 +162,7 @@ async fn a_yes_that_comes_while_the_turn_still_runs_counts() {
     let asked = app.says("ada", "go").await;
     gate.arrived(1).await;
     let noted = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(noted.text, "Approved; I am going on.");
+    assert_eq!(noted.text, "Approved. Going ahead.");
     app.sees("Approved").await;
     while tasks(&app).await == 0 {
         tokio::task::yield_now().await;
@@ -203,7 +203,7 @@ async fn two_questions_are_two_answers() {
     let (pay, sing) = (app.sees("title: pay").await, app.sees("title: sing").await);
     app.rests().await;
     let first = app.presses("ada", &pay, "Approve").await;
-    assert_eq!(first.text, "Approved; I am going on.");
+    assert_eq!(first.text, "Approved. Going ahead.");
     app.rests().await;
     assert_eq!(tasks(&app).await, 1);
     let last = app.presses("ada", &sing, "Reject").await;
@@ -292,7 +292,7 @@ async fn the_built_in_planner_asks_too() {
     let asked = app.says("ada", "delete the task about milk").await;
     let id = regex::Regex::new(r"id: \S+").unwrap();
     insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @r"
-    I need your yes before I do this:
+    I need your approval for this:
 
     Delete a task for good, by its id (`tasks.delete`)
     - id: ID
@@ -324,18 +324,18 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
     let more = app.sees("Shall I continue?").await;
     app.rests().await;
     insta::assert_snapshot!(more.text, @r"
-    I have used 2 agents on this, which is the limit.
+    I've used 2 agents on this, which is the limit.
 
     **Done**
     - mission b: looked
 
     **Still open**
-    - mission a: waits for your yes or no
+    - mission a: waiting for your approval
     - mission c: not started: the limit
 
     Shall I continue?
     ");
-    assert_eq!(app.presses("ada", &approve, "Approve").await.text, "Approved; I am going on.");
+    assert_eq!(app.presses("ada", &approve, "Approve").await.text, "Approved. Going ahead.");
     app.rests().await;
     assert_eq!(tasks(&app).await, 1);
     assert_eq!(app.presses("ada", &more, "Continue").await.text, "a completed, b completed, c completed");

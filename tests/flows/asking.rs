@@ -63,7 +63,7 @@ async fn the_next_message_is_what_was_asked_for_as_it_was_written() {
     assert_eq!(stored(&app, &asked).await, answered("stop the press,\nsaid Acme."));
     assert_eq!(app.turn(&asked).await.status, "completed", "its words stopped nothing");
     let late = app.replies_to("ada", &asked, "Acme").await;
-    assert_eq!(late.text, "That was settled already.");
+    assert_eq!(late.text, "That's already been answered.");
     assert_eq!(app.says("ada", "say hello").await.text, "Hello!", "only the next one");
     app.ends_well().await;
 }
@@ -77,7 +77,7 @@ async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_comm
     assert_eq!(app.says("local", "say hello").await.text, "Hello!");
     assert_eq!(app.turn(&asked).await.status, "waiting");
     let no = app.replies_to("eve", &asked, "Acme").await;
-    assert!(no.text.starts_with("This question was not for you"), "{}", no.text);
+    assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
     app.replies_to("local", &asked, "/home/ada/leads.csv").await;
     app.rests().await;
     assert_eq!(stored(&app, &asked).await, answered("/home/ada/leads.csv"));
@@ -87,7 +87,7 @@ async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_comm
 #[tokio::test]
 async fn stop_ends_what_asks_for_a_word() {
     let (app, asked) = asked("input", &[]).await;
-    assert_eq!(app.says("ada", "/stop").await.text, "Stopping.");
+    assert_eq!(app.says("ada", "/stop").await.text, "Nothing else is running.");
     app.rests().await;
     assert_eq!(app.turn(&asked).await.status, "cancelled");
     assert_eq!(stored(&app, &asked).await, ("expired".into(), None));
@@ -116,16 +116,16 @@ async fn a_choice_is_its_word_its_number_or_its_button() {
 async fn a_choice_is_made_once_by_whom_it_was_asked_of() {
     let (app, asked) = asked("choose", &["red", "approve"]).await;
     let no = app.presses("eve", &asked, "red").await;
-    assert!(no.text.starts_with("This question was not for you"), "{}", no.text);
+    assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
     // What is none of the choices is a new message; a bare word after it is one too.
     assert_eq!(app.says("ada", "say hello").await.text, "Hello!");
     let mut yes = asked.clone();
     yes.choices[0].id = yes.choices[0].id.replace(":0", ":7");
-    assert!(app.presses("ada", &yes, "red").await.text.starts_with("I don't know that button"));
+    assert!(app.presses("ada", &yes, "red").await.text.starts_with("That button no longer works"));
     assert_eq!(app.turn(&asked).await.status, "waiting");
     app.replies_to("local", &asked, "2").await;
     let late = app.presses("ada", &asked, "red").await;
-    assert_eq!(late.text, "That was settled already: approve.");
+    assert_eq!(late.text, "That's already been answered: approve.");
     assert_eq!(stored(&app, &asked).await, answered("approve"));
     app.ends_well().await;
 }
@@ -178,9 +178,9 @@ async fn a_run_asks_for_what_it_has_to_know_and_for_a_choice() {
     let app = launch().await;
     let asked = app.says("ada", "/run launch").await;
     insta::assert_snapshot!(asked.text, @r"
-    To run launch I need to know: what is `customer` (Who it is for)?
+    Before I run launch: what is `customer` (Who it is for)?
 
-    Your next message here is the answer; `/stop` ends it.
+    Reply with your answer, or send `/stop` to cancel.
     ");
     assert_eq!(asked.buttons(), [""; 0]);
     let choose = app.says("ada", "Acme GmbH").await;
@@ -203,7 +203,7 @@ async fn a_run_that_nobody_answers_ends() {
     let app = launch().await;
     let asked = app.says("ada", "/run launch").await;
     app.passes(Duration::from_hours(25)).await;
-    let ended = app.sees("nobody said in time what 'customer' is").await;
+    let ended = app.sees("nobody gave a value for 'customer' in time").await;
     assert_eq!((&ended.turn, app.turn(&ended).await.status.as_str()), (&asked.turn, "failed"));
     app.ends_well().await;
 }

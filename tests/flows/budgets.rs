@@ -75,15 +75,15 @@ const TURNS_AT_WORK: &str = "SELECT count(*) FROM turns WHERE status = 'running'
 async fn an_owner_is_asked_where_nobody_else_reads_and_the_person_is_told() {
     let app = with_an_owner().await;
     let (told, asked) = used_up(&app).await;
-    insta::assert_snapshot!(told.text, @"I have used today's 10000 tokens for you, as far as that covers a next step. I have asked an owner whether to continue; `/stop` ends it. The budget is fresh again at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(told.text, @"Your budget for today (10000 tokens) doesn't cover the next step. I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(told.buttons(), [""; 0]);
-    insta::assert_snapshot!(without_ids(&asked), @"A request of ada (console) has come to today's limit of 10000 tokens for each person. Shall I continue with it? It may then use as much again; `adjutant trace TURN` tells what it is about. The budget is fresh again at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(without_ids(&asked), @"A request from ada (console) has reached today's limit of 10000 tokens per person. Shall I continue with it? It may then use as much again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(asked.buttons(), ["Continue", "Stop"]);
     assert_eq!(asked.turn, told.turn);
     assert_eq!(app.turn(&told).await.status, "waiting");
 
     let noted = app.presses("local", &asked, "Continue").await;
-    insta::assert_snapshot!(noted.text, @"Noted: continued.");
+    insta::assert_snapshot!(noted.text, @"OK, I'll continue.");
     let done = app.sees("You said: two").await;
     assert_eq!((done.place.as_str(), done.turn), ("home", told.turn));
     app.ends_well().await;
@@ -93,8 +93,8 @@ async fn an_owner_is_asked_where_nobody_else_reads_and_the_person_is_told() {
 async fn an_owners_word_answers_and_stop_ends_it() {
     let app = with_an_owner().await;
     let (told, _) = used_up(&app).await;
-    assert_eq!(app.direct("desk").says("local", "no").await.text, "Noted: stopped.");
-    let stopped = app.sees("Stopped; nothing was done.").await;
+    assert_eq!(app.direct("desk").says("local", "no").await.text, "OK, I'll stop.");
+    let stopped = app.sees("Stopped. Nothing was done.").await;
     assert_eq!((stopped.place.as_str(), &stopped.turn), ("home", &told.turn));
     assert_eq!(app.turn(&told).await.status, "cancelled");
     app.ends_well().await;
@@ -104,8 +104,8 @@ async fn an_owners_word_answers_and_stop_ends_it() {
 async fn the_person_can_stop_what_an_owner_was_asked_about() {
     let app = with_an_owner().await;
     let (told, asked) = used_up(&app).await;
-    assert_eq!(app.says("ada", "/stop").await.text, "Stopping.");
-    app.sees("Stopped; nothing was done.").await;
+    assert_eq!(app.says("ada", "/stop").await.text, "Nothing else is running.");
+    app.sees("Stopped. Nothing was done.").await;
     assert_eq!(app.turn(&told).await.status, "cancelled");
     assert_eq!(app.presses("local", &asked, "Continue").await.text, "That question is no longer open.");
     app.ends_well().await;
@@ -116,15 +116,15 @@ async fn nobody_but_an_owner_answers_and_he_is_asked_once_for_a_person() {
     let app = with_an_owner().await;
     let (told, asked) = used_up(&app).await;
     let no = app.presses("ada", &asked, "Continue").await;
-    assert!(no.text.starts_with("This question was not for you"), "{}", no.text);
+    assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
     let again = app.says("ada", "yes").await;
-    insta::assert_snapshot!(again.text, @"I have used today's 10000 tokens for you, as far as that covers a next step. An owner has not answered me yet about your request before, so I stop here. The budget is fresh again at midnight (Europe/Berlin). Please write again then.");
+    insta::assert_snapshot!(again.text, @"Your budget for today (10000 tokens) doesn't cover the next step. An owner hasn't answered yet about your earlier request, so I'm stopping here. The budget resets at midnight (Europe/Berlin). Please try again then.");
     assert_eq!(app.turn(&again).await.status, "cancelled");
     assert_eq!(app.turn(&told).await.status, "waiting");
     assert_eq!(count(&app, "SELECT count(*) FROM questions").await, 1);
     assert!(app.direct("b").says("bob", "one").await.text.starts_with("You said"), "his day is his own");
     app.presses("local", &asked, "Stop").await;
-    app.sees("Stopped;").await;
+    app.sees("Stopped.").await;
     app.ends_well().await;
 }
 
@@ -146,7 +146,7 @@ async fn what_an_owner_grants_is_as_much_again_for_this_turn_alone() {
     let second = app.sees_another("Shall I continue with it?", &first).await;
     assert_eq!(second.turn, first.turn);
     let other = app.says("ada", "two").await;
-    assert!(other.text.contains("An owner has not answered me yet"), "{}", other.text);
+    assert!(other.text.contains("An owner hasn't answered yet"), "{}", other.text);
     app.presses("local", &second, "Continue").await;
     assert_eq!(app.sees("At last.").await.turn, first.turn);
     app.ends_well().await;
@@ -162,7 +162,7 @@ async fn without_an_owner_who_can_be_asked_the_person_is_told_who_it_takes() {
     app.room("square").says("eve", "hello").await;
     app.says("ada", "one").await;
     let told = app.says("ada", "two").await;
-    insta::assert_snapshot!(told.text, @"I have used today's 10000 tokens for you, as far as that covers a next step. Only an owner (eve, telegram:7) can let me continue, by a “continue” here: none of them has written to me directly, so I can't ask. `/stop` ends it. The budget is fresh again at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(told.text, @"Your budget for today (10000 tokens) doesn't cover the next step. Only an owner (eve, telegram:7) can let me continue, by writing “continue” here. No owner has ever messaged me directly, so I can't ask. Send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(told.buttons(), [""; 0]);
     assert_eq!(app.turn(&told).await.status, "waiting");
     // An owner may come here and say so.
@@ -175,11 +175,11 @@ async fn without_an_owner_who_can_be_asked_the_person_is_told_who_it_takes() {
 async fn an_owner_is_asked_where_he_is_or_else_at_his_desk() {
     let app = with_an_owner().await;
     let asked = app.direct("desk").says("local", "two").await;
-    insta::assert_snapshot!(asked.text, @"I have used today's 10000 tokens for you, as far as that covers a next step. Shall I continue?");
+    insta::assert_snapshot!(asked.text, @"Your budget for today (10000 tokens) doesn't cover the next step. Shall I continue?");
     assert_eq!(asked.buttons(), ["Continue", "Stop"]);
     assert_eq!(app.presses("local", &asked, "Continue").await.text, "You said: two");
     let told = app.room("square").says("local", "three").await;
-    assert!(told.text.contains("I have asked an owner whether to continue"), "{}", told.text);
+    assert!(told.text.contains("I've asked an owner whether to continue"), "{}", told.text);
     let asked = app.sees("Shall I continue with it?").await;
     assert_eq!(asked.place, "desk");
     app.presses("local", &asked, "Continue").await;
@@ -193,9 +193,9 @@ async fn everybodys_day_is_the_owners_matter_too() {
     app.direct("desk").says("local", "hello").await;
     app.says("ada", "one").await;
     let told = app.direct("b").says("bob", "two").await;
-    assert!(told.text.starts_with("I have used today's 20000 tokens for everybody"), "{}", told.text);
+    assert!(told.text.starts_with("Today's budget for everyone (20000 tokens)"), "{}", told.text);
     let asked = app.sees("Shall I continue with it?").await;
-    insta::assert_snapshot!(without_ids(&asked), @"A request of bob (console) has come to today's limit of 20000 tokens for everybody. Shall I continue with it? It may then use as much again; `adjutant trace TURN` tells what it is about. The budget is fresh again at midnight (Europe/Berlin).");
+    insta::assert_snapshot!(without_ids(&asked), @"A request from bob (console) has reached today's limit of 20000 tokens for everyone. Shall I continue with it? It may then use as much again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
     app.presses("local", &asked, "Continue").await;
     app.sees("You said: two").await;
     app.ends_well().await;
@@ -207,7 +207,7 @@ async fn at_midnight_the_day_is_fresh_and_what_was_parked_still_waits() {
     let (told, asked) = used_up(&app).await;
     // 23:00 in Berlin, and after midnight.
     app.passes(Duration::from_hours(12)).await;
-    assert!(app.says("ada", "three").await.text.contains("An owner has not answered me yet"));
+    assert!(app.says("ada", "three").await.text.contains("An owner hasn't answered yet"));
     app.passes(Duration::from_hours(1)).await;
     app.rests().await;
     assert_eq!(app.turn(&told).await.status, "waiting");
@@ -244,36 +244,36 @@ async fn it_is_said_once_a_day_that_little_is_left() {
     {
         app.direct(place).says(who, said).await;
     }
-    let told = app.sees("everybody").await;
+    let told = app.sees("Everyone").await;
     assert_eq!(told.place, "desk");
     let mut texts = app.texts();
     texts.sort();
-    insta::assert_snapshot!(texts.join("\n---\n"), @r"
-    81 % of today's 200000 tokens for everybody are used.
+    insta::assert_snapshot!(texts.join("\n---\n"), @"
+    A little.
+    ---
+    A little.
+    ---
+    A little.
+    ---
+    Everyone together has used 81 % of today's 200000 tokens.
 
-    The budget is fresh again at midnight (Europe/Berlin).
-    ---
-    A little.
-    ---
-    A little.
-    ---
-    A little.
+    The budget resets at midnight (Europe/Berlin).
     ---
     Nearly all.
 
-    (80 % of today's 100000 tokens for you are used.)
+    (You've used 80 % of your 100000 tokens for today.)
 
-    The budget is fresh again at midnight (Europe/Berlin).
+    The budget resets at midnight (Europe/Berlin).
     ---
     Nearly all.
 
-    (80 % of today's 100000 tokens for you are used.)
+    (You've used 80 % of your 100000 tokens for today.)
 
-    The budget is fresh again at midnight (Europe/Berlin).
+    The budget resets at midnight (Europe/Berlin).
     ");
     app.passes(Duration::from_hours(24)).await;
     let next = app.direct("e").says("ada", "nearly all").await;
-    assert!(next.text.contains("(80 % of today's 100000 tokens"), "a new day: {}", next.text);
+    assert!(next.text.contains("(You've used 80 % of your 100000 tokens"), "a new day: {}", next.text);
     app.ends_well().await;
 }
 
@@ -313,7 +313,7 @@ async fn turns_at_once_share_a_day() {
     gate.open();
     assert!(app.answer(&first).await.text.starts_with("done"));
     let told = app.answer(&second).await;
-    assert!(told.text.starts_with("I have used today's 10000 tokens for you"), "{}", told.text);
+    assert!(told.text.starts_with("Your budget for today (10000 tokens)"), "{}", told.text);
     assert_eq!(app.requests(Who::Orchestrator).len(), 1);
     app.ends_waiting(1).await;
 }
@@ -355,11 +355,11 @@ async fn an_agent_that_tokens_stop_midway_ends_with_what_it_has() {
         });
     let app = app(script, |config| config.limits.turn_tokens = 10_000).await;
     let asked = app.says("ada", "go").await;
-    insta::assert_snapshot!(asked.text, @r"
-    I have used the 10000 tokens for this, as far as that covers a next step.
+    insta::assert_snapshot!(asked.text, @"
+    The budget for this request (10000 tokens) doesn't cover the next step.
 
     **Done**
-    - mission a: Added “buy milk” (not finished: the budget does not cover its next step)
+    - mission a: Added “buy milk” (not finished: the budget doesn't cover the next step)
 
     Shall I continue?
     ");
@@ -380,7 +380,7 @@ async fn a_summary_may_go_beyond_the_turns_own_budget() {
     let asked = app.says("ada", "go").await;
     assert_eq!(
         app.presses("ada", &asked, "Summarise").await.text,
-        "Summed up.\n\n(This used 95 % of the 1000 tokens for one request.)"
+        "Summed up.\n\n(This request used 95 % of its 1000 tokens.)"
     );
     app.ends_well().await;
 }
@@ -401,12 +401,12 @@ async fn a_yes_asks_the_budget_again() {
     app.direct("elsewhere").says("ada", "spend it all").await;
     let told = app.presses("ada", &asked, "Approve").await;
     insta::assert_snapshot!(told.text, @r"
-    I have used today's 10000 tokens for you, as far as that covers a next step.
+    Your budget for today (10000 tokens) doesn't cover the next step.
 
     **Still open**
     - mission a: held back by the limit
 
-    I have asked an owner whether to continue; `/stop` ends it. The budget is fresh again at midnight (Europe/Berlin).
+    I've asked an owner whether to continue; send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).
     ");
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 0);
     let question = app.sees("Shall I continue with it?").await;
@@ -432,7 +432,7 @@ async fn folded_history_and_answers_without_worth_count() {
     }
     app.passes(Duration::from_secs(1)).await;
     let failed = app.direct("b").says("ada", "nothing").await;
-    assert!(failed.text.starts_with("I could not finish this"), "{}", failed.text);
+    assert!(failed.text.starts_with("I couldn't finish this"), "{}", failed.text);
     // Long turns are folded more than once; each time is written down, and then settled in the same commit.
     counts(&app, "SELECT count(*) > 0 FROM background_calls", 1).await;
     let counted = "SELECT s.tokens - 160 - 1000 * (SELECT count(*) FROM background_calls) FROM spending s WHERE s.who = ''";

@@ -52,7 +52,7 @@ async fn count(app: &TestApp, sql: &'static str) -> i64 {
 async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     let (app, asked) = parked().await;
     insta::assert_snapshot!(asked.text, @r"
-    I have used 2 agents on this, which is the limit.
+    I've used 2 agents on this, which is the limit.
 
     **Done**
     - mission a: Added “buy milk”
@@ -102,7 +102,7 @@ async fn summarise_makes_one_call_without_tools() {
     let (app, asked) = parked().await;
     let done = app.presses("ada", &asked, "Summarise").await;
     assert!(done.text.starts_with("Summary after: ") && done.text.contains("buy milk"), "{}", done.text);
-    assert!(done.text.contains("does not want more work"), "{}", done.text);
+    assert!(done.text.contains("doesn't want more work"), "{}", done.text);
     assert_eq!(app.requests(Who::Plain).len(), 1);
     assert_eq!(app.turn(&done).await.status, "completed");
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 1, "what was held back is not done");
@@ -113,7 +113,7 @@ async fn summarise_makes_one_call_without_tools() {
 async fn stop_ends_it_and_says_where_it_stands() {
     let (app, asked) = parked().await;
     let done = app.presses("ada", &asked, "Stop").await;
-    insta::assert_snapshot!(done.text, @r"
+    insta::assert_snapshot!(done.text, @"
     Stopped.
 
     **Done**
@@ -122,7 +122,7 @@ async fn stop_ends_it_and_says_where_it_stands() {
     **Not done**
     - mission b: there is no open task about “the moon”
 
-    **Still open**
+    **Not finished**
     - mission c: not started
     - mission d: not started: it needs c
     ");
@@ -133,7 +133,7 @@ async fn stop_ends_it_and_says_where_it_stands() {
 #[tokio::test]
 async fn the_command_stop_ends_what_is_parked() {
     let (app, _) = parked().await;
-    assert_eq!(app.says("ada", "/stop").await.text, "Stopping.");
+    assert_eq!(app.says("ada", "/stop").await.text, "Nothing else is running.");
     let stopped = app.sees("Stopped.").await;
     assert_eq!(app.turn(&stopped).await.status, "cancelled");
     app.ends_well().await;
@@ -163,8 +163,8 @@ async fn a_question_is_answered_once() {
     let late = app.presses("ada", &asked, "Stop").await;
     let again = app.replies_to("ada", &asked, "yes").await;
     insta::assert_snapshot!(format!("{}\n{}", late.text, again.text), @r"
-    That was settled already: continued.
-    That was settled already: continued.
+    That's already been answered: Continue.
+    That's already been answered: Continue.
     ");
     assert_eq!(late.turn, asked.turn, "a press carries its question's turn");
     app.ends_well().await;
@@ -180,7 +180,7 @@ async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
     }
     texts.sort();
     assert_eq!(texts[0], "All in: 4 reports.");
-    assert!(texts[1..].iter().all(|text| text == "That was settled already: continued."), "{texts:?}");
+    assert!(texts[1..].iter().all(|text| text == "That's already been answered: Continue."), "{texts:?}");
     app.ends_well().await;
 }
 
@@ -188,7 +188,7 @@ async fn two_presses_at_the_same_moment_are_one_answer_and_one_refusal() {
 async fn only_the_person_asked_or_an_owner_answers() {
     let (app, asked) = parked().await;
     let no = app.presses("eve", &asked, "Continue").await;
-    insta::assert_snapshot!(no.text, @"This question was not for you: only the person I asked, or an owner, can answer it.");
+    insta::assert_snapshot!(no.text, @"Only the person I asked, or an owner, can answer this question.");
     assert!(app.says("eve", "say hello, yes").await.text == "Hello!");
     assert_eq!(app.turn(&asked).await.status, "waiting");
     // The owner sits at the terminal.
@@ -241,7 +241,7 @@ async fn a_press_of_a_button_that_no_question_has_is_answered() {
     for id in ["nonsense", "abc:continue", ":", "x:dance"] {
         asked.choices[0].id = id.into();
         let heard = app.presses("ada", &asked, "Continue").await;
-        assert!(heard.text.starts_with("I don't know that button"), "{}", heard.text);
+        assert!(heard.text.starts_with("That button no longer works"), "{}", heard.text);
     }
     app.ends_waiting(1).await;
 }
@@ -258,7 +258,7 @@ async fn skill_calls_of_a_turn_are_limited() {
     let app = scripted_with(script, |config| config.limits.skill_calls_per_turn = 2).await;
     let asked = app.says("ada", "go").await;
     insta::assert_snapshot!(asked.text, @r"
-    I have made 2 skill calls on this, which is the limit.
+    I've made 2 skill calls for this, which is the limit.
 
     **Still open**
     - mission a: held back by the limit
@@ -281,7 +281,7 @@ async fn orchestrator_calls_are_limited() {
     });
     let app = scripted_with(script, |config| config.limits.orchestrator_calls_per_turn = 2).await;
     let asked = app.says("ada", "go").await;
-    assert!(asked.text.starts_with("I have thought about this 2 times"), "{}", asked.text);
+    assert!(asked.text.starts_with("I've thought about this 2 times"), "{}", asked.text);
     assert_eq!(app.says("ada", "yes").await.text, "thought enough");
     app.ends_well().await;
 }
@@ -302,7 +302,11 @@ async fn tokens_and_money_of_all_models_count_in_the_turn() {
         })
         .await;
         let asked = app.says("ada", "go").await;
-        let why = if money { "I have spent the $0.03" } else { "I have used the 13000 tokens" };
+        let why = if money {
+            "The budget for this request ($0.03)"
+        } else {
+            "The budget for this request (13000 tokens)"
+        };
         assert!(asked.text.starts_with(why), "{}", asked.text);
         assert!(asked.text.contains("mission a: looked"), "{}", asked.text);
         assert_eq!(app.presses("ada", &asked, "Continue").await.text, "done");
@@ -318,12 +322,12 @@ async fn the_money_of_a_day_is_each_persons_and_begins_anew() {
     insta::assert_snapshot!(fine, @r"
     fine
 
-    (100 % of today's $0.05 for you are spent.)
+    (You've used 100 % of your $0.05 for today.)
 
-    The budget is fresh again at midnight (UTC).
+    The budget resets at midnight (UTC).
     ");
     let asked = app.direct("a").says("ada", "two").await;
-    assert!(asked.text.starts_with("I have spent today's $0.05 for you"), "{}", asked.text);
+    assert!(asked.text.starts_with("Your budget for today ($0.05)"), "{}", asked.text);
     assert_eq!(app.direct("b").says("bob", "one").await.text, fine);
     app.direct("a").says("ada", "/stop").await;
     app.passes(Duration::from_hours(15)).await;
@@ -351,11 +355,11 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
     let asked = app.says("ada", "go").await;
     // An agent has no more time than its turn.
     insta::assert_snapshot!(asked.text, @r"
-    I have worked on this for 2 seconds, which is the limit.
+    I've worked on this for 2 seconds, which is the limit.
 
     **Not done**
-    - mission a: its time of 2 seconds was up
-    - mission b: it needs a, which ended as timeout
+    - mission a: it ran out of time (2 seconds)
+    - mission b: it needs a, whose status is timeout
 
     Shall I continue?
     ");
@@ -371,7 +375,7 @@ async fn a_conversations_window_slides_and_continue_begins_it_afresh() {
     app.says("ada", "two").await;
     let asked = app.says("ada", "three").await;
     insta::assert_snapshot!(asked.text, @r"
-    I have made 2 skill calls in this conversation within 5 minutes, which is the limit.
+    I've made 2 skill calls in this conversation within 5 minutes, which is the limit.
 
     **Still open**
     - mission a: held back by the limit

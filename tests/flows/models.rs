@@ -89,15 +89,15 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
         format!("{mood}: {}", heard.text)
     });
     let told = futures::future::join_all(told).await;
-    insta::assert_snapshot!(told.join("\n"), @r"
-    empty: I could not finish this: the language model gave no usable answer. Please try again, perhaps in other words.
-    cut: I could not finish this: the language model can't be reached just now. Please try again in a few minutes.
-    unfinished: I could not finish this: the language model can't be reached just now. Please try again in a few minutes.
-    not JSON: I could not finish this: the language model gave no usable answer. Please try again, perhaps in other words.
-    401: I could not finish this: the language model refuses our key. Whoever runs me must check [model] api_key.
-    400: I could not finish this: the language model refused the request. Whoever runs me finds the reason with `adjutant trace`.
-    429 for an hour: I could not finish this: the language model is busy or its quota is used up. Please try again in a few minutes.
-    500: I could not finish this: the language model can't be reached just now. Please try again in a few minutes.
+    insta::assert_snapshot!(told.join("\n"), @"
+    empty: I couldn't finish this: the language model gave no usable answer. Try again, perhaps in other words.
+    cut: I couldn't finish this: I can't reach the language model right now. Try again in a few minutes.
+    unfinished: I couldn't finish this: I can't reach the language model right now. Try again in a few minutes.
+    not JSON: I couldn't finish this: the language model gave no usable answer. Try again, perhaps in other words.
+    401: I couldn't finish this: the language model rejected the API key. Check `[model] api_key`.
+    400: I couldn't finish this: the language model refused the request. `adjutant trace` shows why.
+    429 for an hour: I couldn't finish this: the language model is overloaded or its quota is used up. Try again in a few minutes.
+    500: I couldn't finish this: I can't reach the language model right now. Try again in a few minutes.
     ");
 }
 

@@ -115,7 +115,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     // A whole series goes only after a yes.
     let asked = app.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
     insta::assert_snapshot!(asked.text, @r"
-    I need your yes before I do this:
+    I need your approval for this:
 
     Delete the whole series:
     - what: Jour fixe
@@ -195,7 +195,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     let mail = json!({"to": ["bob"], "subject": "Hello", "body": "Are you *there*?"});
     let asked = app.says("ada", &format!("email.send {mail}")).await;
     insta::assert_snapshot!(asked.text, @r"
-    I need your yes before I do this:
+    I need your approval for this:
 
     Leave this mail as a file (no mail account is configured, so it is not sent):
     - to: Bob Baker <baker@acme.test>

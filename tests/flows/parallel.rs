@@ -122,8 +122,8 @@ async fn what_hangs_on_a_failure_is_skipped_with_the_reason_and_the_others_go_on
     let last = app.requests(Who::Orchestrator).pop().unwrap();
     let reports = reports(&last);
     insta::assert_snapshot!(format!("{}\n{}", reports["next"]["result"], reports["after"]["result"]), @r#"
-    "it needs bad, which ended as failed"
-    "it needs next, which ended as skipped"
+    "it needs bad, whose status is failed"
+    "it needs next, whose status is skipped"
     "#);
     app.ends_well().await;
 }
@@ -162,28 +162,28 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     let heard = app.says("ada", "go").await;
     let ended = regex::Regex::new(r#""duration_ms":\d+|"id":"[^"]+""#).unwrap();
     insta::assert_snapshot!(ended.replace_all(&heard.text, "…"), @r#"
-    {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
-    {"error":"depends_on goes in a circle: a → b → a; remove one of these dependencies"}
+    {"error":"depends_on is a cycle: a → b → a; remove one of these dependencies"}
+    {"error":"depends_on is a cycle: a → b → a; remove one of these dependencies"}
     {"error":"there is no skill \"tasks.serch\"; did you mean tasks.search?"}
     {"error":"depends_on names \"nobody\", but there is no such agent (known: a, b, good, k)"}
-    {"error":"the arguments can't be read: missing field `mission` at line 1 column 42; correct them and dispatch again"}
+    {"error":"the arguments are not valid: missing field `mission` at line 1 column 42; correct them and dispatch again"}
     {"error":"arguments of tasks.create: /titel: there is no such argument; did you mean 'title'?\n/title: is missing"}
-    {"error":"the arguments can't be read: EOF while parsing a value at line 1 column 18; correct them and dispatch again"}
-    {"error":"mission is empty: say what the agent is to do"}
+    {"error":"the arguments are not valid: EOF while parsing a value at line 1 column 18; correct them and dispatch again"}
+    {"error":"mission is empty: say what the agent should do"}
     {"error":"skills is empty: name at least one skill of the catalogue"}
-    {"error":"arguments go with exactly one skill: name one, or leave arguments out"}
-    {"error":"it depends on \"c\", which was refused; correct that one first"}
+    {"error":"arguments need exactly one skill: name one, or leave out the arguments"}
+    {"error":"it depends on \"c\", which was refused; correct that agent first"}
     {"agent_id":"good","status":"completed","result":"Added “buy milk”","data":{…,"title":"buy milk","due":null,"state":"open","priority":"normal","tags":[],"notes":"","recurrence":null},"tools_used":["tasks.create"],"tool_calls_used":1,…}
-    {"error":"agent_id \"good\" is in use already; choose another name for this agent"}
-    {"error":"there is no tool make_coffee; there are dispatch_agent, get_agent_results and get_skill"}
+    {"error":"agent_id \"good\" is already taken; choose another one"}
+    {"error":"there is no tool make_coffee; your tools are dispatch_agent, get_agent_results and get_skill"}
     {"error":"there is no agent \"zed\" in this turn (known: good)"}
-    {"error":"get_agent_results wants {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
+    {"error":"get_agent_results expects {\"agent_ids\": [...]}: invalid type: integer `1`, expected a sequence at line 1 column 2"}
     {"error":"there is no skill \"tasks.creat\"; did you mean tasks.create?"}
-    {"error":"there is no domain \"task\"; there are calendar, contacts, email, memory, schedule, tasks, web, workflow"}
-    {"error":"the arguments can't be read: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
-    {"error":"the arguments can't be read: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
-    {"error":"the arguments can't be read: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
-    {"error":"the arguments can't be read: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
+    {"error":"there is no domain \"task\"; the domains are calendar, contacts, email, memory, schedule, tasks, web, workflow"}
+    {"error":"the arguments are not valid: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
+    {"error":"the arguments are not valid: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
+    {"error":"the arguments are not valid: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
+    {"error":"the arguments are not valid: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
     "#);
     assert_eq!(app.ends(&heard).await, ["good completed", "tasks.create completed"]);
     app.ends_well().await;
@@ -399,8 +399,8 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
     insta::assert_snapshot!(results(&request).join("\n"), @r#"
     {"status":"failed","error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
     {"status":"failed","error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
-    {"error":"use_skill wants {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2"}
-    {"error":"there is no tool open_door; the only one is use_skill(skill, arguments)"}
+    {"error":"use_skill expects {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2"}
+    {"error":"there is no tool open_door; your only tool is use_skill(skill, arguments)"}
     {"status":"completed","summary":"No open tasks","data":{"items":[],"count":0}}
     "#);
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
@@ -477,7 +477,7 @@ async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
     assert_eq!(app.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
     insta::assert_snapshot!(app.agent(&heard, "liar").await.result.unwrap(), @r"
     All done, great success!
-    (tasks.complete did not work: there is no open task about “the moon”)
+    (tasks.complete failed: there is no open task about “the moon”)
     ");
     app.ends_well().await;
 }

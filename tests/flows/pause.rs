@@ -63,11 +63,11 @@ async fn what_runs_is_let_finish_nothing_new_begins_and_continue_goes_on() {
         tokio::task::yield_now().await;
     }
     let pausing = app.says("ada", "/pause").await;
-    insta::assert_snapshot!(pausing.text, @"Pausing: what is under way is let finish, then I ask whether to continue.");
+    insta::assert_snapshot!(pausing.text, @"Pausing. I'll finish what's running, then ask whether to go on.");
     gate.open();
     let asked = app.answer(&event).await;
     insta::assert_snapshot!(asked.text, @r"
-    I have paused this.
+    I've paused this.
 
     **Done**
     - mission b: looked
@@ -155,7 +155,7 @@ async fn another_process_pauses_and_resumes() {
     app.passes(Duration::from_secs(1)).await;
     assert_eq!(app.sees("done").await.turn, asked.turn);
     let late = app.presses("ada", &asked, "Continue").await;
-    assert_eq!(late.text, "That was settled already: continued.");
+    assert_eq!(late.text, "That's already been answered: Continue.");
     app.ends_well().await;
 }
 
@@ -202,7 +202,7 @@ async fn a_pause_is_kept_until_the_turn_is_at_rest() {
     app.store().write(batch).await.unwrap();
     assert!(control::pause(app.store(), &turn).await.unwrap());
     app.passes(Duration::from_secs(1)).await;
-    let asked = app.sees("I have paused this.").await;
+    let asked = app.sees("I've paused this.").await;
     app.rests().await;
     assert_eq!((asked.turn.as_deref(), ending(&app, &asked).await), (Some(turn.as_str()), None));
     // A yes to what it would do does nothing before it goes on.
@@ -227,7 +227,7 @@ async fn a_run_is_paused_between_its_steps() {
     app.says("ada", "/pause").await;
     gate.open();
     let asked = app.answer(&event).await;
-    assert!(asked.text.starts_with("I have paused this."), "{}", asked.text);
+    assert!(asked.text.starts_with("I've paused this."), "{}", asked.text);
     app.rests().await;
     assert_eq!(app.requests(Who::Plain).len(), 1, "the second step has not begun");
     let done = app.says("ada", "continue").await;

@@ -324,9 +324,9 @@ fn code(bubble: &Bubble) -> String {
 async fn a_stranger_waits_for_an_owner() {
     let town = town(echo(), |_| {}).await;
     town.writes("bob", "let me in");
-    let asked = town.sees("I don't know you yet").await;
+    let asked = town.sees("We haven't met").await;
     insta::assert_snapshot!(asked.text.replace(&code(&asked), "CODE"), @r"
-    I don't know you yet. Give this code to my owner within an hour; once it is approved I answer what you wrote:
+    We haven't met. Send this code to my owner; once they approve it (it's valid for an hour), I'll answer your message:
 
     CODE
     ");
@@ -335,9 +335,9 @@ async fn a_stranger_waits_for_an_owner() {
     town.has_happened("taken", 6).await;
     assert_eq!(town.texts().len(), 1, "one code, and nobody lets himself in: {:?}", town.texts());
     town.writes("ada", "/pair NONE-SUCH");
-    town.sees("There is no such code").await;
+    town.sees("That code is unknown or has expired").await;
     town.writes("ada", &format!("/pair {}", code(&asked).to_lowercase()));
-    town.sees("bob may speak to me now.").await;
+    town.sees("bob can talk to me now.").await;
     town.passes(Duration::from_secs(1)).await;
     let answer = town.sees("let me in").await;
     assert_eq!(
@@ -359,15 +359,21 @@ async fn a_stranger_waits_for_an_owner() {
 async fn a_code_is_good_for_an_hour() {
     let town = town(echo(), |_| {}).await;
     town.writes("bob", "let me in");
-    let first = code(&town.sees("I don't know you yet").await);
+    let first = code(&town.sees("We haven't met").await);
     town.passes(Duration::from_mins(61)).await;
     town.writes("ada", &format!("/pair {first}"));
-    town.sees("There is no such code").await;
+    town.sees("That code is unknown or has expired").await;
     town.writes("bob", "again");
-    let again = town.sees("I don't know you yet").await;
+    let again = town.sees("We haven't met").await;
     town.has_happened("answer", 3).await;
-    let again =
-        town.phone.bubbles.borrow().iter().rfind(|it| it.text.contains("I don't")).cloned().unwrap_or(again);
+    let again = town
+        .phone
+        .bubbles
+        .borrow()
+        .iter()
+        .rfind(|it| it.text.contains("We haven't"))
+        .cloned()
+        .unwrap_or(again);
     assert_ne!(code(&again), first);
     assert_eq!(
         access::approve(town.service.store(), &code(&again)).await.unwrap().unwrap().name.unwrap(),
@@ -398,7 +404,7 @@ async fn an_invitation_lets_one_in() {
     town.writes("bob", "hello");
     town.sees("You said: hello").await;
     town.writes("eve", &code);
-    town.sees("I don't know you yet").await;
+    town.sees("We haven't met").await;
     town.passes(Duration::from_hours(2)).await;
     town.ends_well().await;
 }
@@ -416,15 +422,15 @@ async fn two_accounts_become_one_person() {
     town.sees("No open tasks").await;
     let person = adjutant::store::people::person(store, "phone", "ada2", "").await.unwrap();
     town.writes_in("room", "ada", "/link");
-    town.sees("Others read here").await;
+    town.sees("Other people can read this").await;
     town.writes("ada", "/link AAAA-AAAA");
-    town.sees("There is no such code").await;
+    town.sees("That code is unknown or has expired").await;
     town.writes("ada", "/link");
     let offered = town.sees("Send me this").await;
     town.writes("ada", &code(&offered));
     town.has_happened("answer", 5).await;
     town.writes("ada2", &code(&offered));
-    town.sees("the same person to me now").await;
+    town.sees("Your two accounts are linked").await;
     let joined = adjutant::store::people::person(store, "phone", "ada2", "").await.unwrap();
     let first = adjutant::store::people::person(store, "phone", "ada", "").await.unwrap();
     assert_eq!((joined.id == first.id, joined.id == person.id), (true, false));
@@ -467,7 +473,7 @@ async fn what_was_shown_becomes_the_answer() {
     let town = town(script, |_| {}).await;
     town.writes("ada", "find it");
     let shown = town.sees("Working on it").await;
-    assert_eq!(shown.text, "Working on it …\n- ✓ mission a");
+    assert_eq!(shown.text, "Working on it…\n- ✓ mission a");
     assert_eq!(town.log().iter().find(|it| *it == "typing" || *it == "show").unwrap(), "typing");
     gate.open();
     let answer = town.sees("Here it is.").await;
@@ -499,7 +505,7 @@ async fn whoever_was_not_asked_is_told_alone() {
     };
     let town = town(script, ask).await;
     town.writes_in("room", "ada", "pay it");
-    let asked = town.sees("I need your yes").await;
+    let asked = town.sees("I need your approval").await;
     town.presses_in("room", "carol", &asked.choices[0]);
     town.presses_in("room", "a stranger", &asked.choices[0]);
     town.has_happened("taken", 4).await;
@@ -527,12 +533,12 @@ async fn a_settled_question_loses_its_buttons() {
     };
     let town = town(script, ask).await;
     town.writes("ada", "pay it");
-    let asked = town.sees("I need your yes").await;
+    let asked = town.sees("I need your approval").await;
     assert_eq!(asked.choices.len(), 2);
     town.presses("ada", &asked.choices[0]);
     town.sees("Added “pay”").await;
     town.has_happened("retract", 1).await;
-    let asked = town.sees("I need your yes").await;
+    let asked = town.sees("I need your approval").await;
     assert!(asked.choices.is_empty(), "{asked:?}");
     town.ends_well().await;
 }

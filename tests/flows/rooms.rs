@@ -174,7 +174,7 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
     let post = json!({"place": "#general", "text": "**Lunch** is here"});
     let asked = app.says("ada", &format!("chat.post {post}")).await;
     insta::assert_snapshot!(asked.text, @r"
-I need your yes before I do this:
+I need your approval for this:
 
 Post into #general on console:
 - text:

@@ -98,7 +98,7 @@ async fn slash_commands_are_answered_once_each() {
         let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", heard.text));
     }
-    insta::assert_snapshot!(talk, @r"
+    insta::assert_snapshot!(talk, @"
     > /help
     Say what you need in your own words, for example:
 
@@ -108,25 +108,26 @@ async fn slash_commands_are_answered_once_each() {
     - remember that Bob prefers mornings
 
     **Commands**
-    - `/new`: start afresh, without what was said before
-    - `/run NAME`: run a workflow; `/run` alone shows all
-    - `/draft WORDS`: make a workflow of your words
-    - `/stop`: stop what I am doing
-    - `/pause`: pause what I am doing; “continue” goes on with it
-    - `/status`: what is running and waiting
-    - `/trace`: what happened in the last turn
-    - `/link`: join your accounts on several platforms
-    - `/help`: this text
+    - `/new`: start fresh, ignoring what was said before
+    - `/run NAME`: run a workflow; `/run` alone lists them
+    - `/draft WORDS`: turn your description into a workflow
+    - `/stop`: stop what I'm doing
+    - `/pause`: pause what I'm doing; “continue” resumes it
+    - `/status`: see what's running and waiting
+    - `/trace`: see what I did for your last message
+    - `/link`: link your accounts on different platforms
+    - `/pair CODE`: let somebody in (owners only)
+    - `/help`: show this help
     > /status
-    All done: nothing is running or waiting.
+    Nothing is running or waiting.
     > /stop
     Nothing is running.
     > /new
-    A fresh start: I no longer look at what was said before. Tasks and memories stay.
+    OK, a fresh start: I'll ignore what was said before. Your tasks and memories stay.
     > /stop@adjutant_bot
     Nothing is running.
     > /dance
-    I don't know `/dance`. `/help` lists what I know.
+    I don't know `/dance`. Send `/help` to see what I understand.
     ");
     app.ends_well().await;
 }
@@ -232,7 +233,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
         app.direct("one").says("ada", "/status").await;
     }
     let dead = app.answer(&cursed).await;
-    insta::assert_snapshot!(dead.text, @"Something inside me failed three times over this message, so I have set it aside. Please say it in other words; whoever runs me finds the reason with `adjutant trace`.");
+    insta::assert_snapshot!(dead.text, @"I failed on this message three times and stopped trying. Please rephrase it. `adjutant trace` shows what went wrong.");
     assert_eq!(app.turn(&dead).await.status, "dead");
     assert_eq!(adjutant::store::check::findings(app.store()).await.unwrap(), []);
 }

@@ -392,17 +392,17 @@ async fn the_time_of_a_run_and_of_an_agent_is_limited() {
         (
             "the run",
             "  timeout: 50ms\n  agents:\n    slow: { prompt: Slow }\n  steps:\n    - { id: a, agent: slow }\n",
-            "its time of 50 ms was up",
+            "it ran out of time (50 ms)",
         ),
         (
             "the agent",
             "  agents:\n    slow: { prompt: Slow, timeout: 50ms }\n  steps:\n    - { id: a, agent: slow }\n",
-            "a: its time of 50 ms was up",
+            "a: it ran out of time (50 ms)",
         ),
         (
             "the step",
             "  agents:\n    slow: { prompt: Slow }\n  steps:\n    - { id: a, type: parallel, timeout: 50ms, parallel: [ { agent: slow, output_key: x } ] }\n",
-            "a: x: its time of",
+            "a: x: it ran out of time",
         ),
     ] {
         let gate = Gate::closed();
@@ -490,20 +490,20 @@ async fn a_person_is_asked_for_what_is_missing_and_by_steps_that_ask() {
     let app = with(script, yaml).await;
     let asked = app.says("ada", "/run flow").await;
     assert!(
-        asked.text.starts_with("To run flow I need to know: what is `customer` (Who was visited)?"),
+        asked.text.starts_with("Before I run flow: what is `customer` (Who was visited)?"),
         "{}",
         asked.text
     );
     app.rests().await;
     let asked = app.says("ada", "Acme Ltd").await;
     assert!(
-        asked.text.starts_with("To run flow I need to know: what is `days` (How many days back)?"),
+        asked.text.starts_with("Before I run flow: what is `days` (How many days back)?"),
         "{}",
         asked.text
     );
     app.rests().await;
     let asked = app.says("ada", "a few").await;
-    assert!(asked.text.starts_with("That can't be: the input 'days'"), "{}", asked.text);
+    assert!(asked.text.starts_with("That doesn't work: the input 'days'"), "{}", asked.text);
     app.rests().await;
     let asked = app.says("ada", "3").await;
     assert!(asked.text.contains("Who gets it? did: Mission: Look at Acme Ltd, 3 days"), "{}", asked.text);
@@ -794,7 +794,7 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 2);
     let asked = app.says("ada", "/draft first add a task to sow, then add a task to reap").await;
     app.rests().await;
-    assert_eq!(app.presses("ada", &asked, "Neither").await.text, "Then not.");
+    assert_eq!(app.presses("ada", &asked, "Neither").await.text, "OK, I'll leave it.");
     app.ends_well().await;
 }
 
@@ -822,7 +822,11 @@ async fn a_model_drafts_what_the_planner_does_not_understand_and_its_owner_saves
     app.rests().await;
     let saved = app.says("ada", "save it").await;
     let file = std::fs::read_dir(folder.path().join("workflows")).unwrap().next().unwrap().unwrap();
-    assert!(saved.text.starts_with(&format!("Saved as {}; `/run ", file.path().display())), "{}", saved.text);
+    assert!(
+        saved.text.starts_with(&format!("Saved as {}. Run it with `/run ", file.path().display())),
+        "{}",
+        saved.text
+    );
     assert!(std::fs::read_to_string(file.path()).unwrap().contains("Do the thing."));
     app.ends_well().await;
 }

@@ -219,16 +219,18 @@ fn parts(text: &str) -> Result<Vec<Part<'_>>, Fault> {
         if !before.is_empty() {
             parts.push(Part::Text(before));
         }
-        let end = hole.find('}').ok_or_else(|| {
-            Fault(format!("`{hole}` lacks its closing brace (write {{{{ for a brace itself)"))
-        })?;
+        let end = hole
+            .find('}')
+            .ok_or_else(|| Fault(format!("`{hole}` has no closing brace; write {{{{ for a literal brace")))?;
         let inner = hole.get(1..end).unwrap_or_default();
         let (name, conversion) = inner.split_once('|').unwrap_or((inner, ""));
         let (name, conversion) = (name.trim(), conversion.trim());
         let kind = conversion.strip_suffix('?').unwrap_or(conversion);
         if !kind.is_empty() && !CONVERSIONS.contains(&kind) {
             let known = CONVERSIONS.join(", ");
-            return Err(Fault(format!("`{{{inner}}}`: no conversion `{kind}`; there are {known}")));
+            return Err(Fault(format!(
+                "`{{{inner}}}`: there is no conversion `{kind}`; the conversions are {known}"
+            )));
         }
         parts.push(Part::Hole(name, kind, conversion.len() > kind.len()));
         rest = hole.get(end + 1..).unwrap_or_default();
@@ -246,11 +248,13 @@ pub(super) fn check(arguments: &Map<String, Value>, captures: &[&str], looks_up:
             for part in parts(text)? {
                 let Part::Hole(name, ..) = part else { continue };
                 if name.starts_with("found.") && !looks_up {
-                    return Err(Fault(format!("`{{{name}}}` needs a lookup, and this intent has none")));
+                    return Err(Fault(format!(
+                        "`{{{name}}}` needs a lookup, which this intent doesn't have"
+                    )));
                 }
                 if !(name == "results" || name.starts_with("found.") || captures.contains(&name)) {
                     return Err(Fault(format!(
-                        "`{{{name}}}` is no capture of the pattern: write (?P<{name}>...) into it"
+                        "the pattern has no capture `{name}`; add (?P<{name}>...) to it"
                     )));
                 }
             }

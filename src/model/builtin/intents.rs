@@ -91,7 +91,10 @@ impl Intents {
                 .case_insensitive(true)
                 .size_limit(PATTERN_BYTES)
                 .build()
-                .map_err(|error| IntentError { index, message: format!("the pattern is faulty: {error}") })?;
+                .map_err(|error| IntentError {
+                    index,
+                    message: format!("the pattern is not valid: {error}"),
+                })?;
             check(&source, &pattern).map_err(|Fault(message)| IntentError { index, message })?;
             entries.push(Entry { source, pattern });
         }
@@ -228,10 +231,10 @@ mod tests {
         };
         let faulty = message("(", "x");
         assert_eq!(faulty.index, 1);
-        assert!(faulty.message.starts_with("the pattern is faulty: "), "{}", faulty.message);
-        insta::assert_snapshot!(message("^a$", "{what}"), @"`{what}` is no capture of the pattern: write (?P<what>...) into it");
-        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: no conversion `tmie`; there are text, title, line, lower, time, end, duration, repeat, tags, list, int, value");
-        insta::assert_snapshot!(message("^a$", "{found.id}"), @"`{found.id}` needs a lookup, and this intent has none");
-        insta::assert_snapshot!(message("^a$", "{what"), @"`{what` lacks its closing brace (write {{ for a brace itself)");
+        assert!(faulty.message.starts_with("the pattern is not valid: "), "{}", faulty.message);
+        insta::assert_snapshot!(message("^a$", "{what}"), @"the pattern has no capture `what`; add (?P<what>...) to it");
+        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: there is no conversion `tmie`; the conversions are text, title, line, lower, time, end, duration, repeat, tags, list, int, value");
+        insta::assert_snapshot!(message("^a$", "{found.id}"), @"`{found.id}` needs a lookup, which this intent doesn't have");
+        insta::assert_snapshot!(message("^a$", "{what"), @"`{what` has no closing brace; write {{ for a literal brace");
     }
 }

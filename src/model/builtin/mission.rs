@@ -49,7 +49,7 @@ impl Brief<'_> {
 /// Decides the next step of a mission.
 pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
     let Some(said) = request.messages.iter().find(|message| message.role == Role::User) else {
-        return Next::Say("There is no mission in this request.".into());
+        return Next::Say("This request contains no mission.".into());
     };
     let text = read::opened(&said.text, &PARTS);
     let brief = brief(&text);
@@ -63,9 +63,9 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
     };
     let Some(meaning) = intents.meaning(split::tidy(brief.mission), now, &usable) else {
         return Next::Say(format!(
-            "I am the built-in planner and don't know how to do “{}” with {}.",
+            "I'm the built-in planner, and I don't know how to do “{}” with {}.",
             clipped(brief.mission, 200),
-            if granted.is_empty() { "no skill".into() } else { granted.join(", ") }
+            if granted.is_empty() { "no skills".into() } else { granted.join(", ") }
         ));
     };
     match targets(&request.messages, &brief, &meaning, now) {
@@ -81,9 +81,7 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
         let plural = is_plural(pronoun);
         let meant = brief.meant(plural);
         return match (meant, plural) {
-            ([], _) => {
-                Err(Next::Say(format!("Nothing was found that “{pronoun}” could mean, so I did nothing.")))
-            }
+            ([], _) => Err(Next::Say(format!("I don't know what “{pronoun}” refers to, so I did nothing."))),
             ([_], _) | (_, true) => Ok(meant.to_vec()),
             (several, false) => Err(Next::Say(ask_which(pronoun, several))),
         };
@@ -98,7 +96,7 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     };
     let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
     if answer.get("status").and_then(Value::as_str) != Some("completed") {
-        return Err(Next::Say(format!("The search did not work: {}", failure(&answer))));
+        return Err(Next::Say(format!("The search failed: {}", failure(&answer))));
     }
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission);
     let hits = things::items(&read::data(answer.get("data")));
@@ -107,7 +105,7 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     match (exact.as_slice(), hits.as_slice()) {
         ([one], _) => Ok(vec![(*one).clone()]),
         (_, [one]) => Ok(vec![one.clone()]),
-        (_, []) => Err(Next::Say(format!("Nothing matches “{wanted}”, so I changed nothing."))),
+        (_, []) => Err(Next::Say(format!("I found nothing that matches “{wanted}”, so I changed nothing."))),
         (_, several) => Err(Next::Say(ask_which(wanted, several))),
     }
 }
@@ -127,7 +125,7 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
             })
             .collect();
         return filled.map_or_else(
-            || Next::Say("What was found lacks what is needed for this, so I did nothing.".into()),
+            || Next::Say("What I found lacks the details I need for this, so I did nothing.".into()),
             Next::Call,
         );
     }
@@ -145,7 +143,7 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
 
 /// What went wrong with a call, in words.
 pub(super) fn failure(answer: &Value) -> String {
-    answer.get("error").map_or_else(|| "it gave no usable answer".into(), read::error_text)
+    answer.get("error").map_or_else(|| "it returned no usable answer".into(), read::error_text)
 }
 
 fn call(id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
@@ -168,7 +166,7 @@ fn granted(request: &Request) -> Vec<&str> {
 
 fn ask_which(wanted: &str, several: &[Value]) -> String {
     let list = things::list(several.iter());
-    format!("Several things match “{wanted}”, so I changed nothing. Please say which one you mean:\n{list}")
+    format!("Several things match “{wanted}”, so I changed nothing. Which one do you mean?\n{list}")
 }
 
 fn same(one: &str, other: &str) -> bool {

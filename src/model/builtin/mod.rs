@@ -131,7 +131,10 @@ impl Model for Planner {
 /// The orchestrator: dispatches what the text asks for, waits, and tells what came of it.
 fn orchestrate(request: &Request, intents: &Intents) -> Result<Next, ModelError> {
     let Some((before, text, exchange)) = read::person(&request.messages) else {
-        return Err(ModelError::new(ModelErrorKind::Refused, "the request holds no message of a person"));
+        return Err(ModelError::new(
+            ModelErrorKind::Refused,
+            "the request contains no message from a person",
+        ));
     };
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
     let answer = before.iter().rfind(|message| message.role == Role::Assistant);
@@ -180,6 +183,6 @@ fn dispatch(step: &Step) -> ToolCall {
 
 fn timed<'a>(messages: impl Iterator<Item = &'a Message>) -> Result<Now, ModelError> {
     let missing =
-        || ModelError::new(ModelErrorKind::Refused, "the request names no time (a line `Now: ...`)");
+        || ModelError::new(ModelErrorKind::Refused, "the request has no line `Now: ...` with the time");
     read::now(messages).ok_or_else(missing)
 }

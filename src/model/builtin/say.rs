@@ -40,21 +40,21 @@ fn together(lines: &[String]) -> String {
 
 fn outcome(mission: &str, report: Option<&Report>) -> String {
     let mission = clipped(mission, 80);
-    let Some(report) = report else { return format!("“{mission}” has not been started.") };
+    let Some(report) = report else { return format!("“{mission}” hasn't been started.") };
     let why = report.error.as_deref().unwrap_or(&report.result).trim();
     let because = if why.is_empty() { ".".to_owned() } else { format!(": {why}") };
     match report.status.as_str() {
         "completed" if report.result.is_empty() => format!("“{mission}”: done."),
         "completed" => report.result.clone(),
         "partial" => format!("“{mission}” is only partly done{because}"),
-        "unknown" => format!(
-            "I can't tell whether “{mission}” took effect, so I did not repeat it; please check{because}"
-        ),
-        "skipped" => format!("“{mission}” was left out{because}"),
+        "unknown" => {
+            format!("I can't tell whether “{mission}” worked, so I didn't repeat it. Please check{because}")
+        }
+        "skipped" => format!("“{mission}” was skipped{because}"),
         "timeout" => format!("“{mission}” took too long{because}"),
         "cancelled" => format!("“{mission}” was stopped{because}"),
-        "waiting" => format!("“{mission}” waits for your approval."),
-        "running" | "pending" => format!("“{mission}” is still under way."),
+        "waiting" => format!("“{mission}” is waiting for your approval."),
+        "running" | "pending" => format!("“{mission}” is still running."),
         _ => format!("“{mission}” didn't work{because}"),
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
         ["help", "what can you do", "what can i say", "who are you", "what are you", "how does this work"];
     let helps = |said: &str| helps.iter().any(|help| said == *help || said.ends_with(&format!(" {help}")));
     if words.is_empty() {
-        return format!("You sent no words that I can read. {}", help(intents));
+        return format!("I can't find any words in your message. {}", help(intents));
     }
     if greets.contains(&said.as_str()) {
         return format!("Hello! {}", help(intents));
@@ -104,10 +104,10 @@ fn help(intents: &Intents) -> String {
         }
     }
     if lines.is_empty() {
-        return "I am the built-in planner, and no skill has told me what to understand yet. Add a model key to the configuration for more.".into();
+        return "I'm the built-in planner, and none of the installed skills gives me any sentences to understand. Set up a language model in `[model]` for free conversation.".into();
     }
     format!(
-        "I am the built-in planner: small, and I need no network. I understand sentences like these, also joined with “and” or “then”:\n{}\nAdd a model key to the configuration for free conversation.",
+        "I'm the built-in planner: small, and I work offline. I understand sentences like these, also joined with “and” or “then”:\n{}\nSet up a language model in `[model]` for free conversation.",
         lines.join("\n")
     )
 }
@@ -118,10 +118,10 @@ fn not_understood(text: &str, intents: &Intents) -> String {
     let such = if examples.is_empty() {
         String::new()
     } else {
-        format!(" I do understand, for example:{}", examples.concat())
+        format!(" For example, I understand:{}", examples.concat())
     };
     format!(
-        "I didn't understand “{}”. I am the built-in planner, a small one (add a model key to the configuration for more).{such}",
+        "I didn't understand “{}”. I'm only the built-in planner; set up a language model in `[model]` for more.{such}",
         clipped(text.trim(), 120)
     )
 }

@@ -25,7 +25,7 @@ pub(super) fn answer(request: &Request) -> String {
     let told: Vec<String> =
         exchange.iter().filter(|message| message.role == Role::Tool).flat_map(told).collect();
     if !told.is_empty() {
-        return format!("This is what has been done so far:\n{}", told.join("\n"));
+        return format!("Done so far:\n{}", told.join("\n"));
     }
     fold(&request.messages)
 }

@@ -41,7 +41,7 @@ fn line(item: &Value) -> String {
     let time = |field: &str| item.get(field).and_then(Value::as_str).map(readable);
     let when =
         time("due").map(|due| format!(" (due {due})")).or_else(|| Some(format!(" ({})", time("start")?)));
-    format!("- {}{}", name(item).unwrap_or("(without a name)"), when.unwrap_or_default())
+    format!("- {}{}", name(item).unwrap_or("(no name)"), when.unwrap_or_default())
 }
 
 /// `2026-11-27T17:00` as people write it; what is no such time stays as it is.

@@ -169,7 +169,7 @@ impl Run<'_> {
         };
         if matches!(walk, Walk::TimeUp) {
             let time = self.workflow.timeout.map(crate::wording::duration).unwrap_or_default();
-            warnings.push(format!("its time of {time} was up"));
+            warnings.push(format!("it ran out of time ({time})"));
         }
         warnings.extend(fatal);
         let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step));

@@ -195,7 +195,7 @@ impl Run<'_> {
     ) -> Result<Result<Accepted, Failure>, Stop> {
         let is_late = order.deadline.is_some_and(|deadline| deadline <= Instant::now());
         if is_late && self.state.row(key).is_none() {
-            return Ok(Err(Failure::last("its time was up")));
+            return Ok(Err(Failure::last("it ran out of time")));
         }
         let job = match self.job(order, reason) {
             Ok(job) => job,

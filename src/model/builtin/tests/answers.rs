@@ -44,8 +44,8 @@ fn what_went_wrong_is_named() {
         ended("a6", "cancelled", ""),
     ]), @"
     - “add a task to a” didn't work: the store is full
-    - I can't tell whether “add a task to b” took effect, so I did not repeat it; please check: the connection was cut
-    - “add a task to c” was left out: a1 failed
+    - I can't tell whether “add a task to b” worked, so I didn't repeat it. Please check: the connection was cut
+    - “add a task to c” was skipped: a1 failed
     - “add a task to d” took too long.
     - “add a task to e” didn't work: the person may not use `tasks`
     - “add a task to f” was stopped.
@@ -57,7 +57,7 @@ fn what_was_not_understood_is_said_beside_what_was_done() {
     insta::assert_snapshot!(answered("add a task to buy milk\nsing a song", &[completed("a1", "Added “buy milk”.")]), @"
     Added “buy milk”.
 
-    I didn't understand “sing a song”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    I didn't understand “sing a song”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - remember that Bob prefers mornings
     - add a task to send the report by Friday 5pm
     - note that the office closes at 6
@@ -83,14 +83,14 @@ fn running_agents_are_waited_for_but_not_for_ever() {
         let again = ask(&planner, &request);
         reply(&mut request, &again, &[json!([running])]);
     }
-    insta::assert_snapshot!(ask(&planner, &request).text, @"“add a task to buy milk” is still under way.");
+    insta::assert_snapshot!(ask(&planner, &request).text, @"“add a task to buy milk” is still running.");
 }
 
 #[test]
 fn greetings_and_help_are_useful() {
     let planner = planner(&[MEMORY, TASKS]);
     insta::assert_snapshot!(ask(&planner, &request("hello!")).text, @"
-    Hello! I am the built-in planner: small, and I need no network. I understand sentences like these, also joined with “and” or “then”:
+    Hello! I'm the built-in planner: small, and I work offline. I understand sentences like these, also joined with “and” or “then”:
     - remember that Bob prefers mornings
     - what do you know about Bob?
     - what do you remember?
@@ -100,19 +100,19 @@ fn greetings_and_help_are_useful() {
     - change the report's due date to Monday
     - mark the report as done
     - delete the task about milk
-    Add a model key to the configuration for free conversation.
+    Set up a language model in `[model]` for free conversation.
     ");
     let help = ask(&planner, &request("what can you do?")).text;
     assert_eq!(help, ask(&planner, &request("Help")).text);
     assert!(help.contains("- what is overdue?"), "{help}");
     assert_eq!(ask(&planner, &request("thank you!")).text, "You're welcome!");
-    assert!(ask(&planner, &request("…")).text.starts_with("You sent no words"));
+    assert!(ask(&planner, &request("…")).text.starts_with("I can't find any words"));
 }
 
 #[test]
 fn without_intents_it_still_answers() {
     let text = ask(&Planner::new(Arc::new(Arc::<Intents>::default)), &request("hello")).text;
-    insta::assert_snapshot!(text, @"Hello! I am the built-in planner, and no skill has told me what to understand yet. Add a model key to the configuration for more.");
+    insta::assert_snapshot!(text, @"Hello! I'm the built-in planner, and none of the installed skills gives me any sentences to understand. Set up a language model in `[model]` for free conversation.");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn without_tools_it_tells_what_was_done_or_said() {
     reply(&mut request, &dispatch, &[completed("a1", "Added “buy milk”."), ended("a2", "failed", "no room")]);
     request.tools.clear();
     insta::assert_snapshot!(ask(&planner, &request).text, @"
-    This is what has been done so far:
+    Done so far:
     - Added “buy milk”.
     - failed: no room
     ");

@@ -53,12 +53,12 @@ fn after_search(items: Value) -> String {
 
 #[test]
 fn no_hit_and_several_hits_change_nothing() {
-    insta::assert_snapshot!(after_search(json!([])), @"Nothing matches “report”, so I changed nothing.");
+    insta::assert_snapshot!(after_search(json!([])), @"I found nothing that matches “report”, so I changed nothing.");
     insta::assert_snapshot!(after_search(json!([
         { "id": "1", "title": "send the report", "due": "2026-11-27T17:00" },
         { "id": "2", "title": "print the report" },
     ])), @"
-    Several things match “report”, so I changed nothing. Please say which one you mean:
+    Several things match “report”, so I changed nothing. Which one do you mean?
     - send the report (due Fri 27 Nov 2026, 17:00)
     - print the report
     ");
@@ -79,7 +79,7 @@ fn failures_are_told() {
     let search = ask(&planner, &request);
     let mut refused = request.clone();
     reply(&mut refused, &search, std::slice::from_ref(&failed));
-    insta::assert_snapshot!(said(&ask(&planner, &refused)), @"The search did not work: the store took too long");
+    insta::assert_snapshot!(said(&ask(&planner, &refused)), @"The search failed: the store took too long");
     reply(&mut request, &search, &[found(json!([{ "id": "t2", "title": "send the report" }]))]);
     let act = ask(&planner, &request);
     reply(&mut request, &act, &[failed]);
@@ -100,7 +100,7 @@ fn what_was_found_before_is_what_them_means() {
     {"skill":"tasks.complete","arguments":{"id":"t2"}}
     "#);
     insta::assert_snapshot!(with("mark it as done", &COMPLETE), @"
-    Several things match “it”, so I changed nothing. Please say which one you mean:
+    Several things match “it”, so I changed nothing. Which one do you mean?
     - buy milk (due Fri 20 Nov 2026)
     - send the report
     ");
@@ -146,7 +146,7 @@ fn tags_are_added_to_those_it_has() {
 #[test]
 fn only_granted_skills_are_used() {
     let planner = planner(&[MEMORY, TASKS]);
-    insta::assert_snapshot!(said(&ask(&planner, &mission("delete the task about milk", &["tasks.search"]))), @"I am the built-in planner and don't know how to do “delete the task about milk” with tasks.search.");
+    insta::assert_snapshot!(said(&ask(&planner, &mission("delete the task about milk", &["tasks.search"]))), @"I'm the built-in planner, and I don't know how to do “delete the task about milk” with tasks.search.");
 }
 
 #[test]

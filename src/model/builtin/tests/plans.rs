@@ -282,7 +282,7 @@ fn changes_to_tasks() {
     > postpone milk until next week
     a1 tasks.search+tasks.update “postpone milk until next week”
     > change the due date of the report to someday
-    SAYS I didn't understand “change the due date of the report to someday”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    SAYS I didn't understand “change the due date of the report to someday”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - change the report's due date to Monday
     - add a task to send the report by Friday 5pm
     - find tasks about the report
@@ -406,13 +406,13 @@ fn several_requests_in_one_message() {
     a1 tasks.search {"state":"overdue"}
     a2 calendar.delete_event+calendar.search “cancel the review”
     > if it rains tomorrow, delete the task about milk
-    SAYS I didn't understand “if it rains tomorrow, delete the task about milk”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    SAYS I didn't understand “if it rains tomorrow, delete the task about milk”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - delete the task about milk
     - what is on my calendar tomorrow?
     - add a task to send the report by Friday 5pm
     - remind me to call Bob tomorrow at 9
     > never delete the task about milk
-    SAYS I didn't understand “never delete the task about milk”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    SAYS I didn't understand “never delete the task about milk”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - delete the task about milk
     - add a task to send the report by Friday 5pm
     - add milk to my to-do list
@@ -421,7 +421,7 @@ fn several_requests_in_one_message() {
     a1 tasks.search {"state":"overdue"}
     a2 email.send “email them to bob@example.test” after ["a1"]
     > email the report to bob@example.test
-    SAYS I didn't understand “email the report to bob@example.test”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    SAYS I didn't understand “email the report to bob@example.test”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - email bob@example.test: running late, start without me
     - add a task to send the report by Friday 5pm
     - draft a mail to bob@example.test: the offer comes on Monday
@@ -460,7 +460,7 @@ fn it_is_what_the_last_answer_named() {
     let planner = planner(&[MEMORY, TASKS]);
     let mut request = request("mark it as done");
     insta::assert_snapshot!(plan_of(&planner, &request), @"
-    SAYS I didn't understand “mark it as done”. I am the built-in planner, a small one (add a model key to the configuration for more). I do understand, for example:
+    SAYS I didn't understand “mark it as done”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
     - mark the report as done
     - remember that Bob prefers mornings
     - add a task to send the report by Friday 5pm
