@@ -1,6 +1,7 @@
 //! The words that every chat platform shares with the engine. No network, no clock, no database.
 
 mod address;
+pub mod backoff;
 mod check;
 mod hook;
 mod inbound;
@@ -16,6 +17,7 @@ mod split;
 pub mod conformance;
 
 pub use address::{Address, EventId, SenderId};
+pub use backoff::Backoff;
 pub use check::{Finding, Verdict};
 pub use hook::{HookAnswer, HookRequest};
 pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};

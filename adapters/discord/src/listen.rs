@@ -8,7 +8,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{ChannelIntake, Condition, Connection, Finding, Inbound, NotJournalled, Taken};
+use adjutant_chat::{
+    Backoff, ChannelIntake, Condition, Connection, Finding, Inbound, NotJournalled, Taken, backoff,
+};
 use async_trait::async_trait;
 use futures::StreamExt;
 use serde::Deserialize;
@@ -45,8 +47,12 @@ const COMMANDS: [(&str, &str, Option<&str>); 9] = [
 /// A connection that lasted so long did not fail at its beginning.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// The longest wait between two tries. Discord allows 1,000 sessions a day, so one in 90 s may fail for ever.
-const LONGEST_WAIT: Duration = Duration::from_secs(90);
+/// The waits between two tries. Discord allows 1,000 sessions a day: at the longest, one in 90 s on average, they
+/// can fail forever.
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(120));
+
+/// Discord wants at least this between two sessions.
+const BETWEEN_SESSIONS: Duration = Duration::from_secs(1);
 
 /// After so many failures in a row the session is not resumed, but begun anew.
 const TRIES_TO_RESUME: u32 = 3;
@@ -116,10 +122,9 @@ impl Discord {
             if failures >= TRIES_TO_RESUME {
                 session = None;
             }
-            // A session that has held for long is resumed at once; before a new one Discord wants a second.
-            if failures > 0 || session.is_none() {
-                sleep(wait_after(failures)).await;
-            }
+            // A session that lasted is resumed at once.
+            let least = if session.is_none() { BETWEEN_SESSIONS } else { Duration::ZERO };
+            sleep(wait_after(failures).max(least)).await;
         }
     }
 
@@ -329,7 +334,6 @@ fn end_of(error: CallError) -> End {
     }
 }
 
-/// 1, 2, 4 s and so on.
 pub(crate) fn wait_after(failures: u32) -> Duration {
-    Duration::from_secs(1 << failures.saturating_sub(1).min(7)).min(LONGEST_WAIT)
+    BACKOFF.after(failures, backoff::random())
 }

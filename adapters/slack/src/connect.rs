@@ -4,10 +4,9 @@
 //! another one, that is there before the old one goes; failures wait longer and longer. Race accepted: while two are
 //! open, messages of one place come in any order.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use adjutant_chat::{ChannelIntake, Condition};
+use adjutant_chat::{Backoff, ChannelIntake, Condition, backoff};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::json;
@@ -23,9 +22,9 @@ use crate::socket::{self, Signal};
 /// A connection that lasted so long did not fail at its beginning.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// The first wait between two tries, and the longest.
-const FIRST_WAIT: Duration = if cfg!(test) { Duration::from_millis(100) } else { Duration::from_secs(1) };
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The waits between two tries.
+const BACKOFF: Backoff =
+    Backoff::new(Duration::from_millis(if cfg!(test) { 100 } else { 1_000 }), Duration::from_secs(60));
 
 /// Between two signs of life where Slack sends to us.
 const SIGN_OF_LIFE: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(30) };
@@ -245,12 +244,6 @@ impl Sockets {
     }
 }
 
-/// 1, 2, 4 s and so on up to a minute, up to a half less by chance: many that failed together don't try together.
 pub(crate) fn wait_after(failures: u32) -> Duration {
-    if failures == 0 {
-        return Duration::ZERO;
-    }
-    let whole = (FIRST_WAIT * (1 << failures.saturating_sub(1).min(10))).min(LONGEST_WAIT);
-    let chance = RandomState::new().hash_one(failures) % 1_000;
-    whole / 2 + whole.mul_f64(chance as f64 / 2_000.0)
+    BACKOFF.after(failures, backoff::random())
 }

@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Connection, Delivery, Finding, Found, Limits, Markup, Outbound,
-    Retract, Unit,
+    Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, Finding, Found, Limits, Markup,
+    Outbound, Retract, Unit,
 };
 use async_trait::async_trait;
 use teloxide::Bot;
@@ -82,8 +82,8 @@ pub struct Telegram {
     moved: Mutex<HashMap<i64, i64>>,
     /// Whether all that waited when this process began has been polled.
     caught_up: watch::Sender<bool>,
-    /// The first pause after a failed poll; it doubles up to a minute.
-    pause: Duration,
+    /// The pauses after failed polls.
+    backoff: Backoff,
     titles: rooms::Titles,
 }
 
@@ -107,14 +107,13 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
     let client =
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
     let api = Api::new(Bot::with_client(token, client).set_api_url(url));
-    let pause = Duration::from_secs(1);
     Ok(Telegram {
         channel,
         api,
         ids: Mutex::default(),
         moved: Mutex::default(),
         caught_up: watch::Sender::new(false),
-        pause,
+        backoff: Backoff::new(Duration::from_secs(1), Duration::from_secs(60)),
         titles: rooms::titles(),
     })
 }

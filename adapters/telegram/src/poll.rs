@@ -2,10 +2,9 @@
 //! after it is journalled.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use adjutant_chat::{ChannelIntake, Condition, Inbound, NotJournalled, Taken};
+use adjutant_chat::{Backoff, ChannelIntake, Condition, Inbound, NotJournalled, Taken, backoff};
 use futures::future::join_all;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -24,12 +23,9 @@ const POLL_S: u32 = 25;
 /// How many updates a poll brings at most. <https://core.telegram.org/bots/api#getupdates>
 const MOST_UPDATES: usize = 100;
 
-/// The longest pause between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
 impl Telegram {
     pub(crate) async fn poll(&self, intake: &dyn ChannelIntake) -> String {
-        let mut pauses = Pauses::from(self.pause);
+        let mut pauses = Pauses { backoff: self.backoff, failures: 0 };
         let me: Myself = loop {
             match self.api.call(&GetMe::new()).await {
                 Ok(me) => break me,
@@ -70,11 +66,13 @@ impl Telegram {
                                 wait = POLL_S;
                                 self.caught_up.send_replace(true);
                             }
-                            pauses.start_again();
+                            pauses.failures = 0;
                         }
                         Err(stopped_at) => {
                             offset = stopped_at.or(offset);
-                            pauses.wait("what arrived could not be stored".to_owned(), None, intake).await;
+                            pauses
+                                .wait("what arrived could not be stored".to_owned(), Duration::ZERO, intake)
+                                .await;
                         }
                     }
                 }
@@ -181,21 +179,13 @@ impl Telegram {
     }
 }
 
-/// Pauses between failed tries: they double, up to a minute, and are never quite the same.
+/// The pauses between failed tries.
 struct Pauses {
-    first: Duration,
-    next: Duration,
+    backoff: Backoff,
+    failures: u32,
 }
 
 impl Pauses {
-    fn from(first: Duration) -> Self {
-        Self { first, next: first }
-    }
-
-    fn start_again(&mut self) {
-        self.next = self.first;
-    }
-
     async fn after(&mut self, failure: Failure, intake: &dyn ChannelIntake) {
         let reason = if failure.says(&["terminated by other getUpdates"]) {
             "another program receives with this bot's token: stop it, or give each a bot of its own"
@@ -203,38 +193,13 @@ impl Pauses {
         } else {
             failure.to_string()
         };
-        let at_least = if let Failure::Flood(pause) = failure { Some(pause) } else { None };
+        let at_least = if let Failure::Flood(pause) = failure { pause } else { Duration::ZERO };
         self.wait(reason, at_least, intake).await;
     }
 
-    async fn wait(&mut self, reason: String, at_least: Option<Duration>, intake: &dyn ChannelIntake) {
+    async fn wait(&mut self, reason: String, at_least: Duration, intake: &dyn ChannelIntake) {
         intake.condition(Condition::Trouble(reason));
-        let pause = self.draw();
-        tokio::time::sleep(at_least.map_or(pause, |least| pause.max(least))).await;
-    }
-
-    /// The next pause; half of it is chance, so that many who failed together don't come back together.
-    fn draw(&mut self) -> Duration {
-        let chance = (RandomState::new().hash_one(()) % 1_000) as u32;
-        let pause = self.next / 2 + self.next / 2 * chance / 1_000;
-        self.next = (self.next * 2).min(LONGEST_PAUSE);
-        pause
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_double_up_to_a_minute_and_start_again() {
-        let mut pauses = Pauses::from(Duration::from_secs(1));
-        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
-            let pause = pauses.draw().as_secs_f64();
-            let most = f64::from(seconds);
-            assert!((most / 2.0..=most).contains(&pause), "{pause} of {most}");
-        }
-        pauses.start_again();
-        assert!(pauses.draw() <= Duration::from_secs(1));
+        self.failures += 1;
+        tokio::time::sleep(self.backoff.after(self.failures, backoff::random()).max(at_least)).await;
     }
 }

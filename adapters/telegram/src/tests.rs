@@ -21,7 +21,7 @@ fn with_token(telegram: &FakeTelegram, token: &str) -> Arc<Telegram> {
     let settings =
         Settings { channel: "telegram".to_owned(), token: token.to_owned(), api_url: telegram.api_url() };
     let mut port = connect(settings).unwrap();
-    port.pause = Duration::from_millis(2);
+    port.backoff = Backoff::new(Duration::from_millis(2), Duration::from_secs(60));
     // Most of these tests send without receiving.
     port.caught_up.send_replace(true);
     Arc::new(port)
