@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use adjutant_chat::{HookAnswer, HookRequest};
+use adjutant_chat::{WebhookRequest, WebhookResponse};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -35,7 +35,7 @@ pub type Stuck = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 pub type Numbers = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
 
 /// Hands what a platform sent to the channel of that name.
-pub type Hooks = Arc<dyn Fn(String, HookRequest) -> BoxFuture<'static, HookAnswer> + Send + Sync>;
+pub type Hooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
 
 /// The server, bound to its address.
 pub struct Http {
@@ -86,7 +86,7 @@ async fn hook(
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
-    let request = HookRequest { headers: headers.iter().filter_map(text).collect(), body: body.to_vec() };
+    let request = WebhookRequest { headers: headers.iter().filter_map(text).collect(), body: body.to_vec() };
     let answer = hooks(channel, request).await;
     (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
 }
@@ -129,7 +129,7 @@ mod tests {
             Arc::new(|| stuck.iter().copied().map(str::to_owned).collect()),
             Arc::new(readiness),
             Arc::new(|| async { String::new() }.boxed()),
-            Arc::new(|_, _| async { HookAnswer::not_found() }.boxed()),
+            Arc::new(|_, _| async { WebhookResponse::not_found() }.boxed()),
         );
         let mut answer = String::new();
         let ask = async {

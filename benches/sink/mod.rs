@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use adjutant::service::Service;
 use adjutant_chat::{
-    Address, ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Said, SenderId,
-    Unit,
+    Address, ChatPort, Delivery, EventId, Inbound, IncomingMessage, LengthUnit, Limits, Markup, Outbound,
+    Progress, Reconciliation, SenderId,
 };
 use tokio::sync::oneshot;
 
@@ -25,7 +25,7 @@ impl ChatPort for Sink {
     fn limits(&self) -> Limits {
         Limits {
             text: usize::MAX,
-            unit: Unit::Characters,
+            unit: LengthUnit::Characters,
             buttons: 9,
             markup: Markup::Plain,
             edits: false,
@@ -41,8 +41,8 @@ impl ChatPort for Sink {
         }
         Delivery::Sent(outbound.id.clone())
     }
-    async fn reconcile(&self, _: &Outbound) -> Found {
-        Found::Absent
+    async fn reconcile(&self, _: &Outbound) -> Reconciliation {
+        Reconciliation::NotSent
     }
     async fn progress(&self, _: &Progress) {}
 }
@@ -59,7 +59,7 @@ impl Sink {
         let (sender, receiver) = oneshot::channel();
         self.waiting.lock().expect("lock").insert(event.to_owned(), sender);
         let began = Instant::now();
-        let said = Said {
+        let said = IncomingMessage {
             event: EventId(event.to_owned()),
             address: Address { channel: "console".into(), place: place.to_owned() },
             sender: SenderId("local".into()),
@@ -69,7 +69,7 @@ impl Sink {
             reply_to: None,
             attachments: Vec::new(),
         };
-        service.accept(Inbound::Said(said), async || {}).await.expect("journalled");
+        service.accept(Inbound::Message(said), async || {}).await.expect("journalled");
         let (ended, answer) = receiver.await.expect("answered");
         (ended - began, answer)
     }

@@ -65,9 +65,7 @@ async fn once(
         return Err(CliError::Usage(fault));
     }
     let inbound = source.inbound(Entry { conversation: place.clone(), ..Entry::text(text) });
-    let (Inbound::Said(adjutant_chat::Said { event, .. })
-    | Inbound::Pressed(adjutant_chat::Pressed { event, .. })) = &inbound;
-    let event = event.clone();
+    let event = inbound.event().clone();
     let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
     session.service.accept(inbound, async || {}).await?;
     session.while_read(session.work_off()).await?;

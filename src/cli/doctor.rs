@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use adjutant_chat::{Finding, Verdict};
+use adjutant_chat::{CheckStatus, Finding};
 use serde::Serialize;
 
 use super::{CliError, DoctorArgs};
@@ -58,13 +58,13 @@ pub(super) async fn run(
             let mend = "correct the file, `adjutant config check` tells when it is right; until then a running \
                         service goes on with the last good one";
             let faults = error.faults.iter().map(ToString::to_string);
-            checks.add_all("configuration", faults.map(|fault| Finding::fault(fault, mend)));
+            checks.add_all("configuration", faults.map(|fault| Finding::error(fault, mend)));
             // As with every other command: sysexits' EX_CONFIG.
             ExitCode::from(78)
         }
     };
     super::out(&if args.json { json(&checks.0)? } else { text(&checks.0) })?;
-    let is_well = checks.0.iter().all(|check| check.finding.verdict != Verdict::Fault);
+    let is_well = checks.0.iter().all(|check| check.finding.status != CheckStatus::Error);
     Ok(if is_well { ExitCode::SUCCESS } else { ending })
 }
 
@@ -80,7 +80,7 @@ async fn look(config: &Config, checks: &mut Checks) {
             look_into(&store, checks).await;
             store.close().await;
         }
-        Err(error) => checks.add("store", Finding::fault(error.to_string(), "see what it says")),
+        Err(error) => checks.add("store", Finding::error(error.to_string(), "see what it says")),
     }
     checks.add_all("backup", parts::backups(config, SystemClock.now_ms()));
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
@@ -92,7 +92,7 @@ async fn look(config: &Config, checks: &mut Checks) {
     match service::connect(config) {
         Ok(channels) => parts::channels(channels, config, checks).await,
         Err(error) => {
-            checks.add("channels", Finding::fault(error.to_string(), "correct what it names"));
+            checks.add("channels", Finding::error(error.to_string(), "correct what it names"));
         }
     }
     checks.add_all("serve", machine::serve(config).await);
@@ -103,7 +103,7 @@ async fn look_into(store: &Store, checks: &mut Checks) {
         Ok(findings) => checks.add_all("store", findings),
         Err(error) => {
             let mend = "look at the disk and the database; `adjutant db check` tells more";
-            checks.add("store", Finding::fault(error.to_string(), mend));
+            checks.add("store", Finding::error(error.to_string(), mend));
         }
     }
 }
@@ -114,18 +114,18 @@ fn json(checks: &[Check]) -> Result<String, CliError> {
         ok: bool,
         checks: &'a [Check],
     }
-    let ok = checks.iter().all(|check| check.finding.verdict != Verdict::Fault);
+    let ok = checks.iter().all(|check| check.finding.status != CheckStatus::Error);
     let text = serde_json::to_string_pretty(&Report { ok, checks });
     let text = text.map_err(|error| CliError::failed("the findings can't be written as JSON", error))?;
     Ok(text + "\n")
 }
 
-/// How a verdict is shown.
-pub(super) fn sign(verdict: Verdict) -> char {
-    match verdict {
-        Verdict::Ok => '✓',
-        Verdict::Warning => '!',
-        Verdict::Fault => '✗',
+/// The sign of a status.
+pub(super) fn sign(status: CheckStatus) -> char {
+    match status {
+        CheckStatus::Ok => '✓',
+        CheckStatus::Warning => '!',
+        CheckStatus::Error => '✗',
     }
 }
 
@@ -133,14 +133,14 @@ fn text(checks: &[Check]) -> String {
     let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for Check { name, finding } in checks {
-        let sign = sign(finding.verdict);
+        let sign = sign(finding.status);
         let _ = writeln!(text, "{sign} {name:width$}  {}", trace::one_line(&finding.reason));
-        if !finding.mend.is_empty() {
-            let _ = writeln!(text, "  {:width$}  → {}", "", trace::one_line(&finding.mend));
+        if !finding.fix.is_empty() {
+            let _ = writeln!(text, "  {:width$}  → {}", "", trace::one_line(&finding.fix));
         }
     }
-    let count = |verdict| checks.iter().filter(|check| check.finding.verdict == verdict).count();
-    let (faults, warnings) = (count(Verdict::Fault), count(Verdict::Warning));
+    let count = |status| checks.iter().filter(|check| check.finding.status == status).count();
+    let (faults, warnings) = (count(CheckStatus::Error), count(CheckStatus::Warning));
     let _ = match (faults, warnings) {
         (0, 0) => writeln!(text, "\nAll is well."),
         (0, _) => writeln!(text, "\nIt works; {warnings} to look at."),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::HookAnswer;
+use adjutant_chat::WebhookResponse;
 use futures::FutureExt;
 
 use super::CliError;
@@ -91,8 +91,8 @@ fn hooks(doors: Vec<Arc<ChannelReceiver>>) -> Hooks {
         let door = doors.iter().find(|door| door.channel == channel).cloned();
         async move {
             match door {
-                Some(door) => door.posted(request).await,
-                None => HookAnswer::not_found(),
+                Some(door) => door.webhook(request).await,
+                None => WebhookResponse::not_found(),
             }
         }
         .boxed()

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::Said;
+use adjutant_chat::IncomingMessage;
 
 use super::Conversations;
 use super::commands::is_command;
@@ -80,7 +80,7 @@ impl Conversations {
     /// is one look into an index that holds open questions only; for a reply, one for its receipt.
     pub async fn answered_by(
         &self,
-        said: &Said,
+        said: &IncomingMessage,
         text: &str,
         conversation: &Conversation,
         person: &str,

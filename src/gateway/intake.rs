@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::{Address, Edited, Inbound, Pressed, Said};
+use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
 
 use super::access::Access;
 use super::lanes::Lanes;
@@ -52,12 +52,12 @@ impl Intake {
     /// When the store fails: then the platform must not be told that we have it.
     pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>, StoreError> {
         match inbound {
-            Inbound::Said(said) => self.said(said).await,
-            Inbound::Pressed(pressed) => self.pressed(pressed).await,
+            Inbound::Message(said) => self.said(said).await,
+            Inbound::ButtonPress(pressed) => self.pressed(pressed).await,
         }
     }
 
-    async fn said(&self, said: Said) -> Result<Option<Journalled>, StoreError> {
+    async fn said(&self, said: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&said.address.channel, &said.sender.0);
         let mut text = with_attachments(&said);
@@ -83,7 +83,7 @@ impl Intake {
         self.insert(event, &conversation, &person, kind, &text, question_id).await
     }
 
-    async fn brings_invitation(&self, said: &Said) -> Result<bool, StoreError> {
+    async fn brings_invitation(&self, said: &IncomingMessage) -> Result<bool, StoreError> {
         let Some(code) = code_in(&said.text) else { return Ok(false) };
         let store = &self.conversations.store;
         access::accept_invitation(store, &code, &said.address.channel, &said.sender.0, &said.sender_name)
@@ -92,7 +92,7 @@ impl Intake {
 
     /// Keeps what a stranger wrote, and gives them a code for an owner to approve: one in an hour, and only so
     /// many over all, so that nobody can flood the house.
-    async fn stranger(&self, said: &Said, text: &str) -> Result<Option<Journalled>, StoreError> {
+    async fn stranger(&self, said: &IncomingMessage, text: &str) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&said.address.channel, &said.sender.0);
         let codes = access::open_codes(store).await?;
@@ -144,7 +144,7 @@ impl Intake {
 
     /// Whether a press is for us: it is not when somebody else was asked, or when a stranger presses. It keeps
     /// nothing, so that a room full of curious people fills no journal.
-    pub async fn may_press(&self, pressed: &Pressed) -> Result<bool, StoreError> {
+    pub async fn may_press(&self, pressed: &ButtonPress) -> Result<bool, StoreError> {
         let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
         let may_speak = self.access.may_speak(&self.conversations.store, channel, user).await?;
         Ok(may_speak && self.conversations.may_press(channel, user, &pressed.button).await?)
@@ -154,7 +154,7 @@ impl Intake {
     ///
     /// # Errors
     /// When the store fails: then the platform must not be told that we have it.
-    pub async fn edited(&self, channel: &str, edited: &Edited) -> Result<(), StoreError> {
+    pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<(), StoreError> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
         let Some(before) = inbox::waiting_text(store, &event).await? else { return Ok(()) };
@@ -162,7 +162,7 @@ impl Intake {
         inbox::edit(store, &event, text.trim()).await.map(drop)
     }
 
-    async fn pressed(&self, pressed: Pressed) -> Result<Option<Journalled>, StoreError> {
+    async fn pressed(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
         let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
         if !self.access.may_speak(&self.conversations.store, channel, user).await? {
             return Ok(None);
@@ -231,7 +231,7 @@ impl Intake {
 }
 
 /// What was said, with what hangs on it: texts in full, other files by name.
-fn with_attachments(said: &Said) -> String {
+fn with_attachments(said: &IncomingMessage) -> String {
     let mut text = said.text.clone();
     for file in &said.attachments {
         let name = file.name.replace(['\n', '\r'], " ");

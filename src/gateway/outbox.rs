@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Address, ChatPort, Delivery, Found, Inbound, Outbound, Retract};
+use adjutant_chat::{Address, ChatPort, Delivery, Inbound, Outbound, Reconciliation, Retract};
 use tracing::{Instrument, Span};
 
 use super::governor::Governor;
@@ -48,7 +48,7 @@ pub struct Delivering {
     pub wants: HashMap<String, Wants>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
-    /// The channels and conversations that the adapters are acquainted with.
+    /// The channels and conversations that the adapters have been seeded with.
     pub known: moka::future::Cache<String, ()>,
     /// Held by each sending until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
@@ -91,7 +91,7 @@ impl Delivering {
     /// Before a message, which may answer a question: waits until the receipts of all that is being sent are
     /// stored, because a program answers faster than that. For a terminal, where nothing is sent slowly.
     pub async fn receipts_stored(&self, inbound: &Inbound) {
-        if matches!(inbound, Inbound::Said(_)) {
+        if matches!(inbound, Inbound::Message(_)) {
             drop(self.sending.write().await);
         }
     }
@@ -155,20 +155,22 @@ impl Delivering {
         }
         let _alone = self.governor.answer(&address).await;
         if port.limits().edits {
-            self.acquaint(port, conversation, &row).await?;
+            self.seed(port, conversation, &row).await?;
         }
         if row.state == "unknown" {
             match port.reconcile(&outbound(&row, port)).await {
-                Found::Sent(receipt) => return self.sent(&row, port, &receipt).await,
-                Found::Absent => {}
-                Found::Later => return self.later(&row, "unknown", None, "could not look it up").await,
+                Reconciliation::Sent(receipt) => return self.sent(&row, port, &receipt).await,
+                Reconciliation::NotSent => {}
+                Reconciliation::Unavailable => {
+                    return self.later(&row, "unknown", None, "could not look it up").await;
+                }
             }
         } else {
             row.stand_in = row.shown.clone().filter(|_| self.may_stand_in(&row));
         }
         // A new one for each try: what was looked for and is not there is behind us.
         if row.stand_in.is_none() && port.limits().edits {
-            row.mark = port.mark(&address).await;
+            row.mark = port.checkpoint(&address).await;
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
@@ -183,7 +185,7 @@ impl Delivering {
 
     /// Tells the adapter what it can't have seen itself: once for the channel and once for each place, because from
     /// then on it has seen more than the journal.
-    async fn acquaint(
+    async fn seed(
         &self,
         port: &Arc<dyn ChatPort>,
         conversation: &str,
@@ -201,7 +203,7 @@ impl Delivering {
             told.push(conversation.to_owned());
         }
         if !names.is_empty() {
-            port.acquaint(&row.address(), &names).await;
+            port.seed(&row.address(), &names).await;
         }
         // Only now, so that nobody takes as told what is still being told.
         for key in told {
@@ -234,7 +236,7 @@ impl Delivering {
             Delivery::Unknown => {
                 self.later(row, "unknown", None, "it is not known whether it was sent").await
             }
-            Delivery::NoFile(reason) => {
+            Delivery::FileRefused(reason) => {
                 let channel = &row.channel;
                 tracing::warn!(channel, reason, "a file can't be sent there; its text is sent instead");
                 outbox::say_instead(&self.store, row, conversation, &self.instance).await?;
@@ -291,7 +293,7 @@ impl Delivering {
             };
             let address = Address { channel, place };
             let _alone = delivering.governor.answer(&address).await;
-            port.retract(&address, &receipt, Retract::Choices).await;
+            port.retract(&address, &receipt, Retract::Buttons).await;
         });
     }
 

@@ -169,7 +169,7 @@ impl Screen {
             Delivery::Retry(pause) => {
                 self.governor.hold(&progress.address, pause.unwrap_or(Duration::from_secs(5))).await;
             }
-            Delivery::Refused(_) | Delivery::Gone(_) | Delivery::NoFile(_) | Delivery::Unknown => {
+            Delivery::Refused(_) | Delivery::Gone(_) | Delivery::FileRefused(_) | Delivery::Unknown => {
                 self.lost = true;
             }
         }

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{
-    Address, Condition, Connection, Edited, HookAnswer, HookRequest, Inbound, NotJournalled, Taken,
+    Address, Connection, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, MessageEdit, WebhookRequest,
+    WebhookResponse,
 };
 
 use super::intake::Intake;
@@ -126,9 +127,9 @@ impl Health {
         health.told_at = Some(Instant::now());
     }
 
-    fn note(&self, channel: &str, condition: Condition) {
-        self.change(channel, |health| match condition {
-            Condition::Receiving => {
+    fn note(&self, channel: &str, event: ConnectionEvent) {
+        self.change(channel, |health| match event {
+            ConnectionEvent::Alive => {
                 let was_in_trouble = health.trouble.take().is_some();
                 if was_in_trouble {
                     metrics::reconnected(channel);
@@ -138,14 +139,14 @@ impl Health {
                 }
                 health.received_at = Some(Instant::now());
             }
-            Condition::Trouble(why) => {
+            ConnectionEvent::Error(why) => {
                 metrics::receive_failed(channel);
                 if health.trouble.as_ref() != Some(&why) {
                     tracing::warn!(channel, why, "not receiving; it is tried again");
                 }
                 health.trouble = Some(why);
             }
-            Condition::Ignored => {
+            ConnectionEvent::Ignored => {
                 metrics::ignored(channel);
                 health.ignored += 1;
                 tracing::debug!(
@@ -234,38 +235,38 @@ impl ChannelReceiver {
     }
 
     /// Answers what the platform sent to our HTTP endpoint.
-    pub async fn posted(&self, request: HookRequest) -> HookAnswer {
-        self.connection.posted(self, request).await
+    pub async fn webhook(&self, request: WebhookRequest) -> WebhookResponse {
+        self.connection.webhook(self, request).await
     }
 
-    async fn try_take(&self, inbound: Inbound) -> Result<Taken, StoreError> {
-        if let Inbound::Pressed(pressed) = &inbound
+    async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
+        if let Inbound::ButtonPress(pressed) = &inbound
             && !self.intake.may_press(pressed).await?
         {
-            return Ok(Taken::Notice(wording::NOT_YOURS.to_owned()));
+            return Ok(IntakeOutcome::Notice(wording::NOT_YOURS.to_owned()));
         }
         if let Some(journalled) = self.intake.journal(inbound).await? {
             self.intake.hand_on(journalled);
         }
-        Ok(Taken::Kept)
+        Ok(IntakeOutcome::Accepted)
     }
 }
 
 #[async_trait::async_trait]
 impl adjutant_chat::ChannelIntake for ChannelReceiver {
-    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
+    async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
         self.try_take(inbound).await.map_err(|error| {
             tracing::error!(channel = self.channel, %error, "a message could not be journalled; it comes again");
-            NotJournalled
+            IntakeError
         })
     }
 
-    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
-        match self.intake.edited(&self.channel, &edited).await {
+    async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
+        match self.intake.edit(&self.channel, &edited).await {
             Ok(()) => Ok(()),
             Err(error) => {
                 tracing::error!(channel = self.channel, %error, "an edited message could not be journalled");
-                Err(NotJournalled)
+                Err(IntakeError)
             }
         }
     }
@@ -286,8 +287,8 @@ impl adjutant_chat::ChannelIntake for ChannelReceiver {
         }
     }
 
-    fn condition(&self, condition: Condition) {
-        self.maintenance.health.note(&self.channel, condition);
+    fn report(&self, event: ConnectionEvent) {
+        self.maintenance.health.note(&self.channel, event);
     }
 }
 
@@ -307,11 +308,11 @@ mod tests {
         assert_eq!((word(), health.all_told(), health.hung().len()), ("standing by", false, 0));
         health.change("main", |channel| channel.held = true);
         assert_eq!((word(), health.all_told(), health.hung().len()), ("connecting", false, 0));
-        health.note("main", Condition::Receiving);
+        health.note("main", ConnectionEvent::Alive);
         assert_eq!((word(), health.all_told(), health.hung().len()), ("ok", true, 0));
         told(HUNG * 2);
         assert_eq!(health.hung(), ["receiving from main hangs"]);
-        health.note("main", Condition::Trouble("flood".to_owned()));
+        health.note("main", ConnectionEvent::Error("flood".to_owned()));
         told(HUNG * 2);
         assert_eq!((word(), health.all_told(), health.hung().len()), ("reconnecting", true, 0));
         told(HUNG_IN_TROUBLE * 2);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use adjutant_chat::{AgentLine, Choice, Progress};
+use adjutant_chat::{AgentProgress, Choice, Progress};
 use chrono_tz::Tz;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -55,19 +55,19 @@ pub struct Scope {
 /// The lines of a progress display that belong below an agent which is a workflow's run.
 #[derive(Debug, Default)]
 pub struct SubProgress {
-    lines: Mutex<HashMap<String, Vec<AgentLine>>>,
+    lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
     changed: Notify,
 }
 
 impl SubProgress {
     /// Puts new lines below an agent.
-    pub fn show(&self, agent: &str, lines: Vec<AgentLine>) {
+    pub fn show(&self, agent: &str, lines: Vec<AgentProgress>) {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), lines);
         self.changed.notify_one();
     }
 
     /// The lines below an agent.
-    pub fn of(&self, agent: &str) -> Vec<AgentLine> {
+    pub fn of(&self, agent: &str) -> Vec<AgentProgress> {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.get(agent).cloned().unwrap_or_default()
     }

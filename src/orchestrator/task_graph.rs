@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use adjutant_chat::AgentLine;
+use adjutant_chat::AgentProgress;
 
 use crate::agents::{AgentTask, Report};
 use crate::graph::{self, Readiness};
@@ -173,14 +173,14 @@ impl TaskGraph {
     }
 
     /// The agents for a progress display.
-    pub(super) fn lines(&self, now: i64, below: &SubProgress) -> Vec<AgentLine> {
+    pub(super) fn lines(&self, now: i64, below: &SubProgress) -> Vec<AgentProgress> {
         self.agents
             .iter()
             .flat_map(|agent| {
                 let started = agent.row.started_at;
                 let ended = agent.report.as_ref().map(|report| report.duration_ms);
                 let elapsed = ended.or_else(|| started.map(|started| now - started)).unwrap_or(0);
-                let line = AgentLine {
+                let line = AgentProgress {
                     agent_id: agent.task.agent_id.clone(),
                     status: agent.status.as_str().to_owned(),
                     mission: agent.task.mission.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use adjutant_chat::{ChatPort, Connection, Rooms, Setup};
+use adjutant_chat::{ChatPort, Connection, Rooms, SetupGuide};
 
 use super::StartError;
 use crate::config::{ChannelConfig, Config, Kind, Platform, Secret};
@@ -93,7 +93,7 @@ fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError
 }
 
 /// What a person has to be asked and told for a channel of this platform.
-pub fn setup(kind: Kind) -> Setup {
+pub fn setup(kind: Kind) -> SetupGuide {
     match kind {
         Kind::Telegram => adjutant_telegram::setup(),
         Kind::Discord => adjutant_discord::setup(),

@@ -1,6 +1,6 @@
 //! What is to be said, until its receipt is stored.
 
-use adjutant_chat::{Address, Choice, OutFile, Outbound};
+use adjutant_chat::{Address, Choice, Outbound, OutgoingFile};
 use sqlx::FromRow;
 
 use super::{Batch, Store, StoreError};
@@ -56,7 +56,7 @@ pub struct Message {
     /// Buttons.
     pub choices: Vec<Choice>,
     /// What is too long for a chat.
-    pub file: Option<OutFile>,
+    pub file: Option<OutgoingFile>,
 }
 
 impl From<String> for Message {
@@ -131,8 +131,8 @@ impl OutboxRow {
             text: self.text.clone(),
             choices: serde_json::from_str(&self.choices).unwrap_or_default(),
             part: usize::try_from(self.part).unwrap_or(0),
-            mark: self.mark.clone(),
-            stand_in: self.stand_in.clone(),
+            checkpoint: self.mark.clone(),
+            edit_of: self.stand_in.clone(),
             file: self.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
         }
     }

@@ -1,6 +1,6 @@
 //! A run's report as people read it: in a terminal, and in a chat.
 
-use adjutant_chat::OutFile;
+use adjutant_chat::OutgoingFile;
 use unicode_width::UnicodeWidthStr;
 
 use super::is_name;
@@ -57,7 +57,7 @@ impl Report {
             self.run.workflow.chars().filter(|letter| is_name_letter(*letter)).take(50).collect();
         let ending = if is_json { "json" } else { "md" };
         let text = self.around("", &format!("**Output, {}**", size(output.len())));
-        let file = Some(OutFile { name: format!("{name}.{ending}"), text: output });
+        let file = Some(OutgoingFile { name: format!("{name}.{ending}"), text: output });
         Message { text, file, ..Message::default() }
     }
 

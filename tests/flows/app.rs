@@ -19,8 +19,8 @@ use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::turns::{self, TurnRow};
 use adjutant::store::{Store, check};
 use adjutant_chat::{
-    Address, ChatPort, Choice, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Pressed,
-    Progress, Rooms, Said, SenderId, Unit,
+    Address, ButtonPress, ChatPort, Choice, Delivery, EventId, Inbound, IncomingMessage, LengthUnit, Limits,
+    Markup, Outbound, Progress, Reconciliation, Rooms, SenderId,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -64,7 +64,7 @@ impl ChatPort for Desk {
     fn limits(&self) -> Limits {
         Limits {
             text: usize::MAX,
-            unit: Unit::Characters,
+            unit: LengthUnit::Characters,
             buttons: 9,
             markup: Markup::Plain,
             edits: false,
@@ -85,8 +85,8 @@ impl ChatPort for Desk {
         self.count.send_replace(delivered.len());
         Delivery::Sent(receipt)
     }
-    async fn reconcile(&self, _: &Outbound) -> Found {
-        Found::Absent
+    async fn reconcile(&self, _: &Outbound) -> Reconciliation {
+        Reconciliation::NotSent
     }
     async fn progress(&self, progress: &Progress) {
         self.progress.lock().unwrap().push(progress.clone());
@@ -218,7 +218,7 @@ impl TestApp {
         let choice = on.choices.iter().find(|choice| choice.label == label);
         let button = choice.unwrap_or_else(|| panic!("no button {label} below {:?}", on.text)).id.clone();
         let event = self.event("press");
-        let pressed = Pressed {
+        let pressed = ButtonPress {
             event: EventId(event.clone()),
             address: Address { channel: "console".into(), place: on.place.clone() },
             sender: SenderId(who.into()),
@@ -226,7 +226,7 @@ impl TestApp {
             direct: true,
             button,
         };
-        assert!(self.service.accept(Inbound::Pressed(pressed), async || {}).await.unwrap());
+        assert!(self.service.accept(Inbound::ButtonPress(pressed), async || {}).await.unwrap());
         event
     }
 
@@ -413,7 +413,7 @@ impl Place<'_> {
 
     async fn writes(&self, who: &str, text: &str, reply_to: Option<String>) -> String {
         let event = self.app.event("said");
-        let said = Said {
+        let said = IncomingMessage {
             event: EventId(event.clone()),
             address: Address { channel: "console".into(), place: self.name.into() },
             sender: SenderId(who.into()),
@@ -423,9 +423,9 @@ impl Place<'_> {
             reply_to,
             attachments: Vec::new(),
         };
-        assert!(self.app.service.accept(Inbound::Said(said.clone()), async || {}).await.unwrap());
+        assert!(self.app.service.accept(Inbound::Message(said.clone()), async || {}).await.unwrap());
         // What the platform brings twice is one message.
-        assert!(!self.app.service.accept(Inbound::Said(said), async || {}).await.unwrap());
+        assert!(!self.app.service.accept(Inbound::Message(said), async || {}).await.unwrap());
         event
     }
 }

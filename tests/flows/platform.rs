@@ -10,8 +10,9 @@ use adjutant::model::scripted::{Gate, Scripted, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
-    Address, Attachment, ChannelIntake, ChatPort, Choice, Condition, Connection, Delivery, Edited, EventId,
-    Finding, Found, Inbound, Limits, Markup, Outbound, Pressed, Retract, Said, SenderId, Taken, Unit,
+    Address, Attachment, ButtonPress, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Delivery,
+    EventId, Finding, Inbound, IncomingMessage, IntakeOutcome, LengthUnit, Limits, Markup, MessageEdit,
+    Outbound, Reconciliation, Retract, SenderId,
 };
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
@@ -52,7 +53,7 @@ enum Files {
 
 enum Arrival {
     Inbound(Inbound),
-    Edited(Edited),
+    Edit(MessageEdit),
 }
 
 impl Phone {
@@ -95,7 +96,7 @@ impl ChatPort for Phone {
     fn limits(&self) -> Limits {
         Limits {
             text: SHORT,
-            unit: Unit::Characters,
+            unit: LengthUnit::Characters,
             buttons: 3,
             markup: Markup::Plain,
             edits: true,
@@ -109,7 +110,7 @@ impl ChatPort for Phone {
         if let Some(file) = outbound.file_part(|| texts(outbound)) {
             self.note("file");
             return match *self.files.lock().unwrap() {
-                Files::NotAllowed => Delivery::NoFile("not here".into()),
+                Files::NotAllowed => Delivery::FileRefused("not here".into()),
                 _ => self.put(
                     &outbound.address.place,
                     format!("FILE {}\n{}", file.name, file.text),
@@ -119,8 +120,8 @@ impl ChatPort for Phone {
         }
         let is_last = outbound.part + 1 == texts(outbound);
         let choices = if is_last { outbound.choices.clone() } else { Vec::new() };
-        self.note(if outbound.stand_in.is_some() { "answer in place" } else { "answer" });
-        match &outbound.stand_in {
+        self.note(if outbound.edit_of.is_some() { "answer in place" } else { "answer" });
+        match &outbound.edit_of {
             None => self.put(&outbound.address.place, part(outbound), choices),
             Some(id) => self.change(id, |bubble| {
                 bubble.text = part(outbound);
@@ -128,8 +129,8 @@ impl ChatPort for Phone {
             }),
         }
     }
-    async fn reconcile(&self, _: &Outbound) -> Found {
-        Found::Absent
+    async fn reconcile(&self, _: &Outbound) -> Reconciliation {
+        Reconciliation::NotSent
     }
     async fn typing(&self, _: &Address) {
         self.note("typing");
@@ -147,7 +148,7 @@ impl ChatPort for Phone {
             Retract::Message => {
                 self.bubbles.send_modify(|bubbles| bubbles.retain(|bubble| bubble.id != receipt))
             }
-            Retract::Choices => drop(self.change(receipt, |bubble| bubble.choices.clear())),
+            Retract::Buttons => drop(self.change(receipt, |bubble| bubble.choices.clear())),
         }
     }
 }
@@ -155,14 +156,14 @@ impl ChatPort for Phone {
 #[async_trait::async_trait]
 impl Connection for Phone {
     async fn receive(&self, intake: &dyn ChannelIntake) -> String {
-        intake.condition(Condition::Receiving);
+        intake.report(ConnectionEvent::Alive);
         while let Some(arrival) = self.arriving.lock().await.recv().await {
             match arrival {
-                Arrival::Inbound(inbound) => match intake.take(inbound).await.unwrap() {
-                    Taken::Kept => {}
-                    Taken::Notice(notice) => drop(self.put("notice", notice, Vec::new())),
+                Arrival::Inbound(inbound) => match intake.accept(inbound).await.unwrap() {
+                    IntakeOutcome::Accepted => {}
+                    IntakeOutcome::Notice(notice) => drop(self.put("notice", notice, Vec::new())),
                 },
-                Arrival::Edited(edited) => intake.edited(edited).await.unwrap(),
+                Arrival::Edit(edited) => intake.edit(edited).await.unwrap(),
             }
             self.note("taken");
         }
@@ -227,7 +228,7 @@ impl Town {
 
     fn sends(&self, place: &str, who: &str, text: &str, attachments: Vec<Attachment>) -> String {
         let event = self.event();
-        let said = Said {
+        let said = IncomingMessage {
             event: EventId(event.clone()),
             address: Address { channel: "phone".into(), place: place.into() },
             sender: SenderId(who.into()),
@@ -239,7 +240,7 @@ impl Town {
         };
         // The platform brings it twice.
         for _ in 0..2 {
-            self.arrivals.send(Arrival::Inbound(Inbound::Said(said.clone()))).unwrap();
+            self.arrivals.send(Arrival::Inbound(Inbound::Message(said.clone()))).unwrap();
         }
         event
     }
@@ -249,7 +250,7 @@ impl Town {
     }
 
     fn presses_in(&self, place: &str, who: &str, choice: &Choice) {
-        let pressed = Pressed {
+        let pressed = ButtonPress {
             event: EventId(self.event()),
             address: Address { channel: "phone".into(), place: place.into() },
             sender: SenderId(who.into()),
@@ -257,7 +258,7 @@ impl Town {
             direct: place == who,
             button: choice.id.clone(),
         };
-        self.arrivals.send(Arrival::Inbound(Inbound::Pressed(pressed))).unwrap();
+        self.arrivals.send(Arrival::Inbound(Inbound::ButtonPress(pressed))).unwrap();
     }
 
     /// Waits for a message with this text.
@@ -559,7 +560,7 @@ async fn a_message_that_waits_can_be_changed() {
     let event = town.sends("ada", "ada", "secnod", vec![list]);
     for (event, new) in [(event.as_str(), "second"), ("1", "too late"), ("99", "never said")] {
         let event = EventId(event.to_owned());
-        town.arrivals.send(Arrival::Edited(Edited { event, text: new.into() })).unwrap();
+        town.arrivals.send(Arrival::Edit(MessageEdit { event, text: new.into() })).unwrap();
     }
     town.has_happened("taken", 7).await;
     gate.open();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread};
+use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, with_rooms};
@@ -37,16 +37,16 @@ const PLACES: [Place; 4] = [
 
 #[async_trait::async_trait]
 impl Rooms for Square {
-    async fn find(&self, said: &str, _: &[String]) -> Result<Vec<Room>, Unread> {
+    async fn find(&self, said: &str, _: &[String]) -> Result<Vec<Room>, RoomError> {
         if said == "#broken" {
-            return Err(Unread::Closed("the bot lacks the scope channels:read".into()));
+            return Err(RoomError::Closed("the bot lacks the scope channels:read".into()));
         }
         let same =
             |place: &&Place| place.0 == said || place.1 == said || place.1.trim_start_matches('#') == said;
         let room = |place: &Place| Room { place: place.0.into(), name: place.1.into() };
         Ok(PLACES.iter().filter(same).map(room).collect())
     }
-    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, Unread> {
+    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
         let own = place == "home";
         Ok(own || PLACES.iter().any(|it| it.0 == place && it.2.contains(&sender.0.as_str())))
     }
@@ -56,7 +56,7 @@ impl Rooms for Square {
         thread: Option<&str>,
         since: Option<i64>,
         limit: usize,
-    ) -> Result<Option<Vec<RoomLine>>, Unread> {
+    ) -> Result<Option<Vec<RoomMessage>>, RoomError> {
         if !self.has_history {
             return Ok(None);
         }
@@ -64,18 +64,18 @@ impl Rooms for Square {
         let lines = lines.iter().filter(|line| {
             line.1 >= since.unwrap_or_default() && thread.is_none_or(|thread| thread == line.0)
         });
-        let lines: Vec<RoomLine> = lines
-            .map(|(id, at, who, text, replies)| RoomLine {
+        let lines: Vec<RoomMessage> = lines
+            .map(|(id, at, who, text, replies)| RoomMessage {
                 id: (*id).into(),
                 at: *at,
-                who: (*who).into(),
+                author: (*who).into(),
                 text: (*text).into(),
                 replies: *replies,
             })
             .collect();
         Ok(Some(lines[lines.len().saturating_sub(limit)..].to_vec()))
     }
-    async fn profiles(&self, _: &str, said: &str) -> Result<Vec<Profile>, Unread> {
+    async fn profiles(&self, _: &str, said: &str) -> Result<Vec<Profile>, RoomError> {
         let bob =
             Profile { id: "U2".into(), name: "Bob".into(), facts: vec![("title".into(), "Cook".into())] };
         Ok(if said == "bob" { vec![bob] } else { Vec::new() })

@@ -2,7 +2,7 @@
 
 use adjutant::store::StoreError;
 use adjutant::store::outbox::{self, Message, OutboxRow};
-use adjutant_chat::{Address, Choice, OutFile, Outbound};
+use adjutant_chat::{Address, Choice, Outbound, OutgoingFile};
 
 use crate::world::{World, stale};
 
@@ -63,7 +63,7 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         answers: vec!["m1".into(), "m\"2".into()],
         text: "**go on?**".into(),
         choices: vec![Choice { id: "p1:continue".into(), label: "Continue".into() }],
-        file: Some(OutFile { name: "report.md".into(), text: "# All\n".into() }),
+        file: Some(OutgoingFile { name: "report.md".into(), text: "# All\n".into() }),
     };
     let mut id = String::new();
     world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();
@@ -80,8 +80,8 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         text: message.text,
         choices: message.choices,
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: message.file,
     };
     assert_eq!(rows[0].outbound(), expected);
@@ -199,7 +199,7 @@ async fn parts_are_sent_one_after_the_other(world: World) {
 
 async fn where_no_file_can_be_sent_its_text_is_said(world: World) {
     let room = world.room().await;
-    let file = Some(OutFile { name: "all.json".into(), text: "[1, 2]".into() });
+    let file = Some(OutgoingFile { name: "all.json".into(), text: "[1, 2]".into() });
     let message = Message { turn: Some("t1".into()), file, ..Message::from("In short.".to_owned()) };
     let mut id = String::new();
     world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();

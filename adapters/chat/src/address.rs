@@ -1,4 +1,4 @@
-//! Names that a platform gives and the engine only compares.
+//! Ids that a platform gives and the engine only compares.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 pub struct Address {
     /// The configured channel (`console`, `telegram`, a second account's name).
     pub channel: String,
-    /// The platform's own name of the place.
+    /// The platform's id of the place.
     pub place: String,
 }
 
-/// What the platform calls a message or a press: the key under which it is journalled once.
+/// The platform's id of a message or a press: the key that journals it only once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct EventId(pub String);
 
-/// What the platform calls a person.
+/// The platform's id of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SenderId(pub String);

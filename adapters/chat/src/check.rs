@@ -1,43 +1,46 @@
-//! What a look at an account found, for whoever has to mend it.
+//! The result of checking an account, for the person who can fix it.
 
 use serde::Serialize;
 
-/// How something stands.
+/// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// As it should be.
+pub enum CheckStatus {
+    /// All is well.
     Ok,
-    /// It works, but somebody should look.
+    /// It works, but somebody should have a look.
     Warning,
-    /// It does not work.
-    Fault,
+    /// It doesn't work.
+    #[serde(rename = "fault")]
+    Error,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How it stands.
-    pub verdict: Verdict,
+    /// How the check ended.
+    #[serde(rename = "verdict")]
+    pub status: CheckStatus,
     /// What was found; never a secret.
     pub reason: String,
     /// What a person should do; empty when there is nothing to do.
-    pub mend: String,
+    #[serde(rename = "mend")]
+    pub fix: String,
 }
 
 impl Finding {
     /// All is well.
     pub fn ok(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Ok, reason: reason.into(), mend: String::new() }
+        Self { status: CheckStatus::Ok, reason: reason.into(), fix: String::new() }
     }
 
-    /// It works, but.
-    pub fn warning(reason: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Warning, reason: reason.into(), mend: mend.into() }
+    /// It works, but somebody should have a look.
+    pub fn warning(reason: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { status: CheckStatus::Warning, reason: reason.into(), fix: fix.into() }
     }
 
-    /// It does not work.
-    pub fn fault(reason: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Fault, reason: reason.into(), mend: mend.into() }
+    /// It doesn't work.
+    pub fn error(reason: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { status: CheckStatus::Error, reason: reason.into(), fix: fix.into() }
     }
 }

@@ -1,50 +1,68 @@
-//! The closed list of what can arrive.
+//! What can arrive from a platform.
 
 use crate::{Address, EventId, SenderId};
 
 /// Something that arrived from a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inbound {
-    /// Somebody wrote something.
-    Said(Said),
-    /// Somebody pressed a button of ours.
-    Pressed(Pressed),
+    /// Somebody wrote a message.
+    Message(IncomingMessage),
+    /// Somebody pressed one of our buttons.
+    ButtonPress(ButtonPress),
 }
 
-/// A written message, slash commands included.
+impl Inbound {
+    /// The platform's id of the message or press.
+    pub fn event(&self) -> &EventId {
+        match self {
+            Self::Message(message) => &message.event,
+            Self::ButtonPress(press) => &press.event,
+        }
+    }
+
+    /// Where it happened.
+    pub fn address(&self) -> &Address {
+        match self {
+            Self::Message(message) => &message.address,
+            Self::ButtonPress(press) => &press.address,
+        }
+    }
+}
+
+/// A written message or slash command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
-    /// The platform's name of the message.
+pub struct IncomingMessage {
+    /// The platform's id of the message.
     pub event: EventId,
-    /// Where.
+    /// Where it was written.
     pub address: Address,
-    /// Who.
+    /// Who wrote it.
     pub sender: SenderId,
-    /// How the platform calls the sender, for people to read.
+    /// The sender's display name.
     pub sender_name: String,
     /// Whether nobody else reads this place.
     pub direct: bool,
     /// The text as written.
     pub text: String,
-    /// The receipt of our own message that this one replies to.
+    /// The receipt of our message that this one replies to.
     pub reply_to: Option<String>,
-    /// What hangs on it.
+    /// The files that came with it.
     pub attachments: Vec<Attachment>,
 }
 
 /// A file that came with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// Its name.
+    /// The file's name.
     pub name: String,
-    /// What is in it, when it is a text and not too long.
+    /// Its content, if it is a text and not too long.
     pub text: Option<String>,
 }
 
-/// A message that its writer changed.
+/// A message whose writer changed its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
-    /// The platform's name of the message.
+pub struct MessageEdit {
+    /// The platform's id of the message.
     pub event: EventId,
     /// The new text.
     pub text: String,
@@ -52,14 +70,14 @@ pub struct Edited {
 
 /// A pressed button.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pressed {
-    /// The platform's name of the press.
+pub struct ButtonPress {
+    /// The platform's id of the press.
     pub event: EventId,
-    /// Where.
+    /// Where the button is.
     pub address: Address,
-    /// Who.
+    /// Who pressed it.
     pub sender: SenderId,
-    /// How the platform calls the sender.
+    /// The sender's display name.
     pub sender_name: String,
     /// Whether nobody else reads this place.
     pub direct: bool,

@@ -1,32 +1,32 @@
-//! The words that every chat platform shares with the engine. No network, no clock, no database.
+//! The types that every chat platform shares with the engine. No network, no clock, no database.
 
 mod address;
 pub mod backoff;
 mod check;
-mod hook;
 mod inbound;
-mod outbound;
-mod richtext;
-mod setup;
-
 mod limits;
+mod outbound;
 mod port;
+mod richtext;
 mod rooms;
+mod setup;
 mod split;
-
-pub mod conformance;
+mod webhook;
 
 pub use address::{Address, EventId, SenderId};
 pub use backoff::Backoff;
-pub use check::{Finding, Verdict};
-pub use hook::{HookAnswer, HookRequest};
-pub use inbound::{Attachment, Edited, Inbound, Pressed, Said};
-pub use limits::{Limits, Markup, Unit};
-pub use outbound::{AgentLine, Choice, OutFile, Outbound, Progress};
+pub use check::{CheckStatus, Finding};
+pub use inbound::{Attachment, ButtonPress, Inbound, IncomingMessage, MessageEdit};
+pub use limits::{LengthUnit, Limits, Markup};
+pub use outbound::{AgentProgress, Choice, Outbound, OutgoingFile, Progress};
 pub use port::{
-    ChannelIntake, ChatPort, Condition, Connection, Delivery, Found, NotJournalled, Retract, Taken,
+    ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
+    Reconciliation, Retract,
 };
-pub use richtext::{Block, Cell, Inline, RichText, aligned, harmless, inline_text, one_line, row_by_row};
-pub use rooms::{Profile, Room, RoomLine, Rooms, Unread};
-pub use setup::{Question, Setup};
+pub use richtext::{
+    Block, Cell, Inline, RichText, aligned_table, inline_text, one_line, sanitized, table_as_list,
+};
+pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};
+pub use setup::{Credential, SetupGuide};
 pub use split::split;
+pub use webhook::{WebhookRequest, WebhookResponse};

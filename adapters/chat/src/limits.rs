@@ -1,25 +1,25 @@
-//! What a platform can take, as data.
+//! What a platform accepts, as data.
 
-/// How much of what fits into one message.
+/// The limits of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The longest text of one message, counted in [`Limits::unit`] after rendering.
     pub text: usize,
-    /// What the platform counts.
-    pub unit: Unit,
-    /// The most buttons below one message.
+    /// The unit the platform counts in.
+    pub unit: LengthUnit,
+    /// The most buttons under one message.
     pub buttons: usize,
-    /// How the platform wants its text.
+    /// The markup the platform reads.
     pub markup: Markup,
-    /// Whether messages can be changed and taken away, so that progress is a message.
+    /// Whether messages can be edited and deleted, so that progress can be a message.
     pub edits: bool,
-    /// Whether files of ours can be sent.
+    /// Whether we can send files.
     pub files: bool,
 }
 
-/// What a text's length is counted in.
+/// The unit of a text's length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum LengthUnit {
     /// Unicode characters.
     Characters,
     /// UTF-16 code units: an emoji is two.
@@ -28,8 +28,8 @@ pub enum Unit {
     Bytes,
 }
 
-impl Unit {
-    /// How long a text is.
+impl LengthUnit {
+    /// The length of a text.
     pub fn length(self, text: &str) -> usize {
         match self {
             Self::Characters => text.chars().count(),
@@ -39,16 +39,16 @@ impl Unit {
     }
 }
 
-/// The family of markup a platform reads.
+/// A kind of markup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Markup {
     /// None: plain text.
     Plain,
-    /// A markdown of its own dialect.
+    /// A dialect of markdown.
     Markdown,
-    /// Tags.
+    /// HTML tags.
     Html,
-    /// Characters of a terminal, with escape sequences for colours if at all.
+    /// A terminal's, perhaps with escape sequences for colours.
     Terminal,
 }
 
@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn an_emoji_counts_as_the_platform_counts_it() {
-        let lengths = [Unit::Characters, Unit::Utf16, Unit::Bytes].map(|unit| unit.length("a🦀"));
+        let lengths =
+            [LengthUnit::Characters, LengthUnit::Utf16, LengthUnit::Bytes].map(|unit| unit.length("a🦀"));
         assert_eq!(lengths, [2, 3, 5]);
     }
 }

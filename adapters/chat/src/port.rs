@@ -1,154 +1,146 @@
-//! The door between the engine and one platform.
+//! The interface between the engine and one platform.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Address, Edited, Finding, HookAnswer, HookRequest, Inbound, Limits, Outbound, Progress};
+use crate::{
+    Address, Finding, Inbound, Limits, MessageEdit, Outbound, Progress, WebhookRequest, WebhookResponse,
+};
 
-/// One connected channel, as the engine speaks to it.
+/// One connected channel: the sending side.
 #[async_trait]
 pub trait ChatPort: Send + Sync {
     /// The configured channel's name.
     fn channel(&self) -> &str;
     /// What fits into one message of this platform.
     fn limits(&self) -> Limits;
-    /// How many messages of the platform a text takes; at least one, and always as many for the same text.
+    /// How many platform messages a text takes: at least one, and always the same number for the same text.
     fn parts(&self, outbound: &Outbound) -> usize {
         let _ = outbound;
         1
     }
-    /// Tells what was there before this process came to a place, as far as the journal has it: what arrived and
-    /// what was said on the channel of late, as `PLACE:NAME`, and what was said here last, by its receipt.
-    async fn acquaint(&self, address: &Address, names: &[String]) {
-        let _ = (address, names);
+    /// Tells a new process which messages the journal knows: the latest that arrived or were sent on the channel,
+    /// as `PLACE:ID`, and the receipt of the last one sent to this place.
+    async fn seed(&self, address: &Address, ids: &[String]) {
+        let _ = (address, ids);
     }
-    /// What a later [`Self::reconcile`] has to know of the place as it is before a sending. It is stored
-    /// before the sending begins.
-    async fn mark(&self, address: &Address) -> Option<String> {
+    /// The state of the place before a message is sent. It is stored first, for a later [`Self::reconcile`].
+    async fn checkpoint(&self, address: &Address) -> Option<String> {
         let _ = address;
         None
     }
-    /// Sends one part of a message: [`Outbound::part`]. With [`Outbound::stand_in`] that message becomes
-    /// the part, by an edit.
+    /// Sends one part of a message: [`Outbound::part`], or edits the message [`Outbound::edit_of`] into it.
     async fn deliver(&self, outbound: &Outbound) -> Delivery;
-    /// Looks whether a part, whose sending was cut off, is there.
-    async fn reconcile(&self, outbound: &Outbound) -> Found;
-    /// Shows how a turn stands on a screen of ours; best effort, never fails, never waits long. Platforms
-    /// with [`Limits::edits`] get a message by [`Self::show`] instead.
+    /// Finds out whether a part arrived although its delivery was interrupted.
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation;
+    /// Shows a turn's progress on a screen of our own; best effort, never waits long. On platforms with
+    /// [`Limits::edits`] progress is a message, shown by [`Self::show`].
     async fn progress(&self, progress: &Progress) {
         let _ = progress;
     }
-    /// Says that we are at work there; best effort.
+    /// Shows the typing indicator; best effort.
     async fn typing(&self, address: &Address) {
         let _ = address;
     }
-    /// Shows a text (markdown) that is no answer, in place of what was shown under `receipt` before.
+    /// Shows a text (markdown) that is not an answer, in place of the message with this receipt if there is one.
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
         let _ = (address, receipt, text);
         Delivery::Refused("nothing can be shown here".into())
     }
-    /// Takes away what was shown, or the buttons of a settled question; best effort.
+    /// Removes a message, or the buttons of a settled question; best effort.
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
         let _ = (address, receipt, what);
     }
 }
 
-/// What is taken away from a place.
+/// What [`ChatPort::retract`] removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retract {
     /// The whole message.
     Message,
     /// Only its buttons.
-    Choices,
+    Buttons,
 }
 
-/// How a sending ended.
+/// The outcome of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is there, under this name of the platform's.
+    /// It was sent; the platform's id of the message is its receipt.
     Sent(String),
-    /// It surely was not sent; try again, not before this long if the platform said so.
+    /// It was certainly not sent. Try again, after this long if the platform asked for a pause.
     Retry(Option<Duration>),
     /// The platform will never take this message, for this reason.
     Refused(String),
     /// The place is gone or closed to us, for this reason.
     Gone(String),
-    /// The place takes no files of ours, for this reason: the file surely was not sent.
-    NoFile(String),
-    /// It may have been sent: reconcile before sending again.
+    /// The place takes no files from us, for this reason. The file was certainly not sent.
+    FileRefused(String),
+    /// It may have been sent: reconcile before sending it again.
     Unknown,
 }
 
-/// What a reconciliation found.
+/// The outcome of a reconciliation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
-    /// It was sent, under this name.
+pub enum Reconciliation {
+    /// It was sent, with this receipt.
     Sent(String),
     /// It was not sent.
-    Absent,
-    /// The platform could not be asked now.
-    Later,
+    NotSent,
+    /// The platform can't tell now.
+    Unavailable,
 }
 
-/// One connected channel, as the engine listens to it.
+/// One connected channel: the receiving side.
 #[async_trait]
 pub trait Connection: Send + Sync {
-    /// Receives until the future is dropped: connects, catches up, reconnects with backoff. It returns only
-    /// when going on makes no sense without a person's mend, and says which.
+    /// Connects, catches up and receives until the future is dropped, reconnecting with a back-off. Returns only
+    /// when a person has to fix something first: the sentence that says so.
     async fn receive(&self, intake: &dyn ChannelIntake) -> String;
-    /// Answers what the platform sends to our own HTTP endpoint, on platforms that do. It runs beside
-    /// [`Self::receive`].
-    async fn posted(&self, intake: &dyn ChannelIntake, request: HookRequest) -> HookAnswer {
+    /// Answers a request of the platform to our HTTP endpoint. Runs beside [`Self::receive`].
+    async fn webhook(&self, intake: &dyn ChannelIntake, request: WebhookRequest) -> WebhookResponse {
         let _ = (intake, request);
-        HookAnswer::not_found()
+        WebhookResponse::not_found()
     }
-    /// Looks whether the platform would let us in and tell us all that we want to hear, without receiving
-    /// anything: who we are there, and what is missing, with its mend.
+    /// Checks, without receiving anything, that the platform lets us in and sends us everything we need.
     async fn check(&self) -> Vec<Finding>;
 }
 
-/// Where an adapter hands over what arrives.
+/// Takes over what an adapter receives.
 #[async_trait]
 pub trait ChannelIntake: Send + Sync {
-    /// Journals it. Only after `Ok` may the platform be told that we have it.
-    ///
-    /// # Errors
-    /// [`NotJournalled`]: then it must come again.
-    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled>;
-    /// Takes a new text for a message that may have been journalled; it counts if its turn has not begun.
-    ///
-    /// # Errors
-    /// [`NotJournalled`]: then it must come again.
-    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled>;
-    /// The places of this channel that we know, each with the platform's name of the last message that
-    /// was journalled there: where catching up begins.
+    /// Journals it. Acknowledge it to the platform only after `Ok`; after an error it has to come again.
+    async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError>;
+    /// Replaces the text of a message that may have been journalled; it counts if the message's turn has not begun.
+    async fn edit(&self, edit: MessageEdit) -> Result<(), IntakeError>;
+    /// The known places of this channel, each with the platform's id of the last message journalled there: where
+    /// to catch up from.
     async fn places(&self) -> Vec<(Address, String)>;
-    /// Tells how the receiving goes.
-    fn condition(&self, condition: Condition);
+    /// Reports on the connection.
+    fn report(&self, event: ConnectionEvent);
 }
 
-/// What became of something that was taken.
+/// What became of something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum IntakeOutcome {
     /// It is journalled, if it has to be.
-    Kept,
-    /// It was a press by somebody who may not answer, and is not journalled: this sentence is for them
-    /// alone, shown at once and as well as the platform can.
+    Accepted,
+    /// It was a press by somebody who may not answer, and is not journalled. Show them this sentence at once, and
+    /// nobody else if the platform can.
     Notice(String),
 }
 
-/// The store could not take it.
+/// The store could not take what arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotJournalled;
+pub struct IntakeError;
 
-/// How a channel's receiving goes.
+/// Something that happened to a channel's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
-    /// A sign of life from the platform, just now. To be told again with each one.
-    Receiving,
-    /// It can't receive at the moment, for this reason; it goes on trying.
-    Trouble(String),
-    /// Something arrived that is not understood or not for us.
+pub enum ConnectionEvent {
+    /// A sign of life from the platform. Report each one.
+    Alive,
+    /// It can't receive at the moment, for this reason, and keeps trying.
+    Error(String),
+    /// Something arrived that was not understood or not for us.
     Ignored,
 }

@@ -10,7 +10,7 @@ mod table;
 
 use std::borrow::Cow;
 
-pub use table::{aligned, row_by_row};
+pub use table::{aligned_table, table_as_list};
 
 /// A text as a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,16 +118,16 @@ fn one_inline_text(inline: &Inline) -> String {
 
 /// The text with every character made visible that could drive a terminal or turn the order of what is
 /// read: control characters but newline and tab, and bidirectional overrides.
-pub fn harmless(text: &str) -> Cow<'_, str> {
+pub fn sanitized(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|char| visible(char) != char) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.replace("\r\n", "\n").chars().map(visible).collect())
 }
 
-/// A name or the like: [`harmless`], and without line breaks.
+/// A name or the like: [`sanitized`], and without line breaks.
 pub fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', " ")
+    sanitized(text).replace('\n', " ")
 }
 
 fn visible(char: char) -> char {

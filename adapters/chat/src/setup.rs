@@ -1,23 +1,23 @@
-//! What a person has to be asked and told before a channel of a platform can be set up.
+//! What a person needs to set up a channel.
 
-/// How a channel of a platform is set up by hand.
+/// How to set up a channel of a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Setup {
+pub struct SetupGuide {
     /// The platform's name, as people write it.
     pub platform: &'static str,
-    /// What is asked for, in this order.
-    pub questions: Vec<Question>,
-    /// Where people find their own id there.
+    /// What to ask for, in this order.
+    pub credentials: Vec<Credential>,
+    /// Where people find their own user id there.
     pub own_id: &'static str,
 }
 
-/// A secret of the platform's that a person has to bring.
+/// A secret that the person has to get from the platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct Credential {
     /// Its key in the channel's table of the configuration.
     pub key: &'static str,
-    /// What it is, such as "The bot's token".
-    pub what: &'static str,
-    /// How one comes to it, with the link and the names of what to press; a step each.
+    /// Its name, such as "The bot's token".
+    pub name: &'static str,
+    /// How to get it, step by step, with the link and the names of the buttons to press.
     pub steps: Vec<String>,
 }

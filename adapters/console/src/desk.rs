@@ -126,8 +126,8 @@ mod tests {
             text: String::new(),
             choices: labels.iter().map(choice).collect(),
             part: 0,
-            mark: None,
-            stand_in: None,
+            checkpoint: None,
+            edit_of: None,
             file: None,
         }
     }

@@ -4,7 +4,7 @@
 //! `CONVERSATION:ID`. [`event_id`] and [`bare_id`] go between the two.
 
 use adjutant_chat::{
-    Address, Choice, EventId, Inbound, Outbound, Pressed, Progress, Said, SenderId, harmless,
+    Address, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress, SenderId, sanitized,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -80,7 +80,7 @@ impl Entry {
         match self.content {
             Content::Text { text, reply_to } => {
                 let attachments = Vec::new();
-                Inbound::Said(Said {
+                Inbound::Message(IncomingMessage {
                     event,
                     address,
                     sender,
@@ -92,7 +92,7 @@ impl Entry {
                 })
             }
             Content::Press(button) => {
-                Inbound::Pressed(Pressed { event, address, sender, sender_name, direct, button })
+                Inbound::ButtonPress(ButtonPress { event, address, sender, sender_name, direct, button })
             }
         }
     }
@@ -223,7 +223,7 @@ fn name(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, St
 
 fn unknown_key(unknown: &str) -> String {
     let distance = |key: &&str| strsim::osa_distance(&unknown.to_lowercase(), key);
-    let shown: String = harmless(unknown).chars().take(40).collect();
+    let shown: String = sanitized(unknown).chars().take(40).collect();
     match KEYS.into_iter().min_by_key(distance).filter(|key| distance(key) <= 3) {
         Some(nearest) => format!("\"{shown}\" is not a known key. Did you mean \"{nearest}\"?"),
         None => format!("\"{shown}\" is not a known key. The known ones are {}.", KEYS.join(", ")),
@@ -271,11 +271,7 @@ impl Event<'_> {
 
 /// The line that says an entry is journalled.
 pub fn accepted(inbound: &Inbound) -> String {
-    let (event, address) = match inbound {
-        Inbound::Said(said) => (&said.event, &said.address),
-        Inbound::Pressed(pressed) => (&pressed.event, &pressed.address),
-    };
-    Event::Accepted { id: bare_id(&event.0), conversation: &address.place }.line()
+    Event::Accepted { id: bare_id(&inbound.event().0), conversation: &inbound.address().place }.line()
 }
 
 /// The line that says how a turn stands.
@@ -293,7 +289,7 @@ pub fn reply(outbound: &Outbound) -> String {
         conversation: &outbound.address.place,
         turn: outbound.turn.as_deref(),
         answers: outbound.answers.iter().map(|event| bare_id(event)).collect(),
-        text: &harmless(&outbound.text),
+        text: &sanitized(&outbound.text),
         buttons: outbound.choices.iter().collect(),
     }
     .line()

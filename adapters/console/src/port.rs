@@ -6,7 +6,9 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Markup, Outbound, Progress, Unit};
+use adjutant_chat::{
+    ChatPort, Delivery, EventId, Inbound, LengthUnit, Limits, Markup, Outbound, Progress, Reconciliation,
+};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
@@ -133,7 +135,7 @@ impl ConsolePort {
     pub async fn bad_line(&self, line: u64, message: &str) -> Delivery {
         let text = match self.style {
             Style::Json => json::error(line, message),
-            _ => format!("{}\n", adjutant_chat::harmless(message)),
+            _ => format!("{}\n", adjutant_chat::sanitized(message)),
         };
         self.write(text, None).await
     }
@@ -183,7 +185,7 @@ impl ChatPort for ConsolePort {
         let markup = if self.style == Style::Json { Markup::Markdown } else { Markup::Terminal };
         Limits {
             text: usize::MAX,
-            unit: Unit::Characters,
+            unit: LengthUnit::Characters,
             buttons: usize::MAX,
             markup,
             edits: false,
@@ -202,11 +204,11 @@ impl ChatPort for ConsolePort {
         }
     }
 
-    async fn reconcile(&self, outbound: &Outbound) -> Found {
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
         match self.receipts.has(&outbound.id) {
-            Ok(true) => Found::Sent(outbound.id.clone()),
-            Ok(false) => Found::Absent,
-            Err(_) => Found::Later,
+            Ok(true) => Reconciliation::Sent(outbound.id.clone()),
+            Ok(false) => Reconciliation::NotSent,
+            Err(_) => Reconciliation::Unavailable,
         }
     }
 

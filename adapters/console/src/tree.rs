@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::time::Duration;
 
-use adjutant_chat::{AgentLine, Progress, harmless};
+use adjutant_chat::{AgentProgress, Progress, sanitized};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// One agent's line, before it is drawn.
@@ -83,12 +83,12 @@ pub(crate) fn rows(progress: &Progress) -> Vec<Row> {
 }
 
 /// The agent below which one is drawn: the last of those it waits for.
-fn parent(agents: &[AgentLine], of: usize) -> Option<usize> {
+fn parent(agents: &[AgentProgress], of: usize) -> Option<usize> {
     let names = &agents[of].depends_on;
     names.iter().rev().find_map(|name| agents.iter().position(|agent| agent.agent_id == *name))
 }
 
-fn branch(agents: &[AgentLine], start: usize, depth: usize, shown: &mut [bool], rows: &mut Vec<Row>) {
+fn branch(agents: &[AgentProgress], start: usize, depth: usize, shown: &mut [bool], rows: &mut Vec<Row>) {
     // A stack of our own: a chain of agents may be long.
     let mut stack = vec![(start, depth)];
     while let Some((at, depth)) = stack.pop() {
@@ -101,7 +101,7 @@ fn branch(agents: &[AgentLine], start: usize, depth: usize, shown: &mut [bool], 
     }
 }
 
-fn row(agent: &AgentLine, depth: usize) -> Row {
+fn row(agent: &AgentProgress, depth: usize) -> Row {
     let mark = Mark::of(&agent.status);
     let mut text = one_line(&agent.agent_id);
     if !agent.mission.is_empty() {
@@ -127,7 +127,7 @@ fn row(agent: &AgentLine, depth: usize) -> Row {
 }
 
 fn one_line(text: &str) -> String {
-    harmless(text).split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
+    sanitized(text).split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
 }
 
 /// What changed since the last state, a line for each change.
@@ -275,8 +275,8 @@ mod tests {
 
     use super::*;
 
-    fn agent(id: &str, status: &str, after: &[&str]) -> AgentLine {
-        AgentLine {
+    fn agent(id: &str, status: &str, after: &[&str]) -> AgentProgress {
+        AgentProgress {
             agent_id: id.to_owned(),
             status: status.to_owned(),
             mission: format!("Do {id}\nwell\u{1b}[2J"),
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    fn progress(agents: Vec<AgentLine>) -> Progress {
+    fn progress(agents: Vec<AgentProgress>) -> Progress {
         let address = Address { channel: "console".into(), place: "main".into() };
         Progress { address, turn: "t".into(), step: Some("thinking".into()), agents }
     }

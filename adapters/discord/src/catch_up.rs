@@ -1,6 +1,6 @@
 //! Catches up: what was said while no session was listening is read by message ids, place by place.
 
-use adjutant_chat::{Address, ChannelIntake, Condition};
+use adjutant_chat::{Address, ChannelIntake, ConnectionEvent};
 use futures::StreamExt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl Discord {
 
     async fn missed(&self, place: ChannelId, message: &Value, intake: &dyn ChannelIntake) {
         let (Ok(me), Ok(post)) = (self.me().await, Post::deserialize(message)) else {
-            return intake.condition(Condition::Ignored);
+            return intake.report(ConnectionEvent::Ignored);
         };
         let Some(direct) = self.is_direct(place, intake).await else { return };
         let reader = Reader { channel: &self.channel, me, role: self.own_role(&post.at, me).await };
@@ -85,7 +85,7 @@ impl Discord {
             match ask().await {
                 Ok(answer) => return Some(answer),
                 Err(CallError::Closed(..) | CallError::Refused(_) | CallError::NoMessage) => return None,
-                Err(error) => intake.condition(Condition::Trouble(format!("catching up: {error}"))),
+                Err(error) => intake.report(ConnectionEvent::Error(format!("catching up: {error}"))),
             }
             sleep(wait_after(tries)).await;
         }

@@ -24,14 +24,14 @@ impl Discord {
             Err(error) => return vec![self.trouble(&error)],
         };
         let name = account["username"].as_str().unwrap_or("a bot without a name");
-        let mut findings = vec![Finding::ok(format!("logged in as {}", adjutant_chat::harmless(name)))];
+        let mut findings = vec![Finding::ok(format!("logged in as {}", adjutant_chat::sanitized(name)))];
         match rest::call(&self.http, LightMethod::Get, Route::Oauth2ApplicationCurrent, None).await {
             Ok(application) => {
                 if let Some(id) = crate::id_of(&application) {
                     findings.push(Finding::ok(format!("add it to a server: {}", invitation(id))));
                 }
                 if application["flags"].as_u64().is_some_and(|flags| flags & MESSAGE_CONTENT == 0) {
-                    findings.push(Finding::fault("Message Content Intent is off", self.mend(INTENT_CLOSE)));
+                    findings.push(Finding::error("Message Content Intent is off", self.mend(INTENT_CLOSE)));
                 }
             }
             Err(error) => findings.push(self.trouble(&error)),
@@ -64,6 +64,6 @@ impl Discord {
             CallError::Token => self.mend(TOKEN_CLOSE),
             _ => format!("check this machine's network and channels.{}.api_url", self.channel),
         };
-        Finding::fault(error.to_string(), mend)
+        Finding::error(error.to_string(), mend)
     }
 }

@@ -1,6 +1,6 @@
 //! Thin: sends, changes and finds messages.
 
-use adjutant_chat::{Address, Delivery, Found, OutFile, Outbound, Retract};
+use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, Reconciliation, Retract};
 use serde_json::{Value, json};
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{ChannelId, MessageId};
@@ -27,7 +27,7 @@ const NO_PLACE: [isize; 3] = [10003, 50001, 50007];
 enum Part<'a> {
     /// Rendered text, and whether it is the last of it.
     Text(String, bool),
-    File(&'a OutFile),
+    File(&'a OutgoingFile),
 }
 
 /// The part that is meant; nothing if there are not so many.
@@ -52,7 +52,7 @@ pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery 
     };
     let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
     let mut body = body(&content, buttons);
-    if let Some(shown) = outbound.stand_in.as_deref().filter(|_| outbound.part == 0) {
+    if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0) {
         match change(discord, place, shown, &body).await {
             // Somebody deleted it; then the answer is a message of its own.
             Err(CallError::NoMessage) => {}
@@ -67,7 +67,12 @@ pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery 
     delivery(send(discord, place, &body).await)
 }
 
-async fn deliver_file(discord: &Discord, place: ChannelId, outbound: &Outbound, file: &OutFile) -> Delivery {
+async fn deliver_file(
+    discord: &Discord,
+    place: ChannelId,
+    outbound: &Outbound,
+    file: &OutgoingFile,
+) -> Delivery {
     let mut body = body("", json!([]));
     body["attachments"] = json!([{"id": 0, "filename": file.name}]);
     once(&mut body, outbound);
@@ -75,8 +80,8 @@ async fn deliver_file(discord: &Discord, place: ChannelId, outbound: &Outbound, 
     match sent(discord, place, rest::upload(&discord.http, route, &body, file).await) {
         // Without the right to attach files Discord says what it says without the right to write, and it has more
         // reasons than it documents. When it is not the file that is unwanted, the text in its place finds out.
-        Err(CallError::Closed(code, why)) if !NO_PLACE.contains(&code) => Delivery::NoFile(why),
-        Err(CallError::Refused(why)) => Delivery::NoFile(why),
+        Err(CallError::Closed(code, why)) if !NO_PLACE.contains(&code) => Delivery::FileRefused(why),
+        Err(CallError::Refused(why)) => Delivery::FileRefused(why),
         done => delivery(done),
     }
 }
@@ -103,7 +108,7 @@ pub(crate) async fn retract(discord: &Discord, address: &Address, receipt: &str,
     let bare = json!({"components": []});
     let done = match what {
         Retract::Message => rest::call(&discord.http, LightMethod::Delete, route, None).await,
-        Retract::Choices => rest::call(&discord.http, LightMethod::Patch, route, Some(&bare)).await,
+        Retract::Buttons => rest::call(&discord.http, LightMethod::Patch, route, Some(&bare)).await,
     };
     if let Err(error) = done {
         tracing::debug!(channel = discord.channel, %error, "not taken away");
@@ -119,7 +124,7 @@ pub(crate) async fn typing(discord: &Discord, address: &Address) {
 }
 
 /// The newest message known to be in the place: what is sent next has a greater id.
-pub(crate) async fn mark(discord: &Discord, address: &Address) -> Option<String> {
+pub(crate) async fn checkpoint(discord: &Discord, address: &Address) -> Option<String> {
     let place = place(address).ok()?;
     let known = discord.known.get(place).newest;
     if known > 0 {
@@ -135,10 +140,10 @@ pub(crate) async fn mark(discord: &Discord, address: &Address) -> Option<String>
 /// Looks through what was written after the mark. A nonce comes back for a few minutes only, so a message
 /// of ours with the same text, or with a file of the same name and size, is the one as well: one sending is in flight
 /// in a place at a time.
-pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
-    let Ok(place) = place(&outbound.address) else { return Found::Absent };
-    let Some(part) = part(outbound) else { return Found::Absent };
-    let Ok(me) = discord.me().await else { return Found::Later };
+pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Reconciliation {
+    let Ok(place) = place(&outbound.address) else { return Reconciliation::NotSent };
+    let Some(part) = part(outbound) else { return Reconciliation::NotSent };
+    let Ok(me) = discord.me().await else { return Reconciliation::Unavailable };
     let (me, nonce) = (me.to_string(), nonce(outbound));
     let is_same = |message: &Value| match &part {
         Part::Text(content, _) => message["content"] == *content,
@@ -148,7 +153,8 @@ pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
         |message: &&Value| message["author"]["id"] == *me && (message["nonce"] == *nonce || is_same(message));
     // What it answers is older than itself, too.
     let answered = outbound.answers.iter().filter_map(|answered| answered.parse().ok());
-    let mut after = outbound.mark.iter().filter_map(|mark| mark.parse::<u64>().ok()).chain(answered).max();
+    let mut after =
+        outbound.checkpoint.iter().filter_map(|mark| mark.parse::<u64>().ok()).chain(answered).max();
     for _ in 0..PAGES {
         let page = match after {
             Some(after) => since(discord, place, after).await,
@@ -157,23 +163,23 @@ pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Found {
         let page = match page {
             Ok(page) => page,
             // Sending it again will tell.
-            Err(CallError::Closed(..)) => return Found::Absent,
-            Err(_) => return Found::Later,
+            Err(CallError::Closed(..)) => return Reconciliation::NotSent,
+            Err(_) => return Reconciliation::Unavailable,
         };
         if let Some(id) = page.iter().find(is_it).and_then(id_of) {
-            return Found::Sent(id.to_string());
+            return Reconciliation::Sent(id.to_string());
         }
         if after.is_none() || page.len() < PAGE {
             break;
         }
         after = page.last().and_then(id_of);
     }
-    Found::Absent
+    Reconciliation::NotSent
 }
 
 /// Whether an attachment is this file, by what Discord tells of it. It takes such letters off a name's ends:
 /// <https://github.com/discord/discord-api-docs/issues/4847>.
-fn is(attachment: &Value, file: &OutFile) -> bool {
+fn is(attachment: &Value, file: &OutgoingFile) -> bool {
     let bare = |name: &str| name.trim_matches(['_', '.']).to_owned();
     attachment["size"] == file.text.len()
         && attachment["filename"].as_str().map(bare) == Some(bare(&file.name))

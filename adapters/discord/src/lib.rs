@@ -24,7 +24,7 @@ mod setup;
 mod permissions;
 mod rooms;
 
-use adjutant_chat::{Address, ChatPort, Delivery, Found, Limits, Outbound, Retract};
+use adjutant_chat::{Address, ChatPort, Delivery, Limits, Outbound, Reconciliation, Retract};
 use async_trait::async_trait;
 use reqwest::Url;
 use serenity::http::{Http, HttpBuilder, LightMethod, Route};
@@ -133,15 +133,15 @@ impl ChatPort for Discord {
         outbound.parts(render::parts(&outbound.text).len())
     }
 
-    async fn mark(&self, address: &Address) -> Option<String> {
-        deliver::mark(self, address).await
+    async fn checkpoint(&self, address: &Address) -> Option<String> {
+        deliver::checkpoint(self, address).await
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         deliver::deliver(self, outbound).await
     }
 
-    async fn reconcile(&self, outbound: &Outbound) -> Found {
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
         deliver::reconcile(self, outbound).await
     }
 

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use adjutant_chat::{
-    Backoff, ChannelIntake, Condition, Connection, Finding, Inbound, NotJournalled, Taken, backoff,
+    Backoff, ChannelIntake, Connection, ConnectionEvent, Finding, Inbound, IntakeError, IntakeOutcome,
+    backoff,
 };
 use async_trait::async_trait;
 use futures::StreamExt;
@@ -22,7 +23,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
 use crate::gateway::{self, Data, End, Session, Signal};
-use crate::receive::{self, Change, Heard, Interacted, Interaction, Post, Reader, Ticket};
+use crate::receive::{self, Change, Interaction, InteractionEvent, InteractionToken, Post, Reader, Received};
 use crate::rest::{self, CallError};
 use crate::{Discord, attachments};
 
@@ -117,7 +118,7 @@ impl Discord {
                 End::Cut(reason) | End::Over(reason) => reason,
             };
             tracing::info!(channel = self.channel, reason, "disconnected");
-            intake.condition(Condition::Trouble(reason));
+            intake.report(ConnectionEvent::Error(reason));
             failures = if begun.elapsed() < STEADY { failures + 1 } else { 0 };
             if failures >= TRIES_TO_RESUME {
                 session = None;
@@ -145,7 +146,7 @@ impl Discord {
             },
         };
         let tell = |signal| {
-            intake.condition(Condition::Receiving);
+            intake.report(ConnectionEvent::Alive);
             // A send fails only after the receivers are gone, and they live as long as this.
             match signal {
                 Signal::Ready(application) => {
@@ -161,7 +162,7 @@ impl Discord {
                     "INTERACTION_CREATE" => {
                         let _ = waitlist.presses.send(frame);
                     }
-                    _ => intake.condition(Condition::Ignored),
+                    _ => intake.report(ConnectionEvent::Ignored),
                 },
                 Signal::Resumed | Signal::Alive => {}
             }
@@ -220,14 +221,14 @@ impl Discord {
     async fn event(&self, name: &str, frame: &str, intake: &dyn ChannelIntake) {
         let Ok(me) = self.me().await else { return };
         let heard = if name == "MESSAGE_CREATE" {
-            let Some(post) = read::<Post>(frame) else { return intake.condition(Condition::Ignored) };
+            let Some(post) = read::<Post>(frame) else { return intake.report(ConnectionEvent::Ignored) };
             let reader = Reader { channel: &self.channel, me, role: self.own_role(&post.at, me).await };
             let (place, id, direct) = (post.at.channel_id, post.id.get(), post.at.guild_id.is_none());
             self.known.is_direct(place, direct);
             self.hand_over(receive::post(post, reader, direct), intake).await;
             return self.known.is_heard(place, id);
         } else {
-            let Some(change) = read::<Change>(frame) else { return intake.condition(Condition::Ignored) };
+            let Some(change) = read::<Change>(frame) else { return intake.report(ConnectionEvent::Ignored) };
             let reader = Reader { channel: &self.channel, me, role: self.own_role(&change.at, me).await };
             receive::changed(change, reader)
         };
@@ -235,26 +236,26 @@ impl Discord {
     }
 
     /// Journals it, however long that takes.
-    pub(crate) async fn hand_over(&self, heard: Heard, intake: &dyn ChannelIntake) {
+    pub(crate) async fn hand_over(&self, heard: Received, intake: &dyn ChannelIntake) {
         let (inbound, edited) = match heard {
-            Heard::Said(mut said, files) => {
+            Received::Message(mut said, files) => {
                 said.attachments = attachments::read_all(self, files).await;
-                (Some(Inbound::Said(said)), None)
+                (Some(Inbound::Message(said)), None)
             }
-            Heard::Edited(edited) => (None, Some(edited)),
-            Heard::Own => return,
-            Heard::Ignored => return intake.condition(Condition::Ignored),
+            Received::Edit(edited) => (None, Some(edited)),
+            Received::Own => return,
+            Received::Ignored => return intake.report(ConnectionEvent::Ignored),
         };
         for tries in 1.. {
             let done = match (&inbound, &edited) {
-                (Some(inbound), _) => intake.take(inbound.clone()).await.map(drop),
-                (None, Some(edited)) => intake.edited(edited.clone()).await,
+                (Some(inbound), _) => intake.accept(inbound.clone()).await.map(drop),
+                (None, Some(edited)) => intake.edit(edited.clone()).await,
                 (None, None) => return,
             };
             if done.is_ok() {
                 return;
             }
-            intake.condition(Condition::Trouble("a message could not be journalled".into()));
+            intake.report(ConnectionEvent::Error("a message could not be journalled".into()));
             sleep(wait_after(tries)).await;
         }
     }
@@ -270,24 +271,24 @@ impl Discord {
         let interacted = read::<Interaction>(frame).and_then(|one| receive::interaction(one, reader));
         let (inbound, ticket, answer) = match interacted {
             // Only the person sees it, as a sign that the command was taken; the answer is a message.
-            Some(Interacted::Command(said, ticket)) => {
+            Some(InteractionEvent::Command(said, ticket)) => {
                 let sign = format!("`{}` ✓", said.text.split(' ').next().unwrap_or_default());
-                (Inbound::Said(said), ticket, for_them_alone(&sign))
+                (Inbound::Message(said), ticket, for_them_alone(&sign))
             }
             // Deferred: the message with the button is changed when the engine says so.
-            Some(Interacted::Pressed(pressed, ticket)) => {
-                (Inbound::Pressed(pressed), ticket, json!({"type": 6}))
+            Some(InteractionEvent::ButtonPress(pressed, ticket)) => {
+                (Inbound::ButtonPress(pressed), ticket, json!({"type": 6}))
             }
-            None => return intake.condition(Condition::Ignored),
+            None => return intake.report(ConnectionEvent::Ignored),
         };
-        match intake.take(inbound).await {
-            Ok(Taken::Kept) => self.acknowledge(&ticket, &answer).await,
-            Ok(Taken::Notice(notice)) => self.acknowledge(&ticket, &for_them_alone(&notice)).await,
-            Err(NotJournalled) => {}
+        match intake.accept(inbound).await {
+            Ok(IntakeOutcome::Accepted) => self.acknowledge(&ticket, &answer).await,
+            Ok(IntakeOutcome::Notice(notice)) => self.acknowledge(&ticket, &for_them_alone(&notice)).await,
+            Err(IntakeError) => {}
         }
     }
 
-    async fn acknowledge(&self, ticket: &Ticket, answer: &Value) {
+    async fn acknowledge(&self, ticket: &InteractionToken, answer: &Value) {
         let route = Route::InteractionResponse { interaction_id: ticket.id, token: &ticket.token };
         if let Err(error) = rest::call(&self.http, LightMethod::Post, route, Some(answer)).await {
             tracing::warn!(channel = self.channel, %error, "an interaction was not acknowledged");

@@ -2,17 +2,17 @@
 //!
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
-use adjutant_chat::{Address, Edited, EventId, Pressed, Said, SenderId};
+use adjutant_chat::{Address, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId};
 use serde::Deserialize;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
 
 /// What something that arrived is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// A message to us, its files not yet read.
-    Said(Said, Vec<File>),
+    Message(IncomingMessage, Vec<File>),
     /// A message has a new text.
-    Edited(Edited),
+    Edit(MessageEdit),
     /// What we wrote ourselves comes back.
     Own,
     /// Not for us, or not understood.
@@ -21,23 +21,23 @@ pub(crate) enum Heard {
 
 /// An interaction of ours, and what is needed to acknowledge it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Interacted {
+pub(crate) enum InteractionEvent {
     /// A slash command.
-    Command(Said, Ticket),
+    Command(IncomingMessage, InteractionToken),
     /// A button.
-    Pressed(Pressed, Ticket),
+    ButtonPress(ButtonPress, InteractionToken),
 }
 
 /// Permits to answer one interaction.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Ticket {
+pub(crate) struct InteractionToken {
     pub(crate) id: InteractionId,
     pub(crate) token: String,
 }
 
-impl std::fmt::Debug for Ticket {
+impl std::fmt::Debug for InteractionToken {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "Ticket({})", self.id)
+        write!(formatter, "InteractionToken({})", self.id)
     }
 }
 
@@ -124,24 +124,24 @@ struct Quoted {
 const WRITTEN: [u64; 2] = [0, 19];
 
 /// What a message is to us. In company only a mention of us or a reply to us speaks to us.
-pub(crate) fn post(post: Post, reader: Reader<'_>, direct: bool) -> Heard {
+pub(crate) fn post(post: Post, reader: Reader<'_>, direct: bool) -> Received {
     if post.author.id == reader.me {
-        return Heard::Own;
+        return Received::Own;
     }
     let by_machine = post.author.bot || post.webhook_id.is_some();
     if by_machine || !WRITTEN.contains(&post.kind) {
-        return Heard::Ignored;
+        return Received::Ignored;
     }
     let answered = post.referenced_message.as_ref().filter(|quoted| quoted.author.id == reader.me);
     if !direct && answered.is_none() && !mentions(&post.content, reader) {
-        return Heard::Ignored;
+        return Received::Ignored;
     }
     let text = cleaned(&post.content, &post.mentions, reader);
     // A sticker, a poll: nothing that could be read.
     if text.is_empty() && post.attachments.is_empty() {
-        return Heard::Ignored;
+        return Received::Ignored;
     }
-    let said = Said {
+    let said = IncomingMessage {
         event: EventId(post.id.to_string()),
         address: reader.address(post.at.channel_id),
         sender: SenderId(post.author.id.to_string()),
@@ -151,19 +151,19 @@ pub(crate) fn post(post: Post, reader: Reader<'_>, direct: bool) -> Heard {
         reply_to: answered.map(|quoted| quoted.id.to_string()),
         attachments: Vec::new(),
     };
-    Heard::Said(said, post.attachments)
+    Received::Message(said, post.attachments)
 }
 
 /// What the change of a message is to us. One without a text has only got its previews.
-pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Heard {
-    let Some(author) = change.author else { return Heard::Ignored };
+pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Received {
+    let Some(author) = change.author else { return Received::Ignored };
     match change.content {
-        _ if author.id == reader.me => Heard::Own,
-        Some(content) if !author.bot => Heard::Edited(Edited {
+        _ if author.id == reader.me => Received::Own,
+        Some(content) if !author.bot => Received::Edit(MessageEdit {
             event: EventId(change.id.to_string()),
             text: cleaned(&content, &change.mentions, reader),
         }),
-        _ => Heard::Ignored,
+        _ => Received::Ignored,
     }
 }
 
@@ -213,13 +213,13 @@ const COMMAND: u64 = 2;
 const COMPONENT: u64 = 3;
 
 /// What an interaction is to us; nothing if it is not understood.
-pub(crate) fn interaction(interaction: Interaction, reader: Reader<'_>) -> Option<Interacted> {
+pub(crate) fn interaction(interaction: Interaction, reader: Reader<'_>) -> Option<InteractionEvent> {
     let Interaction { id, token, kind, channel_id, guild_id, member, user, data } = interaction;
     let (nick, in_guild) = member.map(|member| (member.nick, member.user)).unwrap_or_default();
     let account = in_guild.or(user)?;
     let sender_name = nick.unwrap_or_else(|| name(&account, None));
     let (address, sender) = (reader.address(channel_id?), SenderId(account.id.to_string()));
-    let (direct, ticket) = (guild_id.is_none(), Ticket { id, token });
+    let (direct, ticket) = (guild_id.is_none(), InteractionToken { id, token });
     match kind {
         COMMAND => {
             let words = data.options.iter().filter_map(|option| option.value.as_ref()?.as_str());
@@ -227,13 +227,14 @@ pub(crate) fn interaction(interaction: Interaction, reader: Reader<'_>) -> Optio
             let text = std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ");
             let event = EventId(id.to_string());
             let (reply_to, attachments) = (None, Vec::new());
-            let said = Said { event, address, sender, sender_name, direct, text, reply_to, attachments };
-            Some(Interacted::Command(said, ticket))
+            let said =
+                IncomingMessage { event, address, sender, sender_name, direct, text, reply_to, attachments };
+            Some(InteractionEvent::Command(said, ticket))
         }
         COMPONENT => {
             let (event, button) = (EventId(format!("press:{id}")), data.custom_id?);
-            let pressed = Pressed { event, address, sender, sender_name, direct, button };
-            Some(Interacted::Pressed(pressed, ticket))
+            let pressed = ButtonPress { event, address, sender, sender_name, direct, button };
+            Some(InteractionEvent::ButtonPress(pressed, ticket))
         }
         _ => None,
     }

@@ -6,14 +6,16 @@
 
 mod inline;
 
-use adjutant_chat::{Block, Choice, Limits, Markup, RichText, Unit, aligned, one_line, row_by_row, split};
+use adjutant_chat::{
+    Block, Choice, LengthUnit, Limits, Markup, RichText, aligned_table, one_line, split, table_as_list,
+};
 use serde_json::{Value, json};
 
 /// What fits into a message. Discord's own people say that it counts code points:
 /// <https://github.com/discord/discord-api-docs/issues/1315>.
 pub(crate) const LIMITS: Limits = Limits {
     text: 2_000,
-    unit: Unit::Characters,
+    unit: LengthUnit::Characters,
     buttons: 25,
     markup: Markup::Markdown,
     edits: true,
@@ -91,9 +93,9 @@ fn block(block: &Block, in_quote: bool) -> Vec<Line> {
             blocks(inner, true).into_iter().map(quoted).collect()
         }
         Block::List { start, items } => list(*start, items, in_quote),
-        Block::Table { header, rows } => match aligned(header, rows, NARROW, ("  ", "  ")) {
+        Block::Table { header, rows } => match aligned_table(header, rows, NARROW, ("  ", "  ")) {
             Some(text) => fenced(None, &text),
-            None => self::block(&row_by_row(header, rows), in_quote),
+            None => self::block(&table_as_list(header, rows), in_quote),
         },
         Block::Rule => plain("———"),
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::OutFile;
+use adjutant_chat::OutgoingFile;
 use serde_json::Value;
 use serenity::Error;
 use serenity::builder::CreateAttachment;
@@ -63,7 +63,7 @@ pub(crate) async fn upload(
     http: &Http,
     route: Route<'_>,
     body: &Value,
-    file: &OutFile,
+    file: &OutgoingFile,
 ) -> Result<Value, CallError> {
     let file = CreateAttachment::bytes(file.text.as_bytes(), &file.name);
     let form = Multipart {

@@ -6,7 +6,7 @@ mod people;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, harmless, one_line};
+use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId, one_line, sanitized};
 use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt};
 use moka::future::Cache;
@@ -53,7 +53,7 @@ pub(crate) fn guilds() -> Guilds {
 
 #[async_trait]
 impl Rooms for Discord {
-    async fn find(&self, said: &str, _: &[String]) -> Result<Vec<Room>, Unread> {
+    async fn find(&self, said: &str, _: &[String]) -> Result<Vec<Room>, RoomError> {
         let said = said.trim();
         let mention = said.strip_prefix("<#").and_then(|inner| inner.strip_suffix('>'));
         if let Ok(place) = parse(mention.unwrap_or(said)) {
@@ -69,7 +69,7 @@ impl Rooms for Discord {
         Ok(rooms.iter().filter(|(called, _)| *called == name).map(|(_, room)| room.clone()).collect())
     }
 
-    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, Unread> {
+    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
         let place = parse(place)?;
         let Some(person) = sender.0.parse().ok().filter(|id| *id > 0).map(UserId::new) else {
             return Ok(false);
@@ -83,7 +83,7 @@ impl Rooms for Discord {
         thread: Option<&str>,
         since: Option<i64>,
         limit: usize,
-    ) -> Result<Option<Vec<RoomLine>>, Unread> {
+    ) -> Result<Option<Vec<RoomMessage>>, RoomError> {
         let mut place = parse(place)?;
         if let Some(thread) = thread {
             place = self.thread_of(place, parse(thread)?).await?;
@@ -112,7 +112,7 @@ impl Rooms for Discord {
         Ok(Some(lines))
     }
 
-    async fn profiles(&self, place: &str, said: &str) -> Result<Vec<Profile>, Unread> {
+    async fn profiles(&self, place: &str, said: &str) -> Result<Vec<Profile>, RoomError> {
         let place = parse(place)?;
         self.people_called(place, said.trim()).await.map_err(|error| self.unread(error))
     }
@@ -178,7 +178,7 @@ impl Discord {
 
     /// A thread of this place. Threads are places themselves, so one of elsewhere, or a private one, must not be read
     /// by the right to read this place.
-    async fn thread_of(&self, place: ChannelId, thread: ChannelId) -> Result<ChannelId, Unread> {
+    async fn thread_of(&self, place: ChannelId, thread: ChannelId) -> Result<ChannelId, RoomError> {
         if place == thread {
             return Ok(thread);
         }
@@ -188,7 +188,7 @@ impl Discord {
             channel["type"].as_u64().is_some_and(|it| it != PRIVATE_THREAD && THREADS.contains(&it));
         match is_open && channel["parent_id"] == *place.to_string() {
             true => Ok(thread),
-            false => Err(Unread::Closed(
+            false => Err(RoomError::Closed(
                 "this place has no such open thread; a private thread is a place of its own, to be named as the place"
                     .to_owned(),
             )),
@@ -196,29 +196,31 @@ impl Discord {
     }
 
     /// Why something can't be read, with the mend.
-    fn unread(&self, error: CallError) -> Unread {
+    fn unread(&self, error: CallError) -> RoomError {
         match error {
-            CallError::Token => Unread::Token(self.mend(TOKEN_CLOSE)),
-            CallError::TooMany => Unread::TooMany(None),
-            CallError::Closed(UNKNOWN_CHANNEL, _) => Unread::Closed("Discord has no such place".to_owned()),
-            CallError::Closed(_, why) => Unread::Closed(format!(
+            CallError::Token => RoomError::Token(self.mend(TOKEN_CLOSE)),
+            CallError::TooMany => RoomError::TooMany(None),
+            CallError::Closed(UNKNOWN_CHANNEL, _) => {
+                RoomError::Closed("Discord has no such place".to_owned())
+            }
+            CallError::Closed(_, why) => RoomError::Closed(format!(
                 "Discord does not let the bot read this ({}); give its role the rights View Channel and Read Message \
                  History there",
-                harmless(&why)
+                sanitized(&why)
             )),
             CallError::Refused(why) => {
-                Unread::Closed(format!("Discord refuses to show this ({})", harmless(&why)))
+                RoomError::Closed(format!("Discord refuses to show this ({})", sanitized(&why)))
             }
             CallError::Unreachable | CallError::NoMessage | CallError::Unclear => {
-                Unread::Unreachable(error.to_string())
+                RoomError::Unreachable(error.to_string())
             }
         }
     }
 }
 
-fn parse(place: &str) -> Result<ChannelId, Unread> {
+fn parse(place: &str) -> Result<ChannelId, RoomError> {
     let id = place.parse().ok().filter(|id| *id > 0).map(ChannelId::new);
-    id.ok_or_else(|| Unread::Closed(format!("“{}” is no place of Discord's", one_line(place))))
+    id.ok_or_else(|| RoomError::Closed(format!("“{}” is no place of Discord's", one_line(place))))
 }
 
 /// Nothing instead of the error that there is nobody of that id.

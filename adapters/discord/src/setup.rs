@@ -1,6 +1,6 @@
 //! What `init` has to know of a bot.
 
-use adjutant_chat::{Question, Setup};
+use adjutant_chat::{Credential, SetupGuide};
 
 /// What the bot may do on a server: view channels, send messages, also in threads, attach
 /// files, read the history.
@@ -8,16 +8,17 @@ use adjutant_chat::{Question, Setup};
 const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 38 | 1 << 15 | 1 << 16;
 
 /// How a bot is set up.
-pub fn setup() -> Setup {
+pub fn setup() -> SetupGuide {
     let steps = [
         "Make an application: https://discord.com/developers/applications",
         "Under “Bot”, switch on “Message Content Intent”.",
         "There, press “Reset Token” and take the token.",
     ];
-    let token = Question { key: "token", what: "The bot's token", steps: steps.map(str::to_owned).to_vec() };
-    Setup {
+    let token =
+        Credential { key: "token", name: "The bot's token", steps: steps.map(str::to_owned).to_vec() };
+    SetupGuide {
         platform: "Discord",
-        questions: vec![token],
+        credentials: vec![token],
         own_id: "with “Developer Mode” on (settings, “Advanced”), right-click your name, “Copy User ID”",
     }
 }

@@ -8,11 +8,11 @@ mod rooms;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Condition, Connection, Edited, Inbound, NotJournalled, OutFile,
-    Outbound, Taken,
+    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Inbound, IntakeError,
+    IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
+use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::discord::{FakeDiscord, TOKEN};
 use async_trait::async_trait;
 
@@ -39,8 +39,8 @@ fn outbound(place: &str, text: &str) -> Outbound {
         text: text.into(),
         choices: Vec::new(),
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: None,
     }
 }
@@ -51,14 +51,14 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in as adjutant",
-        mend: "",
+        fix: "",
     },
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320",
-        mend: "",
+        fix: "",
     },
 ]
 "#);
@@ -66,19 +66,19 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in as adjutant",
-        mend: "",
+        fix: "",
     },
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320",
-        mend: "",
+        fix: "",
     },
     Finding {
-        verdict: Fault,
+        status: Error,
         reason: "Message Content Intent is off",
-        mend: "Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).",
+        fix: "Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).",
     },
 ]
 "#);
@@ -86,9 +86,9 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     insta::assert_snapshot!(format!("{:#?}", wrong.check().await), @r#"
 [
     Finding {
-        verdict: Fault,
+        status: Error,
         reason: "Discord refuses the token",
-        mend: "Discord refuses the token. Set channels.discord.token to the one that the Developer Portal gives (your application, Bot, Reset Token).",
+        fix: "Discord refuses the token. Set channels.discord.token to the one that the Developer Portal gives (your application, Bot, Reset Token).",
     },
 ]
 "#);
@@ -100,9 +100,9 @@ struct Journal {
     /// Those that came again included.
     offered: Mutex<usize>,
     taken: Mutex<Vec<Inbound>>,
-    edited: Mutex<Vec<Edited>>,
+    edited: Mutex<Vec<MessageEdit>>,
     places: Mutex<Vec<(Address, String)>>,
-    conditions: Mutex<Vec<Condition>>,
+    events: Mutex<Vec<ConnectionEvent>>,
     /// So many times it can't journal.
     fails: Mutex<usize>,
     /// What presses are told, if they are not for us.
@@ -113,41 +113,41 @@ impl Journal {
     fn texts(&self) -> Vec<String> {
         let taken = self.taken.lock().unwrap();
         let text = |inbound: &Inbound| match inbound {
-            Inbound::Said(said) => said.text.clone(),
-            Inbound::Pressed(pressed) => format!("pressed {}", pressed.button),
+            Inbound::Message(said) => said.text.clone(),
+            Inbound::ButtonPress(pressed) => format!("pressed {}", pressed.button),
         };
         taken.iter().map(text).collect()
     }
 
-    fn try_it(&self) -> Result<(), NotJournalled> {
+    fn try_it(&self) -> Result<(), IntakeError> {
         let mut fails = self.fails.lock().unwrap();
         if *fails == 0 {
             return Ok(());
         }
         *fails -= 1;
-        Err(NotJournalled)
+        Err(IntakeError)
     }
 }
 
 #[async_trait]
 impl ChannelIntake for Journal {
-    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
+    async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
         self.try_it()?;
         let event = |inbound: &Inbound| match inbound {
-            Inbound::Said(said) => said.event.clone(),
-            Inbound::Pressed(pressed) => pressed.event.clone(),
+            Inbound::Message(said) => said.event.clone(),
+            Inbound::ButtonPress(pressed) => pressed.event.clone(),
         };
         *self.offered.lock().unwrap() += 1;
         let mut taken = self.taken.lock().unwrap();
-        let is_press = matches!(inbound, Inbound::Pressed(_));
+        let is_press = matches!(inbound, Inbound::ButtonPress(_));
         if !taken.iter().any(|one| event(one) == event(&inbound)) {
             taken.push(inbound);
         }
         let notice = self.notice.lock().unwrap().clone().filter(|_| is_press);
-        Ok(notice.map_or(Taken::Kept, Taken::Notice))
+        Ok(notice.map_or(IntakeOutcome::Accepted, IntakeOutcome::Notice))
     }
 
-    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+    async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.try_it()?;
         self.edited.lock().unwrap().push(edited);
         Ok(())
@@ -157,8 +157,8 @@ impl ChannelIntake for Journal {
         self.places.lock().unwrap().clone()
     }
 
-    fn condition(&self, condition: Condition) {
-        self.conditions.lock().unwrap().push(condition);
+    fn report(&self, event: ConnectionEvent) {
+        self.events.lock().unwrap().push(event);
     }
 }
 
@@ -194,7 +194,7 @@ impl Platform for Place {
         seen.map(|one| Seen {
             text: one.text,
             choices: one.buttons.into_iter().map(choice).collect(),
-            file: one.file.map(|(name, text)| OutFile { name, text }),
+            file: one.file.map(|(name, text)| OutgoingFile { name, text }),
         })
         .collect()
     }

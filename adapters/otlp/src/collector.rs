@@ -116,7 +116,7 @@ impl Collector {
     pub async fn check(&self) -> Finding {
         match self.send(&[]).await {
             Ok(_) => Finding::ok(format!("{} takes traces", self.url)),
-            Err(failure) => Finding::fault(format!("{}: {failure}", self.url), mend(failure.status)),
+            Err(failure) => Finding::error(format!("{}: {failure}", self.url), mend(failure.status)),
         }
     }
 }

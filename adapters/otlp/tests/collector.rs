@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::Verdict;
+use adjutant_chat::CheckStatus;
 use adjutant_fakes::otlp::{FakeCollector, Fault, attribute};
 use adjutant_fakes::python;
 use adjutant_otlp::{Collector, Config, Event, Span, Value};
@@ -126,16 +126,16 @@ async fn what_an_answer_means() {
 async fn a_check_tells_the_mend() {
     let fake = FakeCollector::start();
     let collector_there = collector(&fake.endpoint());
-    assert_eq!(collector_there.check().await.verdict, Verdict::Ok);
+    assert_eq!(collector_there.check().await.status, CheckStatus::Ok);
     fake.misbehave([Fault::Status(401)]);
     let finding = collector_there.check().await;
-    assert!(finding.verdict == Verdict::Fault && finding.mend.contains("[otlp] headers"), "{finding:?}");
+    assert!(finding.status == CheckStatus::Error && finding.fix.contains("[otlp] headers"), "{finding:?}");
     let elsewhere = collector(&format!("{}/elsewhere", fake.endpoint())).check().await;
-    assert!(elsewhere.reason.contains("404") && elsewhere.mend.contains("endpoint"), "{elsewhere:?}");
+    assert!(elsewhere.reason.contains("404") && elsewhere.fix.contains("endpoint"), "{elsewhere:?}");
     let endpoint = fake.endpoint();
     drop(fake);
     let gone = collector(&endpoint).check().await;
-    assert!(gone.reason.contains("refused") && gone.mend.contains("start the collector"), "{gone:?}");
+    assert!(gone.reason.contains("refused") && gone.fix.contains("start the collector"), "{gone:?}");
     assert!(!format!("{finding:?}{gone:?}").contains("sesame"));
 }
 

@@ -190,7 +190,7 @@ fn of_word(word: &str, body: &Value) -> CallError {
     match word.as_str() {
         "missing_scope" => {
             let needed = body["needed"].as_str().unwrap_or("that Slack does not name");
-            CallError::Scope(adjutant_chat::harmless(needed).into_owned())
+            CallError::Scope(adjutant_chat::sanitized(needed).into_owned())
         }
         "ratelimited" | "rate_limited" => CallError::TooMany(None),
         _ if known(&TOKEN) => CallError::Token(word),

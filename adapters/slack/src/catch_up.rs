@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use adjutant_chat::{ChannelIntake, Condition};
+use adjutant_chat::{ChannelIntake, ConnectionEvent};
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
@@ -111,7 +111,7 @@ impl Slack {
     async fn catch_up_with(&self, place: &Place, message: &Value, intake: &dyn ChannelIntake) {
         match Post::deserialize(message) {
             Ok(post) => self.post(&place.channel, &post, intake).await,
-            Err(_) => intake.condition(Condition::Ignored),
+            Err(_) => intake.report(ConnectionEvent::Ignored),
         }
     }
 
@@ -123,7 +123,7 @@ impl Slack {
                 // It is slow, and no trouble.
                 Err(CallError::TooMany(pause)) => pause,
                 Err(error @ (CallError::Unreachable | CallError::Unclear)) => {
-                    intake.condition(Condition::Trouble(format!("catching up: {error}")));
+                    intake.report(ConnectionEvent::Error(format!("catching up: {error}")));
                     None
                 }
                 Err(error) => {

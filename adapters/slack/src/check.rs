@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use adjutant_chat::{Finding, harmless};
+use adjutant_chat::{Finding, sanitized};
 use serde_json::json;
 
 use crate::Slack;
@@ -39,7 +39,7 @@ impl Slack {
             Ok(account) => account,
             Err(error) => return vec![self.trouble("bot_token", error)],
         };
-        let text = |key: &str| harmless(account[key].as_str().unwrap_or("?")).into_owned();
+        let text = |key: &str| sanitized(account[key].as_str().unwrap_or("?")).into_owned();
         let (team, user) = (text("team"), text("user"));
         let who = format!("logged in to {team} as {user}; `/invite @{user}` brings it into a channel");
         let mut findings = vec![Finding::ok(who)];
@@ -55,7 +55,7 @@ impl Slack {
             missing.into_iter().partition(|scope| *scope == FOR_FILES);
         if !missing.is_empty() {
             let reason = format!("the bot lacks the scopes {}", missing.join(", "));
-            findings.push(Finding::fault(reason, mend("them")));
+            findings.push(Finding::error(reason, mend("them")));
         }
         if !for_files.is_empty() {
             let reason =
@@ -86,10 +86,10 @@ impl Slack {
     fn trouble(&self, key: &str, error: CallError) -> Finding {
         let reason = error.to_string();
         match self.end(key, error) {
-            End::Final(mend) => Finding::fault(reason, mend),
+            End::Final(mend) => Finding::error(reason, mend),
             End::Cut(_) => {
                 let mend = format!("check this machine's network and channels.{}.api_url", self.channel);
-                Finding::fault(reason, mend)
+                Finding::error(reason, mend)
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::{Backoff, ChannelIntake, Condition, backoff};
+use adjutant_chat::{Backoff, ChannelIntake, ConnectionEvent, backoff};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use serde_json::json;
@@ -83,7 +83,7 @@ impl Slack {
                     End::Cut(reason) => {
                         tracing::info!(channel = self.channel, reason, "disconnected");
                         if sockets.is_over(number) {
-                            intake.condition(Condition::Trouble(reason));
+                            intake.report(ConnectionEvent::Error(reason));
                         }
                     }
                 },
@@ -107,7 +107,7 @@ impl Slack {
         };
         let (acknowledge, acknowledged) = unbounded_channel();
         let tell = |signal| {
-            intake.condition(Condition::Receiving);
+            intake.report(ConnectionEvent::Alive);
             match signal {
                 Signal::Told(envelope) => {
                     let (acknowledge, id) = (acknowledge.clone(), envelope.envelope_id);
@@ -121,7 +121,7 @@ impl Slack {
                         Some(arrived) => waitlist.add(arrived, done),
                         // Told again it would not be understood, either.
                         None => {
-                            intake.condition(Condition::Ignored);
+                            intake.report(ConnectionEvent::Ignored);
                             done();
                         }
                     }
@@ -153,7 +153,7 @@ impl Slack {
         loop {
             match self.find_out_who_we_are().await {
                 Ok(()) => {
-                    intake.condition(Condition::Receiving);
+                    intake.report(ConnectionEvent::Alive);
                     if !is_ready {
                         let _ = waitlist.posts.send(Waiting::Ready);
                     }
@@ -163,7 +163,7 @@ impl Slack {
                 Err(error) => match self.end("bot_token", error) {
                     End::Final(sentence) => return sentence,
                     End::Cut(reason) => {
-                        intake.condition(Condition::Trouble(reason));
+                        intake.report(ConnectionEvent::Error(reason));
                         (is_ready, failures) = (false, failures + 1);
                         sleep(wait_after(failures)).await;
                     }

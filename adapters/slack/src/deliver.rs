@@ -1,6 +1,6 @@
 //! Thin: sends, changes and finds messages.
 
-use adjutant_chat::{Address, Delivery, Found, Outbound, Retract};
+use adjutant_chat::{Address, Delivery, Outbound, Reconciliation, Retract};
 use serde_json::{Value, json};
 
 use crate::Slack;
@@ -40,7 +40,7 @@ pub(crate) async fn deliver(slack: &Slack, outbound: &Outbound) -> Delivery {
     let is_last = outbound.part + 1 == parts.len();
     let mut message = message(&place, part);
     message["blocks"] = part.blocks(if is_last { &outbound.choices } else { &[] });
-    if let Some(shown) = outbound.stand_in.as_deref().filter(|_| outbound.part == 0) {
+    if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0) {
         match change(slack, &message, part, shown).await {
             // Somebody deleted it; then the answer is a message of its own.
             Err(CallError::NoMessage) => {}
@@ -76,7 +76,7 @@ pub(crate) async fn retract(slack: &Slack, address: &Address, receipt: &str, wha
         Retract::Message => {
             slack.bot.call("chat.delete", &json!({"channel": place.channel, "ts": receipt})).await.map(drop)
         }
-        Retract::Choices => without_buttons(slack, &place, ts).await,
+        Retract::Buttons => without_buttons(slack, &place, ts).await,
     };
     if let Err(error) = done {
         tracing::debug!(channel = slack.channel, %error, "not taken away");
@@ -95,7 +95,7 @@ pub(crate) async fn whisper(slack: &Slack, address: &Address, person: &str, text
     }
 }
 
-pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Found {
+pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Reconciliation {
     if let Some(file) = outbound.file_part(|| render::parts(&outbound.text).len()) {
         return files::reconcile(slack, outbound, file).await;
     }
@@ -108,26 +108,30 @@ pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Found {
 }
 
 /// Looks through what was written after the mark.
-pub(crate) async fn find(slack: &Slack, outbound: &Outbound, is_it: impl Fn(&Value) -> bool) -> Found {
-    let Ok(place) = place(&outbound.address) else { return Found::Absent };
-    let after = outbound.mark.as_deref().and_then(|mark| mark.parse::<Ts>().ok());
+pub(crate) async fn find(
+    slack: &Slack,
+    outbound: &Outbound,
+    is_it: impl Fn(&Value) -> bool,
+) -> Reconciliation {
+    let Ok(place) = place(&outbound.address) else { return Reconciliation::NotSent };
+    let after = outbound.checkpoint.as_deref().and_then(|mark| mark.parse::<Ts>().ok());
     let messages = match since(slack, &place, after.map(|ts| ts.before(MARGIN)), PAGES).await {
         Ok(messages) => messages,
         // Sending it again will tell.
-        Err(CallError::Closed(_)) => return Found::Absent,
+        Err(CallError::Closed(_)) => return Reconciliation::NotSent,
         Err(error) => {
             tracing::debug!(channel = slack.channel, %error, "not looked for");
-            return Found::Later;
+            return Reconciliation::Unavailable;
         }
     };
     let Some(ts) = messages.iter().find(|message| is_it(message)).and_then(|message| message["ts"].as_str())
     else {
-        return Found::Absent;
+        return Reconciliation::NotSent;
     };
     if let Ok(ts) = ts.parse() {
         slack.known.is_there(ts);
     }
-    Found::Sent(ts.to_owned())
+    Reconciliation::Sent(ts.to_owned())
 }
 
 /// The messages of a place after a time (a first page's worth of the newest without one), oldest first,

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::{Delivery, Found, OutFile, Outbound};
+use adjutant_chat::{Delivery, Outbound, OutgoingFile, Reconciliation};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{StatusCode, Url};
 use serde_json::{Value, json};
@@ -36,7 +36,12 @@ const NO_FILES: [&str; 2] = ["not_in_channel", "access_denied"];
 /// Errors that mean that there is no such file, so that it can't be shared any more either.
 const NO_SUCH_FILE: [&str; 2] = ["file_not_found", "file_deleted"];
 
-pub(crate) async fn deliver(slack: &Slack, outbound: &Outbound, place: &Place, file: &OutFile) -> Delivery {
+pub(crate) async fn deliver(
+    slack: &Slack,
+    outbound: &Outbound,
+    place: &Place,
+    file: &OutgoingFile,
+) -> Delivery {
     let name = name(outbound, file);
     let id = match store(slack, &name, &file.text).await {
         Ok(id) => id,
@@ -53,27 +58,27 @@ pub(crate) async fn deliver(slack: &Slack, outbound: &Outbound, place: &Place, f
         Err(error) => return not_shared(error),
     }
     match look_for(slack, outbound, ("id", &id)).await {
-        Found::Sent(ts) => Delivery::Sent(ts),
+        Reconciliation::Sent(ts) => Delivery::Sent(ts),
         // It can't be seen, but Slack has said that it shares it.
-        Found::Later => Delivery::Sent(id),
-        Found::Absent => take_back(slack, &id).await,
+        Reconciliation::Unavailable => Delivery::Sent(id),
+        Reconciliation::NotSent => take_back(slack, &id).await,
     }
 }
 
 /// Looks for a file that another process may have shared.
-pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound, file: &OutFile) -> Found {
+pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound, file: &OutgoingFile) -> Reconciliation {
     look_for(slack, outbound, ("name", &name(outbound, file))).await
 }
 
 /// Looks for the file of which Slack tells this, until it should be there.
-async fn look_for(slack: &Slack, outbound: &Outbound, (key, value): (&str, &str)) -> Found {
+async fn look_for(slack: &Slack, outbound: &Outbound, (key, value): (&str, &str)) -> Reconciliation {
     let has_it =
         |message: &Value| message["files"].as_array().into_iter().flatten().any(|file| file[key] == value);
-    let mut found = Found::Later;
+    let mut found = Reconciliation::Unavailable;
     for pause in PAUSES {
         sleep(PAUSE * pause).await;
         found = deliver::find(slack, outbound, has_it).await;
-        if matches!(found, Found::Sent(_)) {
+        if matches!(found, Reconciliation::Sent(_)) {
             break;
         }
     }
@@ -81,7 +86,7 @@ async fn look_for(slack: &Slack, outbound: &Outbound, (key, value): (&str, &str)
 }
 
 /// What Slack is to call it: its name with a tag before the ending.
-fn name(outbound: &Outbound, file: &OutFile) -> String {
+fn name(outbound: &Outbound, file: &OutgoingFile) -> String {
     let id = &outbound.id;
     let tag = id.get(id.len().saturating_sub(TAG)..).unwrap_or(id);
     match file.name.rsplit_once('.') {
@@ -97,7 +102,7 @@ async fn store(slack: &Slack, name: &str, text: &str) -> Result<String, Delivery
     let url = ticket["upload_url"].as_str().and_then(|url| Url::parse(url).ok());
     let (Some(url), Some(id)) = (url, ticket["file_id"].as_str()) else { return Err(Delivery::Retry(None)) };
     if url.scheme() != "https" && url.origin() != slack.api_url.origin() {
-        return Err(Delivery::NoFile("Slack wants the file unencrypted".to_owned()));
+        return Err(Delivery::FileRefused("Slack wants the file unencrypted".to_owned()));
     }
     let client = slack.plain_client().await.map_err(|_| Delivery::Retry(None))?;
     // No token: who knows the address may store there, once.
@@ -106,11 +111,11 @@ async fn store(slack: &Slack, name: &str, text: &str) -> Result<String, Delivery
         Ok(status) if status.is_success() => Ok(id.to_owned()),
         Ok(StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT) => Err(Delivery::Retry(None)),
         Ok(status) if !status.is_server_error() => {
-            Err(Delivery::NoFile(format!("Slack's host of files answers with {status}")))
+            Err(Delivery::FileRefused(format!("Slack's host of files answers with {status}")))
         }
         // Slack itself was reached just now: what is in between knows Slack, and not its host of files.
         Err(error) if error.is_connect() => {
-            Err(Delivery::NoFile("Slack's host of files can't be reached".to_owned()))
+            Err(Delivery::FileRefused("Slack's host of files can't be reached".to_owned()))
         }
         Ok(_) | Err(_) => Err(Delivery::Retry(None)),
     }
@@ -126,7 +131,7 @@ async fn take_back(slack: &Slack, id: &str) -> Delivery {
         }
         Ok(_) => {}
     }
-    Delivery::NoFile("Slack took the file, but does not show it".to_owned())
+    Delivery::FileRefused("Slack took the file, but does not show it".to_owned())
 }
 
 /// An error after which nobody has seen anything. A place that is closed to texts too will tell by the text.
@@ -135,6 +140,6 @@ fn not_shared(error: CallError) -> Delivery {
         CallError::Token(why) if why != "not_allowed_token_type" => Delivery::Retry(None),
         CallError::Unreachable | CallError::Unclear => Delivery::Retry(None),
         CallError::TooMany(pause) => Delivery::Retry(pause),
-        error => Delivery::NoFile(error.to_string()),
+        error => Delivery::FileRefused(error.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use adjutant_chat::{ChannelIntake, Condition, HookAnswer, HookRequest};
+use adjutant_chat::{ChannelIntake, ConnectionEvent, WebhookRequest, WebhookResponse};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
@@ -25,9 +25,9 @@ impl Slack {
     pub(crate) async fn answer(
         &self,
         verifier: &SlackEventSignatureVerifier,
-        request: &HookRequest,
+        request: &WebhookRequest,
         intake: &dyn ChannelIntake,
-    ) -> HookAnswer {
+    ) -> WebhookResponse {
         let Ok(body) = std::str::from_utf8(&request.body) else { return answer(400, "") };
         if !is_slacks(verifier, request, body) {
             return answer(401, "");
@@ -36,10 +36,10 @@ impl Slack {
         if kind == "url_verification" {
             return answer(200, payload["challenge"].as_str().unwrap_or_default());
         }
-        intake.condition(Condition::Receiving);
+        intake.report(ConnectionEvent::Alive);
         let Some(arrived) = self.arrived(kind, payload) else {
             // Sent again it would not be understood, either.
-            intake.condition(Condition::Ignored);
+            intake.report(ConnectionEvent::Ignored);
             return answer(200, "");
         };
         let (journalled, is_journalled) = oneshot::channel();
@@ -47,7 +47,7 @@ impl Slack {
             let _ = journalled.send(());
         });
         match arrived {
-            Arrived::Pressed(inbound) => drop(timeout(PATIENCE, self.press(inbound, done, intake)).await),
+            Arrived::Interaction(inbound) => drop(timeout(PATIENCE, self.press(inbound, done, intake)).await),
             Arrived::Post(channel, post) if self.receives() => self.add(Waiting::Told(channel, post, done)),
             // Another instance receives this channel; Slack knows only one address for all of them.
             Arrived::Post(channel, post) => {
@@ -84,11 +84,11 @@ impl Slack {
     }
 }
 
-fn answer(status: u16, body: &str) -> HookAnswer {
-    HookAnswer { status, body: body.to_owned() }
+fn answer(status: u16, body: &str) -> WebhookResponse {
+    WebhookResponse { status, body: body.to_owned() }
 }
 
-fn is_slacks(verifier: &SlackEventSignatureVerifier, request: &HookRequest, body: &str) -> bool {
+fn is_slacks(verifier: &SlackEventSignatureVerifier, request: &WebhookRequest, body: &str) -> bool {
     let header = |wanted: &str| {
         let found = request.headers.iter().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()

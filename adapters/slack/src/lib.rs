@@ -29,8 +29,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Connection, Delivery, Finding, Found, HookAnswer, HookRequest, Limits,
-    Outbound, Retract,
+    Address, ChannelIntake, ChatPort, Connection, Delivery, Finding, Limits, Outbound, Reconciliation,
+    Retract, WebhookRequest, WebhookResponse,
 };
 use async_trait::async_trait;
 use hyper_rustls::HttpsConnectorBuilder;
@@ -190,11 +190,11 @@ impl ChatPort for Slack {
         outbound.parts(render::parts(&outbound.text).len())
     }
 
-    async fn acquaint(&self, _: &Address, names: &[String]) {
+    async fn seed(&self, _: &Address, names: &[String]) {
         names.iter().filter_map(|name| Ts::of_event(name)).for_each(|ts| self.known.is_there(ts));
     }
 
-    async fn mark(&self, _: &Address) -> Option<String> {
+    async fn checkpoint(&self, _: &Address) -> Option<String> {
         self.known.newest().map(|ts| ts.to_string())
     }
 
@@ -202,7 +202,7 @@ impl ChatPort for Slack {
         deliver::deliver(self, outbound).await
     }
 
-    async fn reconcile(&self, outbound: &Outbound) -> Found {
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
         deliver::reconcile(self, outbound).await
     }
 
@@ -235,10 +235,10 @@ impl Connection for Slack {
         }
     }
 
-    async fn posted(&self, intake: &dyn ChannelIntake, request: HookRequest) -> HookAnswer {
+    async fn webhook(&self, intake: &dyn ChannelIntake, request: WebhookRequest) -> WebhookResponse {
         match &self.verifier {
             Some(verifier) => self.answer(verifier, &request, intake).await,
-            None => HookAnswer::not_found(),
+            None => WebhookResponse::not_found(),
         }
     }
 

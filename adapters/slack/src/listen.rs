@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 use std::pin::pin;
 use std::time::Duration;
 
-use adjutant_chat::{Attachment, ChannelIntake, Condition, Inbound, Taken};
+use adjutant_chat::{Attachment, ChannelIntake, ConnectionEvent, Inbound, IntakeOutcome};
 use futures::StreamExt;
 use futures::future::{Fuse, FusedFuture, FutureExt};
 use futures::stream::FuturesUnordered;
@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::connect::wait_after;
 use crate::place::Ts;
-use crate::receive::{self, Command, File, Heard, Interaction, Post, Reader, text};
+use crate::receive::{self, Command, File, Interaction, Post, Reader, Received, text};
 use crate::{Slack, attachments, catch_up, deliver};
 
 /// So long a message waits for its files and for the names in it: it has to be acknowledged within 3 s.
@@ -38,7 +38,7 @@ pub(crate) enum Arrived {
     /// A message, or a change of one, with its channel.
     Post(String, Box<Post>),
     /// A press or a command.
-    Pressed(Inbound),
+    Interaction(Inbound),
 }
 
 /// What waits to be journalled, in order.
@@ -60,7 +60,7 @@ impl Waitlist {
         // A send fails only after the receivers are gone, and they live as long as this.
         match arrived {
             Arrived::Post(channel, post) => drop(self.posts.send(Waiting::Told(channel, post, done))),
-            Arrived::Pressed(inbound) => drop(self.presses.send((inbound, done))),
+            Arrived::Interaction(inbound) => drop(self.presses.send((inbound, done))),
         }
     }
 }
@@ -83,11 +83,11 @@ impl Slack {
             }
             "interactive" => {
                 let press = receive::press(Interaction::deserialize(payload).ok()?, &self.channel)?;
-                Some(Arrived::Pressed(Inbound::Pressed(press)))
+                Some(Arrived::Interaction(Inbound::ButtonPress(press)))
             }
             "slash_commands" => {
                 let said = receive::command(Command::deserialize(payload).ok()?, &self.channel)?;
-                Some(Arrived::Pressed(Inbound::Said(said)))
+                Some(Arrived::Interaction(Inbound::Message(said)))
             }
             _ => None,
         }
@@ -155,9 +155,9 @@ impl Slack {
     }
 
     /// Journals it, however long that takes.
-    async fn hand_over(&self, heard: Heard, intake: &dyn ChannelIntake) {
+    async fn hand_over(&self, heard: Received, intake: &dyn ChannelIntake) {
         let (inbound, edited) = match heard {
-            Heard::Said(mut said, files) => {
+            Received::Message(mut said, files) => {
                 let mut people = text::mentioned(&said.text);
                 people.push(said.sender.0.clone());
                 let (names, attachments) = tokio::join!(self.names(people), self.files(&files));
@@ -165,26 +165,26 @@ impl Slack {
                 said.sender_name = name.map_or(said.sender_name, |(_, name)| name.clone());
                 said.text = text::readable(&said.text, &names);
                 said.attachments = attachments;
-                (Some(Inbound::Said(said)), None)
+                (Some(Inbound::Message(said)), None)
             }
-            Heard::Edited(mut edited) => {
+            Received::Edit(mut edited) => {
                 let names = self.names(text::mentioned(&edited.text)).await;
                 edited.text = text::readable(&edited.text, &names);
                 (None, Some(edited))
             }
-            Heard::Own => return,
-            Heard::Ignored => return intake.condition(Condition::Ignored),
+            Received::Own => return,
+            Received::Ignored => return intake.report(ConnectionEvent::Ignored),
         };
         for tries in 1.. {
             let done = match (&inbound, &edited) {
-                (Some(inbound), _) => intake.take(inbound.clone()).await.map(drop),
-                (None, Some(edited)) => intake.edited(edited.clone()).await,
+                (Some(inbound), _) => intake.accept(inbound.clone()).await.map(drop),
+                (None, Some(edited)) => intake.edit(edited.clone()).await,
                 (None, None) => return,
             };
             if done.is_ok() {
                 return;
             }
-            intake.condition(Condition::Trouble("a message could not be journalled".into()));
+            intake.report(ConnectionEvent::Error("a message could not be journalled".into()));
             sleep(wait_after(tries)).await;
         }
     }
@@ -227,9 +227,9 @@ impl Slack {
     /// Hands over a press or a command. One that can't be journalled is not acknowledged; the person sees that it
     /// failed and presses again.
     pub(crate) async fn press(&self, inbound: Inbound, done: Done, intake: &dyn ChannelIntake) {
-        let Ok(taken) = intake.take(inbound.clone()).await else { return };
+        let Ok(taken) = intake.accept(inbound.clone()).await else { return };
         done();
-        if let (Taken::Notice(text), Inbound::Pressed(pressed)) = (taken, &inbound) {
+        if let (IntakeOutcome::Notice(text), Inbound::ButtonPress(pressed)) = (taken, &inbound) {
             deliver::whisper(self, &pressed.address, &pressed.sender.0, &text).await;
         }
     }

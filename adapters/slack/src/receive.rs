@@ -4,7 +4,7 @@
 
 pub(crate) mod text;
 
-use adjutant_chat::{Address, Edited, EventId, Pressed, Said, SenderId};
+use adjutant_chat::{Address, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -12,11 +12,11 @@ use crate::place::{Place, Ts};
 
 /// What something that arrived is. Texts and names are still Slack's: see [`text::readable`].
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Heard {
+pub(crate) enum Received {
     /// A message to us, its files not yet read.
-    Said(Said, Vec<File>),
+    Message(IncomingMessage, Vec<File>),
     /// A message has a new text.
-    Edited(Edited),
+    Edit(MessageEdit),
     /// What we wrote ourselves comes back.
     Own,
     /// Not for us, or not understood.
@@ -81,33 +81,33 @@ impl Post {
     }
 
     /// What it is to us. In company only a mention of us, or an answer in a thread that we began, speaks to us.
-    pub(crate) fn heard(&self, channel: &str, reader: Reader<'_>) -> Heard {
+    pub(crate) fn heard(&self, channel: &str, reader: Reader<'_>) -> Received {
         let place = self.place(channel);
         match self.subtype.as_deref() {
             Some("message_changed") => return self.changed(channel, reader),
-            Some(subtype) if !WRITTEN.contains(&subtype) => return Heard::Ignored,
+            Some(subtype) if !WRITTEN.contains(&subtype) => return Received::Ignored,
             _ => {}
         }
-        let Some(user) = &self.user else { return Heard::Ignored };
+        let Some(user) = &self.user else { return Received::Ignored };
         if user == reader.me {
-            return Heard::Own;
+            return Received::Own;
         }
         let is_message = matches!(self.kind.as_str(), "message" | "app_mention");
         if !is_message || self.bot_id.is_some() || self.ts.parse::<Ts>().is_err() {
-            return Heard::Ignored;
+            return Received::Ignored;
         }
         let direct = self.channel_type.as_deref().map_or(place.is_direct(), |kind| kind == "im");
         let root_is_ours = place.thread.is_some() && self.parent_user_id.as_deref() == Some(reader.me);
         let written = self.text.as_deref().unwrap_or_default();
         if !direct && !root_is_ours && !text::mentions(written, reader.me) {
-            return Heard::Ignored;
+            return Received::Ignored;
         }
         let text = text::without(written, reader.me);
         let files = self.files();
         if text.is_empty() && files.is_empty() {
-            return Heard::Ignored;
+            return Received::Ignored;
         }
-        let said = Said {
+        let said = IncomingMessage {
             event: event(channel, &self.ts),
             reply_to: place.thread.filter(|_| root_is_ours).map(|root| root.to_string()),
             address: reader.address(&place),
@@ -117,22 +117,22 @@ impl Post {
             text,
             attachments: Vec::new(),
         };
-        Heard::Said(said, files)
+        Received::Message(said, files)
     }
 
     /// A changed message; one whose text stayed has only got a preview or an answer.
-    fn changed(&self, channel: &str, reader: Reader<'_>) -> Heard {
-        let Some(message) = self.message.as_deref() else { return Heard::Ignored };
+    fn changed(&self, channel: &str, reader: Reader<'_>) -> Received {
+        let Some(message) = self.message.as_deref() else { return Received::Ignored };
         let before = self.previous_message.as_deref().and_then(|before| before.text.as_ref());
         match &message.text {
-            _ if message.user.as_deref() == Some(reader.me) => Heard::Own,
+            _ if message.user.as_deref() == Some(reader.me) => Received::Own,
             Some(text) if message.bot_id.is_none() && message.user.is_some() && before != Some(text) => {
-                Heard::Edited(Edited {
+                Received::Edit(MessageEdit {
                     event: event(channel, &message.ts),
                     text: text::without(text, reader.me),
                 })
             }
-            _ => Heard::Ignored,
+            _ => Received::Ignored,
         }
     }
 
@@ -172,7 +172,7 @@ const COMMANDS: [&str; 10] =
 
 /// What a slash command is to us; nothing if it is not understood. One of another name (`/adjutant status`) says in
 /// its text which of ours is meant.
-pub(crate) fn command(command: Command, channel: &str) -> Option<Said> {
+pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage> {
     let Command { command, text, channel_id, user_id, user_name, trigger_id } = command;
     let place = channel_id.parse::<Place>().ok()?;
     let words = match COMMANDS.contains(&command.as_str()) {
@@ -180,7 +180,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<Said> {
         false if text.trim().is_empty() => "/help".to_owned(),
         false => format!("/{}", text.trim().trim_start_matches('/')),
     };
-    Some(Said {
+    Some(IncomingMessage {
         // Slack names no message: there is none.
         event: EventId(format!("command:{trigger_id}")),
         address: Address { channel: channel.to_owned(), place: place.to_string() },
@@ -193,7 +193,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<Said> {
     })
 }
 
-/// Pressed buttons, or something else that Slack calls interactive.
+/// ButtonPress buttons, or something else that Slack calls interactive.
 /// Source: <https://docs.slack.dev/reference/interaction-payloads/block_actions-payload>
 #[derive(Debug, Deserialize)]
 pub(crate) struct Interaction {
@@ -220,7 +220,7 @@ struct Container {
 }
 
 /// What a press is to us; nothing if it is not understood.
-pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<Pressed> {
+pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPress> {
     let Interaction { kind, user, container, actions } = interaction;
     let (user, Container { channel_id, message_ts, thread_ts }) = (user?, container?);
     let action = actions.first().filter(|_| kind == "block_actions")?;
@@ -231,7 +231,7 @@ pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<Pressed> 
         Some(root) => format!("{channel_id}/{root}").parse().ok()?,
         None => channel_id.parse().ok()?,
     };
-    Some(Pressed {
+    Some(ButtonPress {
         event: EventId(format!("press:{channel_id}:{message_ts}:{}:{at}", user.id)),
         address: Address { channel: channel.to_owned(), place: place.to_string() },
         sender_name: user.name.or(user.username).unwrap_or_else(|| user.id.clone()),

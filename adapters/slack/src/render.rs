@@ -7,7 +7,8 @@
 mod inline;
 
 use adjutant_chat::{
-    Block, Choice, Limits, Markup, RichText, Unit, aligned, harmless, one_line, row_by_row, split,
+    Block, Choice, LengthUnit, Limits, Markup, RichText, aligned_table, one_line, sanitized, split,
+    table_as_list,
 };
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ const SECTIONS: usize = 3;
 /// What fits into a message.
 pub(crate) const LIMITS: Limits = Limits {
     text: SECTION * SECTIONS,
-    unit: Unit::Characters,
+    unit: LengthUnit::Characters,
     buttons: 25,
     markup: Markup::Markdown,
     edits: true,
@@ -54,7 +55,7 @@ pub(crate) fn parts(markdown: &str) -> Vec<Part> {
         let plain: Vec<String> = sections.iter().map(RichText::plain).collect();
         Part {
             sections: sections.iter().map(rendered).collect(),
-            plain: something(&escaped(&harmless(&plain.join("\n")))),
+            plain: something(&escaped(&sanitized(&plain.join("\n")))),
         }
     };
     sections.chunks(SECTIONS).map(part).collect()
@@ -153,9 +154,9 @@ fn block(block: &Block, in_quote: bool) -> Vec<Line> {
             blocks(inner, true).into_iter().map(quoted).collect()
         }
         Block::List { start, items } => list(*start, items, in_quote),
-        Block::Table { header, rows } => match aligned(header, rows, NARROW, ("  ", "  ")) {
+        Block::Table { header, rows } => match aligned_table(header, rows, NARROW, ("  ", "  ")) {
             Some(text) => fenced(&text),
-            None => self::block(&row_by_row(header, rows), in_quote),
+            None => self::block(&table_as_list(header, rows), in_quote),
         },
         Block::Rule => plain("———"),
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, one_line};
+use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId, one_line};
 use async_trait::async_trait;
 use moka::future::Cache;
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl Default for Lists {
 
 #[async_trait]
 impl Rooms for Slack {
-    async fn find(&self, said: &str, _: &[String]) -> Result<Vec<Room>, Unread> {
+    async fn find(&self, said: &str, _: &[String]) -> Result<Vec<Room>, RoomError> {
         let said = said.trim();
         if let Some(place) = place_in(said)
             && let Some(room) = self.room(&place).await.map_err(|error| self.unread(error))?
@@ -71,7 +71,7 @@ impl Rooms for Slack {
         Ok(rooms.iter().filter(|room| room.name.to_lowercase() == name).cloned().collect())
     }
 
-    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, Unread> {
+    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
         let place = parse(place)?;
         let arguments = [("channel", place.channel), ("limit", LIST_PAGE.to_string())];
         let mut cursor = String::new();
@@ -86,7 +86,7 @@ impl Rooms for Slack {
             }
             cursor = next;
         }
-        Err(Unread::Closed("this channel has more members than can be looked through".to_owned()))
+        Err(RoomError::Closed("this channel has more members than can be looked through".to_owned()))
     }
 
     async fn read(
@@ -95,11 +95,12 @@ impl Rooms for Slack {
         thread: Option<&str>,
         since: Option<i64>,
         limit: usize,
-    ) -> Result<Option<Vec<RoomLine>>, Unread> {
+    ) -> Result<Option<Vec<RoomMessage>>, RoomError> {
         let mut place = parse(place)?;
         if let Some(thread) = thread {
             let root = thread.parse();
-            place.thread = Some(root.map_err(|_| Unread::Closed(format!("Slack has no thread “{thread}”")))?);
+            place.thread =
+                Some(root.map_err(|_| RoomError::Closed(format!("Slack has no thread “{thread}”")))?);
         }
         let since = since.map(|since| Ts::at(u64::try_from(since).unwrap_or_default()));
         let messages = self.messages(&place, since, limit.min(MOST)).await?;
@@ -108,7 +109,7 @@ impl Rooms for Slack {
         Ok(Some(messages.iter().filter_map(|message| line(message, &names)).collect()))
     }
 
-    async fn profiles(&self, _: &str, said: &str) -> Result<Vec<Profile>, Unread> {
+    async fn profiles(&self, _: &str, said: &str) -> Result<Vec<Profile>, RoomError> {
         self.people_called(said).await.map_err(|error| self.unread(error))
     }
 }
@@ -146,7 +147,12 @@ impl Slack {
     }
 
     /// The newest messages of a place that people or machines wrote, oldest first.
-    async fn messages(&self, place: &Place, since: Option<Ts>, limit: usize) -> Result<Vec<Value>, Unread> {
+    async fn messages(
+        &self,
+        place: &Place,
+        since: Option<Ts>,
+        limit: usize,
+    ) -> Result<Vec<Value>, RoomError> {
         // A channel is told from its end, a thread from its beginning.
         let from_end = place.thread.is_none();
         let method = if from_end { "conversations.history" } else { "conversations.replies" };
@@ -176,7 +182,7 @@ impl Slack {
         }
         match from_end {
             true => Ok(all.into()),
-            false => Err(Unread::Closed(format!(
+            false => Err(RoomError::Closed(format!(
                 "this thread has more than {} messages, and Slack tells the oldest first; ask for those since a \
                  later time",
                 PAGE * PAGES
@@ -185,15 +191,15 @@ impl Slack {
     }
 
     /// Why something can't be read, with the mend.
-    fn unread(&self, error: CallError) -> Unread {
+    fn unread(&self, error: CallError) -> RoomError {
         match error {
-            CallError::TooMany(pause) => Unread::TooMany(pause),
+            CallError::TooMany(pause) => RoomError::TooMany(pause),
             CallError::Token(_) | CallError::Scope(_) => {
                 let is_token = matches!(error, CallError::Token(_));
                 let (End::Final(sentence) | End::Cut(sentence)) = self.end("bot_token", error);
-                if is_token { Unread::Token(sentence) } else { Unread::Closed(sentence) }
+                if is_token { RoomError::Token(sentence) } else { RoomError::Closed(sentence) }
             }
-            CallError::Closed(why) => Unread::Closed(match why.as_str() {
+            CallError::Closed(why) => RoomError::Closed(match why.as_str() {
                 "not_in_channel" => {
                     "the bot is not in this Slack channel; write /invite and its name there".to_owned()
                 }
@@ -205,16 +211,16 @@ impl Slack {
                 "thread_not_found" => "Slack has no such thread in this channel".to_owned(),
                 why => format!("Slack does not let the bot read this place ({why})"),
             }),
-            CallError::Refused(why) => Unread::Closed(format!("Slack refuses to show this ({why})")),
+            CallError::Refused(why) => RoomError::Closed(format!("Slack refuses to show this ({why})")),
             CallError::Unreachable | CallError::NoMessage | CallError::Unclear => {
-                Unread::Unreachable(error.to_string())
+                RoomError::Unreachable(error.to_string())
             }
         }
     }
 }
 
-fn parse(place: &str) -> Result<Place, Unread> {
-    place.parse().map_err(|_| Unread::Closed(format!("“{}” is no place of Slack's", one_line(place))))
+fn parse(place: &str) -> Result<Place, RoomError> {
+    place.parse().map_err(|_| RoomError::Closed(format!("“{}” is no place of Slack's", one_line(place))))
 }
 
 /// The place that is meant by its id, `C1` or `<#C1|name>`.

@@ -1,13 +1,13 @@
 //! What `init` has to know of an app.
 
-use adjutant_chat::{Question, Setup};
+use adjutant_chat::{Credential, SetupGuide};
 use reqwest::Url;
 use serde_json::json;
 
 use crate::check::SCOPES;
 
 /// How an app is set up, with Socket Mode.
-pub fn setup() -> Setup {
+pub fn setup() -> SetupGuide {
     let bot_token = [
         format!("Make the app by this link, which fills everything in:\n{}", creation()),
         "Choose the workspace, and press “Install to Workspace”.".to_owned(),
@@ -17,11 +17,11 @@ pub fn setup() -> Setup {
         "Under “Basic Information”, “App-Level Tokens”, generate one.".to_owned(),
         "Add the scope connections:write to it, and take it: xapp-...".to_owned(),
     ];
-    Setup {
+    SetupGuide {
         platform: "Slack",
-        questions: vec![
-            Question { key: "bot_token", what: "The bot's token", steps: bot_token.to_vec() },
-            Question { key: "app_token", what: "The app's token", steps: app_token.to_vec() },
+        credentials: vec![
+            Credential { key: "bot_token", name: "The bot's token", steps: bot_token.to_vec() },
+            Credential { key: "app_token", name: "The app's token", steps: app_token.to_vec() },
         ],
         own_id: "“Copy member ID” in your profile, behind the three dots",
     }

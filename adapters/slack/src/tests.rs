@@ -9,11 +9,11 @@ mod rooms;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use adjutant_chat::conformance::{Platform, Seen, check_all};
 use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Choice, Condition, Connection, Edited, Inbound, NotJournalled, OutFile,
-    Outbound, Said, Taken,
+    Address, ChannelIntake, ChatPort, Choice, Connection, ConnectionEvent, Inbound, IncomingMessage,
+    IntakeError, IntakeOutcome, MessageEdit, Outbound, OutgoingFile,
 };
+use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET};
 use async_trait::async_trait;
 
@@ -46,8 +46,8 @@ fn outbound(place: &str, text: &str) -> Outbound {
         text: text.into(),
         choices: Vec::new(),
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: None,
     }
 }
@@ -58,9 +58,9 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
-        mend: "",
+        fix: "",
     },
 ]
 "#);
@@ -71,19 +71,19 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     insta::assert_snapshot!(format!("{:#?}", wrong.check().await), @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
-        mend: "",
+        fix: "",
     },
     Finding {
-        verdict: Fault,
+        status: Error,
         reason: "the bot lacks the scopes files:read, im:history",
-        mend: "add them on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
+        fix: "add them on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
     },
     Finding {
-        verdict: Fault,
+        status: Error,
         reason: "Slack refuses the token (invalid_auth)",
-        mend: "Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.",
+        fix: "Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.",
     },
 ]
 "#);
@@ -91,9 +91,9 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     insta::assert_snapshot!(format!("{:#?}", wrong.check().await), @r#"
 [
     Finding {
-        verdict: Fault,
+        status: Error,
         reason: "Slack refuses the token (invalid_auth)",
-        mend: "Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.",
+        fix: "Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.",
     },
 ]
 "#);
@@ -105,9 +105,9 @@ struct Journal {
     /// Those that came again included.
     offered: Mutex<usize>,
     taken: Mutex<Vec<Inbound>>,
-    edited: Mutex<Vec<Edited>>,
+    edited: Mutex<Vec<MessageEdit>>,
     places: Mutex<Vec<(Address, String)>>,
-    conditions: Mutex<Vec<Condition>>,
+    events: Mutex<Vec<ConnectionEvent>>,
     /// So many times it can't journal.
     fails: Mutex<usize>,
     /// What is said to whoever presses a button.
@@ -118,15 +118,15 @@ impl Journal {
     fn texts(&self) -> Vec<String> {
         let taken = self.taken.lock().unwrap();
         let text = |inbound: &Inbound| match inbound {
-            Inbound::Said(said) => said.text.clone(),
-            Inbound::Pressed(pressed) => format!("pressed {}", pressed.button),
+            Inbound::Message(said) => said.text.clone(),
+            Inbound::ButtonPress(pressed) => format!("pressed {}", pressed.button),
         };
         taken.iter().map(text).collect()
     }
 
-    fn said(&self, number: usize) -> Said {
+    fn said(&self, number: usize) -> IncomingMessage {
         match &self.taken.lock().unwrap()[number] {
-            Inbound::Said(said) => said.clone(),
+            Inbound::Message(said) => said.clone(),
             other => panic!("{other:?}"),
         }
     }
@@ -137,41 +137,40 @@ impl Journal {
     }
 
     fn is_in_trouble(&self, reason: &str) -> bool {
-        let told =
-            |condition: &Condition| matches!(condition, Condition::Trouble(why) if why.contains(reason));
-        self.conditions.lock().unwrap().iter().any(told)
+        let told = |condition: &ConnectionEvent| matches!(condition, ConnectionEvent::Error(why) if why.contains(reason));
+        self.events.lock().unwrap().iter().any(told)
     }
 
-    fn try_it(&self) -> Result<(), NotJournalled> {
+    fn try_it(&self) -> Result<(), IntakeError> {
         let mut fails = self.fails.lock().unwrap();
         if *fails == 0 {
             return Ok(());
         }
         *fails -= 1;
-        Err(NotJournalled)
+        Err(IntakeError)
     }
 }
 
 #[async_trait]
 impl ChannelIntake for Journal {
-    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
+    async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
         self.try_it()?;
-        if let (Inbound::Pressed(_), Some(notice)) = (&inbound, self.notice.lock().unwrap().clone()) {
-            return Ok(Taken::Notice(notice));
+        if let (Inbound::ButtonPress(_), Some(notice)) = (&inbound, self.notice.lock().unwrap().clone()) {
+            return Ok(IntakeOutcome::Notice(notice));
         }
         let event = |inbound: &Inbound| match inbound {
-            Inbound::Said(said) => said.event.clone(),
-            Inbound::Pressed(pressed) => pressed.event.clone(),
+            Inbound::Message(said) => said.event.clone(),
+            Inbound::ButtonPress(pressed) => pressed.event.clone(),
         };
         *self.offered.lock().unwrap() += 1;
         let mut taken = self.taken.lock().unwrap();
         if !taken.iter().any(|one| event(one) == event(&inbound)) {
             taken.push(inbound);
         }
-        Ok(Taken::Kept)
+        Ok(IntakeOutcome::Accepted)
     }
 
-    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+    async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.try_it()?;
         self.edited.lock().unwrap().push(edited);
         Ok(())
@@ -181,8 +180,8 @@ impl ChannelIntake for Journal {
         self.places.lock().unwrap().clone()
     }
 
-    fn condition(&self, condition: Condition) {
-        self.conditions.lock().unwrap().push(condition);
+    fn report(&self, event: ConnectionEvent) {
+        self.events.lock().unwrap().push(event);
     }
 }
 
@@ -218,7 +217,9 @@ impl Platform for Place {
         seen.map(|one| Seen {
             text: one.text,
             choices: one.buttons.into_iter().map(choice).collect(),
-            file: one.file.map(|(name, bytes)| OutFile { name, text: String::from_utf8(bytes).unwrap() }),
+            file: one
+                .file
+                .map(|(name, bytes)| OutgoingFile { name, text: String::from_utf8(bytes).unwrap() }),
         })
         .collect()
     }

@@ -166,7 +166,7 @@ impl Api {
     /// Words from outside, fit for a log: a proxy may put the address, and with it the token, into them.
     fn words(&self, text: &str) -> String {
         let text = text.replace(self.bot.token(), "<token>").replace('\n', " ");
-        adjutant_chat::harmless(&text).into_owned()
+        adjutant_chat::sanitized(&text).into_owned()
     }
 }
 

@@ -24,13 +24,13 @@ impl Telegram {
         let me: Me = match self.api.call(&GetMe::new()).await {
             Ok(me) => me,
             Err(failure) if failure.is_wrong_token() => {
-                return vec![Finding::fault("Telegram does not know the token", self.wrong_token())];
+                return vec![Finding::error("Telegram does not know the token", self.wrong_token())];
             }
             Err(failure) => return vec![self.trouble(&failure)],
         };
         let who = match &me.username {
             Some(name) => {
-                let name = adjutant_chat::harmless(name);
+                let name = adjutant_chat::sanitized(name);
                 format!("logged in as @{name}; people write to it at https://t.me/{name}")
             }
             None => "logged in as a bot without a name".to_owned(),
@@ -54,6 +54,6 @@ impl Telegram {
 
     fn trouble(&self, failure: &Failure) -> Finding {
         let mend = format!("check this machine's network and channels.{}.api_url", self.channel);
-        Finding::fault(failure.to_string(), mend)
+        Finding::error(failure.to_string(), mend)
     }
 }

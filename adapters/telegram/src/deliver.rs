@@ -1,6 +1,6 @@
 //! Thin: what is to be said, as calls of the Bot API, and what became of them.
 
-use adjutant_chat::{Address, Delivery, Found, OutFile, Outbound, Retract};
+use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, Reconciliation, Retract};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
@@ -95,33 +95,33 @@ impl Telegram {
 
     /// Makes the shown message the part; nothing if there is none, or it has been taken away.
     async fn edit_stand_in(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, Failure> {
-        let stand_in = outbound.stand_in.as_ref().filter(|_| outbound.part == 0);
+        let stand_in = outbound.edit_of.as_ref().filter(|_| outbound.part == 0);
         let Some(message) = stand_in.and_then(|receipt| receipt.parse().ok()) else { return Ok(None) };
         Ok(self.edit(draft, message).await?.then_some(message))
     }
 
-    pub(crate) async fn look_for(&self, outbound: &Outbound) -> Found {
-        let Ok(place) = outbound.address.place.parse::<Place>() else { return Found::Absent };
+    pub(crate) async fn look_for(&self, outbound: &Outbound) -> Reconciliation {
+        let Ok(place) = outbound.address.place.parse::<Place>() else { return Reconciliation::NotSent };
         if let Some(message) = self.ids().message_of(&outbound.id, outbound.part) {
-            return Found::Sent(message.to_string());
+            return Reconciliation::Sent(message.to_string());
         }
         let found = match file_part(outbound) {
             Some(file) => self.probe_for_file(outbound, file, place).await,
             None => match draft(outbound) {
                 Some(draft) => self.probe(outbound, &draft).await,
-                None => return Found::Absent,
+                None => return Reconciliation::NotSent,
             },
         };
         match found {
             Ok(Some(message)) => {
                 self.receipt(place, message, outbound);
-                Found::Sent(message.to_string())
+                Reconciliation::Sent(message.to_string())
             }
-            Ok(None) => Found::Absent,
+            Ok(None) => Reconciliation::NotSent,
             Err(failure) => match failure.into() {
                 // To deliver again says so.
-                Delivery::Refused(_) | Delivery::Gone(_) => Found::Absent,
-                _ => Found::Later,
+                Delivery::Refused(_) | Delivery::Gone(_) => Reconciliation::NotSent,
+                _ => Reconciliation::Unavailable,
             },
         }
     }
@@ -141,7 +141,9 @@ impl Telegram {
 
     /// The messages that may be a part whose sending was cut off.
     pub(crate) fn candidates(&self, outbound: &Outbound, place: Place) -> Vec<i32> {
-        let Some(mark) = outbound.mark.as_ref().and_then(|mark| mark.parse().ok()) else { return Vec::new() };
+        let Some(mark) = outbound.checkpoint.as_ref().and_then(|mark| mark.parse().ok()) else {
+            return Vec::new();
+        };
         let answered = outbound.answers.iter().filter_map(|event| message_of(event, place.chat));
         let after = answered.fold(mark, i32::max);
         self.ids().unknown_after(self.chat(place), after, PROBES)
@@ -196,7 +198,7 @@ impl Telegram {
             Retract::Message => {
                 self.in_chat::<IgnoredAny, _>(place, |chat| DeleteMessage::new(ChatId(chat), message)).await
             }
-            Retract::Choices => {
+            Retract::Buttons => {
                 self.in_chat(place, |chat| EditMessageReplyMarkup::new(ChatId(chat), message)).await
             }
         };
@@ -288,7 +290,7 @@ impl Telegram {
     }
 }
 
-fn file_part(outbound: &Outbound) -> Option<&OutFile> {
+fn file_part(outbound: &Outbound) -> Option<&OutgoingFile> {
     outbound.file_part(|| render::parts(&outbound.text).len())
 }
 

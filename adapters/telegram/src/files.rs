@@ -1,6 +1,6 @@
 //! Files of ours: sent, and found again.
 
-use adjutant_chat::{Delivery, OutFile, Outbound};
+use adjutant_chat::{Delivery, Outbound, OutgoingFile};
 use reqwest_of_serenity::multipart::{Form, Part};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -33,14 +33,14 @@ struct Document {
 }
 
 impl Document {
-    fn is(&self, file: &OutFile) -> bool {
+    fn is(&self, file: &OutgoingFile) -> bool {
         self.file_name.as_ref() == Some(&file.name)
             && self.file_size.is_none_or(|size| size == file.text.len())
     }
 }
 
 impl Telegram {
-    pub(crate) async fn deliver_file(&self, outbound: &Outbound, file: &OutFile) -> Delivery {
+    pub(crate) async fn deliver_file(&self, outbound: &Outbound, file: &OutgoingFile) -> Delivery {
         let Ok(place) = outbound.address.place.parse() else {
             return Delivery::Refused("there is no such place".to_owned());
         };
@@ -50,10 +50,10 @@ impl Telegram {
         }
         match sent {
             Ok(message) => self.receipt(place, message.message_id, outbound),
-            Err(failure) if failure.says(&NO_FILES) => Delivery::NoFile(failure.to_string()),
+            Err(failure) if failure.says(&NO_FILES) => Delivery::FileRefused(failure.to_string()),
             Err(failure) => match failure.into() {
                 // Too large, or of a kind that is not wanted: as a text it can go.
-                Delivery::Refused(why) => Delivery::NoFile(why),
+                Delivery::Refused(why) => Delivery::FileRefused(why),
                 delivery => delivery,
             },
         }
@@ -63,7 +63,7 @@ impl Telegram {
     pub(crate) async fn probe_for_file(
         &self,
         outbound: &Outbound,
-        file: &OutFile,
+        file: &OutgoingFile,
         place: Place,
     ) -> Result<Option<i32>, Failure> {
         for message in self.candidates(outbound, place) {
@@ -90,13 +90,13 @@ impl Telegram {
         Ok(None)
     }
 
-    async fn upload(&self, chat: i64, place: Place, file: &OutFile) -> Result<SentMessage, Failure> {
+    async fn upload(&self, chat: i64, place: Place, file: &OutgoingFile) -> Result<SentMessage, Failure> {
         self.api.upload("SendDocument", form(chat, place, file)?).await
     }
 }
 
 /// Source: <https://core.telegram.org/bots/api#senddocument>
-fn form(chat: i64, place: Place, file: &OutFile) -> Result<Form, Failure> {
+fn form(chat: i64, place: Place, file: &OutgoingFile) -> Result<Form, Failure> {
     let kind = if file.is_json() { "application/json" } else { "text/markdown" };
     let content = Part::text(file.text.clone()).file_name(file.name.clone());
     let refused = |error: reqwest_of_serenity::Error| Failure::Refused { code: 400, text: error.to_string() };

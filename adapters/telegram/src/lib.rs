@@ -20,8 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, Finding, Found, Limits, Markup,
-    Outbound, Retract, Unit,
+    Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, Finding, LengthUnit, Limits, Markup,
+    Outbound, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use teloxide::Bot;
@@ -66,7 +66,7 @@ pub enum ConnectError {
 /// One bot.
 ///
 /// The Bot API can't be asked what was sent, and takes no key against doubles. So
-/// [`ChatPort::mark`] names the highest message id so far, and [`ChatPort::reconcile`] tries to edit what
+/// [`ChatPort::checkpoint`] names the highest message id so far, and [`ChatPort::reconcile`] tries to edit what
 /// came after it into the very same message: "message is not modified" names the one that was sent. Ids are
 /// known from what arrives and what is sent, and from before the process began by what the engine has kept. It
 /// must not be too low either: then the edit could hit an older message of ours. Without a mark nothing is
@@ -128,7 +128,7 @@ impl ChatPort for Telegram {
         // <https://core.telegram.org/bots/api#sendmessage>; a keyboard takes a hundred buttons.
         Limits {
             text: render::LONGEST,
-            unit: Unit::Utf16,
+            unit: LengthUnit::Utf16,
             buttons: 100,
             markup: Markup::Html,
             edits: true,
@@ -140,11 +140,11 @@ impl ChatPort for Telegram {
         outbound.parts(render::parts(&outbound.text).len())
     }
 
-    async fn acquaint(&self, address: &Address, names: &[String]) {
+    async fn seed(&self, address: &Address, names: &[String]) {
         self.learn(address, names);
     }
 
-    async fn mark(&self, address: &Address) -> Option<String> {
+    async fn checkpoint(&self, address: &Address) -> Option<String> {
         self.catches_up().await;
         let place: Place = address.place.parse().ok()?;
         self.ids().highest(self.chat(place)).map(|highest| highest.to_string())
@@ -154,7 +154,7 @@ impl ChatPort for Telegram {
         self.deliver_part(outbound).await
     }
 
-    async fn reconcile(&self, outbound: &Outbound) -> Found {
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
         // What waits to be polled need not be probed.
         self.catches_up().await;
         self.look_for(outbound).await

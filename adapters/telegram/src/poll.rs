@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use adjutant_chat::{Backoff, ChannelIntake, Condition, Inbound, NotJournalled, Taken, backoff};
+use adjutant_chat::{Backoff, ChannelIntake, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, backoff};
 use futures::future::join_all;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use teloxide::types::{AllowedUpdate, BotCommand, CallbackQueryId};
 
 use crate::Telegram;
 use crate::api::Failure;
-use crate::receive::{Arrived, COMMANDS, LONGEST_FILE, Myself, arrived, message_id};
+use crate::receive::{COMMANDS, LONGEST_FILE, Myself, Update, arrived, message_id};
 
 /// How long Telegram holds a poll open when there is nothing, in seconds.
 const POLL_S: u32 = 25;
@@ -56,7 +56,7 @@ impl Telegram {
             wait = 0;
             match self.api.call::<Vec<Value>>(&poll).await {
                 Ok(updates) => {
-                    intake.condition(Condition::Receiving);
+                    intake.report(ConnectionEvent::Alive);
                     let is_all = updates.len() < MOST_UPDATES;
                     match self.take_all(updates, me, intake).await {
                         Ok(next) => {
@@ -123,31 +123,26 @@ impl Telegram {
         }
     }
 
-    async fn take(
-        &self,
-        update: &Value,
-        me: &Myself,
-        intake: &dyn ChannelIntake,
-    ) -> Result<(), NotJournalled> {
+    async fn take(&self, update: &Value, me: &Myself, intake: &dyn ChannelIntake) -> Result<(), IntakeError> {
         if let Some((chat, message)) = message_id(update) {
             self.ids().saw(chat, message);
         }
         match arrived(update, me, &self.channel) {
-            Arrived::Said { mut said, file } => {
+            Update::Message { mut said, file } => {
                 if let (Some(file), Some(attachment)) = (file, said.attachments.first_mut()) {
                     let content = self.api.file(&file, LONGEST_FILE).await;
                     attachment.text = content.and_then(|content| String::from_utf8(content).ok());
                 }
-                intake.take(Inbound::Said(said)).await.map(drop)
+                intake.accept(Inbound::Message(said)).await.map(drop)
             }
-            Arrived::Edited(edited) => intake.edited(edited).await,
-            Arrived::Pressed { pressed, query } => {
-                let taken = intake.take(Inbound::Pressed(pressed)).await?;
+            Update::Edit(edited) => intake.edit(edited).await,
+            Update::ButtonPress { pressed, query } => {
+                let taken = intake.accept(Inbound::ButtonPress(pressed)).await?;
                 self.answer_press(query, taken);
                 Ok(())
             }
-            Arrived::Nothing => {
-                intake.condition(Condition::Ignored);
+            Update::Ignored => {
+                intake.report(ConnectionEvent::Ignored);
                 Ok(())
             }
         }
@@ -155,10 +150,10 @@ impl Telegram {
 
     /// Lets the button come to rest, with a notice that only its presser sees; best effort, and nobody waits
     /// for it.
-    fn answer_press(&self, query: CallbackQueryId, taken: Taken) {
+    fn answer_press(&self, query: CallbackQueryId, taken: IntakeOutcome) {
         let api = self.api.clone();
         let mut answer = AnswerCallbackQuery::new(query);
-        if let Taken::Notice(notice) = taken {
+        if let IntakeOutcome::Notice(notice) = taken {
             (answer.text, answer.show_alert) = (Some(notice), Some(true));
         }
         tokio::spawn(async move { api.call::<IgnoredAny>(&answer).await.ok() });
@@ -198,7 +193,7 @@ impl Pauses {
     }
 
     async fn wait(&mut self, reason: String, at_least: Duration, intake: &dyn ChannelIntake) {
-        intake.condition(Condition::Trouble(reason));
+        intake.report(ConnectionEvent::Error(reason));
         self.failures += 1;
         tokio::time::sleep(self.backoff.after(self.failures, backoff::random()).max(at_least)).await;
     }

@@ -2,7 +2,9 @@
 
 mod message;
 
-use adjutant_chat::{Address, Attachment, Edited, EventId, Pressed, Said, SenderId, one_line};
+use adjutant_chat::{
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, one_line,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use teloxide::types::{CallbackQueryId, FileId};
@@ -35,19 +37,19 @@ pub(crate) struct Myself {
 
 /// What arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Arrived {
+pub(crate) enum Update {
     /// Somebody wrote to us; the file is the text of its first attachment.
-    Said { said: Said, file: Option<FileId> },
+    Message { said: IncomingMessage, file: Option<FileId> },
     /// Somebody changed a message.
-    Edited(Edited),
+    Edit(MessageEdit),
     /// Somebody pressed a button; the query is to be answered.
-    Pressed { pressed: Pressed, query: CallbackQueryId },
+    ButtonPress { pressed: ButtonPress, query: CallbackQueryId },
     /// Not for us, or not understood.
-    Nothing,
+    Ignored,
 }
 
 /// What an update means.
-pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Arrived {
+pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Update {
     let found = if let Some(message) = update.get("message") {
         said(message, me, channel)
     } else if let Some(message) = update.get("edited_message") {
@@ -55,7 +57,7 @@ pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Arrived {
     } else {
         update.get("callback_query").and_then(|query| pressed(query, channel))
     };
-    found.unwrap_or(Arrived::Nothing)
+    found.unwrap_or(Update::Ignored)
 }
 
 /// The chat and the id of the message that an update tells of.
@@ -66,7 +68,7 @@ pub(crate) fn message_id(update: &Value) -> Option<(i64, i32)> {
     Some((message.get("chat")?.get("id")?.as_i64()?, id))
 }
 
-fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
+fn said(value: &Value, me: &Myself, channel: &str) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
     // Who writes in the name of a chat can't be told from others who do, so they have no rights here.
     let person = message.from.as_ref().filter(|from| !from.is_bot && message.sender_chat.is_none())?;
@@ -78,7 +80,7 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
     if !for_us || (text.text.is_empty() && attachments.is_empty()) {
         return None;
     }
-    let said = Said {
+    let said = IncomingMessage {
         event: EventId(event_of(message.chat.id, message.message_id)),
         address: address(&message, channel),
         sender: SenderId(person.id.to_string()),
@@ -88,21 +90,21 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Arrived> {
         reply_to,
         attachments,
     };
-    Some(Arrived::Said { said, file })
+    Some(Update::Message { said, file })
 }
 
-fn edited(value: &Value, me: &Myself) -> Option<Arrived> {
+fn edited(value: &Value, me: &Myself) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
     let text = Text::of(&message, me).text;
     let event = EventId(event_of(message.chat.id, message.message_id));
-    (!text.is_empty()).then_some(Arrived::Edited(Edited { event, text }))
+    (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text }))
 }
 
-fn pressed(value: &Value, channel: &str) -> Option<Arrived> {
+fn pressed(value: &Value, channel: &str) -> Option<Update> {
     let press = Press::deserialize(value).ok()?;
     // A message that the bot can't reach any more is no place to answer in.
     let message = press.message.filter(|message| message.date != 0)?;
-    let pressed = Pressed {
+    let pressed = ButtonPress {
         event: EventId(format!("press:{}", press.id)),
         address: address(&message, channel),
         sender: SenderId(press.from.id.to_string()),
@@ -110,7 +112,7 @@ fn pressed(value: &Value, channel: &str) -> Option<Arrived> {
         direct: message.chat.is_private(),
         button: press.data?,
     };
-    Some(Arrived::Pressed { pressed, query: CallbackQueryId(press.id) })
+    Some(Update::ButtonPress { pressed, query: CallbackQueryId(press.id) })
 }
 
 fn address(message: &Message, channel: &str) -> Address {

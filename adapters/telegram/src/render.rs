@@ -1,7 +1,7 @@
 //! Pure: rich text as Telegram's HTML, in parts, each with its plain twin for the day Telegram refuses the
 //! markup. <https://core.telegram.org/bots/api#html-style>
 
-use adjutant_chat::{Block, Choice, Inline, RichText, Unit, aligned, one_line, split};
+use adjutant_chat::{Block, Choice, Inline, LengthUnit, RichText, aligned_table, one_line, split};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
@@ -65,7 +65,7 @@ impl Page {
 
     fn size(&self) -> usize {
         let entities = (self.entities * LONGEST).div_ceil(ENTITIES);
-        Unit::Utf16.length(&self.plain).max(self.html.len().div_ceil(MARKUP)).max(entities)
+        LengthUnit::Utf16.length(&self.plain).max(self.html.len().div_ceil(MARKUP)).max(entities)
     }
 
     /// Telegram refuses a text that shows nothing.
@@ -132,7 +132,8 @@ impl Page {
                 self.quoted = false;
             }
             Block::List { start, items } => self.list(*start, items),
-            Block::Table { header, rows } => match aligned(header, rows, NARROW, (" │ ", "─┼─")) {
+            Block::Table { header, rows } => match aligned_table(header, rows, NARROW, (" │ ", "─┼─"))
+            {
                 Some(lines) => self.tagged("pre", "", |page| page.raw(&lines)),
                 None => self.rows(header, rows),
             },

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Profile, Room, RoomLine, Rooms, SenderId, Unread, one_line};
+use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId, one_line};
 use async_trait::async_trait;
 use futures::StreamExt;
 use moka::future::Cache;
@@ -79,7 +79,7 @@ struct Person {
 
 #[async_trait]
 impl Rooms for Telegram {
-    async fn find(&self, said: &str, known: &[String]) -> Result<Vec<Room>, Unread> {
+    async fn find(&self, said: &str, known: &[String]) -> Result<Vec<Room>, RoomError> {
         let said = said.trim();
         if let Ok(place) = said.parse::<Place>()
             && let Some(title) = self.title(place.chat).await?
@@ -106,14 +106,14 @@ impl Rooms for Telegram {
                     found.push(room(chat.to_string(), &title));
                 }
                 // One that is closed to us by now is none that could be read.
-                Ok(_) | Err(Unread::Closed(_)) => {}
+                Ok(_) | Err(RoomError::Closed(_)) => {}
                 Err(unread) => return Err(unread),
             }
         }
         Ok(found)
     }
 
-    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, Unread> {
+    async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
         let place = parse(place)?;
         let Ok(person) = sender.0.parse::<u64>() else { return Ok(false) };
         // A private chat has its person's id; groups have negative ones.
@@ -134,12 +134,12 @@ impl Rooms for Telegram {
         _: Option<&str>,
         _: Option<i64>,
         _: usize,
-    ) -> Result<Option<Vec<RoomLine>>, Unread> {
+    ) -> Result<Option<Vec<RoomMessage>>, RoomError> {
         // Bots hear what is said while they are there, and can ask for nothing of it later.
         parse(place).map(|_| None)
     }
 
-    async fn profiles(&self, place: &str, said: &str) -> Result<Vec<Profile>, Unread> {
+    async fn profiles(&self, place: &str, said: &str) -> Result<Vec<Profile>, RoomError> {
         let (place, said) = (parse(place)?, said.trim());
         if let Ok(person) = said.parse() {
             return Ok(self.member(place, person).await?.map(Profile::from).into_iter().collect());
@@ -165,7 +165,7 @@ impl Rooms for Telegram {
 
 impl Telegram {
     /// What a chat is called; nothing if there is none.
-    async fn title(&self, chat: i64) -> Result<Option<Arc<str>>, Unread> {
+    async fn title(&self, chat: i64) -> Result<Option<Arc<str>>, RoomError> {
         if let Some(title) = self.titles.get(&chat).await {
             return Ok(Some(title));
         }
@@ -181,7 +181,7 @@ impl Telegram {
         }
     }
 
-    async fn member(&self, place: Place, person: u64) -> Result<Option<Member>, Unread> {
+    async fn member(&self, place: Place, person: u64) -> Result<Option<Member>, RoomError> {
         let ask = |chat| GetChatMember::new(ChatId(chat), UserId(person));
         match self.in_chat::<Member, _>(place, ask).await {
             // Whoever was asked for has to be told of, nobody else.
@@ -192,23 +192,25 @@ impl Telegram {
     }
 
     /// Why something can't be known, with the mend.
-    fn unread(&self, failure: Failure) -> Unread {
+    fn unread(&self, failure: Failure) -> RoomError {
         match failure {
-            Failure::Flood(pause) => Unread::TooMany(Some(pause)),
-            _ if failure.is_wrong_token() => Unread::Token(self.wrong_token()),
+            Failure::Flood(pause) => RoomError::TooMany(Some(pause)),
+            _ if failure.is_wrong_token() => RoomError::Token(self.wrong_token()),
             Failure::Unreachable(_) | Failure::Unclear(_) | Failure::Moved(_) => {
-                Unread::Unreachable(failure.to_string())
+                RoomError::Unreachable(failure.to_string())
             }
-            _ if failure.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => Unread::Closed(
+            _ if failure.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => RoomError::Closed(
                 "Telegram shows the members of this group to administrators alone; make the bot one"
                     .to_owned(),
             ),
-            _ if failure.says(&NO_CHAT) => Unread::Closed("Telegram has no such chat for the bot".to_owned()),
-            Failure::Refused { code: 403, text } => Unread::Closed(format!(
+            _ if failure.says(&NO_CHAT) => {
+                RoomError::Closed("Telegram has no such chat for the bot".to_owned())
+            }
+            Failure::Refused { code: 403, text } => RoomError::Closed(format!(
                 "the bot is not in this chat ({text}); add it to the group, or write to it first"
             )),
             Failure::Refused { text, .. } => {
-                Unread::Closed(format!("Telegram does not let the bot see this ({text})"))
+                RoomError::Closed(format!("Telegram does not let the bot see this ({text})"))
             }
         }
     }
@@ -250,8 +252,8 @@ impl From<Member> for Profile {
     }
 }
 
-fn parse(place: &str) -> Result<Place, Unread> {
-    place.parse().map_err(|_| Unread::Closed(format!("“{}” is no chat of Telegram's", one_line(place))))
+fn parse(place: &str) -> Result<Place, RoomError> {
+    place.parse().map_err(|_| RoomError::Closed(format!("“{}” is no chat of Telegram's", one_line(place))))
 }
 
 fn room(place: String, title: &str) -> Room {

@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use adjutant_chat::conformance::{Platform, Seen, check_all};
-use adjutant_chat::{Choice, Condition, Edited, Inbound, NotJournalled, OutFile, Taken};
+use adjutant_chat::{
+    Choice, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, MessageEdit, OutgoingFile,
+};
+use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
 use serde_json::json;
 use tokio::time::timeout;
@@ -40,8 +42,8 @@ fn outbound(place: impl ToString, text: &str) -> Outbound {
         text: text.to_owned(),
         choices: Vec::new(),
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: None,
     }
 }
@@ -53,9 +55,9 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
     insta::assert_snapshot!(shown(port(&telegram)).await, @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot",
-        mend: "",
+        fix: "",
     },
 ]
 "#);
@@ -63,23 +65,23 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
     insta::assert_snapshot!(shown(port(&telegram)).await, @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot",
-        mend: "",
+        fix: "",
     },
     Finding {
-        verdict: Warning,
+        status: Warning,
         reason: "another program has set a webhook for this bot",
-        mend: "nothing, if that program is out of use: `adjutant serve` takes the webhook away; else give each program a bot of its own",
+        fix: "nothing, if that program is out of use: `adjutant serve` takes the webhook away; else give each program a bot of its own",
     },
 ]
 "#);
     insta::assert_snapshot!(shown(with_token(&telegram, "1:wrong")).await, @r#"
 [
     Finding {
-        verdict: Fault,
+        status: Error,
         reason: "Telegram does not know the token",
-        mend: "Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)",
+        fix: "Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)",
     },
 ]
 "#);
@@ -108,8 +110,8 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 #[derive(Default)]
 struct Journal {
     rows: Mutex<Vec<Inbound>>,
-    edits: Mutex<Vec<Edited>>,
-    conditions: Mutex<Vec<Condition>>,
+    edits: Mutex<Vec<MessageEdit>>,
+    events: Mutex<Vec<ConnectionEvent>>,
     refusals: Mutex<usize>,
     /// What presses are told, if they are not for us.
     notice: Mutex<Option<String>>,
@@ -124,20 +126,20 @@ impl Journal {
 
     fn texts(&self) -> Vec<String> {
         let text = |inbound: &Inbound| match inbound {
-            Inbound::Said(said) => said.text.clone(),
-            Inbound::Pressed(pressed) => format!("[{}]", pressed.button),
+            Inbound::Message(said) => said.text.clone(),
+            Inbound::ButtonPress(pressed) => format!("[{}]", pressed.button),
         };
         self.rows.lock().unwrap().iter().map(text).collect()
     }
 
-    fn count(&self, wanted: impl Fn(&Condition) -> bool) -> usize {
-        self.conditions.lock().unwrap().iter().filter(|condition| wanted(condition)).count()
+    fn count(&self, wanted: impl Fn(&ConnectionEvent) -> bool) -> usize {
+        self.events.lock().unwrap().iter().filter(|condition| wanted(condition)).count()
     }
 
     fn trouble(&self) -> String {
-        let conditions = self.conditions.lock().unwrap();
-        let trouble = conditions.iter().find_map(|condition| match condition {
-            Condition::Trouble(reason) => Some(reason.clone()),
+        let events = self.events.lock().unwrap();
+        let trouble = events.iter().find_map(|condition| match condition {
+            ConnectionEvent::Error(reason) => Some(reason.clone()),
             _ => None,
         });
         trouble.unwrap_or_default()
@@ -146,17 +148,17 @@ impl Journal {
 
 #[async_trait]
 impl ChannelIntake for Journal {
-    async fn take(&self, inbound: Inbound) -> Result<Taken, NotJournalled> {
+    async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
         if self.refuses() {
-            return Err(NotJournalled);
+            return Err(IntakeError);
         }
-        let is_press = matches!(inbound, Inbound::Pressed(_));
+        let is_press = matches!(inbound, Inbound::ButtonPress(_));
         self.rows.lock().unwrap().push(inbound);
         let notice = self.notice.lock().unwrap().clone().filter(|_| is_press);
-        Ok(notice.map_or(Taken::Kept, Taken::Notice))
+        Ok(notice.map_or(IntakeOutcome::Accepted, IntakeOutcome::Notice))
     }
 
-    async fn edited(&self, edited: Edited) -> Result<(), NotJournalled> {
+    async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
         self.edits.lock().unwrap().push(edited);
         Ok(())
     }
@@ -165,8 +167,8 @@ impl ChannelIntake for Journal {
         Vec::new()
     }
 
-    fn condition(&self, condition: Condition) {
-        self.conditions.lock().unwrap().push(condition);
+    fn report(&self, event: ConnectionEvent) {
+        self.events.lock().unwrap().push(event);
     }
 }
 
@@ -225,7 +227,7 @@ impl Platform for OnePlace {
         let seen = self.telegram.seen(self.chat).into_iter().map(|seen| Seen {
             text: seen.text,
             choices: seen.buttons.into_iter().flatten().map(choice).collect(),
-            file: seen.file.map(|(name, _, text)| OutFile { name, text }),
+            file: seen.file.map(|(name, _, text)| OutgoingFile { name, text }),
         });
         seen.collect()
     }

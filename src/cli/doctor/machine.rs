@@ -90,14 +90,14 @@ pub(super) fn data_dir(folder: &Path) -> Vec<Finding> {
         .and_then(|()| std::fs::write(&probe, b"x"))
         .and_then(|()| std::fs::remove_file(&probe));
     if let Err(error) = tried {
-        return vec![Finding::fault(format!("nothing can be written to {shown}: {error}"), mend)];
+        return vec![Finding::error(format!("nothing can be written to {shown}: {error}"), mend)];
     }
     let Ok(disk) = rustix::fs::statvfs(folder) else { return Vec::new() };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
     let reason = format!("{shown} can be written; {:.1} GB are free", free as f64 / 1e9);
     let mend = "make room on that disk: without it no message can be taken";
     vec![match free {
-        _ if free < FULL => Finding::fault(reason, mend),
+        _ if free < FULL => Finding::error(reason, mend),
         _ if free < NEARLY_FULL => Finding::warning(reason, mend),
         _ => Finding::ok(reason),
     }]
@@ -119,7 +119,7 @@ fn difference(seconds: i64) -> Finding {
     let direction = if seconds > 0 { "fast" } else { "slow" };
     match seconds.abs() {
         ..=OFF_S => Finding::ok("the clock is right"),
-        off => Finding::fault(
+        off => Finding::error(
             format!("the clock is {off} s {direction}"),
             "let the machine set its clock by the network: timedatectl set-ntp true",
         ),
@@ -147,7 +147,7 @@ pub(super) async fn serve(config: &Config) -> Option<Finding> {
         }
         Ok(answer) => {
             let why = answer.text().await.unwrap_or_default();
-            Finding::fault(format!("it runs, but is not ready: {}", why.trim()), "see the channels above")
+            Finding::error(format!("it runs, but is not ready: {}", why.trim()), "see the channels above")
         }
         Err(_) => Finding::warning(
             format!("nobody answers at {address}, so it does not run"),
@@ -182,7 +182,7 @@ mod tests {
         let faults = |text: &str, mode| {
             let config = Config { path: Some(write("config.toml", text, mode)), ..Config::in_dir("/tmp") };
             let shown = folder.path().display().to_string();
-            let said: Vec<_> = secrets(&config).iter().map(|one| one.mend.replace(&shown, ".")).collect();
+            let said: Vec<_> = secrets(&config).iter().map(|one| one.fix.replace(&shown, ".")).collect();
             said.join("\n")
         };
         let inline = "[channels.telegram]\ntoken = \"1:a\"\n";
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_folder_that_can_not_be_written_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(data_dir(folder.path())[0].verdict, adjutant_chat::Verdict::Ok);
+        assert_eq!(data_dir(folder.path())[0].status, adjutant_chat::CheckStatus::Ok);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it leaves nothing behind");
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();

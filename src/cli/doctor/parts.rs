@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
     let mut findings = vec![Finding::ok(format!("{} can be read and written", store.backend().shown()))];
     for broken in check::findings(store).await? {
-        findings.push(Finding::fault(
+        findings.push(Finding::error(
             format!("{} ({})", broken.rule, broken.rows.len()),
             "`adjutant db check` names the rows; please report it with what you find there",
         ));
@@ -72,7 +72,7 @@ pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
         Ok(copies) => copies,
         Err(error) => {
             let mend = "make it a folder that the service's account may read and write";
-            return Some(Finding::fault(format!("{folder} can't be read: {error}"), mend));
+            return Some(Finding::error(format!("{folder} can't be read: {error}"), mend));
         }
     };
     let Some((newest, _)) = copies.last() else {
@@ -99,9 +99,9 @@ pub(super) fn skills(config: &Config) -> Vec<Finding> {
         }
         Err(StartError::Skills(faults)) => {
             let mend = "correct the file; `adjutant skills check` tells when it is right";
-            faults.iter().map(|fault| Finding::fault(fault.to_string(), mend)).collect()
+            faults.iter().map(|fault| Finding::error(fault.to_string(), mend)).collect()
         }
-        Err(error) => vec![Finding::fault(error.to_string(), "correct what it names")],
+        Err(error) => vec![Finding::error(error.to_string(), "correct what it names")],
     }
 }
 
@@ -123,7 +123,7 @@ async fn model(endpoint: &Endpoint) -> Finding {
     let built = match service::model_of(endpoint) {
         Ok(Some(built)) => built,
         Ok(None) => return Finding::ok("the built-in planner, which needs no network"),
-        Err(error) => return Finding::fault(format!("{name}: {error}"), mend(&error)),
+        Err(error) => return Finding::error(format!("{name}: {error}"), mend(&error)),
     };
     let request = Request {
         messages: vec![
@@ -137,7 +137,7 @@ async fn model(endpoint: &Endpoint) -> Finding {
     let answer = tokio::time::timeout(PATIENCE, built.call(&request)).await;
     match answer.unwrap_or_else(|_| Err(silent())) {
         Ok(_) => Finding::ok(format!("{name} answers, after {} ms", SystemClock.now_ms() - begun)),
-        Err(error) => Finding::fault(format!("{name}: {error}"), mend(&error)),
+        Err(error) => Finding::error(format!("{name}: {error}"), mend(&error)),
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) async fn office(config: &Config, checks: &mut Checks) {
                 checks.add(section, finding);
             }
         }
-        Err(error) => checks.add("accounts", Finding::fault(error.to_string(), "correct what it names")),
+        Err(error) => checks.add("accounts", Finding::error(error.to_string(), "correct what it names")),
     }
 }
 
@@ -183,7 +183,7 @@ pub(super) async fn office(config: &Config, checks: &mut Checks) {
 pub(super) async fn traces(config: &Config) -> Option<Finding> {
     match service::collector(config, "doctor") {
         Ok(collector) => Some(collector?.check().await),
-        Err(error) => Some(Finding::fault(error.to_string(), "correct what it names")),
+        Err(error) => Some(Finding::error(error.to_string(), "correct what it names")),
     }
 }
 

@@ -9,7 +9,7 @@ fn a_report_says_what_stands_and_what_to_do() {
     let checks = [
         check("configuration", Finding::ok("config.toml is right")),
         check("secrets", Finding::warning("everybody can read them", "chmod 600 config.toml")),
-        check("channels.main", Finding::fault("the token is\nrefused", "set another one")),
+        check("channels.main", Finding::error("the token is\nrefused", "set another one")),
     ];
     insta::assert_snapshot!(text(&checks), @r"
 ✓ configuration  config.toml is right

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_chat::{Finding, Verdict};
+use adjutant_chat::{CheckStatus, Finding};
 use futures::future::join_all;
 
 use super::draft::Draft;
@@ -46,7 +46,7 @@ pub(super) async fn look(draft: &Draft, part: &Part) -> Vec<Finding> {
                 Some(key) => format!("{key}: {}", fault.problem),
                 None => fault.problem,
             });
-            return said.map(|said| Finding::fault(said, "")).collect();
+            return said.map(|said| Finding::error(said, "")).collect();
         }
     };
     match part {
@@ -60,10 +60,10 @@ pub(super) async fn look(draft: &Draft, part: &Part) -> Vec<Finding> {
 /// What was found, as a person reads it.
 pub(super) fn told(findings: &[Finding]) -> String {
     let mut text = String::new();
-    for Finding { verdict, reason, mend } in findings {
-        text.push_str(&format!("  {} {}\n", sign(*verdict), trace::one_line(reason)));
-        if !mend.is_empty() {
-            text.push_str(&format!("    → {}\n", trace::one_line(mend)));
+    for Finding { status, reason, fix } in findings {
+        text.push_str(&format!("  {} {}\n", sign(*status), trace::one_line(reason)));
+        if !fix.is_empty() {
+            text.push_str(&format!("    → {}\n", trace::one_line(fix)));
         }
     }
     text
@@ -71,7 +71,7 @@ pub(super) fn told(findings: &[Finding]) -> String {
 
 /// Whether something has to be mended.
 pub(super) fn has_fault(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.verdict == Verdict::Fault)
+    findings.iter().any(|finding| finding.status == CheckStatus::Error)
 }
 
 async fn channels(config: &Config) -> Vec<Finding> {
@@ -92,5 +92,5 @@ async fn office(config: &Config) -> Vec<Finding> {
 }
 
 fn cannot(error: &StartError) -> Finding {
-    Finding::fault(error.to_string(), "")
+    Finding::error(error.to_string(), "")
 }

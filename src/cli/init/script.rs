@@ -36,7 +36,7 @@ pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>, Cl
 
 fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<(), CliError> {
     let table = ["channels", name];
-    let questions = Kind::named(name).map(|kind| service::setup(kind).questions).unwrap_or_default();
+    let questions = Kind::named(name).map(|kind| service::setup(kind).credentials).unwrap_or_default();
     let keys: Vec<&str> = questions.iter().map(|question| question.key).collect();
     let places = args.token_env.iter().map(|place| ("env", place));
     for (source, given) in places.chain(args.token_file.iter().map(|place| ("file", place))) {

@@ -1,6 +1,6 @@
 //! The questions, in their order. What is answered is tried at once.
 
-use adjutant_chat::Setup;
+use adjutant_chat::SetupGuide;
 
 use super::draft::Draft;
 use super::look::{Part, has_fault, look};
@@ -90,9 +90,14 @@ async fn channel(draft: &mut Draft, terminal: &mut Terminal, name: &str, kind: K
 }
 
 /// Asks for a platform's secrets.
-fn tokens(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &Setup) -> Result<(), CliError> {
+fn tokens(
+    draft: &mut Draft,
+    terminal: &mut Terminal,
+    name: &str,
+    setup: &SetupGuide,
+) -> Result<(), CliError> {
     let table = ["channels", name];
-    for question in &setup.questions {
+    for question in &setup.credentials {
         let is_there = draft.has(&["channels", name, question.key]);
         if !is_there {
             terminal.say("")?;
@@ -100,7 +105,7 @@ fn tokens(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &Setup)
                 terminal.say(&format!("  {}. {step}", index + 1))?;
             }
         }
-        let answer = terminal.secret(question.what, if is_there { "keep it" } else { "" })?;
+        let answer = terminal.secret(question.name, if is_there { "keep it" } else { "" })?;
         if !answer.trim().is_empty() {
             draft.set_secret(&table, question.key, answer.trim());
         }
@@ -108,7 +113,7 @@ fn tokens(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &Setup)
     Ok(())
 }
 
-fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &Setup) -> Result<(), CliError> {
+fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGuide) -> Result<(), CliError> {
     terminal.say(&format!("  Your own id there: {}.", setup.own_id))?;
     let known = draft.owners(name).join(", ");
     let answer = terminal.optional("The owner's user id", &known)?;

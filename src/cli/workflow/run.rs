@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use adjutant_chat::{ChatPort, Delivery, EventId, Found, Inbound, Limits, Outbound, Progress};
+use adjutant_chat::{ChatPort, Delivery, EventId, Inbound, Limits, Outbound, Progress, Reconciliation};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{Entry, LONGEST};
 use adjutant_console::{ConsolePort, Style};
@@ -150,7 +150,7 @@ impl Desk<'_> {
         };
         let session = Session::start_on(self.config, clock, place, style, Box::new(stderr()), stage).await?;
         let first = self.say(&source, line);
-        let event = event(&first).clone();
+        let event = first.event().clone();
         // Until the run asks something the terminal is not the person's.
         session.port.desk().sent(&event);
         session.accept(first).await?;
@@ -233,13 +233,6 @@ impl Desk<'_> {
     }
 }
 
-fn event(inbound: &Inbound) -> &EventId {
-    match inbound {
-        Inbound::Said(said) => &said.event,
-        Inbound::Pressed(pressed) => &pressed.event,
-    }
-}
-
 async fn turn(store: &Store, first: &EventId) -> Result<Option<TurnRow>, StoreError> {
     turns::of_event(store, &format!("{CHANNEL} {}", first.0)).await
 }
@@ -286,7 +279,7 @@ impl ChatPort for Stage {
         }
     }
 
-    async fn reconcile(&self, outbound: &Outbound) -> Found {
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
         self.console.reconcile(outbound).await
     }
 

@@ -64,7 +64,7 @@ async fn page(url: &Url, host: &str, response: Response) -> Result<Output, Skill
     let is_text = ["text/", "json", "xml"].iter().any(|part| kind.contains(part));
     if status.is_success() && !is_text {
         let kind = kind.split(';').next().unwrap_or_default();
-        let message = format!("{host} has no text there, but {}", adjutant_chat::harmless(kind));
+        let message = format!("{host} has no text there, but {}", adjutant_chat::sanitized(kind));
         return Err(SkillError::new(ErrorKind::Tool, message));
     }
     let (body, _) = read(response).await.map_err(|error| lost(&error, host, false))?;

@@ -3,7 +3,7 @@
 //! Anybody can write a notification. One is believed as far as it names a letter that we sent; what it says is told as
 //! the words of a server, and goes to no model.
 
-use adjutant_chat::harmless;
+use adjutant_chat::sanitized;
 use adjutant_mail::Bounce;
 use chrono::TimeDelta;
 
@@ -50,7 +50,7 @@ async fn tell(store: &Store, instance: &str, bounce: &Bounce) -> Result<Option<S
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();
     let subject = parameters["subject"].as_str().or(parameters["title"].as_str()).unwrap_or("your reply");
     let line = |one: &adjutant_mail::Failed| {
-        format!("{}: {} {}", harmless(&one.recipient), harmless(&one.status), harmless(&one.diagnostic))
+        format!("{}: {} {}", sanitized(&one.recipient), sanitized(&one.status), sanitized(&one.diagnostic))
     };
     let lines: Vec<String> = bounce.failed.iter().map(line).collect();
     let message = Message { text: wording::came_back(subject, &lines), ..Message::default() };

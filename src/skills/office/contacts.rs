@@ -87,7 +87,7 @@ impl Books {
                 Finding::ok(format!("logged in; address books: {}", names.join(", ")))
             }
             Err(fault) => {
-                Finding::fault(fault.to_string(), "check [contacts] url, user, password and ca_file")
+                Finding::error(fault.to_string(), "check [contacts] url, user, password and ca_file")
             }
         }
     }

@@ -36,7 +36,7 @@ impl Mailbox {
             Ok(()) => Finding::ok(what.to_owned()),
             Err(fault) => {
                 let mend = format!("check [mail.{section}] host, port, tls, user, password and ca_file");
-                Finding::fault(format!("{section}: {fault}"), mend)
+                Finding::error(format!("{section}: {fault}"), mend)
             }
         };
         let mut found = vec![of("smtp", "mails can be sent", self.smtp.check().await)];

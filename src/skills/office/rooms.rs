@@ -4,7 +4,7 @@
 //! - Where a platform shows bots no history, what was journalled of the place is read instead, and that is said.
 //! - A post is a row of the outbox, in one commit with the call's. Whoever holds the channel delivers it.
 
-use adjutant_chat::{Room, RoomLine, Rooms, SenderId, Unread};
+use adjutant_chat::{Room, RoomError, RoomMessage, Rooms, SenderId};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ struct Entered<'a> {
 
 /// What was found in a place, and whether it is only what we journalled.
 struct Lines {
-    lines: Vec<RoomLine>,
+    lines: Vec<RoomMessage>,
     is_journal: bool,
 }
 
@@ -152,15 +152,15 @@ impl Office {
         };
         let mut writers: Vec<(&str, usize)> = Vec::new();
         for line in &found.lines {
-            match writers.iter_mut().find(|(who, _)| *who == line.who) {
+            match writers.iter_mut().find(|(who, _)| *who == line.author) {
                 Some((_, count)) => *count += 1,
-                None => writers.push((&line.who, 1)),
+                None => writers.push((&line.author, 1)),
             }
         }
         writers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let writers: Vec<String> =
             writers.iter().take(10).map(|(who, count)| format!("{who} {count}")).collect();
-        let at = |line: &RoomLine| spoken(line.at, work.scope.zone);
+        let at = |line: &RoomMessage| spoken(line.at, work.scope.zone);
         let head = format!(
             "{} messages in {}, from {} to {} (by {}):",
             found.lines.len(),
@@ -183,12 +183,12 @@ impl Office {
         for entered in &all {
             let mut here = entered.lines(work, None, SEARCHED).await?;
             here.lines.retain(|line| {
-                let text = format!("{} {}", line.who, line.text).to_lowercase();
+                let text = format!("{} {}", line.author, line.text).to_lowercase();
                 words.iter().all(|word| text.contains(word.as_str()))
             });
             if all.len() > 1 && !here.lines.is_empty() {
                 let name = entered.name().await?;
-                here.lines.iter_mut().for_each(|line| line.who.push_str(&format!(" in {name}")));
+                here.lines.iter_mut().for_each(|line| line.author.push_str(&format!(" in {name}")));
             }
             found.is_journal |= here.is_journal;
             found.lines.append(&mut here.lines);
@@ -297,7 +297,8 @@ impl Entered<'_> {
                 .await?;
         let mut lines = Vec::new();
         for (id, who, said, answer, at) in turns {
-            let line = |who: String, text: String| RoomLine { id: id.clone(), at, who, text, replies: 0 };
+            let line =
+                |author: String, text: String| RoomMessage { id: id.clone(), at, author, text, replies: 0 };
             lines.push(line(who, said));
             lines.extend(answer.map(|answer| line("I".to_owned(), answer)));
         }
@@ -319,11 +320,15 @@ impl Lines {
                 1 => format!(" (1 answer, thread {})", line.id),
                 many => format!(" ({many} answers, thread {})", line.id),
             };
-            summary.push_str(&format!("\n- {}, {}: {said}{cut}{replies}", spoken(line.at, zone), line.who));
+            summary.push_str(&format!(
+                "\n- {}, {}: {said}{cut}{replies}",
+                spoken(line.at, zone),
+                line.author
+            ));
         }
-        let item = |line: &RoomLine| {
+        let item = |line: &RoomMessage| {
             let at = utc(line.at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string();
-            json!({"id": line.id, "at": at, "who": line.who, "text": line.text, "replies": line.replies})
+            json!({"id": line.id, "at": at, "who": line.author, "text": line.text, "replies": line.replies})
         };
         let items: Vec<Value> = self.lines.iter().map(item).collect();
         let data = json!({"count": items.len(), "items": items});
@@ -344,13 +349,13 @@ async fn is_in(rooms: &dyn Rooms, place: &str, accounts: &[SenderId]) -> Result<
     Ok(false)
 }
 
-impl From<Unread> for Trouble {
-    fn from(why: Unread) -> Self {
+impl From<RoomError> for Trouble {
+    fn from(why: RoomError) -> Self {
         let (kind, retry_after) = match why {
-            Unread::Token(_) => (ErrorKind::Auth, None),
-            Unread::Closed(_) => (ErrorKind::Permission, None),
-            Unread::TooMany(wait) => (ErrorKind::RateLimit, wait),
-            Unread::Unreachable(_) => (ErrorKind::Network, None),
+            RoomError::Token(_) => (ErrorKind::Auth, None),
+            RoomError::Closed(_) => (ErrorKind::Permission, None),
+            RoomError::TooMany(wait) => (ErrorKind::RateLimit, wait),
+            RoomError::Unreachable(_) => (ErrorKind::Network, None),
         };
         Self::Skill(SkillError { retry_after, ..SkillError::new(kind, why.to_string()) })
     }

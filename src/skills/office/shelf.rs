@@ -114,14 +114,14 @@ impl Calendars {
                 let is_there = |one: &&str| one.to_lowercase() == self.default.to_lowercase();
                 match self.default.is_empty() || names.iter().any(is_there) {
                     true => Finding::ok(format!("logged in; calendars: {}", names.join(", "))),
-                    false => Finding::fault(
+                    false => Finding::error(
                         format!("there is no calendar “{}”", self.default),
                         format!("set [calendar] default to one of {}", names.join(", ")),
                     ),
                 }
             }
             Err(fault) => {
-                Finding::fault(fault.to_string(), "check [calendar] url, user, password and ca_file")
+                Finding::error(fault.to_string(), "check [calendar] url, user, password and ca_file")
             }
         }
     }

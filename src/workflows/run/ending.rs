@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adjutant_chat::AgentLine;
+use adjutant_chat::AgentProgress;
 use serde_json::Value;
 
 use super::opening::plain;
@@ -198,7 +198,7 @@ impl Run<'_> {
     pub(super) fn show(&self) {
         let (now, stands) = (self.scope.store.now(), self.state.stands());
         let lines = self.workflow.steps.iter().zip(stands).zip(&self.titles);
-        let lines = lines.map(|((step, (status, began, ended)), title)| AgentLine {
+        let lines = lines.map(|((step, (status, began, ended)), title)| AgentProgress {
             agent_id: self.name_of(&step.id),
             status: status.to_owned(),
             // What it will ask is not known before.

@@ -1,5 +1,6 @@
-//! The world outside, faked on loopback, so that tests run the real thing against it.
+//! Fakes of the services outside, on loopback, so that tests run the real code against them.
 
+pub mod conformance;
 pub mod dav_server;
 pub mod discord;
 mod http;

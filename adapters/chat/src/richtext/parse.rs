@@ -5,13 +5,13 @@ use std::collections::HashSet;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
-use super::{Block, Cell, Inline, RichText, harmless, inline_text, one_line};
+use super::{Block, Cell, Inline, RichText, inline_text, one_line, sanitized};
 
 /// What is nested deeper is kept, but as if it stood at this depth. A level of a list is two.
 const DEEPEST: usize = 24;
 
 pub(super) fn parse(markdown: &str) -> RichText {
-    let markdown = harmless(markdown);
+    let markdown = sanitized(markdown);
     let markdown = keep_definitions(&markdown);
     let mut builder = Builder::default();
     for event in Parser::new_ext(&markdown, options()) {
@@ -217,7 +217,7 @@ impl Builder {
     }
 
     fn text(&mut self, text: &str) {
-        for (number, line) in harmless(text).split('\n').enumerate() {
+        for (number, line) in sanitized(text).split('\n').enumerate() {
             if number > 0 {
                 self.inline(Inline::Break);
             }
@@ -297,6 +297,6 @@ fn without_breaks(inlines: Vec<Inline>) -> Vec<Inline> {
 
 fn language(kind: CodeBlockKind<'_>) -> Option<String> {
     let CodeBlockKind::Fenced(info) = kind else { return None };
-    let first = info.split([' ', ',', '\t', '\n']).next().map(|word| harmless(word).into_owned());
+    let first = info.split([' ', ',', '\t', '\n']).next().map(|word| sanitized(word).into_owned());
     first.filter(|word| !word.is_empty())
 }

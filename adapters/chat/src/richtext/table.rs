@@ -4,9 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Block, Cell, Inline, RichText};
 
-/// The lines of a table with its columns aligned; nothing if they are wider than `most` characters. `between` stands
+/// The lines of a table with its columns aligned_table; nothing if they are wider than `most` characters. `between` stands
 /// between two cells, `below` as wide between two parts of the rule under the head.
-pub fn aligned(
+pub fn aligned_table(
     header: &[Cell],
     rows: &[Vec<Cell>],
     most: usize,
@@ -35,7 +35,7 @@ pub fn aligned(
 }
 
 /// A list with an item for each row, each cell behind its head.
-pub fn row_by_row(header: &[Cell], rows: &[Vec<Cell>]) -> Block {
+pub fn table_as_list(header: &[Cell], rows: &[Vec<Cell>]) -> Block {
     if rows.is_empty() {
         return Block::Paragraph(header.join(&Inline::Text(" ".to_owned())));
     }

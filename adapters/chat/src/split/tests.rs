@@ -1,17 +1,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Unit;
+use crate::LengthUnit;
 
 /// A measure that counts markup, as tags would.
 fn measured(text: &RichText) -> usize {
     fn inlines(text: &[Inline]) -> usize {
         text.iter()
             .map(|inline| match inline {
-                Inline::Text(text) => Unit::Utf16.length(text),
-                Inline::Code(text) => Unit::Utf16.length(text) + 13,
+                Inline::Text(text) => LengthUnit::Utf16.length(text),
+                Inline::Code(text) => LengthUnit::Utf16.length(text) + 13,
                 Inline::Bold(inner) | Inline::Italic(inner) | Inline::Strike(inner) => inlines(inner) + 7,
-                Inline::Link { to, text } => inlines(text) + 15 + Unit::Utf16.length(to),
+                Inline::Link { to, text } => inlines(text) + 15 + LengthUnit::Utf16.length(to),
                 Inline::Break => 1,
             })
             .sum()

@@ -104,10 +104,10 @@ mod tests {
 
     fn told(events: &[Event]) -> Vec<String> {
         let one = |event: &Event| match event {
-            Event::Line(Inbound::Said(said)) => {
+            Event::Line(Inbound::Message(said)) => {
                 format!("{} in {}: {}", said.event.0, said.address.place, said.text)
             }
-            Event::Line(Inbound::Pressed(pressed)) => {
+            Event::Line(Inbound::ButtonPress(pressed)) => {
                 format!("{} pressed {}", pressed.event.0, pressed.button)
             }
             Event::Bad { line, message } => format!("line {line}: {message}"),

@@ -115,10 +115,7 @@ impl Person {
             },
         };
         let inbound = self.source.plain(entry);
-        self.desk.sent(match &inbound {
-            adjutant_chat::Inbound::Said(said) => &said.event,
-            adjutant_chat::Inbound::Pressed(pressed) => &pressed.event,
-        });
+        self.desk.sent(inbound.event());
         self.send(Event::Line(inbound)).await
     }
 
@@ -233,7 +230,7 @@ mod tests {
         assert!(person.desk.is_free(), "a blank line is nothing");
         assert!(person.typed("one\\\ntwo").await.is_ok());
         assert!(!person.desk.is_free());
-        let Some(Event::Line(adjutant_chat::Inbound::Said(said))) = events.recv().await else {
+        let Some(Event::Line(adjutant_chat::Inbound::Message(said))) = events.recv().await else {
             panic!("said")
         };
         assert_eq!((said.text.as_str(), said.event.0.as_str()), ("one\ntwo", "main:new"));

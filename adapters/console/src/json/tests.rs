@@ -73,10 +73,10 @@ fn a_text_may_be_long_but_not_endless() {
 fn an_entry_becomes_what_arrived() {
     let new_id = || "fresh".to_owned();
     let said = parsed(r#"{"text": "hi", "conversation": "a:b", "user": "u", "id": "m:1", "room": true}"#);
-    let Inbound::Said(said) = said.into_inbound("console", &new_id) else { panic!("said") };
+    let Inbound::Message(said) = said.into_inbound("console", &new_id) else { panic!("said") };
     assert_eq!((said.event.0.as_str(), said.address.place.as_str()), ("a%3Ab:m:1", "a:b"));
     assert_eq!((said.sender.0.as_str(), said.direct), ("u", false));
-    let Inbound::Pressed(pressed) = Entry::press("go").into_inbound("console", &new_id) else {
+    let Inbound::ButtonPress(pressed) = Entry::press("go").into_inbound("console", &new_id) else {
         panic!("pressed")
     };
     assert_eq!(
@@ -90,7 +90,7 @@ fn events_are_lines_of_the_contract() {
     let address = Address { channel: "console".into(), place: "a".into() };
     let said =
         parsed(r#"{"text": "hi", "conversation": "a", "id": "m1"}"#).into_inbound("console", &String::new);
-    let agent = adjutant_chat::AgentLine {
+    let agent = adjutant_chat::AgentProgress {
         agent_id: "find".into(),
         status: "running".into(),
         mission: "find it".into(),
@@ -106,8 +106,8 @@ fn events_are_lines_of_the_contract() {
         text: "Done\n*now* \u{1b}[31m".into(),
         choices: vec![],
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: None,
     };
     let plain = reply(&outbound);

@@ -1,7 +1,7 @@
 use std::path::Path;
 
-use adjutant_chat::conformance::{self, Platform, Seen};
-use adjutant_chat::{Address, AgentLine, Choice};
+use adjutant_chat::{Address, AgentProgress, Choice};
+use adjutant_fakes::conformance::{self, Platform, Seen};
 
 use super::*;
 use crate::desk::{choice_for, locked};
@@ -148,8 +148,8 @@ fn outbound(id: &str, answers: &[&str]) -> Outbound {
         text: "Done.".into(),
         choices: vec![],
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: None,
     }
 }
@@ -206,7 +206,7 @@ async fn a_closed_pipe_leaves_it_to_the_next_process_and_a_full_disk_is_tried_ag
     assert_eq!(port.deliver(&outbound("a", &[])).await, Delivery::Retry(None));
     world.paper.set_room(Some(10));
     assert_eq!(port.deliver(&outbound("a", &[])).await, Delivery::Unknown);
-    assert_eq!(port.reconcile(&outbound("a", &[])).await, Found::Absent);
+    assert_eq!(port.reconcile(&outbound("a", &[])).await, Reconciliation::NotSent);
     world.paper.set_room(None);
     assert_eq!(port.deliver(&outbound("a", &[])).await, Delivery::Sent("a".into()));
     let whole =
@@ -232,7 +232,7 @@ async fn a_program_is_told_what_was_taken_and_what_was_not() {
 }
 
 fn progress(status: &str) -> Progress {
-    let agent = AgentLine {
+    let agent = AgentProgress {
         agent_id: "find".into(),
         status: status.into(),
         mission: "Find it".into(),

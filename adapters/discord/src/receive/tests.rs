@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const READER: Reader<'static> = Reader { channel: "discord", me: UserId::new(9), role: Some(RoleId::new(8)) };
 
-fn heard(fields: Value, direct: bool) -> Heard {
+fn heard(fields: Value, direct: bool) -> Received {
     let mut message = json!({"id": "5", "channel_id": "7", "author": {"id": "1", "username": "ada"}, "content": "hi", "type": 0});
     for (key, value) in fields.as_object().unwrap() {
         message[key] = value.clone();
@@ -13,9 +13,9 @@ fn heard(fields: Value, direct: bool) -> Heard {
     post(serde_json::from_value(message).unwrap(), READER, direct)
 }
 
-fn text(heard: Heard) -> Option<String> {
+fn text(heard: Received) -> Option<String> {
     match heard {
-        Heard::Said(said, _) => Some(said.text),
+        Received::Message(said, _) => Some(said.text),
         _ => None,
     }
 }
@@ -58,7 +58,7 @@ fn who_speaks_to_us() {
     ] {
         assert_eq!(text(heard(fields.clone(), direct)).is_some(), is_heard, "{fields} {direct}");
     }
-    assert_eq!(heard(json!({"author": {"id": "9", "bot": true}}), true), Heard::Own);
+    assert_eq!(heard(json!({"author": {"id": "9", "bot": true}}), true), Received::Own);
 }
 
 #[test]
@@ -68,21 +68,21 @@ fn people_are_called_as_they_call_themselves() {
         (json!({"author": {"id": "1", "username": "ada", "global_name": "Ada L."}}), "Ada L."),
         (json!({"member": {"nick": "Countess"}}), "Countess"),
     ] {
-        let Heard::Said(said, _) = heard(fields, true) else { panic!() };
+        let Received::Message(said, _) = heard(fields, true) else { panic!() };
         assert_eq!(said.sender_name, expected);
     }
 }
 
 #[test]
 fn a_ticket_is_no_secret_told() {
-    let ticket = Ticket { id: InteractionId::new(1), token: "s3cret".into() };
-    assert_eq!(format!("{ticket:?}"), "Ticket(1)");
+    let ticket = InteractionToken { id: InteractionId::new(1), token: "s3cret".into() };
+    assert_eq!(format!("{ticket:?}"), "InteractionToken(1)");
 }
 
 #[test]
 fn a_preview_is_no_change() {
     let preview = json!({"id": "5", "channel_id": "7", "embeds": []});
-    assert_eq!(changed(serde_json::from_value(preview).unwrap(), READER), Heard::Ignored);
+    assert_eq!(changed(serde_json::from_value(preview).unwrap(), READER), Received::Ignored);
 }
 
 /// Any JSON, with the names that are read.

@@ -1,6 +1,6 @@
 //! Pure: messages that are read later, as lines.
 
-use adjutant_chat::{RoomLine, harmless, one_line};
+use adjutant_chat::{RoomMessage, one_line, sanitized};
 use serde::Deserialize;
 use serde_json::Value;
 use serenity::model::id::MessageId;
@@ -43,7 +43,7 @@ pub(super) fn millis(id: u64) -> i64 {
     i64::try_from((id >> 22) + EPOCH).unwrap_or(i64::MAX)
 }
 
-pub(super) fn line(message: &Value) -> Option<RoomLine> {
+pub(super) fn line(message: &Value) -> Option<RoomMessage> {
     let mut post = Post::deserialize(message).ok()?;
     if post.kind == STARTER {
         post = *post.referenced_message?;
@@ -64,11 +64,11 @@ pub(super) fn line(message: &Value) -> Option<RoomLine> {
     );
     texts.retain(|text| !text.is_empty());
     // A sticker, a poll: nothing that could be read.
-    (!texts.is_empty()).then(|| RoomLine {
+    (!texts.is_empty()).then(|| RoomMessage {
         id: post.id.to_string(),
         at: millis(post.id.get()),
-        who: one_line(post.author.name()),
-        text: harmless(&texts.join("\n")).into_owned(),
+        author: one_line(post.author.name()),
+        text: sanitized(&texts.join("\n")).into_owned(),
         replies: post.thread["message_count"].as_u64().unwrap_or_default(),
     })
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-use adjutant_chat::{Delivery, Found, Retract};
+use adjutant_chat::{Delivery, Reconciliation, Retract};
 use adjutant_fakes::discord::Fault;
 
 fn start() -> (FakeDiscord, Discord, String) {
@@ -37,8 +37,8 @@ async fn what_may_have_been_sent_is_found() {
     ] {
         let (fake, discord, place) = start();
         fake.say("ada", &place, "Hello?");
-        let mark = discord.mark(&address(&place)).await;
-        let text = Outbound { mark, ..outbound(&place, "Hello **you**.") };
+        let checkpoint = discord.checkpoint(&address(&place)).await;
+        let text = Outbound { checkpoint, ..outbound(&place, "Hello **you**.") };
         fake.misbehave("POST", "/messages", 1, fault);
         assert_eq!(discord.deliver(&text).await, Delivery::Unknown, "{fault:?}");
         // Another process, minutes later.
@@ -46,8 +46,8 @@ async fn what_may_have_been_sent_is_found() {
         let found = connected(&fake).reconcile(&text).await;
         let seen = fake.seen(&place);
         match is_there {
-            true => assert_eq!(found, Found::Sent(seen[0].id.clone()), "{fault:?}"),
-            false => assert_eq!((found, seen.len()), (Found::Absent, 0), "{fault:?}"),
+            true => assert_eq!(found, Reconciliation::Sent(seen[0].id.clone()), "{fault:?}"),
+            false => assert_eq!((found, seen.len()), (Reconciliation::NotSent, 0), "{fault:?}"),
         }
     }
 }
@@ -74,11 +74,11 @@ pub(super) async fn is_sent_once(
 async fn an_older_message_of_the_same_text_is_another() {
     let (fake, discord, place) = start();
     discord.deliver(&Outbound { id: "another000000000000000".into(), ..outbound(&place, "Done.") }).await;
-    let mark = discord.mark(&address(&place)).await;
-    let again = Outbound { mark, ..outbound(&place, "Done.") };
-    assert_eq!(connected(&fake).reconcile(&again).await, Found::Absent);
+    let checkpoint = discord.checkpoint(&address(&place)).await;
+    let again = Outbound { checkpoint, ..outbound(&place, "Done.") };
+    assert_eq!(connected(&fake).reconcile(&again).await, Reconciliation::NotSent);
     fake.misbehave("GET", "/messages", 1, Fault::Status(503));
-    assert_eq!(discord.reconcile(&again).await, Found::Later);
+    assert_eq!(discord.reconcile(&again).await, Reconciliation::Unavailable);
 }
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_place_that_is_gone_is_told() {
     for place in ["4711", "0", "general"] {
         assert!(matches!(discord.deliver(&outbound(place, "Hello?")).await, Delivery::Gone(_)), "{place}");
     }
-    assert_eq!(discord.reconcile(&text).await, Found::Absent);
+    assert_eq!(discord.reconcile(&text).await, Reconciliation::NotSent);
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn a_shown_message_that_somebody_deleted_is_shown_anew() {
     discord.typing(&address(&place)).await;
     discord.retract(&address(&place), &shown, Retract::Message).await;
     let mut answer = outbound(&place, "Done.");
-    answer.stand_in = Some(shown.clone());
+    answer.edit_of = Some(shown.clone());
     assert!(matches!(discord.deliver(&answer).await, Delivery::Sent(_)));
     assert!(matches!(discord.show(&address(&place), Some(&shown), "More.").await, Delivery::Sent(_)));
     let texts: Vec<String> = fake.seen(&place).into_iter().map(|seen| seen.text).collect();

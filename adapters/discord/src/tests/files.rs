@@ -1,12 +1,12 @@
 use super::*;
 
-use adjutant_chat::{Delivery, Found};
+use adjutant_chat::{Delivery, Reconciliation};
 use adjutant_fakes::discord::Fault;
 use serde_json::json;
 
 /// A message whose part 1 is this file, in a channel of the guild.
 fn report(place: &str, name: &str, text: &str) -> Outbound {
-    let file = Some(OutFile { name: name.into(), text: text.into() });
+    let file = Some(OutgoingFile { name: name.into(), text: text.into() });
     Outbound { part: 1, file, ..outbound(place, "It is done.") }
 }
 
@@ -51,7 +51,7 @@ async fn a_file_goes_with_what_every_message_has() {
 #[tokio::test]
 async fn where_no_file_is_taken_its_text_can_be_said() {
     let refused = |delivery: Delivery| match delivery {
-        Delivery::NoFile(why) => why,
+        Delivery::FileRefused(why) => why,
         other => panic!("{other:?}"),
     };
     let (fake, discord, place) = start();
@@ -97,7 +97,7 @@ async fn a_file_waits_or_is_given_up_as_a_text_is() {
     assert!(matches!(discord.deliver(&report("general", "a.md", "All.")).await, Delivery::Gone(_)));
     let too_far = Outbound { part: 2, ..part };
     assert!(matches!(discord.deliver(&too_far).await, Delivery::Refused(_)));
-    assert_eq!(discord.reconcile(&too_far).await, Found::Absent);
+    assert_eq!(discord.reconcile(&too_far).await, Reconciliation::NotSent);
     assert_eq!(fake.seen(&place), []);
 }
 
@@ -116,12 +116,12 @@ async fn a_file_that_may_have_been_sent_is_found() {
             let text = "Grüße 🦀\r\n";
             let earlier = Outbound { id: "another000000000000000".into(), ..report(&place, name, text) };
             discord.deliver(&earlier).await;
-            let mark = discord.mark(&address(&place)).await;
+            let checkpoint = discord.checkpoint(&address(&place)).await;
             // What others attach, and what we say, is not it.
             fake.attach("ada", &place, "", (name, "text/markdown", text));
             discord.deliver(&Outbound { part: 0, file: None, ..earlier.clone() }).await;
-            let part = Outbound { mark, ..report(&place, name, text) };
-            assert_eq!(discord.reconcile(&part).await, Found::Absent);
+            let part = Outbound { checkpoint, ..report(&place, name, text) };
+            assert_eq!(discord.reconcile(&part).await, Reconciliation::NotSent);
             fake.misbehave("POST", "/messages", 1, fault);
             assert_eq!(discord.deliver(&part).await, Delivery::Unknown, "{fault:?}");
             // Another process, minutes later.
@@ -129,12 +129,16 @@ async fn a_file_that_may_have_been_sent_is_found() {
             let found = connected(&fake).reconcile(&part).await;
             let mut seen = fake.seen(&place);
             match is_there {
-                true => assert_eq!(found, Found::Sent(seen.remove(2).id), "{fault:?}"),
-                false => assert_eq!((found, seen.len()), (Found::Absent, 2), "{fault:?}"),
+                true => assert_eq!(found, Reconciliation::Sent(seen.remove(2).id), "{fault:?}"),
+                false => assert_eq!((found, seen.len()), (Reconciliation::NotSent, 2), "{fault:?}"),
             }
             for (name, text) in [("other.md", text), (name, "Grüße 🦀\n")] {
-                let other = Outbound { mark: part.mark.clone(), ..report(&place, name, text) };
-                assert_eq!(connected(&fake).reconcile(&other).await, Found::Absent, "{name}: {text}");
+                let other = Outbound { checkpoint: part.checkpoint.clone(), ..report(&place, name, text) };
+                assert_eq!(
+                    connected(&fake).reconcile(&other).await,
+                    Reconciliation::NotSent,
+                    "{name}: {text}"
+                );
             }
         }
     }
@@ -151,7 +155,7 @@ async fn what_was_shown_becomes_the_text_and_the_file_follows() {
     let Delivery::Sent(shown) = discord.show(&address(&place), None, "At work.").await else { panic!() };
     let mut part = report(&place, "report.md", "All.");
     part.choices = vec![Choice { id: "again".into(), label: "Again".into() }];
-    (part.part, part.stand_in) = (0, Some(shown.clone()));
+    (part.part, part.edit_of) = (0, Some(shown.clone()));
     assert_eq!(discord.parts(&part), 2);
     assert_eq!(discord.deliver(&part).await, Delivery::Sent(shown.clone()));
     part.part = 1;
@@ -168,7 +172,7 @@ async fn servers_without_files_are_noted() {
     let fake = FakeDiscord::start();
     let notes = async || {
         let found = connected(&fake).check().await.into_iter();
-        found.map(|one| (one.verdict, one.reason)).skip(2).collect::<Vec<_>>()
+        found.map(|one| (one.status, one.reason)).skip(2).collect::<Vec<_>>()
     };
     assert_eq!(notes().await, []);
     fake.forbid_files();

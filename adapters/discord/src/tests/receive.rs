@@ -1,6 +1,6 @@
 use super::*;
 
-use adjutant_chat::{EventId, Said};
+use adjutant_chat::{EventId, IncomingMessage};
 
 /// Runs a test while the adapter receives.
 async fn receiving(fake: &FakeDiscord, journal: &Journal, test: impl AsyncFnOnce()) {
@@ -15,16 +15,16 @@ async fn receiving(fake: &FakeDiscord, journal: &Journal, test: impl AsyncFnOnce
     assert_eq!(fake.faults(), [""; 0]);
 }
 
-fn said(journal: &Journal, number: usize) -> Said {
+fn said(journal: &Journal, number: usize) -> IncomingMessage {
     match &journal.taken.lock().unwrap()[number] {
-        Inbound::Said(said) => said.clone(),
+        Inbound::Message(said) => said.clone(),
         other => panic!("{other:?}"),
     }
 }
 
 fn is_in_trouble(journal: &Journal, reason: &str) -> bool {
-    let told = |condition: &Condition| matches!(condition, Condition::Trouble(why) if why.contains(reason));
-    journal.conditions.lock().unwrap().iter().any(told)
+    let told = |condition: &ConnectionEvent| matches!(condition, ConnectionEvent::Error(why) if why.contains(reason));
+    journal.events.lock().unwrap().iter().any(told)
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_direct_message_is_journalled() {
         .await;
     })
     .await;
-    assert!(journal.conditions.lock().unwrap().contains(&Condition::Receiving));
+    assert!(journal.events.lock().unwrap().contains(&ConnectionEvent::Alive));
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn in_company_only_what_is_meant_for_us_is_heard() {
         assert_eq!(said(&journal, 2).address, address(&thread));
     })
     .await;
-    assert!(journal.conditions.lock().unwrap().contains(&Condition::Ignored));
+    assert!(journal.events.lock().unwrap().contains(&ConnectionEvent::Ignored));
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn an_edit_is_handed_over() {
         let id = fake.say("ada", &place, "buy mlik");
         fake.edit(&id, "buy milk");
         until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
-        let edited = Edited { event: EventId(id), text: "buy milk".into() };
+        let edited = MessageEdit { event: EventId(id), text: "buy milk".into() };
         assert_eq!(*journal.edited.lock().unwrap(), [edited]);
     })
     .await;
@@ -157,7 +157,7 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
         until("acknowledged", || fake.answered(&pressed).is_some()).await;
         assert_eq!(journal.texts(), ["/link ABC-123", "pressed 0f3Zx:stop"]);
         assert_eq!(said(&journal, 0).event, EventId(link.clone()));
-        let Inbound::Pressed(press) = journal.taken.lock().unwrap()[1].clone() else { panic!() };
+        let Inbound::ButtonPress(press) = journal.taken.lock().unwrap()[1].clone() else { panic!() };
         assert_eq!((press.event, press.sender_name.as_str()), (EventId(format!("press:{pressed}")), "bob"));
         // Nobody else sees the sign; the answer is a message.
         let answer = fake.answered(&link).unwrap().0;
@@ -325,8 +325,8 @@ async fn strange_events_do_no_harm() {
         until("heard twice", || *journal.offered.lock().unwrap() == 2).await;
         assert_eq!((journal.texts().len(), said(&journal, 0).event), (1, EventId(id)));
         // Places don't wait for one another: what has none may be told after the message.
-        let ignored = |one: &&Condition| **one == Condition::Ignored;
-        let count = || journal.conditions.lock().unwrap().iter().filter(ignored).count();
+        let ignored = |one: &&ConnectionEvent| **one == ConnectionEvent::Ignored;
+        let count = || journal.events.lock().unwrap().iter().filter(ignored).count();
         until("all the rest is ignored", || count() == 2 * (3 * 4 + 2)).await;
     })
     .await;

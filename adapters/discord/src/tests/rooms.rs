@@ -1,19 +1,19 @@
 use super::*;
 
-use adjutant_chat::{Room, RoomLine, Rooms, SenderId, Unread};
+use adjutant_chat::{Room, RoomError, RoomMessage, Rooms, SenderId};
 use adjutant_fakes::discord::Fault;
 use serde_json::json;
 
 const VIEW: u64 = 1 << 10;
 const HISTORY: u64 = 1 << 16;
 
-fn shown(lines: &[RoomLine]) -> Vec<String> {
+fn shown(lines: &[RoomMessage]) -> Vec<String> {
     let replies =
-        |line: &RoomLine| if line.replies > 0 { format!(" ({})", line.replies) } else { String::new() };
-    lines.iter().map(|line| format!("{}: {}{}", line.who, line.text, replies(line))).collect()
+        |line: &RoomMessage| if line.replies > 0 { format!(" ({})", line.replies) } else { String::new() };
+    lines.iter().map(|line| format!("{}: {}{}", line.author, line.text, replies(line))).collect()
 }
 
-async fn read(discord: &Discord, place: &str, since: Option<i64>, limit: usize) -> Vec<RoomLine> {
+async fn read(discord: &Discord, place: &str, since: Option<i64>, limit: usize) -> Vec<RoomMessage> {
     discord.read(place, None, since, limit).await.unwrap().unwrap()
 }
 
@@ -90,10 +90,10 @@ async fn who_may_read_is_asked_for_each_time() {
         assert_eq!(is(&general, &SenderId(nobody.into())).await, Ok(false), "{nobody}");
     }
     for place in ["", "0", "77", "general"] {
-        assert!(matches!(is(place, &bob).await, Err(Unread::Closed(_))), "{place}");
+        assert!(matches!(is(place, &bob).await, Err(RoomError::Closed(_))), "{place}");
     }
     fake.misbehave("GET", "/members/", 1, Fault::Status(500));
-    assert!(matches!(is(&general, &bob).await, Err(Unread::Unreachable(_))));
+    assert!(matches!(is(&general, &bob).await, Err(RoomError::Unreachable(_))));
     assert_eq!(fake.faults(), [""; 0]);
 }
 
@@ -107,7 +107,7 @@ async fn the_newest_are_read_in_order() {
         // Discord's own messages don't count.
         fake.post("ada", &place, &json!({"type": 7, "content": "joined"}));
     }
-    let texts = |lines: &[RoomLine]| lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
+    let texts = |lines: &[RoomMessage]| lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
     let expected = |from: usize| (from..250).map(|number| format!("number {number}")).collect::<Vec<_>>();
     for limit in [1, 50, 51, 250, 500] {
         let from = 250_usize.saturating_sub(limit);
@@ -145,7 +145,7 @@ async fn a_thread_is_read_by_the_right_to_its_own_place_alone() {
     for strange in [&other, &among_us, &fake.dm("eve"), &fake.thread("of nowhere"), "77", "0", "x"] {
         for place in [&place, &other].into_iter().filter(|place| *place != strange) {
             let unread = discord.read(place, Some(strange), None, 9).await;
-            assert!(matches!(unread, Err(Unread::Closed(_))), "{strange}: {unread:?}");
+            assert!(matches!(unread, Err(RoomError::Closed(_))), "{strange}: {unread:?}");
         }
     }
     assert!(discord.read(&other, Some(&thread), None, 9).await.is_err(), "it is another place's");
@@ -195,10 +195,10 @@ async fn what_keeps_from_reading_is_told_with_its_mend() {
     let discord = connected(&fake);
     let place = fake.channel("general");
     let ask = async |discord: &Discord, place: &str| match discord.read(place, None, None, 9).await {
-        Err(Unread::Token(why)) => format!("token: {why}"),
-        Err(Unread::Closed(why)) => format!("closed: {why}"),
-        Err(Unread::TooMany(pause)) => format!("too many: {pause:?}"),
-        Err(Unread::Unreachable(why)) => format!("unreachable: {why}"),
+        Err(RoomError::Token(why)) => format!("token: {why}"),
+        Err(RoomError::Closed(why)) => format!("closed: {why}"),
+        Err(RoomError::TooMany(pause)) => format!("too many: {pause:?}"),
+        Err(RoomError::Unreachable(why)) => format!("unreachable: {why}"),
         Ok(lines) => format!("{lines:?}"),
     };
     let mut told = Vec::new();
@@ -221,8 +221,8 @@ closed: Discord does not let the bot read this (Missing Access (50001)); give it
 closed: Discord has no such place
 token: Discord refuses the token. Set channels.discord.token to the one that the Developer Portal gives (your application, Bot, Reset Token).
 ");
-    assert!(matches!(discord.find(&place, &[]).await, Err(Unread::Closed(_))));
-    assert!(matches!(stranger.find("general", &[]).await, Err(Unread::Token(_))));
+    assert!(matches!(discord.find(&place, &[]).await, Err(RoomError::Closed(_))));
+    assert!(matches!(stranger.find("general", &[]).await, Err(RoomError::Token(_))));
 }
 
 #[tokio::test]

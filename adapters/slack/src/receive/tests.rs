@@ -13,9 +13,9 @@ fn post(fields: &Value) -> Post {
     serde_json::from_value(message).unwrap()
 }
 
-fn said(fields: &Value, channel: &str) -> Option<Said> {
+fn said(fields: &Value, channel: &str) -> Option<IncomingMessage> {
     match post(fields).heard(channel, READER) {
-        Heard::Said(said, _) => Some(said),
+        Received::Message(said, _) => Some(said),
         _ => None,
     }
 }
@@ -49,7 +49,7 @@ fn who_speaks_to_us() {
     ] {
         assert_eq!(said(&fields, channel).is_some(), is_heard, "{fields} {channel}");
     }
-    assert_eq!(post(&json!({"user": "U9", "bot_id": "B9"})).heard("D1", READER), Heard::Own);
+    assert_eq!(post(&json!({"user": "U9", "bot_id": "B9"})).heard("D1", READER), Received::Own);
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn a_new_text_is_an_edit_and_a_preview_is_none() {
         let fields = json!({"subtype": "message_changed", "message": message(text), "previous_message": message(before)});
         post(&fields).heard("C1", READER)
     };
-    let edited = Edited { event: EventId("C1:1.000000".into()), text: "buy milk".into() };
-    assert_eq!(changed("<@U9> buy milk", "<@U9> buy mlik", "U1"), Heard::Edited(edited));
-    assert_eq!(changed("same", "same", "U1"), Heard::Ignored);
-    assert_eq!(changed("new", "old", "U9"), Heard::Own);
+    let edited = MessageEdit { event: EventId("C1:1.000000".into()), text: "buy milk".into() };
+    assert_eq!(changed("<@U9> buy milk", "<@U9> buy mlik", "U1"), Received::Edit(edited));
+    assert_eq!(changed("same", "same", "U1"), Received::Ignored);
+    assert_eq!(changed("new", "old", "U9"), Received::Own);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! would enclose by a space of no width, beside which Slack takes no mark for one. Two ticks enclose code
 //! whatever is beside them, so a tick becomes a character that looks like it.
 
-use adjutant_chat::{Inline, harmless, inline_text};
+use adjutant_chat::{Inline, inline_text, sanitized};
 
 use super::escaped;
 
@@ -147,7 +147,7 @@ fn link(to: &str, text: &[Inline], look: Look, into: &mut Vec<Piece>) {
 /// The address of a link, in which nothing can be taken for its end.
 fn address(to: &str) -> String {
     let mut out = String::new();
-    for char in harmless(to).chars() {
+    for char in sanitized(to).chars() {
         match char {
             _ if char.is_whitespace() => out.push_str("%20"),
             '|' | '<' | '>' | '"' | '`' => out.push_str(&format!("%{:02X}", u32::from(char))),
@@ -161,7 +161,7 @@ fn address(to: &str) -> String {
 /// Text that stays what it is. Bare addresses become links, which Slack does not make by itself where it is told
 /// to make no mentions.
 fn disarmed(text: &str) -> String {
-    let text = harmless(text);
+    let text = sanitized(text);
     let mut out = String::new();
     let mut before: Option<char> = None;
     let mut rest: &str = &text;

@@ -1,6 +1,6 @@
 //! Pure: messages that are read later, as lines.
 
-use adjutant_chat::{RoomLine, harmless, one_line};
+use adjutant_chat::{RoomMessage, one_line, sanitized};
 use serde_json::Value;
 
 use crate::place::Ts;
@@ -46,7 +46,7 @@ fn machine(message: &Value) -> Option<&str> {
     names.into_iter().find_map(|name| name.as_str().filter(|name| !name.is_empty()))
 }
 
-pub(super) fn line(message: &Value, names: &[(String, String)]) -> Option<RoomLine> {
+pub(super) fn line(message: &Value, names: &[(String, String)]) -> Option<RoomMessage> {
     let ts = ts(message)?;
     let user = message["user"].as_str().or_else(|| message["bot_id"].as_str()).unwrap_or("somebody");
     let known = names.iter().find(|(id, _)| id == user).map(|(_, name)| name.as_str());
@@ -56,11 +56,11 @@ pub(super) fn line(message: &Value, names: &[(String, String)]) -> Option<RoomLi
         files.map(|file| format!("[file: {}]", one_line(file["name"].as_str().unwrap_or("unnamed")))),
     );
     texts.retain(|text| !text.is_empty());
-    Some(RoomLine {
+    Some(RoomMessage {
         id: ts.to_string(),
         at: ts.millis(),
-        who: one_line(machine(message).or(known).unwrap_or(user)),
-        text: harmless(&texts.join("\n")).into_owned(),
+        author: one_line(machine(message).or(known).unwrap_or(user)),
+        text: sanitized(&texts.join("\n")).into_owned(),
         replies: message["reply_count"].as_u64().unwrap_or_default(),
     })
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-use adjutant_chat::{Delivery, Found, Retract};
+use adjutant_chat::{Delivery, Reconciliation, Retract};
 use adjutant_fakes::slack::Fault;
 use std::time::Duration;
 
@@ -50,17 +50,17 @@ async fn what_may_have_been_sent_is_found() {
             let (fake, slack, place) = start();
             let root = fake.say("ada", &place, "Hello?");
             let place = if in_thread { format!("{place}/{root}") } else { place };
-            slack.acquaint(&address(&place), &[format!("{place}:{root}")]).await;
-            let mark = slack.mark(&address(&place)).await;
-            assert_eq!(mark, Some(root));
-            let text = Outbound { mark, ..outbound(&place, "Hello **you**.") };
+            slack.seed(&address(&place), &[format!("{place}:{root}")]).await;
+            let checkpoint = slack.checkpoint(&address(&place)).await;
+            assert_eq!(checkpoint, Some(root));
+            let text = Outbound { checkpoint, ..outbound(&place, "Hello **you**.") };
             fake.misbehave("chat.postMessage", 1, fault);
             assert_eq!(slack.deliver(&text).await, Delivery::Unknown, "{fault:?}");
             let found = connected(&fake).reconcile(&text).await;
             let seen = fake.seen(&place);
             match is_there {
-                true => assert_eq!(found, Found::Sent(seen[0].ts.clone()), "{fault:?}"),
-                false => assert_eq!((found, seen.len()), (Found::Absent, 0), "{fault:?}"),
+                true => assert_eq!(found, Reconciliation::Sent(seen[0].ts.clone()), "{fault:?}"),
+                false => assert_eq!((found, seen.len()), (Reconciliation::NotSent, 0), "{fault:?}"),
             }
         }
     }
@@ -69,19 +69,19 @@ async fn what_may_have_been_sent_is_found() {
 #[tokio::test]
 async fn what_was_sent_is_found_behind_much_else() {
     let (fake, slack, place) = start();
-    slack.acquaint(&address(&place), &[fake.say("ada", &place, "Hello?")]).await;
-    let mark = slack.mark(&address(&place)).await;
-    let text = Outbound { mark, ..outbound(&place, "Once.") };
+    slack.seed(&address(&place), &[fake.say("ada", &place, "Hello?")]).await;
+    let checkpoint = slack.checkpoint(&address(&place)).await;
+    let text = Outbound { checkpoint, ..outbound(&place, "Once.") };
     fake.misbehave("chat.postMessage", 1, Fault::DoneThenCut);
     assert_eq!(slack.deliver(&text).await, Delivery::Unknown);
     for number in 0..450 {
         fake.say("ada", &place, &number.to_string());
     }
-    assert_eq!(slack.reconcile(&text).await, Found::Sent(fake.seen(&place)[0].ts.clone()));
+    assert_eq!(slack.reconcile(&text).await, Reconciliation::Sent(fake.seen(&place)[0].ts.clone()));
     // Another part of the same is another message.
-    assert_eq!(slack.reconcile(&Outbound { part: 1, ..text.clone() }).await, Found::Absent);
+    assert_eq!(slack.reconcile(&Outbound { part: 1, ..text.clone() }).await, Reconciliation::NotSent);
     fake.misbehave("conversations.history", 1, Fault::Status(503));
-    assert_eq!(slack.reconcile(&text).await, Found::Later);
+    assert_eq!(slack.reconcile(&text).await, Reconciliation::Unavailable);
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_place_that_is_gone_is_told() {
     for error in ["is_archived", "not_in_channel", "restricted_action", "team_access_not_granted"] {
         fake.close(&place, error);
         assert_eq!(slack.deliver(&text).await, Delivery::Gone(error.into()));
-        assert_eq!(slack.reconcile(&text).await, Found::Absent);
+        assert_eq!(slack.reconcile(&text).await, Reconciliation::NotSent);
     }
     for place in ["C0815", "", "general chat", "C1/x"] {
         assert!(matches!(slack.deliver(&outbound(place, "Hello?")).await, Delivery::Gone(_)), "{place}");
@@ -127,7 +127,7 @@ async fn buttons_are_on_the_last_part_alone_and_can_go() {
         }
         let seen = fake.seen(&place);
         assert_eq!((seen[0].buttons.len(), seen[1].buttons.len()), (0, 1));
-        slack.retract(&address(&place), &seen[1].ts, Retract::Choices).await;
+        slack.retract(&address(&place), &seen[1].ts, Retract::Buttons).await;
         let bare = fake.seen(&place).remove(1);
         assert_eq!((bare.buttons.len(), &bare.text), (0, &seen[1].text));
     }
@@ -140,7 +140,7 @@ async fn a_shown_message_that_somebody_deleted_is_shown_anew() {
     slack.typing(&address(&place)).await;
     slack.retract(&address(&place), &shown, Retract::Message).await;
     let mut answer = outbound(&place, "Done.");
-    answer.stand_in = Some(shown.clone());
+    answer.edit_of = Some(shown.clone());
     assert!(matches!(slack.deliver(&answer).await, Delivery::Sent(_)));
     assert!(matches!(slack.show(&address(&place), Some(&shown), "More.").await, Delivery::Sent(_)));
     let texts: Vec<String> = fake.seen(&place).into_iter().map(|seen| seen.text).collect();

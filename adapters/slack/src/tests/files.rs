@@ -1,13 +1,13 @@
 use super::*;
 
-use adjutant_chat::{Delivery, Found};
+use adjutant_chat::{Delivery, Reconciliation};
 use adjutant_fakes::slack::Fault;
 use std::time::Duration;
 
 const COMPLETE: &str = "files.completeUploadExternal";
 
 fn report(place: &str, text: &str) -> Outbound {
-    let file = Some(OutFile { name: "visit-report.md".into(), text: text.into() });
+    let file = Some(OutgoingFile { name: "visit-report.md".into(), text: text.into() });
     Outbound { part: 1, file, ..outbound(place, "The **report**.") }
 }
 
@@ -16,10 +16,10 @@ async fn start() -> (FakeSlack, Slack, Outbound) {
     let fake = FakeSlack::start();
     let (slack, place) = (connected(&fake), fake.dm("ada"));
     let asked = fake.say("ada", &place, "The report?");
-    slack.acquaint(&address(&place), &[format!("{place}:{asked}")]).await;
+    slack.seed(&address(&place), &[format!("{place}:{asked}")]).await;
     let report = report(&place, "All is well.");
-    let mark = slack.mark(&report.address).await;
-    (fake, slack, Outbound { mark, ..report })
+    let checkpoint = slack.checkpoint(&report.address).await;
+    (fake, slack, Outbound { checkpoint, ..report })
 }
 
 fn files(fake: &FakeSlack, place: &str) -> Vec<(String, Vec<u8>)> {
@@ -37,13 +37,13 @@ async fn a_file_arrives_byte_by_byte() {
     let line = "# Größe\r\n🦀 & <!channel> \u{202e}\u{0}\t\"x\"\n\r";
     for text in ["x".into(), line.into(), line.repeat(200_000 / line.len() + 1), "\u{feff}ü".to_owned()] {
         let name = format!("{}.json", text.len());
-        let file = Some(OutFile { name: name.clone(), text: text.clone() });
+        let file = Some(OutgoingFile { name: name.clone(), text: text.clone() });
         let report = Outbound { id: format!("{:022}", text.len()), file, ..report.clone() };
         let Delivery::Sent(ts) = slack.deliver(&report).await else { panic!("{name} was not sent") };
         assert_eq!(fake.seen(place).last().map(|seen| seen.ts.clone()), Some(ts.clone()));
         assert!(files(&fake, place).last() == Some(&(name, text.into_bytes())));
         // What is known of the place goes on from there.
-        assert_eq!(slack.mark(&report.address).await, Some(ts));
+        assert_eq!(slack.checkpoint(&report.address).await, Some(ts));
     }
     assert_eq!(fake.faults(), [""; 0]);
 }
@@ -59,7 +59,7 @@ async fn what_is_shown_becomes_the_text_and_the_file_follows() {
         let address = report.address.clone();
         let Delivery::Sent(shown) = slack.show(&address, None, "At work.").await else { panic!() };
         report.choices = vec![Choice { id: "0f3Zx:go".into(), label: "Go on".into() }];
-        let text = Outbound { part: 0, stand_in: Some(shown.clone()), ..report.clone() };
+        let text = Outbound { part: 0, edit_of: Some(shown.clone()), ..report.clone() };
         assert_eq!(slack.parts(&text), 2);
         assert_eq!(slack.deliver(&text).await, Delivery::Sent(shown));
         assert!(matches!(slack.deliver(&report).await, Delivery::Sent(_)));
@@ -74,7 +74,7 @@ async fn what_is_shown_becomes_the_text_and_the_file_follows() {
 
 #[tokio::test]
 async fn where_files_are_not_allowed_is_told() {
-    let no_file = |why: &str| Delivery::NoFile(why.to_owned());
+    let no_file = |why: &str| Delivery::FileRefused(why.to_owned());
     for (method, error) in [
         ("files.getUploadURLExternal", "file_uploads_disabled"),
         ("files.getUploadURLExternal", "file_upload_size_restricted"),
@@ -160,8 +160,8 @@ async fn a_file_that_may_have_been_shared_is_found() {
             let found = connected(&fake).reconcile(&report).await;
             let seen = fake.seen(&report.address.place);
             match is_there {
-                true => assert_eq!(found, Found::Sent(seen[0].ts.clone()), "{fault:?}"),
-                false => assert_eq!((found, seen.len()), (Found::Absent, 0), "{fault:?}"),
+                true => assert_eq!(found, Reconciliation::Sent(seen[0].ts.clone()), "{fault:?}"),
+                false => assert_eq!((found, seen.len()), (Reconciliation::NotSent, 0), "{fault:?}"),
             }
             assert_eq!(count(&fake, COMPLETE), 1);
         }
@@ -178,13 +178,13 @@ async fn neither_another_file_nor_the_text_is_taken_for_it() {
     let again = Outbound { id: "0123456789abcdefghijAC".into(), ..report.clone() };
     let Delivery::Sent(of_again) = slack.deliver(&again).await else { panic!() };
     fake.attach("ada", place, "", ("visit-report.md", "text/plain", "All is well."));
-    assert_eq!(slack.reconcile(&report).await, Found::Absent);
+    assert_eq!(slack.reconcile(&report).await, Reconciliation::NotSent);
     let Delivery::Sent(of_report) = slack.deliver(&report).await else { panic!() };
-    assert_eq!(slack.reconcile(&report).await, Found::Sent(of_report));
-    assert_eq!(slack.reconcile(&again).await, Found::Sent(of_again));
-    assert_eq!(slack.reconcile(&text).await, Found::Sent(fake.seen(place)[0].ts.clone()));
+    assert_eq!(slack.reconcile(&report).await, Reconciliation::Sent(of_report));
+    assert_eq!(slack.reconcile(&again).await, Reconciliation::Sent(of_again));
+    assert_eq!(slack.reconcile(&text).await, Reconciliation::Sent(fake.seen(place)[0].ts.clone()));
     fake.misbehave("conversations.history", 99, Fault::Status(503));
-    assert_eq!(slack.reconcile(&report).await, Found::Later);
+    assert_eq!(slack.reconcile(&report).await, Reconciliation::Unavailable);
 }
 
 #[tokio::test]
@@ -196,7 +196,7 @@ async fn a_file_that_slack_takes_and_never_shows_is_taken_back() {
     assert_eq!(files(&fake, place).len(), 1);
     let report = Outbound { id: "0123456789abcdefghijAD".into(), ..report.clone() };
     fake.share_after(usize::MAX);
-    let never = Delivery::NoFile("Slack took the file, but does not show it".into());
+    let never = Delivery::FileRefused("Slack took the file, but does not show it".into());
     assert_eq!(slack.deliver(&report).await, never);
     // Somebody else was faster.
     fake.misbehave("files.delete", 1, Fault::Error("file_deleted"));
@@ -219,14 +219,14 @@ async fn without_the_scope_for_files_an_app_is_well() {
     insta::assert_snapshot!(format!("{:#?}", connected(&fake).check().await), @r#"
 [
     Finding {
-        verdict: Ok,
+        status: Ok,
         reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
-        mend: "",
+        fix: "",
     },
     Finding {
-        verdict: Warning,
+        status: Warning,
         reason: "the bot lacks the scope files:write; long outputs come as messages instead of files",
-        mend: "add it on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
+        fix: "add it on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
     },
 ]
 "#);

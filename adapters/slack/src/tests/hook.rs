@@ -2,7 +2,7 @@ use super::*;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use adjutant_chat::{HookAnswer, HookRequest};
+use adjutant_chat::{WebhookRequest, WebhookResponse};
 use adjutant_fakes::slack::{Fault, signature};
 use serde_json::{Value, json};
 
@@ -18,17 +18,17 @@ fn now() -> u64 {
 }
 
 /// A request, signed at a time.
-fn signed(secret: &str, time: u64, body: &str) -> HookRequest {
+fn signed(secret: &str, time: u64, body: &str) -> WebhookRequest {
     let headers = [
         ("x-slack-request-timestamp", time.to_string()),
         ("x-slack-signature", signature(secret, time, body)),
     ];
     let headers = headers.map(|(name, value)| (name.to_owned(), value)).into();
-    HookRequest { headers, body: body.as_bytes().to_vec() }
+    WebhookRequest { headers, body: body.as_bytes().to_vec() }
 }
 
-async fn posted(slack: &Slack, journal: &Journal, body: &str) -> HookAnswer {
-    slack.posted(journal, signed(SIGNING_SECRET, now(), body)).await
+async fn posted(slack: &Slack, journal: &Journal, body: &str) -> WebhookResponse {
+    slack.webhook(journal, signed(SIGNING_SECRET, now(), body)).await
 }
 
 fn event(place: &str, ts: &str, text: &str) -> String {
@@ -52,7 +52,7 @@ async fn only_what_slack_has_signed_lately_counts() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());
     let slack = listening(&fake);
     let body = event("D1", "1.000000", "hi");
-    let status = async |request: HookRequest| slack.posted(&journal, request).await.status;
+    let status = async |request: WebhookRequest| slack.webhook(&journal, request).await.status;
     receiving(&slack, &journal, async || {
         assert_eq!(status(signed("another secret", now(), &body)).await, 401);
         assert_eq!(status(signed(SIGNING_SECRET, now() - 301, &body)).await, 401);
@@ -60,15 +60,15 @@ async fn only_what_slack_has_signed_lately_counts() {
         let mut changed = signed(SIGNING_SECRET, now(), &body);
         changed.body.push(b' ');
         assert_eq!(status(changed).await, 401);
-        assert_eq!(status(HookRequest { headers: Vec::new(), body: body.clone().into() }).await, 401);
-        assert_eq!(status(HookRequest { headers: Vec::new(), body: vec![0xff] }).await, 400);
+        assert_eq!(status(WebhookRequest { headers: Vec::new(), body: body.clone().into() }).await, 401);
+        assert_eq!(status(WebhookRequest { headers: Vec::new(), body: vec![0xff] }).await, 400);
         assert_eq!(journal.texts(), [""; 0]);
         assert_eq!(status(signed(SIGNING_SECRET, now() - 200, &body)).await, 200);
         assert_eq!(journal.texts(), ["hi"]);
     })
     .await;
     // Who has a socket alone is sent nothing; with both, either way counts.
-    assert_eq!(connected(&fake).posted(&journal, signed(SIGNING_SECRET, now(), &body)).await.status, 404);
+    assert_eq!(connected(&fake).webhook(&journal, signed(SIGNING_SECRET, now(), &body)).await.status, 404);
     let both = Settings { signing_secret: Some(SIGNING_SECRET.into()), ..settings(&fake) };
     assert_eq!(posted(&connect(both).unwrap(), &journal, &event("D1", "2.000000", "ho")).await.status, 200);
     assert_eq!(journal.texts(), ["hi", "ho"]);
@@ -79,7 +79,7 @@ async fn a_new_address_is_verified() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());
     let body = json!({"type": "url_verification", "challenge": "3eZbrw1aB"}).to_string();
     let answer = posted(&listening(&fake), &journal, &body).await;
-    assert_eq!(answer, HookAnswer { status: 200, body: "3eZbrw1aB".into() });
+    assert_eq!(answer, WebhookResponse { status: 200, body: "3eZbrw1aB".into() });
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ async fn a_direct_message_is_journalled_and_then_acknowledged() {
         );
     })
     .await;
-    assert!(journal.conditions.lock().unwrap().contains(&Condition::Receiving));
+    assert!(journal.events.lock().unwrap().contains(&ConnectionEvent::Alive));
     assert_eq!(fake.redeliveries(), 0);
 }
 
@@ -65,7 +65,7 @@ async fn in_company_only_what_is_meant_for_us_is_heard_and_once() {
         assert_eq!(journal.texts()[1..], ["yes", "and you, ?"]);
     })
     .await;
-    assert!(journal.conditions.lock().unwrap().contains(&Condition::Ignored));
+    assert!(journal.events.lock().unwrap().contains(&ConnectionEvent::Ignored));
     assert_eq!(*journal.offered.lock().unwrap(), 5);
 }
 
@@ -97,7 +97,7 @@ async fn an_edit_is_handed_over() {
         let ts = fake.say("ada", &place, &format!("{} buy mlik", fake.mention()));
         fake.edit(&place, &ts, &format!("{} buy milk", fake.mention()));
         until("edited", || !journal.edited.lock().unwrap().is_empty()).await;
-        let edited = Edited { event: EventId(format!("{place}:{ts}")), text: "buy milk".into() };
+        let edited = MessageEdit { event: EventId(format!("{place}:{ts}")), text: "buy milk".into() };
         assert_eq!(*journal.edited.lock().unwrap(), [edited]);
     })
     .await;
@@ -141,7 +141,7 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
         let status = fake.command("ada", &place, "/adjutant status");
         until("acknowledged", || fake.acknowledged(&status).is_some()).await;
         assert_eq!(journal.texts(), ["/link ABC-123", "pressed 0f3Zx:stop", "/status"]);
-        let Inbound::Pressed(press) = journal.taken.lock().unwrap()[1].clone() else { panic!() };
+        let Inbound::ButtonPress(press) = journal.taken.lock().unwrap()[1].clone() else { panic!() };
         assert_eq!((press.address, press.sender_name.as_str()), (address(&thread), "bob"));
     })
     .await;
@@ -280,7 +280,7 @@ async fn a_quiet_socket_is_no_deaf_one() {
     receiving(&fake, &journal, async || {
         // Longer than a deaf one is stood for: pings are the signs of life.
         let signs =
-            || journal.conditions.lock().unwrap().iter().filter(|one| **one == Condition::Receiving).count();
+            || journal.events.lock().unwrap().iter().filter(|one| **one == ConnectionEvent::Alive).count();
         until("pinged", || signs() > 6).await;
         assert_eq!(fake.sockets(), (1, 1));
     })
@@ -369,7 +369,8 @@ async fn strange_envelopes_do_no_harm() {
         assert_eq!(*journal.offered.lock().unwrap(), 2);
     })
     .await;
-    let ignored = journal.conditions.lock().unwrap().iter().filter(|one| **one == Condition::Ignored).count();
+    let ignored =
+        journal.events.lock().unwrap().iter().filter(|one| **one == ConnectionEvent::Ignored).count();
     assert_eq!(ignored, 2 * (4 * 4 + 1));
 }
 

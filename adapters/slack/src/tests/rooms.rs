@@ -1,20 +1,20 @@
 use super::*;
 
-use adjutant_chat::{Room, RoomLine, Rooms, SenderId, Unread};
+use adjutant_chat::{Room, RoomError, RoomMessage, Rooms, SenderId};
 use adjutant_fakes::slack::Fault;
 use serde_json::json;
 
-fn shown(lines: &[RoomLine]) -> Vec<String> {
+fn shown(lines: &[RoomMessage]) -> Vec<String> {
     let replies =
-        |line: &RoomLine| if line.replies > 0 { format!(" ({})", line.replies) } else { String::new() };
-    lines.iter().map(|line| format!("{}: {}{}", line.who, line.text, replies(line))).collect()
+        |line: &RoomMessage| if line.replies > 0 { format!(" ({})", line.replies) } else { String::new() };
+    lines.iter().map(|line| format!("{}: {}{}", line.author, line.text, replies(line))).collect()
 }
 
 fn millis(ts: &str) -> i64 {
     ts.parse::<crate::place::Ts>().unwrap().millis()
 }
 
-async fn read(slack: &Slack, place: &str, since: Option<i64>, limit: usize) -> Vec<RoomLine> {
+async fn read(slack: &Slack, place: &str, since: Option<i64>, limit: usize) -> Vec<RoomMessage> {
     slack.read(place, None, since, limit).await.unwrap().unwrap()
 }
 
@@ -65,7 +65,7 @@ async fn a_list_has_its_end() {
     (0..21).for_each(|number| fake.join(&format!("person {number}"), &place));
     let ada = SenderId(fake.person("ada"));
     let unread = slack.is_member(&place, &ada).await;
-    assert!(matches!(&unread, Err(Unread::Closed(why)) if why.contains("more members")), "{unread:?}");
+    assert!(matches!(&unread, Err(RoomError::Closed(why)) if why.contains("more members")), "{unread:?}");
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn members_are_asked_for_each_time() {
     fake.put_out(&place);
     for place in [place.as_str(), "C9999", "no place", ""] {
         let unread = slack.is_member(place, &dan).await;
-        assert!(matches!(unread, Err(Unread::Closed(_))), "{place}: {unread:?}");
+        assert!(matches!(unread, Err(RoomError::Closed(_))), "{place}: {unread:?}");
     }
     assert_eq!(fake.faults(), [""; 0]);
 }
@@ -98,7 +98,7 @@ async fn the_newest_are_read_in_order() {
     let place = fake.channel("general");
     let stamps: Vec<String> =
         (0..450).map(|number| fake.say("ada", &place, &format!("number {number}"))).collect();
-    let texts = |lines: &[RoomLine]| lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
+    let texts = |lines: &[RoomMessage]| lines.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
     let expected = |from: usize| (from..450).map(|number| format!("number {number}")).collect::<Vec<_>>();
     for limit in [1, 200, 201, 450] {
         assert_eq!(texts(&read(&slack, &place, None, limit).await), expected(450 - limit), "{limit}");
@@ -134,12 +134,12 @@ async fn a_thread_is_read_from_its_end() {
     assert_eq!(shown(&read(&slack, &thread, since, 100).await), newest);
     for thread in ["1.000000", "general", "", "../x"] {
         let unread = slack.read(&place, Some(thread), None, 9).await;
-        assert!(matches!(unread, Err(Unread::Closed(_))), "{thread}: {unread:?}");
+        assert!(matches!(unread, Err(RoomError::Closed(_))), "{thread}: {unread:?}");
     }
     // Slack would have to be asked for ever.
     fake.give_at_most(2);
     let unread = slack.read(&thread, None, None, 9).await;
-    assert!(matches!(&unread, Err(Unread::Closed(why)) if why.contains("later time")), "{unread:?}");
+    assert!(matches!(&unread, Err(RoomError::Closed(why)) if why.contains("later time")), "{unread:?}");
     assert_eq!(shown(&slack.read(&thread, None, since, 9).await.unwrap().unwrap()), newest);
 }
 
@@ -183,10 +183,10 @@ async fn what_keeps_from_reading_is_told_with_its_mend() {
     fake.say("ada", &place, "Hello.");
     let mut told = Vec::new();
     let ask = async |place: &str| match slack.read(place, None, None, 9).await {
-        Err(Unread::Token(why)) => format!("token: {why}"),
-        Err(Unread::Closed(why)) => format!("closed: {why}"),
-        Err(Unread::TooMany(pause)) => format!("too many: {pause:?}"),
-        Err(Unread::Unreachable(why)) => format!("unreachable: {why}"),
+        Err(RoomError::Token(why)) => format!("token: {why}"),
+        Err(RoomError::Closed(why)) => format!("closed: {why}"),
+        Err(RoomError::TooMany(pause)) => format!("too many: {pause:?}"),
+        Err(RoomError::Unreachable(why)) => format!("unreachable: {why}"),
         Ok(lines) => format!("{lines:?}"),
     };
     let history = "conversations.history";
@@ -225,13 +225,13 @@ closed: the bot is not in this Slack channel; write /invite and its name there
 ");
     fake.withdraw("groups:read");
     let unread = slack.find("general", &[]).await;
-    assert!(matches!(&unread, Err(Unread::Closed(why)) if why.contains("groups:read")), "{unread:?}");
+    assert!(matches!(&unread, Err(RoomError::Closed(why)) if why.contains("groups:read")), "{unread:?}");
     fake.withdraw("users:read");
     let unread = slack.profiles(&place, "ada").await;
-    assert!(matches!(&unread, Err(Unread::Closed(why)) if why.contains("users:read")), "{unread:?}");
+    assert!(matches!(&unread, Err(RoomError::Closed(why)) if why.contains("users:read")), "{unread:?}");
     let stranger = connect(Settings { bot_token: "xoxb-wrong".into(), ..settings(&fake) }).unwrap();
     let unread = stranger.read(&place, None, None, 9).await;
-    assert!(matches!(&unread, Err(Unread::Token(why)) if !why.contains("xoxb-wrong")), "{unread:?}");
+    assert!(matches!(&unread, Err(RoomError::Token(why)) if !why.contains("xoxb-wrong")), "{unread:?}");
 }
 
 #[tokio::test]

@@ -31,14 +31,14 @@ fn in_private(fields: Value) -> Value {
     message
 }
 
-fn arrives(message: Value) -> Arrived {
+fn arrives(message: Value) -> Update {
     arrived(&json!({"update_id": 1, "message": message}), &me(), "telegram")
 }
 
 /// What was said, if it was for us.
-fn heard(message: Value) -> Option<Said> {
+fn heard(message: Value) -> Option<IncomingMessage> {
     match arrives(message) {
-        Arrived::Said { said, .. } => Some(said),
+        Update::Message { said, .. } => Some(said),
         _ => None,
     }
 }
@@ -50,8 +50,8 @@ fn text(message: Value) -> Option<String> {
 #[test]
 fn a_private_message_is_for_us() {
     assert_debug_snapshot!(arrives(in_private(json!({"text": "Hello, @somebody"}))), @r#"
-    Said {
-        said: Said {
+    IncomingMessage {
+        said: IncomingMessage {
             event: EventId(
                 "7:9",
             ),
@@ -164,7 +164,7 @@ fn attachments_are_named_and_short_texts_are_to_be_read() {
         let document = json!({"file_id": "F", "file_unique_id": "U", "file_size": size, "file_name": name,
             "mime_type": kind});
         match arrives(in_private(json!({"document": document, "caption": "see"}))) {
-            Arrived::Said { said, file } => (said.attachments[0].name.clone(), file.is_some()),
+            Update::Message { said, file } => (said.attachments[0].name.clone(), file.is_some()),
             other => panic!("{other:?}"),
         }
     };
@@ -188,8 +188,8 @@ fn a_press_on_what_is_out_of_reach_is_nothing() {
         arrived(&json!({"callback_query": query}), &me(), "telegram")
     };
     assert_debug_snapshot!(press(1_700_000_000), @r#"
-    Pressed {
-        pressed: Pressed {
+    ButtonPress {
+        pressed: ButtonPress {
             event: EventId(
                 "press:77",
             ),
@@ -209,7 +209,7 @@ fn a_press_on_what_is_out_of_reach_is_nothing() {
         ),
     }
     "#);
-    assert_eq!(press(0), Arrived::Nothing);
+    assert_eq!(press(0), Update::Ignored);
 }
 
 /// JSON of any shape, with the names that we look for.

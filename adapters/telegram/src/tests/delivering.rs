@@ -4,8 +4,8 @@ use super::*;
 
 /// Where a row stands before it is sent.
 async fn marked(port: &Telegram, place: i64, text: &str) -> Outbound {
-    port.acquaint(&address(place), &["0".to_owned()]).await;
-    Outbound { mark: port.mark(&address(place)).await, ..outbound(place, text) }
+    port.seed(&address(place), &["0".to_owned()]).await;
+    Outbound { checkpoint: port.checkpoint(&address(place)).await, ..outbound(place, text) }
 }
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn what_was_cut_off_is_found_and_not_sent_twice() {
     for fault in [Fault::Cut, Fault::DoneBut502] {
         let first = port(&telegram);
         let mut row = marked(&first, ada, "The *one* answer").await;
-        row.mark = Some(telegram.say(ada, ada, "?").to_string());
+        row.checkpoint = Some(telegram.say(ada, ada, "?").to_string());
         row.choices = vec![Choice { id: "go".to_owned(), label: "Go".to_owned() }];
         telegram.misbehave("sendMessage", &fault, 1);
         let before = telegram.seen(ada).len();
@@ -24,7 +24,7 @@ async fn what_was_cut_off_is_found_and_not_sent_twice() {
         telegram.say(ada, ada, "Hello?");
         let found = port(&telegram).reconcile(&row).await;
         let seen = telegram.seen(ada);
-        assert_eq!(found, Found::Sent(seen.last().unwrap().id.to_string()), "{fault:?}");
+        assert_eq!(found, Reconciliation::Sent(seen.last().unwrap().id.to_string()), "{fault:?}");
         assert_eq!(seen.len(), before + 1, "{fault:?}");
     }
 }
@@ -37,14 +37,14 @@ async fn what_did_not_arrive_is_absent() {
     let row = marked(&port, ada, "The answer").await;
     telegram.misbehave("sendMessage", &Fault::Page(502), 1);
     assert_eq!(port.deliver(&row).await, Delivery::Unknown);
-    assert_eq!(port.reconcile(&row).await, Found::Absent);
+    assert_eq!(port.reconcile(&row).await, Reconciliation::NotSent);
     assert_eq!(telegram.calls("editMessageText"), 50, "the probes are bounded");
     for fault in [Fault::Flood(3), Fault::Cut, Fault::Refusal(401, "Unauthorized")] {
         telegram.misbehave("editMessageText", &fault, 1);
-        assert_eq!(port.reconcile(&row).await, Found::Later, "{fault:?}");
+        assert_eq!(port.reconcile(&row).await, Reconciliation::Unavailable, "{fault:?}");
     }
     telegram.close(ada, "bot was blocked by the user");
-    assert_eq!(port.reconcile(&row).await, Found::Absent, "nothing is there for anybody");
+    assert_eq!(port.reconcile(&row).await, Reconciliation::NotSent, "nothing is there for anybody");
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn looking_for_a_message_changes_none_that_is_known() {
         assert!(matches!(port.deliver(&other).await, Delivery::Sent(_)));
     }
     assert!(matches!(port.show(&address(ada), None, "At work").await, Delivery::Sent(_)));
-    assert_eq!(port.reconcile(&row).await, Found::Absent);
+    assert_eq!(port.reconcile(&row).await, Reconciliation::NotSent);
     assert_eq!(texts(&telegram, ada), ["Kept", "Kept as well", "At work"]);
 }
 
@@ -71,7 +71,7 @@ async fn nothing_older_than_the_question_is_looked_at() {
     assert!(matches!(port(&telegram).deliver(&outbound(ada, "An older answer")).await, Delivery::Sent(_)));
     let question = telegram.say(ada, ada, "And now?");
     row.answers = vec![format!("{ada}:{question}")];
-    assert_eq!(port(&telegram).reconcile(&row).await, Found::Absent);
+    assert_eq!(port(&telegram).reconcile(&row).await, Reconciliation::NotSent);
     assert_eq!(texts(&telegram, ada), ["An older answer"]);
 }
 
@@ -81,23 +81,23 @@ async fn a_mark_is_the_highest_id_that_anybody_knows() {
     let (ada, bob, supergroup) =
         (telegram.person("Ada"), telegram.person("Bob"), telegram.supergroup("group"));
     let first = receiving(&telegram);
-    let mark = async |place, newest: &[&str]| {
+    let checkpoint = async |place, newest: &[&str]| {
         let newest: Vec<String> = newest.iter().map(|name| (*name).to_owned()).collect();
-        first.port.acquaint(&address(place), &newest).await;
-        first.port.mark(&address(place)).await
+        first.port.seed(&address(place), &newest).await;
+        first.port.checkpoint(&address(place)).await
     };
-    assert_eq!(mark(ada, &[]).await, None);
+    assert_eq!(checkpoint(ada, &[]).await, None);
     let heard = telegram.say(ada, ada, "Hello");
     until("it is heard", || first.journal.texts().len() == 1).await;
     // Private chats count together.
     assert_eq!(
-        [mark(ada, &[]).await, mark(bob, &[]).await],
+        [checkpoint(ada, &[]).await, checkpoint(bob, &[]).await],
         [Some(heard.to_string()), Some(heard.to_string())]
     );
     let far = [format!("{bob}:77"), format!("{supergroup}:99"), "12".into(), "press:5".into(), "x".into()];
-    assert_eq!(mark(ada, &far.each_ref().map(String::as_str)).await.as_deref(), Some("77"));
-    assert_eq!(mark(ada, &["78"]).await.as_deref(), Some("78"), "a receipt of an earlier process");
-    assert_eq!(mark(supergroup, &[]).await.as_deref(), Some("99"), "a supergroup counts alone");
+    assert_eq!(checkpoint(ada, &far.each_ref().map(String::as_str)).await.as_deref(), Some("77"));
+    assert_eq!(checkpoint(ada, &["78"]).await.as_deref(), Some("78"), "a receipt of an earlier process");
+    assert_eq!(checkpoint(supergroup, &[]).await.as_deref(), Some("99"), "a supergroup counts alone");
     assert_eq!(telegram.calls("sendMessage"), 0);
 }
 
@@ -108,16 +108,16 @@ async fn an_answer_in_the_shown_messages_place_is_never_sent_twice() {
     let first = port(&telegram);
     let Delivery::Sent(shown) = first.show(&address(ada), None, "At work").await else { panic!("not shown") };
     let mut row = marked(&first, ada, "The answer").await;
-    row.stand_in = Some(shown.clone());
+    row.edit_of = Some(shown.clone());
     telegram.misbehave("editMessageText", &Fault::Cut, 1);
     assert_eq!(first.deliver(&row).await, Delivery::Unknown);
-    assert_eq!(port(&telegram).reconcile(&row).await, Found::Sent(shown.clone()));
+    assert_eq!(port(&telegram).reconcile(&row).await, Reconciliation::Sent(shown.clone()));
     assert_eq!(texts(&telegram, ada), ["The answer"]);
-    // Taken away by somebody, it is sent anew, and that is found too.
+    // IntakeOutcome away by somebody, it is sent anew, and that is found too.
     first.retract(&address(ada), &shown, Retract::Message).await;
     telegram.misbehave("sendMessage", &Fault::Cut, 1);
     assert_eq!(first.deliver(&row).await, Delivery::Unknown);
-    assert!(matches!(port(&telegram).reconcile(&row).await, Found::Sent(_)));
+    assert!(matches!(port(&telegram).reconcile(&row).await, Reconciliation::Sent(_)));
     assert_eq!(texts(&telegram, ada), ["The answer"]);
 }
 
@@ -168,8 +168,12 @@ async fn without_a_connection_nothing_was_sent() {
         while port.deliver(&outbound(1, "x")).await != Delivery::Retry(None) {}
     };
     assert!(timeout(BOUND, refused).await.is_ok(), "never told that it was not sent");
-    assert_eq!(port.mark(&address(1)).await, None);
-    assert_eq!(port.reconcile(&outbound(1, "x")).await, Found::Absent, "nothing to look for without a mark");
+    assert_eq!(port.checkpoint(&address(1)).await, None);
+    assert_eq!(
+        port.reconcile(&outbound(1, "x")).await,
+        Reconciliation::NotSent,
+        "nothing to look for without a checkpoint"
+    );
 }
 
 #[tokio::test]
@@ -195,7 +199,7 @@ async fn an_answer_goes_where_the_question_was() {
     let first = receiving(&telegram);
     let asked = telegram.say(ada, (forum, topic), "@adjutant_bot hello");
     until("it is heard", || first.journal.texts().len() == 1).await;
-    let Inbound::Said(said) = first.journal.rows.lock().unwrap()[0].clone() else { panic!("not said") };
+    let Inbound::Message(said) = first.journal.rows.lock().unwrap()[0].clone() else { panic!("not said") };
     assert_eq!(said.address.place, format!("{forum}/{topic}"));
     let mut row = outbound(&said.address.place, &"word ".repeat(1_000));
     row.answers = vec![said.event.0];
@@ -248,19 +252,23 @@ async fn what_the_journal_knows_is_not_probed() {
     }
     telegram.misbehave("sendMessage", &Fault::Cut, 1);
     assert_eq!(first.deliver(&row).await, Delivery::Unknown);
-    assert_eq!(port(&telegram).reconcile(&row).await, Found::Absent, "too far off for who knows nothing");
+    assert_eq!(
+        port(&telegram).reconcile(&row).await,
+        Reconciliation::NotSent,
+        "too far off for who knows nothing"
+    );
     let second = port(&telegram);
-    second.acquaint(&address(ada), &names).await;
-    assert_eq!(second.reconcile(&row).await, Found::Sent(telegram.seen(ada)[0].id.to_string()));
+    second.seed(&address(ada), &names).await;
+    assert_eq!(second.reconcile(&row).await, Reconciliation::Sent(telegram.seen(ada)[0].id.to_string()));
     assert!(telegram.seen(bob).iter().all(|seen| seen.text == "Noted."));
 }
 
 /// A row whose text is said already and whose file is next.
 async fn with_file(port: &Telegram, place: &str, name: &str, content: &str) -> Outbound {
-    let file = Some(OutFile { name: name.to_owned(), text: content.to_owned() });
+    let file = Some(OutgoingFile { name: name.to_owned(), text: content.to_owned() });
     let row = Outbound { part: 1, file, ..outbound(place, "The report.") };
-    port.acquaint(&row.address, &["0".to_owned()]).await;
-    Outbound { mark: port.mark(&row.address).await, ..row }
+    port.seed(&row.address, &["0".to_owned()]).await;
+    Outbound { checkpoint: port.checkpoint(&row.address).await, ..row }
 }
 
 #[tokio::test]
@@ -279,7 +287,7 @@ async fn a_file_that_was_cut_off_is_found_and_not_sent_twice() {
         let found = port(&telegram).reconcile(&row).await;
         let files: Vec<_> = telegram.seen(ada).into_iter().filter(|seen| seen.file.is_some()).collect();
         assert_eq!(files.len(), number + 1, "{fault:?}");
-        assert_eq!(found, Found::Sent(files[number].id.to_string()), "{fault:?}");
+        assert_eq!(found, Reconciliation::Sent(files[number].id.to_string()), "{fault:?}");
     }
     assert_eq!(texts(&telegram, ada), ["", "Something else", "", "Something else"], "nothing was changed");
 }
@@ -292,10 +300,10 @@ async fn a_file_did_not_arrive() {
     let row = with_file(&port, &ada.to_string(), "r.md", "x").await;
     telegram.misbehave("sendDocument", &Fault::Page(502), 1);
     assert_eq!(port.deliver(&row).await, Delivery::Unknown);
-    assert_eq!(port.reconcile(&row).await, Found::Absent);
+    assert_eq!(port.reconcile(&row).await, Reconciliation::NotSent);
     for fault in [Fault::Flood(3), Fault::Cut] {
         telegram.misbehave("editMessageCaption", &fault, 1);
-        assert_eq!(port.reconcile(&row).await, Found::Later, "{fault:?}");
+        assert_eq!(port.reconcile(&row).await, Reconciliation::Unavailable, "{fault:?}");
     }
     telegram.misbehave("sendDocument", &Fault::Flood(3), 1);
     assert_eq!(port.deliver(&row).await, Delivery::Retry(Some(Duration::from_secs(3))));
@@ -311,7 +319,7 @@ async fn where_files_are_not_wanted_none_is_sent() {
         ["not enough rights to send documents to the chat", "CHAT_SEND_DOCS_FORBIDDEN", "FILE_PARTS_INVALID"]
     {
         telegram.misbehave("sendDocument", &Fault::Refusal(400, words), 1);
-        assert_eq!(port.deliver(&row).await, Delivery::NoFile(words.to_owned()));
+        assert_eq!(port.deliver(&row).await, Delivery::FileRefused(words.to_owned()));
     }
     telegram.close(ada, "bot was blocked by the user");
     assert_eq!(port.deliver(&row).await, Delivery::Gone("Forbidden: bot was blocked by the user".to_owned()));

@@ -28,7 +28,8 @@ async fn what_is_not_journalled_stays_with_telegram() {
     telegram.say(ada, ada, "one");
     telegram.say(ada, ada, "two");
     let first = receiving_into(&telegram, Journal { refusals: Mutex::new(usize::MAX), ..Journal::default() });
-    until("it has tried again", || first.journal.count(|one| matches!(one, Condition::Trouble(_))) > 3).await;
+    until("it has tried again", || first.journal.count(|one| matches!(one, ConnectionEvent::Error(_))) > 3)
+        .await;
     assert_eq!((telegram.unconfirmed(), first.journal.texts().len()), (2, 0));
 }
 
@@ -47,7 +48,7 @@ async fn odd_updates_hold_nobody_up() {
     let first = receiving(&telegram);
     until("what is behind them is heard", || first.journal.texts() == ["still there?"]).await;
     until("all are confirmed", || telegram.unconfirmed() == 0).await;
-    assert_eq!(first.journal.count(|one| *one == Condition::Ignored), 6);
+    assert_eq!(first.journal.count(|one| *one == ConnectionEvent::Ignored), 6);
 }
 
 #[tokio::test]
@@ -60,7 +61,9 @@ async fn presses_are_answered_and_edits_told() {
     let Delivery::Sent(receipt) = first.port.deliver(&asked).await else { panic!("not sent") };
     let press = telegram.press(ada, ada, receipt.parse().unwrap(), "Yes").unwrap();
     until("the press is answered", || telegram.is_answered(&press)).await;
-    let Inbound::Pressed(pressed) = first.journal.rows.lock().unwrap()[0].clone() else { panic!("no press") };
+    let Inbound::ButtonPress(pressed) = first.journal.rows.lock().unwrap()[0].clone() else {
+        panic!("no press")
+    };
     assert_eq!((pressed.event.0, pressed.button), (format!("press:{press}"), "p:yes".to_owned()));
     assert_eq!((pressed.sender_name, pressed.direct), ("Ada Lovelace".to_owned(), true));
     assert_eq!(telegram.alert(&press), "");
@@ -73,7 +76,7 @@ async fn presses_are_answered_and_edits_told() {
     until("the edit is told", || first.journal.edits.lock().unwrap().len() == 1).await;
     let edit = first.journal.edits.lock().unwrap()[0].clone();
     assert_eq!((edit.event.0, edit.text), (format!("{ada}:{said}"), "No, don't".to_owned()));
-    let Inbound::Said(said) = first.journal.rows.lock().unwrap()[2].clone() else { panic!("not said") };
+    let Inbound::Message(said) = first.journal.rows.lock().unwrap()[2].clone() else { panic!("not said") };
     assert_eq!(said.reply_to, Some(receipt));
 }
 
@@ -88,8 +91,8 @@ async fn short_text_files_are_read_and_others_named() {
     let first = receiving(&telegram);
     until("all are heard", || first.journal.texts().len() == 4).await;
     let files = first.journal.rows.lock().unwrap().clone().into_iter().map(|inbound| match inbound {
-        Inbound::Said(said) => (said.attachments[0].name.clone(), said.attachments[0].text.clone()),
-        Inbound::Pressed(_) => panic!("a press"),
+        Inbound::Message(said) => (said.attachments[0].name.clone(), said.attachments[0].text.clone()),
+        Inbound::ButtonPress(_) => panic!("a press"),
     });
     let expected = [("notes.md", Some("Grüße")), ("long.txt", None), ("odd.txt", None), ("cat.pdf", None)];
     assert!(files.eq(expected.map(|(name, text)| (name.to_owned(), text.map(String::from)))));
@@ -124,8 +127,8 @@ async fn trouble_is_told_without_the_token_and_passes() {
     telegram.say(ada, ada, "Hello");
     let first = receiving(&telegram);
     until("it has recovered", || first.journal.texts() == ["Hello"]).await;
-    assert_eq!(first.journal.count(|one| matches!(one, Condition::Trouble(_))), faults.len());
-    let all = format!("{:?}", first.journal.conditions.lock().unwrap());
+    assert_eq!(first.journal.count(|one| matches!(one, ConnectionEvent::Error(_))), faults.len());
+    let all = format!("{:?}", first.journal.events.lock().unwrap());
     assert!(all.contains("another program receives with this bot's token"), "{all}");
     assert!(!all.contains(telegram.token()), "{all}");
     until("its commands are registered", || telegram.commands().len() == 9).await;
@@ -159,7 +162,7 @@ async fn a_wrong_token_needs_a_person() {
         let port = with_token(&telegram, token);
         let reason = timeout(BOUND, port.receive(&journal)).await.unwrap();
         assert!(reason.contains("[channels.telegram] token") && !reason.contains(token), "{reason}");
-        assert_eq!(journal.conditions.lock().unwrap().len(), 0);
+        assert_eq!(journal.events.lock().unwrap().len(), 0);
     }
 }
 
@@ -172,7 +175,7 @@ async fn an_unreachable_platform_is_told_without_the_token() {
     let journal = Arc::new(Journal::default());
     let intake = journal.clone();
     let task = tokio::spawn(async move { port.receive(&*intake).await });
-    until("it is told", || journal.count(|one| matches!(one, Condition::Trouble(_))) > 2).await;
+    until("it is told", || journal.count(|one| matches!(one, ConnectionEvent::Error(_))) > 2).await;
     task.abort();
     let reason = journal.trouble();
     assert!(reason.contains("Telegram") && !reason.contains(token), "{reason}");

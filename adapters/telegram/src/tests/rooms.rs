@@ -1,6 +1,6 @@
 //! What may be known of places and people.
 
-use adjutant_chat::{Profile, Room, Rooms, SenderId, Unread};
+use adjutant_chat::{Profile, Room, RoomError, Rooms, SenderId};
 
 use super::*;
 
@@ -23,13 +23,13 @@ async fn places_are_found_by_id_public_name_and_title() {
     let known = [ada, garden, kitchen, other].map(|chat| chat.to_string()).to_vec();
     let known = [known, vec![format!("{garden}/7"), "no place".to_owned(), "-77".to_owned()]].concat();
     let room = |chat: i64, name: &str| (chat.to_string(), name.to_owned());
-    let harmless = "Garden \u{fffd}Club";
-    assert_eq!(found(&port, &garden.to_string(), &[]).await, [room(garden, harmless)]);
+    let sanitized = "Garden \u{fffd}Club";
+    assert_eq!(found(&port, &garden.to_string(), &[]).await, [room(garden, sanitized)]);
     assert_eq!(
         found(&port, &format!("{garden}/7"), &[]).await,
-        [(format!("{garden}/7"), harmless.to_owned())]
+        [(format!("{garden}/7"), sanitized.to_owned())]
     );
-    assert_eq!(found(&port, "@garden_club", &[]).await, [room(garden, harmless)]);
+    assert_eq!(found(&port, "@garden_club", &[]).await, [room(garden, sanitized)]);
     let mut both = found(&port, " KITCHEN ", &known).await;
     both.sort_by_key(|one| one.1.clone());
     assert_eq!(both, [room(kitchen, "Kitchen"), room(other, "kitchen")]);
@@ -94,7 +94,7 @@ async fn no_history_is_shown() {
     let ada = telegram.person("Ada");
     telegram.say(ada, ada, "Hello.");
     assert_eq!(port.read(&ada.to_string(), None, None, 10).await, Ok(None));
-    assert!(matches!(port.read("general", None, None, 10).await, Err(Unread::Closed(_))));
+    assert!(matches!(port.read("general", None, None, 10).await, Err(RoomError::Closed(_))));
 }
 
 #[tokio::test]
@@ -131,10 +131,10 @@ async fn what_is_in_the_way_is_told_with_its_mend() {
     let port = port(&telegram);
     let (ada, group) = (telegram.person("Ada"), telegram.group("Kitchen"));
     let told = async |port: &Telegram| match port.is_member(&group.to_string(), &sender(ada)).await {
-        Err(Unread::Token(why)) => format!("token: {why}"),
-        Err(Unread::Closed(why)) => format!("closed: {why}"),
-        Err(Unread::TooMany(pause)) => format!("too many: {pause:?}"),
-        Err(Unread::Unreachable(why)) => format!("unreachable: {why}"),
+        Err(RoomError::Token(why)) => format!("token: {why}"),
+        Err(RoomError::Closed(why)) => format!("closed: {why}"),
+        Err(RoomError::TooMany(pause)) => format!("too many: {pause:?}"),
+        Err(RoomError::Unreachable(why)) => format!("unreachable: {why}"),
         Ok(is) => format!("{is}"),
     };
     let mut all = Vec::new();
@@ -157,5 +157,5 @@ token: Telegram does not know this token: set [channels.telegram] token to the o
 ");
     telegram.misbehave("getChat", &Fault::Flood(7), 1);
     let unread = port.find("kitchen", &[ada.to_string()]).await;
-    assert_eq!(unread, Err(Unread::TooMany(Some(Duration::from_secs(7)))));
+    assert_eq!(unread, Err(RoomError::TooMany(Some(Duration::from_secs(7)))));
 }

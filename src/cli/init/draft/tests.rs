@@ -154,7 +154,7 @@ proptest! {
         model::set_provider(&mut draft, "openai");
         draft.set_text(&["model"], "name", &name);
         draft.set_secret(&["model"], "api_key", &key);
-        for key in crate::service::setup(Kind::ALL[kind].1).questions.iter().map(|question| question.key) {
+        for key in crate::service::setup(Kind::ALL[kind].1).credentials.iter().map(|credential| credential.key) {
             draft.set_secret(&["channels", channel], key, &token);
         }
         draft.set_owners(channel, std::slice::from_ref(&id));

@@ -1,44 +1,44 @@
-//! The one suite that every adapter passes. An adapter's tests bring a [`Platform`]: a way to connect a
-//! port to a (fake) platform, and a way to see what a reader of that platform sees.
+//! The test suite that every chat adapter passes. The adapter's tests bring a [`Platform`]: a way to connect a
+//! port to a (fake) platform, and to see what a reader of that platform sees.
 //!
-//! Every function panics when the adapter breaks the promise that its name gives.
+//! Every function panics if the adapter breaks the promise in its name.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::{Address, AgentLine, ChatPort, Choice, Delivery, Found, OutFile, Outbound, Progress, Retract};
+use adjutant_chat::{
+    Address, AgentProgress, ChatPort, Choice, Delivery, Outbound, OutgoingFile, Progress, Reconciliation,
+    Retract,
+};
 
-/// One platform with one empty place, as a test sees it.
+/// A platform with one empty place, as a test sees it.
 #[async_trait]
 pub trait Platform: Send + Sync {
-    /// Connects a port; called again it is what a restarted process would connect.
+    /// Connects a port; the second call is what a restarted process does.
     fn connect(&self) -> Arc<dyn ChatPort>;
     /// The place to write to.
     fn address(&self) -> Address;
-    /// What somebody who looks at that place now sees of ours, message by message.
+    /// Our messages as a reader of that place sees them now.
     async fn seen(&self) -> Vec<Seen>;
-    /// The platform's names of messages that arrived from that place.
+    /// The platform's ids of messages that arrived from that place.
     fn arrived(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// One message as its reader sees it.
+/// A message as its reader sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// The text, without the platform's markup.
     pub text: String,
-    /// The buttons: the label that is shown, the id that pressing it would send.
+    /// The buttons, each with the id that pressing it sends.
     pub choices: Vec<Choice>,
-    /// The file that hangs on it.
-    pub file: Option<OutFile>,
+    /// The attached file.
+    pub file: Option<OutgoingFile>,
 }
 
-/// Runs the whole suite, each promise on a fresh platform.
-///
-/// # Panics
-/// When a promise is broken.
+/// Runs the whole suite, each test on a fresh platform.
 pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
     delivers_exactly_once(&fresh()).await;
     shows_choices_that_can_be_pressed(&fresh()).await;
@@ -53,14 +53,14 @@ pub async fn check_all<P: Platform>(fresh: impl Fn() -> P) {
     sends_a_file_after_its_text(&fresh()).await;
 }
 
-/// Sends all parts, as the engine does: each with the place's mark from before it.
+/// Sends all parts, as the engine does: each with its checkpoint.
 async fn deliver<P: Platform>(platform: &P, port: &dyn ChatPort, outbound: &Outbound) -> Delivery {
     let mut outbound = outbound.clone();
     let mut last = Delivery::Unknown;
     for part in 0..port.parts(&outbound) {
         outbound.part = part;
-        port.acquaint(&outbound.address, &platform.arrived()).await;
-        outbound.mark = port.mark(&outbound.address).await;
+        port.seed(&outbound.address, &platform.arrived()).await;
+        outbound.checkpoint = port.checkpoint(&outbound.address).await;
         last = port.deliver(&outbound).await;
         if !matches!(last, Delivery::Sent(_)) {
             return last;
@@ -69,10 +69,7 @@ async fn deliver<P: Platform>(platform: &P, port: &dyn ChatPort, outbound: &Outb
     last
 }
 
-/// A delivery gives a receipt, and the reader sees the text once.
-///
-/// # Panics
-/// When the promise is broken.
+/// A delivery returns a receipt, and the reader sees the text once.
 pub async fn delivers_exactly_once<P: Platform>(platform: &P) {
     let port = platform.connect();
     assert_eq!(
@@ -91,10 +88,7 @@ pub async fn delivers_exactly_once<P: Platform>(platform: &P) {
     assert!(all.find("first") < all.find("The second."), "out of order: {all:?}");
 }
 
-/// Buttons are shown below their text, and pressing one sends its id unchanged.
-///
-/// # Panics
-/// When the promise is broken.
+/// Buttons are under their text, and pressing one sends its id unchanged.
 pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
     let mut asked = outbound(platform, 1, "Continue?");
     asked.choices = vec![
@@ -111,31 +105,26 @@ pub async fn shows_choices_that_can_be_pressed<P: Platform>(platform: &P) {
     assert_eq!(text_of(&seen).matches("Continue?").count(), 1, "the question is not there once: {seen:?}");
 }
 
-/// What was sent is found, also by the next process; what was not is absent.
-///
-/// # Panics
-/// When the promise is broken.
+/// A message that was sent is found, also by the next process; one that was not is not.
 pub async fn reconciles_what_was_sent<P: Platform>(platform: &P) {
     let port = platform.connect();
-    port.acquaint(&platform.address(), &platform.arrived()).await;
-    let mark = port.mark(&platform.address()).await;
-    let marked = |number, text| Outbound { mark: mark.clone(), ..outbound(platform, number, text) };
+    port.seed(&platform.address(), &platform.arrived()).await;
+    let checkpoint = port.checkpoint(&platform.address()).await;
+    let marked =
+        |number, text| Outbound { checkpoint: checkpoint.clone(), ..outbound(platform, number, text) };
     let (sent, unsent) = (marked(1, "I was sent."), marked(2, "I was not sent."));
-    assert_eq!(port.reconcile(&sent).await, Found::Absent, "found before it was sent");
+    assert_eq!(port.reconcile(&sent).await, Reconciliation::NotSent, "found before it was sent");
     let delivery = port.deliver(&sent).await;
     assert!(matches!(delivery, Delivery::Sent(_)), "not sent: {delivery:?}");
     let Delivery::Sent(receipt) = delivery else { return };
     for port in [port, platform.connect()] {
-        assert_eq!(port.reconcile(&sent).await, Found::Sent(receipt.clone()), "sent, but not found");
-        assert_eq!(port.reconcile(&unsent).await, Found::Absent, "not sent, but found");
+        assert_eq!(port.reconcile(&sent).await, Reconciliation::Sent(receipt.clone()), "sent, but not found");
+        assert_eq!(port.reconcile(&unsent).await, Reconciliation::NotSent, "not sent, but found");
     }
     assert_eq!(text_of(&platform.seen().await).matches("I was").count(), 1, "reconciling sent something");
 }
 
 /// A text far longer than one message arrives whole and in order, its buttons once.
-///
-/// # Panics
-/// When the promise is broken.
 pub async fn delivers_long_text_whole<P: Platform>(platform: &P) {
     let port = platform.connect();
     // An unlimited platform still gets a text longer than any other's limit.
@@ -183,10 +172,7 @@ pub const HOSTILE: [&str; 9] = [
     "plain words \\ \\* {{ }} {} %s ${HOME} $(reboot) \u{202e}drow",
 ];
 
-/// Such a text arrives, can be read, and holds nothing that could drive the reader's screen.
-///
-/// # Panics
-/// When the promise is broken.
+/// A hostile text arrives, can be read, and holds nothing that could control the reader's screen.
 pub async fn disarms_hostile_text<P: Platform>(platform: &P, text: &str) {
     let sent = deliver(platform, &*platform.connect(), &outbound(platform, 1, text)).await;
     assert!(matches!(sent, Delivery::Sent(_)), "{text:?} was not sent: {sent:?}");
@@ -199,13 +185,10 @@ pub async fn disarms_hostile_text<P: Platform>(platform: &P, text: &str) {
     assert!(!all.contains(harmful), "control characters came through: {all:?}");
 }
 
-/// Progress of any kind may come at any time; it does no harm to what is delivered.
-///
-/// # Panics
-/// When the promise is broken.
+/// Progress may come at any time and never harms what is delivered.
 pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
     let port = platform.connect();
-    let agent = |agent_id: &str, status: &str| AgentLine {
+    let agent = |agent_id: &str, status: &str| AgentProgress {
         agent_id: agent_id.to_owned(),
         status: status.to_owned(),
         mission: "find <b>it</b>\n\u{1b}[2J".repeat(40),
@@ -213,7 +196,7 @@ pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
         depends_on: vec!["a".to_owned(), "nobody".to_owned()],
         elapsed_ms: 1_234,
     };
-    let progress = |step: Option<&str>, agents: Vec<AgentLine>| Progress {
+    let progress = |step: Option<&str>, agents: Vec<AgentProgress>| Progress {
         address: platform.address(),
         turn: "turn".to_owned(),
         step: step.map(String::from),
@@ -237,11 +220,8 @@ pub async fn shows_progress_without_failing<P: Platform>(platform: &P) {
     );
 }
 
-/// What was shown while we were at work becomes the first part of the answer, also when that is done again
-/// by the next process; and what is shown again is changed in its place.
-///
-/// # Panics
-/// When the promise is broken.
+/// The progress message becomes the first part of the answer, also if the next process does it again; and showing
+/// progress again edits it.
 pub async fn turns_what_was_shown_into_the_answer<P: Platform>(platform: &P) {
     let port = platform.connect();
     if !port.limits().edits {
@@ -253,7 +233,7 @@ pub async fn turns_what_was_shown_into_the_answer<P: Platform>(platform: &P) {
     let seen = platform.seen().await;
     assert_eq!((seen.len(), seen[0].text.trim()), (1, "Still at work."), "{seen:?}");
     let mut answer = outbound(platform, 1, "The **answer**.");
-    answer.stand_in = Some(receipt.clone());
+    answer.edit_of = Some(receipt.clone());
     answer.choices = vec![choice("go", "Go on")];
     for port in [port, platform.connect()] {
         assert_eq!(port.deliver(&answer).await, shown, "the answer is not in the shown message's place");
@@ -263,10 +243,7 @@ pub async fn turns_what_was_shown_into_the_answer<P: Platform>(platform: &P) {
     assert_eq!(seen[0].choices, answer.choices);
 }
 
-/// A settled question loses its buttons, and what was only shown can go.
-///
-/// # Panics
-/// When the promise is broken.
+/// A settled question loses its buttons, and a progress message can be deleted.
 pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
     let port = platform.connect();
     if !port.limits().edits {
@@ -277,7 +254,7 @@ pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
     let receipt = receipt_of(&deliver(platform, &*port, &asked).await);
     let shown = receipt_of(&port.show(&platform.address(), None, "At work.").await);
     for _ in 0..2 {
-        port.retract(&platform.address(), &receipt, Retract::Choices).await;
+        port.retract(&platform.address(), &receipt, Retract::Buttons).await;
         port.retract(&platform.address(), &shown, Retract::Message).await;
     }
     let seen = platform.seen().await;
@@ -285,40 +262,41 @@ pub async fn takes_away_what_is_settled<P: Platform>(platform: &P) {
     assert!(seen[0].choices.is_empty(), "{seen:?}");
 }
 
-/// A file comes once, as it is, behind its text; it is found afterwards, also by the next process, and another one is
-/// not taken for it.
-///
-/// # Panics
-/// When the promise is broken.
+/// A file arrives once, unchanged, after its text. It is found afterwards, also by the next process, and no other
+/// file is mistaken for it.
 pub async fn sends_a_file_after_its_text<P: Platform>(platform: &P) {
     let port = platform.connect();
     if !port.limits().files {
         return;
     }
     let text = "# Title\n\n<b>ü</b> 🦀 ``` @everyone\r\n\"last\"\n".repeat(400);
-    let file = |name: &str| Some(OutFile { name: name.to_owned(), text: text.clone() });
+    let file = |name: &str| Some(OutgoingFile { name: name.to_owned(), text: text.clone() });
     let mut report = Outbound { file: file("visit-report.md"), ..outbound(platform, 1, "The **report**.") };
     assert_eq!(port.parts(&report), 2, "the file is no part of its own");
-    port.acquaint(&report.address, &platform.arrived()).await;
+    port.seed(&report.address, &platform.arrived()).await;
     for part in 0..2 {
-        (report.part, report.mark) = (part, port.mark(&report.address).await);
-        assert_eq!(port.reconcile(&report).await, Found::Absent, "part {part} is found before it was sent");
+        (report.part, report.checkpoint) = (part, port.checkpoint(&report.address).await);
+        assert_eq!(
+            port.reconcile(&report).await,
+            Reconciliation::NotSent,
+            "part {part} is found before it was sent"
+        );
         let receipt = receipt_of(&port.deliver(&report).await);
         for port in [&port, &platform.connect()] {
             assert_eq!(
                 port.reconcile(&report).await,
-                Found::Sent(receipt.clone()),
+                Reconciliation::Sent(receipt.clone()),
                 "part {part} is not found"
             );
         }
     }
     let other = Outbound { file: file("other.md"), id: format!("0Conformance{:010}", 2), ..report.clone() };
-    assert_eq!(port.reconcile(&other).await, Found::Absent, "another file is taken for it");
+    assert_eq!(port.reconcile(&other).await, Reconciliation::NotSent, "another file is taken for it");
     let seen = platform.seen().await;
     assert_eq!(text_of(&seen).matches("report").count(), 1, "the text is not there once: {seen:?}");
-    let files: Vec<&OutFile> = seen.iter().filter_map(|message| message.file.as_ref()).collect();
+    let files: Vec<&OutgoingFile> = seen.iter().filter_map(|message| message.file.as_ref()).collect();
     assert!(
-        files == [report.file.as_ref().unwrap_or(&OutFile { name: String::new(), text: String::new() })],
+        files == [report.file.as_ref().unwrap_or(&OutgoingFile { name: String::new(), text: String::new() })],
         "the file is not there once, as it is"
     );
     assert!(seen.last().is_some_and(|message| message.file.is_some()), "the file is not behind its text");
@@ -342,8 +320,8 @@ fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
         text: text.to_owned(),
         choices: Vec::new(),
         part: 0,
-        mark: None,
-        stand_in: None,
+        checkpoint: None,
+        edit_of: None,
         file: None,
     }
 }
