@@ -1,5 +1,6 @@
 //! Time and randomness come into the house through this one door, so that tests can move them.
 
+pub mod duration;
 pub mod recurring;
 pub mod when;
 

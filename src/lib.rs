@@ -18,6 +18,7 @@ pub mod orchestrator;
 pub mod service;
 pub mod skills;
 pub mod store;
+mod suggest;
 pub mod trace;
 pub mod wording;
 pub mod workflows;

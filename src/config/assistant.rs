@@ -3,8 +3,8 @@
 use chrono_tz::Tz;
 use toml::de::DeValue;
 
-use super::fault::nearest;
 use super::read::{Reading, Section, text};
+use crate::suggest::nearest;
 
 /// The assistant itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ fn zone(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tz, String> {
     let name = text(value, reading)?;
     name.parse().map_err(|_| {
         let known: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
-        let hint = nearest(&name, &known).map_or_else(
+        let hint = nearest(&name, known.iter().copied()).map_or_else(
             || "write an IANA name such as \"Europe/Berlin\"".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::suggest::nearest;
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -63,20 +65,8 @@ impl std::error::Error for ConfigError {}
 
 /// The end of a sentence about an unknown word: the nearest known one, or all of them.
 pub(super) fn suggestion(word: &str, known: &[&str]) -> String {
-    match nearest(word, known) {
+    match nearest(word, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known here: {}", known.join(", ")),
     }
-}
-
-/// The known word that was probably meant, if one is near enough to be worth naming.
-pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let word = word.to_lowercase();
-    let reach = (word.chars().count() / 3).clamp(1, 3);
-    known
-        .iter()
-        .map(|name| (strsim::osa_distance(&word, &name.to_lowercase()), *name))
-        .filter(|(distance, _)| *distance <= reach)
-        .min()
-        .map(|(_, name)| name)
 }

@@ -7,7 +7,6 @@ mod approval;
 mod assistant;
 mod backup;
 mod channels;
-mod duration;
 mod env;
 mod fault;
 mod limits;
@@ -34,7 +33,6 @@ pub use approval::{Approval, Policy};
 pub use assistant::Assistant;
 pub use backup::Backup;
 pub use channels::{ChannelConfig, Kind, Platform};
-pub(crate) use duration::parse as duration;
 pub use env::Env;
 pub use fault::{ConfigError, Fault};
 pub use limits::Limits;
@@ -47,6 +45,7 @@ pub use settings::{Settings, SharedSettings};
 pub use skills::Skills;
 pub use store::Store;
 
+use crate::suggest::nearest;
 use read::{Reading, Section, line_of};
 
 /// The whole configuration, checked.
@@ -156,7 +155,7 @@ impl Config {
                 file: self.path.clone(),
                 line: source.lines().position(|line| is_rule(&line, name)).map(|index| index + 1),
                 key: Some(format!("approval.skills.{name:?}")),
-                problem: match fault::nearest(name, known) {
+                problem: match nearest(name, known.iter().copied()) {
                     Some(near) => format!("unknown skill; did you mean `{near}`?"),
                     None => "unknown skill; `adjutant skills list` shows all".to_owned(),
                 },

@@ -7,9 +7,9 @@ use genai::adapter::AdapterKind;
 use toml::de::DeValue;
 
 use super::Secret;
-use super::fault::nearest;
 use super::read::{Reading, Section, address, amount, span, text};
 use super::secret::secret;
+use crate::suggest::nearest;
 
 /// The provider that needs no network.
 pub const BUILTIN: &str = "builtin";
@@ -180,7 +180,7 @@ fn provider(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String
     if let Some(name) = known.iter().find(|name| plain(name) == plain(&written)) {
         return Ok((*name).to_owned());
     }
-    let hint = match nearest(&written, &known) {
+    let hint = match nearest(&written, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "known are builtin, openai, anthropic, gemini, openrouter, ollama and more; \
                  for another server with OpenAI's protocol, set provider = \"openai\" and base_url"

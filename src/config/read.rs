@@ -11,7 +11,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fault::suggestion;
-use super::{Env, Fault, duration};
+use super::{Env, Fault};
+use crate::clock::duration;
 
 /// What all sections of a reading share.
 pub(super) struct Reading<'r> {

@@ -168,8 +168,8 @@ fn nothing_is_for_ever() {
     assert_eq!(retention("30d"), Some(Duration::from_hours(30 * 24)));
     assert_eq!(read("").retention.traces, Some(Duration::from_hours(90 * 24)));
     insta::assert_snapshot!(faults("[retention]\nbodies = \"0\"\ntraces = \"-1d\"\nmemories = 0"), @r#"
-    config.toml:2: retention.bodies: "0" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
-    config.toml:3: retention.traces: "-1d" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    config.toml:2: retention.bodies: "0" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
+    config.toml:3: retention.traces: "-1d" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
     config.toml:4: retention.memories: must be a duration in quotes, such as "30s", not a whole number
     "#);
 }
@@ -241,9 +241,9 @@ fn a_really_broken_file_has_every_fault_named() {
     config.toml:25: limits.conversation_calls: must be at most 4294967295
     config.toml:26: limits.turn_tokens: must be at most 9223372036854775807
     config.toml:27: limits.turn_cost_usd: must be a number of ordinary size
-    config.toml:28: limits.skill_timeout: "30" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
-    config.toml:29: limits.agent_timeout: must be longer than nothing
-    config.toml:30: limits.turn_timeout: "1 fortnight" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    config.toml:28: limits.skill_timeout: "30" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
+    config.toml:29: limits.agent_timeout: must be longer than 0
+    config.toml:30: limits.turn_timeout: "1 fortnight" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
     config.toml:32: approval.low: unknown word "aks"; did you mean `ask`?
     config.toml:33: approval.high: must be "auto", "ask" or "deny", not true or false
     config.toml:34: approval.skills."email.send": unknown word "never"; known here: auto, ask, deny

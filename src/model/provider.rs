@@ -21,6 +21,7 @@ use tracing::instrument::WithSubscriber;
 use self::answer::Frames;
 use super::price::{Price, SharedPrice};
 use super::{Answer, Model, ModelError, ModelErrorKind, Request};
+use crate::suggest::nearest;
 
 /// How to reach a model.
 #[derive(Clone)]
@@ -69,9 +70,8 @@ fn kind_of(provider: &str) -> Result<AdapterKind, ModelError> {
         return Ok(*kind);
     }
     let known = providers();
-    let distance = |name: &&&str| strsim::damerau_levenshtein(name, provider);
-    let nearest = known.iter().min_by_key(distance).filter(|name| distance(name) <= 3);
-    let hint = nearest.map(|name| format!(" Did you mean \"{name}\"?")).unwrap_or_default();
+    let near = nearest(provider, known.iter().copied());
+    let hint = near.map(|name| format!(" Did you mean \"{name}\"?")).unwrap_or_default();
     let message = format!(
         "[model] provider = {provider:?} is not known.{hint} Known are builtin, {}; any other server that \
          speaks OpenAI's protocol is reached with provider = \"openai\" and base_url.",

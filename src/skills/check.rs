@@ -9,7 +9,9 @@ use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, W
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::intents::{self, Pending, Target};
-use super::source::{Fault, Faults, Node, Table, did_you_mean, duration, locate, read, to_json};
+use super::source::{Fault, Faults, Node, Table, locate, read, to_json};
+use crate::clock::duration;
+use crate::suggest::did_you_mean;
 
 const SKILL_KEYS: [&str; 8] =
     ["name", "summary", "risk", "repeatable", "timeout", "handler", "parameters", "intents"];
@@ -150,13 +152,13 @@ fn read_risk(table: Table, faults: &mut Faults) -> Option<Risk> {
 
 fn read_timeout(table: Table, faults: &mut Faults) -> Option<Duration> {
     let text = table.optional_text("timeout", faults)?;
-    let timeout = duration(text).filter(|timeout| !timeout.is_zero() && *timeout <= LONGEST_TIMEOUT);
-    if timeout.is_none() {
-        let message =
-            format!("'{text}' is no time-out; write it like \"500ms\", \"5s\" or \"2m\", at most 1h");
-        faults.add(table.place("timeout"), message);
-    }
-    timeout
+    let error = match duration::parse(text) {
+        Ok(timeout) if timeout <= LONGEST_TIMEOUT => return Some(timeout),
+        Ok(_) => format!("{text:?} is too long; the longest timeout is \"1h\""),
+        Err(error) => error,
+    };
+    faults.add(table.place("timeout"), format!("`timeout`: {error}"));
+    None
 }
 
 /// The schema with unknown arguments closed out, its arguments in the file's order, and its validator.
@@ -456,7 +458,7 @@ name = "notes.drop"
         notes.toml:2: the file has no key 'sumary'; did you mean 'summary'?
         notes.toml:5: 'note.add' is no skill's name here: it must be notes.WORD; write small letters, digits and '_', a letter first
         notes.toml:7: 'mild' is no risk; write "low", "medium" or "high"
-        notes.toml:8: '5 seconds' is no time-out; write it like "500ms", "5s" or "2m", at most 1h
+        notes.toml:8: `timeout`: "5 seconds" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
         notes.toml:9: `repeatable` must be true or false, not a text
         notes.toml:10: there is no built-in handler 'notes.ad'; did you mean 'notes.add'?
         notes.toml:11: the skill has no key 'colour'

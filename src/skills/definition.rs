@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
-use super::source::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// How much harm a skill can do; the configuration says what each level needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -4,7 +4,8 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::definition::{Argument, Intent, Lookup};
-use super::source::{Faults, Table, did_you_mean, to_json};
+use super::source::{Faults, Table, to_json};
+use crate::suggest::did_you_mean;
 
 /// The conversions of `{capture|conversion}`; the built-in planner carries them out.
 pub(super) const CONVERSIONS: [&str; 12] =

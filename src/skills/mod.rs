@@ -27,7 +27,6 @@ pub use files::Layer;
 pub(crate) use files::check_files;
 pub use registry::{Registry, Skills};
 pub use source::Fault;
-pub(crate) use source::did_you_mean;
 
 /// How a workflow is called, for whoever called it otherwise.
 pub(crate) fn by_itself(skill: &str) -> String {

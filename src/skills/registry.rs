@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::definition::{Domain, Skill};
 use super::files::{Layer, Print, find, gather, print};
-use super::source::{Fault, nearest};
+use super::source::Fault;
+use crate::suggest::nearest;
 
 const POLL: Duration = Duration::from_secs(1);
 

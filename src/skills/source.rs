@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::time::Duration;
 
 use serde_json::{Map, Value};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
+
+use crate::suggest::did_you_mean;
 
 /// One thing that is wrong in a skill file, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,35 +254,4 @@ pub(super) fn locate(node: Node, pointer: &str) -> usize {
         }
         _ => node.span().start,
     }
-}
-
-/// `; did you mean 'x'?`, or nothing when no known word is near.
-pub(crate) fn did_you_mean<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
-    nearest(word, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
-}
-
-/// The known word nearest to this one, if one is near.
-pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    // A distance over a very long word costs much and says nothing.
-    if word.len() > 200 {
-        return None;
-    }
-    let scored = known.into_iter().map(|near| (strsim::jaro_winkler(word, near), near));
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))?;
-    (best.0 > 0.8).then_some(best.1)
-}
-
-/// A duration as the configuration writes it: `500ms`, `30s`, `5m`, `1h`.
-pub(super) fn duration(text: &str) -> Option<Duration> {
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().ok()?;
-    let unit = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    Some(Duration::from_millis(number.checked_mul(unit)?))
 }

@@ -11,7 +11,7 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value as Shown
 use serde_json::Value;
 
 use super::definition::Argument;
-use super::source::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// How much work one template may do; a loop over a long list stays far below it.
 const FUEL: u64 = 200_000;

@@ -12,7 +12,8 @@ use super::wait::Start;
 use crate::config::{Approval, Policy};
 use crate::graph::{Node, judge};
 use crate::skills::risk::policy;
-use crate::skills::{Registry, Skill, WORKFLOW, did_you_mean};
+use crate::skills::{Registry, Skill, WORKFLOW};
+use crate::suggest::did_you_mean;
 
 /// What there is besides the workflow itself.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
 use super::run::Errand;
-use crate::skills::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// The word that a message begins with which runs a workflow.
 const WORD: &str = "/run";

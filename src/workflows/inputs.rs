@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::definition::{Input, Kind, Workflow};
 use super::read::misfit;
-use crate::skills::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// No input is longer, as text.
 const LONGEST: usize = 1 << 20;

@@ -10,7 +10,7 @@ use super::order::ancestors;
 use super::read::Read;
 use super::table::Faults;
 use super::template::Template;
-use crate::skills::did_you_mean;
+use crate::suggest::did_you_mean;
 
 /// The names that every template may use: the person's local time as `2026-11-27T17:00`, and days as `2026-11-27`.
 pub const ALWAYS: [&str; 5] = ["now", "today", "tomorrow", "week_ago", "next_week"];

@@ -8,8 +8,8 @@ use super::condition::Condition;
 use super::definition::Feed;
 use super::source::{Entry, Fault, Node, Place, Source, Value};
 use super::template::{Template, TemplateError};
-use crate::config::duration;
-use crate::skills::did_you_mean;
+use crate::clock::duration;
+use crate::suggest::did_you_mean;
 
 /// More faults than this at once help nobody.
 const MOST_FAULTS: usize = 100;
@@ -198,7 +198,7 @@ impl<'t> Table<'t> {
     /// A duration such as "3m", if it is there.
     pub(super) fn duration(&self, key: &str, faults: &mut Faults) -> Option<Duration> {
         let text = self.optional_text(key, faults)?;
-        match duration(&text) {
+        match duration::parse(&text) {
             Ok(duration) => Some(duration),
             Err(why) => {
                 faults.error(&self.at(key), format!("`{key}`: {why}"));

@@ -141,7 +141,7 @@ fn faults_of_form_are_found_at_once() {
 "#), @r#"
     w.yaml:1:1: the workflow lacks `name`
     w.yaml:2:3: the workflow has no key 'nam'; did you mean 'name'?
-    w.yaml:3:12: `timeout`: "soon" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    w.yaml:3:12: `timeout`: "soon" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
     w.yaml:5:15: 'a-b' can't stand in a template: write letters, digits and '_', a letter first
     w.yaml:5:26: 'text' is no `type`; write one of string, number, boolean, json, file_path
     w.yaml:6:41: the default of 'n' is no number
@@ -166,7 +166,7 @@ fn faults_of_form_are_found_at_once() {
     w.yaml:22:30: `choices` must be 2 to 5 words
     w.yaml:23:20: the map lacks `over`: the list, such as "{{steps.split.output.parts}}"
     w.yaml:24:32: `depends_on` must be a list of texts, not a number
-    w.yaml:24:54: `timeout`: "3x" is no duration; write a whole number and ms, s, m, h or d, such as "30s"
+    w.yaml:24:54: `timeout`: "3x" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
     w.yaml:25:7: the step lacks `id`
     w.yaml:26:7: the step must be a table, not a text
     "#);
@@ -437,7 +437,7 @@ fn faults_between_the_parts_are_found_at_once() {
     - { id: later, wait_until: noon, agent: second }
     - { id: early, agent: second, input: "{{steps.end.output}} {{steps.early.output}}" }
     - { id: end, agent: second }
-"#), @r"
+"#), @"
     w.yaml:8:21: there is no input 'custmer'; did you mean 'customer'?
     w.yaml:8:44: the input 'customer' has no field 'name': its type is not json
     w.yaml:9:17: there is no step 'last'; did you mean 'lost'?
@@ -460,7 +460,7 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:22:45: the parallel step 'fan' has no output_key 'two'
     w.yaml:22:97: 'first' may not have ended when 'after' starts; add 'first' to the depends_on of 'after'
     w.yaml:23:80: there is no step 'nope'
-    w.yaml:23:121: there is no step and no agent 'bda'
+    w.yaml:23:121: there is no step and no agent 'bda'; did you mean 'bad'?
     w.yaml:24:7: depends_on is a cycle: good → never → bad → good; remove one of these dependencies; a choice can't lead back to a step before it: that is what `type: loop` is for
     w.yaml:26:54: 'lost' is never reached: the condition `1 > 2` never holds
     w.yaml:26:67: 'good' is a way of 'choice' already, and a step can be chosen by one alone

@@ -5,9 +5,9 @@ use std::time::Duration;
 use chrono::{NaiveTime, TimeDelta};
 use chrono_tz::Tz;
 
+use crate::clock::duration;
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
-use crate::config::duration;
 
 /// When a step starts.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ impl Start {
         if let Ok(time) = NaiveTime::parse_from_str(text, "%H:%M") {
             return Ok(Self::At(time));
         }
-        if let Ok(duration) = duration(text) {
+        if let Ok(duration) = duration::parse(text) {
             return Ok(Self::After(duration));
         }
         match When::parse(text, Tz::UTC) {

@@ -140,7 +140,7 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
         (json!({"title": "x", "start": "2026-06-01T10:00", "timezone": "Mars/Base"}), "params: /timezone:"),
         (
             json!({"title": "x", "start": "2026-06-01T10:00", "duration": "a while"}),
-            "params: /duration: \"a while\" is no duration",
+            "params: /duration: \"a while\" isn't a duration",
         ),
         (json!({"title": "x", "start": "2026-06-01T10:00", "recurrence": "FREQ=NEVER"}), "params:"),
         (

@@ -6,6 +6,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::{params, text};
+use crate::clock::duration;
 use crate::clock::when::When as Said;
 use crate::skills::SkillError;
 
@@ -31,31 +32,11 @@ pub(super) fn zone(arguments: &Value, home: Tz) -> Result<Tz, SkillError> {
     }
 }
 
-/// `30m`, `1h30m`, `2d`, or the ISO 8601 form of it.
+/// How long an event lasts: `30m`, `1h30m`, `2d`, or the ISO 8601 form of it.
 pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
-    let wrong = || params(format!("/duration: \"{said}\" is no duration; write 30m, 1h30m or 2d"));
-    let mut whole = TimeDelta::zero();
-    let mut number = String::new();
-    for char in
-        said.to_lowercase().trim_start_matches('p').chars().filter(|char| *char != 't' && *char != ' ')
-    {
-        if char.is_ascii_digit() {
-            number.push(char);
-            continue;
-        }
-        let count: i64 = number.parse().map_err(|_| wrong())?;
-        number.clear();
-        let minutes = match char {
-            'm' => Some(1),
-            'h' => Some(60),
-            'd' => Some(24 * 60),
-            'w' => Some(7 * 24 * 60),
-            _ => None,
-        };
-        let minutes = minutes.and_then(|one: i64| one.checked_mul(count)).and_then(TimeDelta::try_minutes);
-        whole = minutes.and_then(|minutes| whole.checked_add(&minutes)).ok_or_else(wrong)?;
-    }
-    if number.is_empty() && whole > TimeDelta::zero() && whole <= LONGEST { Ok(whole) } else { Err(wrong()) }
+    let length = duration::parse_event(said).map_err(|error| params(format!("/duration: {error}")))?;
+    let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
+    if length > LONGEST { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
 }
 
 /// A new event.

@@ -342,8 +342,8 @@ fn inputs_are_read_as_what_they_are() {
     };
     insta::assert_snapshot!(resolved(&[("n", "3"), ("b", "yes"), ("j", "[1]")]), @r#"{"n":3,"b":true,"j":[1]} missing 0"#);
     insta::assert_snapshot!(resolved(&[("j", "no json")]), @r#"{"b":false,"j":"no json"} missing 1"#);
-    insta::assert_snapshot!(resolved(&[("n", "many"), ("b", "perhaps"), ("m", "1")]), @r"
-    the workflow 'w' has no input 'm'
+    insta::assert_snapshot!(resolved(&[("n", "many"), ("b", "perhaps"), ("m", "1")]), @"
+    the workflow 'w' has no input 'm'; did you mean 'b'?
     the input 'n' is no number
     the input 'b' is neither true nor false
     ");
