@@ -3,9 +3,8 @@
 //! Properties: what is accepted never has a cycle, a missing dependency or a name twice; a faulty
 //! proposal takes along only those that depend on it; every refusal says what to change.
 
+use crate::domain::ExecutionStatus;
 use std::collections::{HashMap, HashSet};
-
-use crate::store::executions::Status;
 
 /// An agent and those it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,11 +154,11 @@ pub enum Readiness {
     /// Something it needs is not over.
     Blocked,
     /// Something it needs did not end well: which, and how.
-    Doomed(String, Status),
+    Doomed(String, ExecutionStatus),
 }
 
 /// Asks how an agent's dependencies stand.
-pub fn readiness(depends_on: &[String], status: impl Fn(&str) -> Option<Status>) -> Readiness {
+pub fn readiness(depends_on: &[String], status: impl Fn(&str) -> Option<ExecutionStatus>) -> Readiness {
     let mut readiness = Readiness::Ready;
     for needed in depends_on {
         match status(needed) {
@@ -236,7 +235,7 @@ mod tests {
             let mut done: HashSet<&str> = HashSet::new();
             loop {
                 let ready: Vec<&&Node> = accepted.iter().filter(|node| !done.contains(node.id.as_str())).filter(|node| {
-                    readiness(&node.depends_on, |id| Some(if done.contains(id) { Status::Completed } else { Status::Pending })) == Readiness::Ready
+                    readiness(&node.depends_on, |id| Some(if done.contains(id) { ExecutionStatus::Completed } else { ExecutionStatus::Pending })) == Readiness::Ready
                 }).collect();
                 if ready.is_empty() { break; }
                 for node in ready { prop_assert!(done.insert(&node.id)); }

@@ -5,6 +5,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod conversation;
+pub mod domain;
 pub mod gateway;
 pub mod graph;
 pub mod heap;

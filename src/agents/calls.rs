@@ -6,11 +6,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{AgentTask, Agents, Work};
+use crate::domain::ExecutionStatus;
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Scope, untrusted};
 use crate::skills::Registry;
 use crate::skills::call::{Call, CallEnd, CallReport};
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::{StoreError, calls::ToolCallRow};
 
 impl Agents {
@@ -123,7 +124,7 @@ fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64,
 /// A call's end as its agent's model sees it.
 fn for_model(report: &CallReport) -> String {
     let mut value = json!({"status": report.status.as_str()});
-    if report.status == Status::Completed {
+    if report.status == ExecutionStatus::Completed {
         let outside = |text: &str| untrusted::block(&report.execution, text);
         let data = (!report.data.is_null()).then(|| report.data.clone());
         if report.untrusted {

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{AgentEnd, Agents, Report, error};
+use crate::domain::{Bailout, ExecutionStatus};
 use crate::journal::{Scope, fail_point};
 use crate::skills::call::{self, CallError, CallReport};
 use crate::skills::{ErrorKind, Registry};
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
-use crate::store::leases::LOST;
+use crate::store::Stale;
+use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::{Batch, StoreError};
 use crate::wording;
 
@@ -18,17 +19,18 @@ impl Agents {
         scope: &Scope,
         row: &ExecutionRow,
         text: String,
-        bailout: Option<&'static str>,
+        bailout: Option<Bailout>,
     ) -> Result<AgentEnd, StoreError> {
         let rows = executions::of_agent(&scope.store, &row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(call::report).collect();
-        let failed: Vec<&CallReport> = calls.iter().filter(|call| call.status != Status::Completed).collect();
-        let unknown = calls.iter().find(|call| call.status == Status::Unknown);
+        let failed: Vec<&CallReport> =
+            calls.iter().filter(|call| call.status != ExecutionStatus::Completed).collect();
+        let unknown = calls.iter().find(|call| call.status == ExecutionStatus::Unknown);
         let status = match () {
-            () if unknown.is_some() => Status::Unknown,
-            () if !calls.is_empty() && failed.len() == calls.len() => Status::Failed,
-            () if bailout.is_some() => Status::Partial,
-            () => Status::Completed,
+            () if unknown.is_some() => ExecutionStatus::Unknown,
+            () if !calls.is_empty() && failed.len() == calls.len() => ExecutionStatus::Failed,
+            () if bailout.is_some() => ExecutionStatus::Partial,
+            () => ExecutionStatus::Completed,
         };
         let mut result = text;
         if result.trim().is_empty() {
@@ -40,10 +42,10 @@ impl Agents {
             result.push_str(&format!("\n({} failed: {message})", call.skill));
         }
         let error = match status {
-            Status::Unknown => unknown.and_then(|call| call.error.clone()),
-            Status::Failed => failed.last().and_then(|call| call.error.clone()),
-            Status::Partial => bailout
-                .filter(|bailout| matches!(*bailout, "tokens" | "cost"))
+            ExecutionStatus::Unknown => unknown.and_then(|call| call.error.clone()),
+            ExecutionStatus::Failed => failed.last().and_then(|call| call.error.clone()),
+            ExecutionStatus::Partial => bailout
+                .filter(|bailout| matches!(bailout, Bailout::Tokens | Bailout::Cost))
                 .map(|_| error(ErrorKind::Budget, wording::AGENT_UNPAID.to_owned())),
             _ => None,
         };
@@ -51,7 +53,7 @@ impl Agents {
             result: Some(result.trim().to_owned()),
             data: data(&calls).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
-            bailout: bailout.map(str::to_owned),
+            bailout,
             untrusted: calls.iter().any(|call| call.untrusted),
             ..Closing::default()
         };
@@ -64,23 +66,23 @@ impl Agents {
         scope: &Scope,
         registry: &Registry,
         row: &ExecutionRow,
-        status: Status,
+        status: ExecutionStatus,
         error: Option<CallError>,
-        bailout: Option<&str>,
+        bailout: Option<Bailout>,
     ) -> Result<AgentEnd, StoreError> {
         let now = scope.store.now();
         let mut rows = executions::of_agent(&scope.store, &row.id).await?;
         let mut batch = Batch::new();
-        let mut unknown = rows.iter().any(|call| call.status() == Status::Unknown);
-        for call in rows.iter().filter(|call| !call.status().has_ended()) {
+        let mut unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
+        for call in rows.iter().filter(|call| !call.status.has_ended()) {
             let repeatable = call
                 .skill
                 .as_deref()
                 .and_then(|name| registry.get(name))
                 .is_some_and(|skill| skill.repeatable);
-            let lost = call.status() == Status::Running && !repeatable;
+            let lost = call.status == ExecutionStatus::Running && !repeatable;
             unknown |= lost;
-            let closed = if lost { Status::Unknown } else { Status::Cancelled };
+            let closed = if lost { ExecutionStatus::Unknown } else { ExecutionStatus::Cancelled };
             let error = lost.then(|| CallError {
                 skill: call.skill.clone(),
                 ..self::error(ErrorKind::Tool, wording::UNKNOWN_OUTCOME.to_owned())
@@ -93,7 +95,7 @@ impl Agents {
             fenced.append(batch);
             match scope.store.write(fenced).await {
                 // A call's own last write was under way when it was cut off: it has ended by now.
-                Err(StoreError::Stale(why)) if why != LOST => {
+                Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {
                     return Box::pin(self.end(scope, registry, row, status, error, bailout)).await;
                 }
                 done => done.map(drop)?,
@@ -102,10 +104,11 @@ impl Agents {
         }
         let done: Vec<CallReport> = rows.iter().map(call::report).collect();
         let summaries = summaries(&done);
-        let status = if unknown && status != Status::Timeout { Status::Unknown } else { status };
+        let status =
+            if unknown && status != ExecutionStatus::Timeout { ExecutionStatus::Unknown } else { status };
         let mut error = error;
         if unknown {
-            let lost = done.iter().find(|call| call.status == Status::Unknown);
+            let lost = done.iter().find(|call| call.status == ExecutionStatus::Unknown);
             let skill = lost.map(|call| call.skill.as_str()).unwrap_or_default();
             let known = error.get_or_insert_with(|| self::error(ErrorKind::Tool, "stopped".into()));
             known.message.push_str(&format!("; {skill}: {}", wording::UNKNOWN_OUTCOME));
@@ -115,7 +118,7 @@ impl Agents {
             result: (!summaries.is_empty()).then_some(summaries),
             data: data(&done).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
-            bailout: bailout.map(str::to_owned),
+            bailout,
             untrusted: done.iter().any(|call| call.untrusted),
             ..Closing::default()
         };
@@ -132,7 +135,7 @@ impl Agents {
         registry: &Registry,
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
-        self.end(scope, registry, row, Status::Cancelled, None, None).await
+        self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await
     }
 
     /// Closes an agent whose task panicked.
@@ -146,14 +149,14 @@ impl Agents {
         row: &ExecutionRow,
     ) -> Result<AgentEnd, StoreError> {
         let failed = error(ErrorKind::Tool, "an internal error ended this agent".into());
-        self.end(scope, registry, row, Status::Failed, Some(failed), None).await
+        self.end(scope, registry, row, ExecutionStatus::Failed, Some(failed), None).await
     }
 
     async fn close(
         &self,
         scope: &Scope,
         row: &ExecutionRow,
-        status: Status,
+        status: ExecutionStatus,
         closing: Closing,
         (calls, is_cut_off): (&[ExecutionRow], bool),
     ) -> Result<AgentEnd, StoreError> {
@@ -171,14 +174,16 @@ impl Agents {
 
 /// What the calls that worked say.
 fn summaries(calls: &[CallReport]) -> String {
-    let done = calls.iter().filter(|call| call.status == Status::Completed);
+    let done = calls.iter().filter(|call| call.status == ExecutionStatus::Completed);
     done.map(|call| call.summary.as_str()).collect::<Vec<_>>().join("\n")
 }
 
 /// What dependants get: the one call's data, or each call's.
 fn data(calls: &[CallReport]) -> Option<Value> {
-    let with_data: Vec<&CallReport> =
-        calls.iter().filter(|call| call.status == Status::Completed && !call.data.is_null()).collect();
+    let with_data: Vec<&CallReport> = calls
+        .iter()
+        .filter(|call| call.status == ExecutionStatus::Completed && !call.data.is_null())
+        .collect();
     match with_data.as_slice() {
         [] => None,
         [one] => Some(one.data.clone()),

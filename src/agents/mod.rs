@@ -17,13 +17,14 @@ use tracing::Instrument;
 
 pub use report::Report;
 
+use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
 use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, ledger};
 use crate::model::{ModelError, ModelErrorKind, SharedModel};
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::executor::Executor;
 use crate::skills::{ErrorKind, Registry};
 use crate::store::StoreError;
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, ExecutionRow};
 use crate::wording;
 
 /// What an agent is told, as `dispatch_agent` takes it and the journal keeps it.
@@ -101,7 +102,7 @@ pub enum AgentEnd {
 
 /// How the work of a sub-agent's model ended.
 enum Work {
-    Answered { text: String, bailout: Option<&'static str> },
+    Answered { text: String, bailout: Option<Bailout> },
     Failed(CallError),
     Waiting,
     Held(Limit),
@@ -162,20 +163,21 @@ impl Agents {
         let work = tokio::select! {
             work = tokio::time::timeout(timeout, work) => work,
             () = scope.cancel.cancelled() => {
-                return self.end(scope, registry, row, Status::Cancelled, None, None).await;
+                return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
             }
         };
         match work {
             Err(_) => {
                 let message = format!("it ran out of time ({})", wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
-                self.end(scope, registry, row, Status::Timeout, Some(error), Some("time")).await
+                self.end(scope, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time))
+                    .await
             }
             Ok(Err(error)) => Err(error),
             Ok(Ok(Work::Waiting)) => Ok(AgentEnd::Waiting),
             Ok(Ok(Work::Held(limit))) => Ok(AgentEnd::Held(limit)),
             Ok(Ok(Work::Failed(error))) => {
-                self.end(scope, registry, row, Status::Failed, Some(error), None).await
+                self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
             Ok(Ok(Work::Answered { text, bailout })) => self.answered(scope, row, text, bailout).await,
         }
@@ -199,8 +201,8 @@ impl Agents {
             arguments: &arguments,
         };
         // A direct agent that never ran has no call in the journal: no need to look.
-        let existing = match row.status() {
-            Status::Pending => None,
+        let existing = match row.status {
+            ExecutionStatus::Pending => None,
             _ => executions::of_agent(&scope.store, &row.id).await?.into_iter().next(),
         };
         match self.executor.call(scope, registry, &call, existing).await? {
@@ -235,10 +237,10 @@ impl Agents {
                 let before: usize = dialogue.rounds().iter().map(|round| round.calls.len()).sum();
                 let room = (most as usize).saturating_sub(before - round.calls.len());
                 if room == 0 {
-                    return Ok(Work::Answered { text: round.text, bailout: Some("tool_calls") });
+                    return Ok(Work::Answered { text: round.text, bailout: Some(Bailout::ToolCalls) });
                 }
                 if round.calls.len() > room {
-                    bailout = Some("tool_calls");
+                    bailout = Some(Bailout::ToolCalls);
                 }
                 if let Some(end) =
                     self.answer(scope, registry, row, task, &mut dialogue, &round, room).await?
@@ -264,7 +266,7 @@ impl Agents {
 async fn ask_model(
     scope: &Scope,
     model: &SharedModel,
-    execution: &str,
+    execution: &ExecutionId,
     dialogue: &mut Dialogue,
 ) -> Result<Option<Work>, StoreError> {
     let request = dialogue.request();

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
 use crate::journal::untrusted;
 use crate::skills::call::CallError;
-use crate::store::executions::{ExecutionRow, Status};
+use crate::store::executions::ExecutionRow;
 use crate::wording;
 
 /// More than this of a result does not reach the orchestrator.
@@ -16,9 +17,9 @@ pub struct Report {
     /// Its name within the turn.
     pub agent_id: String,
     /// Its execution.
-    pub execution: String,
+    pub execution: ExecutionId,
     /// How it ended or stands.
-    pub status: Status,
+    pub status: ExecutionStatus,
     /// Its summary.
     pub result: String,
     /// For what depends on it.
@@ -32,7 +33,7 @@ pub struct Report {
     /// Why it did not end well.
     pub error: Option<CallError>,
     /// Which limit ended it.
-    pub bailout: Option<String>,
+    pub bailout: Option<Bailout>,
     /// Result or data come from outside the house.
     pub untrusted: bool,
 }
@@ -46,14 +47,14 @@ impl Report {
         Self {
             agent_id: row.agent_id.clone().unwrap_or_default(),
             execution: row.id.clone(),
-            status: row.status(),
+            status: row.status,
             result: row.result.clone().unwrap_or_default(),
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
             tools_used,
             tool_calls_used: calls.len(),
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
-            bailout: row.bailout.clone(),
+            bailout: row.bailout,
             untrusted: row.untrusted != 0,
         }
     }
@@ -116,7 +117,7 @@ impl Report {
     /// One line for a person: the result, or why there is none.
     pub fn line(&self) -> String {
         match &self.error {
-            Some(error) if self.status == Status::Unknown => wording::unknown(&error.message),
+            Some(error) if self.status == ExecutionStatus::Unknown => wording::unknown(&error.message),
             Some(error) if !self.status.ended_well() => error.message.clone(),
             Some(error) => format!("{} ({})", self.result, error.message).trim().to_owned(),
             _ => self.result.clone(),
@@ -132,7 +133,7 @@ mod tests {
         Report {
             agent_id: "a1".into(),
             execution: "X1".into(),
-            status: Status::Completed,
+            status: ExecutionStatus::Completed,
             result: "found".into(),
             data: json!({"items": [1]}),
             tools_used: vec!["tasks.search".into()],

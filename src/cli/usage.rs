@@ -179,6 +179,7 @@ fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ExecutionKind;
     use crate::store::Batch;
     use crate::store::calls::{self, CallRow};
     use crate::trace::tests::TestApp;
@@ -230,7 +231,7 @@ mod tests {
             house
                 .execution(&turn, id, Some(("root", idx)), |row| {
                     row.skill = Some("tasks.search".into());
-                    row.status = status.into();
+                    row.status = status.parse().unwrap();
                     row.ended_at = row.started_at.map(|at| at + ms);
                 })
                 .await;
@@ -238,7 +239,7 @@ mod tests {
         house.end(&turn, "completed", "yes").await;
         house.later(DAY_MS);
         let turn = house.turn("t2", "again").await;
-        house.execution(&turn, "root2", None, |row| row.kind = "orchestrator".into()).await;
+        house.execution(&turn, "root2", None, |row| row.kind = ExecutionKind::Orchestrator).await;
         call(house, "root2", 0, "small\u{1b}", None).await;
     }
 

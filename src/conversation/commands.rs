@@ -1,6 +1,7 @@
 //! Slash commands: answered at once, beside whatever runs.
 
 use super::Conversations;
+use crate::domain::{ExecutionStatus, QuestionState, TurnStatus};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
@@ -58,7 +59,7 @@ impl Conversations {
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
             // One that was just about to wait for a person may have missed the stop.
             let Some(mut turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
-            if turn.status == "running" {
+            if turn.status == TurnStatus::Running {
                 if self.running.get(&turn.id).is_some() {
                     continue;
                 }
@@ -107,14 +108,14 @@ impl Conversations {
         self.instance.take(&lane(&turn.conversation_id), &mut batch);
         let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
-        self.close(&mut batch, turn, "cancelled", executions::Status::Cancelled, &last);
+        self.close(&mut batch, turn, TurnStatus::Cancelled, ExecutionStatus::Cancelled, &last);
         batch.run(
             "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
             [lane(&turn.conversation_id).into(), (&self.instance.id).into()],
         );
         match self.store.write(batch).await {
             Ok(_) => {
-                self.ended(&turn.id, "cancelled");
+                self.ended(&turn.id, TurnStatus::Cancelled);
                 Ok(true)
             }
             Err(StoreError::Stale(_)) => Ok(false),
@@ -148,11 +149,11 @@ impl Conversations {
 
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
-        let waiting = open.iter().filter(|turn| turn.status == "waiting").count();
+        let waiting = open.iter().filter(|turn| turn.status == TurnStatus::Waiting).count();
         let mut questions = 0;
         for turn in &open {
             let asked = questions::of_turn(&self.store, &turn.id).await?;
-            questions += asked.iter().filter(|question| question.state == "pending").count();
+            questions += asked.iter().filter(|question| question.state == QuestionState::Pending).count();
         }
         Ok(wording::status(open.len() - waiting, waiting, questions))
     }

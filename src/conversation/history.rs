@@ -4,6 +4,7 @@
 use tracing::Instrument;
 
 use super::Conversations;
+use crate::domain::{ConversationId, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
@@ -87,7 +88,7 @@ impl Conversations {
     /// Folds old history into the summary, off the path of turns.
     pub(super) fn fold_later(&self, scope: &Scope) {
         let model = self.orchestrator.model.clone();
-        let ledger = self.ledger(self.settings.now(), &scope.person.id, "");
+        let ledger = self.ledger(self.settings.now(), &scope.person.id, &TurnId::default());
         let conversation = scope.conversation.id.clone();
         let folding = async move {
             if let Err(error) = fold(&ledger, &model, &conversation).await {
@@ -106,7 +107,7 @@ impl Conversations {
 pub async fn fold(
     ledger: &BudgetLedger,
     model: &SharedModel,
-    conversation: &str,
+    conversation: &ConversationId,
 ) -> Result<bool, StoreError> {
     let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Conversations;
 use super::turn::LeasedTurn;
+use crate::domain::{ConversationId, ExecutionKind, PersonId, TurnId};
 use crate::journal::budget::{Allowance, Spent};
 use crate::journal::{BudgetLedger, Limits, Scope, Settings};
 use crate::store::executions::{self, ExecutionRow};
@@ -15,7 +16,7 @@ use crate::wording;
 
 impl Conversations {
     /// The budgets of a person's day and of everybody's, for a turn or for what is beside turns.
-    pub(super) fn ledger(&self, settings: Arc<Settings>, person: &str, turn: &str) -> BudgetLedger {
+    pub(super) fn ledger(&self, settings: Arc<Settings>, person: &PersonId, turn: &TurnId) -> BudgetLedger {
         BudgetLedger {
             store: self.store.clone(),
             instance: self.instance.id.clone(),
@@ -45,8 +46,8 @@ impl Conversations {
         }
         let counted = |row: &&ExecutionRow| row.started_at.is_some_and(|started| started >= since);
         for row in held.rows.iter().filter(counted) {
-            spent.agents += i64::from(row.kind == "agent");
-            spent.skill_calls += i64::from(row.kind == "skill");
+            spent.agents += i64::from(row.kind == ExecutionKind::Agent);
+            spent.skill_calls += i64::from(row.kind == ExecutionKind::Skill);
         }
         for call in calls::of_turn(&self.store, &held.turn.id).await? {
             let tokens = call.prompt_tokens.saturating_add(call.completion_tokens);
@@ -90,7 +91,7 @@ impl Conversations {
             let owners = self.reachable_owners(scope).await?;
             for (conversation, _) in &owners {
                 let message = Message { text: text.clone(), ..Message::default() };
-                outbox::say(&self.store, &mut batch, conversation, outbox::ANYBODY, &message);
+                outbox::say(&self.store, &mut batch, conversation, &outbox::anybody(), &message);
             }
             if self.tell(batch, &day, None, &new).await? {
                 tracing::warn!(owners = owners.len(), "little is left of everybody's budget of the day");
@@ -107,7 +108,7 @@ impl Conversations {
         &self,
         mut batch: Batch,
         day: &str,
-        person: Option<&str>,
+        person: Option<&PersonId>,
         (tokens, money): &Shares,
     ) -> Result<bool, StoreError> {
         if tokens.is_none() && money.is_none() {
@@ -123,8 +124,11 @@ impl Conversations {
 
     /// The owners that can be asked and told something alone, in the order of the configuration: the conversation and
     /// the person of each.
-    pub(super) async fn reachable_owners(&self, scope: &Scope) -> Result<Vec<(String, String)>, StoreError> {
-        let mut found: Vec<(String, String)> = Vec::new();
+    pub(super) async fn reachable_owners(
+        &self,
+        scope: &Scope,
+    ) -> Result<Vec<(ConversationId, PersonId)>, StoreError> {
+        let mut found: Vec<(ConversationId, PersonId)> = Vec::new();
         for owner in &scope.settings.owners {
             let Some((channel, user)) = owner.split_once(':') else { continue };
             // On other channels this process would ask where nobody may ever listen again.

@@ -16,6 +16,7 @@ use chrono_tz::Tz;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::{ConversationId, TurnId};
 use crate::journal::{Hooks, SharedSettings};
 use crate::orchestrator::Orchestrator;
 use crate::store::control::{self, Word};
@@ -55,14 +56,14 @@ impl Admitted {
 /// The turns that this process has at work.
 #[derive(Debug, Default)]
 pub struct Running {
-    turns: Mutex<HashMap<String, Handle>>,
+    turns: Mutex<HashMap<TurnId, Handle>>,
 }
 
 /// A hold on a running turn.
 #[derive(Debug, Clone)]
 pub struct Handle {
     /// Where it runs.
-    pub conversation: String,
+    pub conversation: ConversationId,
     /// Ends it.
     pub cancel: CancellationToken,
     /// Tells it that one of its questions was answered.
@@ -72,7 +73,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    fn new(conversation: &str) -> Self {
+    fn new(conversation: &ConversationId) -> Self {
         Self {
             conversation: conversation.to_owned(),
             cancel: CancellationToken::new(),
@@ -91,25 +92,25 @@ impl Handle {
 }
 
 impl Running {
-    fn enter(&self, turn: &str, conversation: &str) -> Handle {
+    fn enter(&self, turn: &TurnId, conversation: &ConversationId) -> Handle {
         let handle = Handle::new(conversation);
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
         handle
     }
 
-    fn leave(&self, turn: &str) {
+    fn leave(&self, turn: &TurnId) {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
     }
 
     /// A turn at work here.
-    pub fn get(&self, turn: &str) -> Option<Handle> {
+    pub fn get(&self, turn: &TurnId) -> Option<Handle> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(turn).cloned()
     }
 
     /// The turns at work in a conversation.
-    pub fn of(&self, conversation: &str) -> Vec<Handle> {
+    pub fn of(&self, conversation: &ConversationId) -> Vec<Handle> {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.values().filter(|handle| handle.conversation == conversation).cloned().collect()
+        turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
     }
 
     /// How many turns are at work.
@@ -120,7 +121,7 @@ impl Running {
 
 impl Conversations {
     /// Takes a turn that panicked off the list of those at work.
-    pub fn running_left(&self, turn: &str) {
+    pub fn running_left(&self, turn: &TurnId) {
         self.running.leave(turn);
     }
 

@@ -6,8 +6,8 @@
 
 use super::Conversations;
 use super::turn::LeasedTurn;
+use crate::domain::{ConversationId, Ending, ExecutionStatus, PersonId, QuestionState, TurnStatus};
 use crate::journal::{Limit, Question, Scope, fail_point};
-use crate::store::executions::Status;
 use crate::store::{Batch, StoreError, people, questions, turns};
 use crate::wording::{self, StatusSummary};
 
@@ -16,7 +16,7 @@ enum Whom {
     /// The person, where they are.
     Here,
     /// An owner: where, and who.
-    Owner((String, String)),
+    Owner((ConversationId, PersonId)),
     /// An owner, none of whom can be asked.
     NobodyThere,
 }
@@ -31,15 +31,16 @@ impl Conversations {
         summary: &StatusSummary,
     ) -> Result<bool, StoreError> {
         let asked = questions::of_turn(&self.store, &held.turn.id).await?;
-        let is_asked =
-            asked.iter().any(|question| question.kind == "continue" && question.state == "pending");
+        let is_asked = asked
+            .iter()
+            .any(|question| question.kind == "continue" && question.state == QuestionState::Pending);
         let mut question = Batch::new();
         if !is_asked && !self.chosen_meanwhile(&held.turn).await? {
             let Some(whom) = self.whom_to_ask(scope, limit).await? else {
                 let text = wording::no_further_question(limit, &scope.budget.limits, summary, self.zone);
-                let root = Status::Cancelled;
+                let root = ExecutionStatus::Cancelled;
                 return self
-                    .end(held, scope, "cancelled", root, text.into(), Batch::new())
+                    .end(held, scope, TurnStatus::Cancelled, root, text.into(), Batch::new())
                     .await
                     .map(|()| true);
             };
@@ -145,7 +146,7 @@ impl Conversations {
     /// Whether a "continue?" of this turn was answered since it last went on, while an approved call ran.
     async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
         let now = turns::by_id(&self.store, &turn.id).await?;
-        let has_ending = |now: &turns::TurnRow| now.ending.as_deref().is_some_and(|ending| ending != "pause");
+        let has_ending = |now: &turns::TurnRow| now.ending.is_some_and(|ending| ending != Ending::Pause);
         Ok(now.is_some_and(|now| has_ending(&now) || now.budget_from != turn.budget_from))
     }
 }

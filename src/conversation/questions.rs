@@ -13,7 +13,9 @@ use adjutant_chat::IncomingMessage;
 
 use super::Conversations;
 use super::commands::is_command;
+use crate::domain::{ConversationId, PersonId, QuestionState, TurnId, TurnStatus};
 use crate::journal::fail_point;
+use crate::store::Stale;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
@@ -83,7 +85,7 @@ impl Conversations {
         said: &IncomingMessage,
         text: &str,
         conversation: &Conversation,
-        person: &str,
+        person: &PersonId,
     ) -> Result<Option<QuestionRow>, StoreError> {
         if let Some(receipt) = &said.reply_to {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
@@ -93,7 +95,7 @@ impl Conversations {
             return Ok(None);
         };
         // What an owner says is theirs, unless they say which question it is for.
-        let may_be_for_it = question.kind != "input" || question.person_id == person;
+        let may_be_for_it = question.kind != "input" || question.person_id == *person;
         if typed(text, &question).is_none()
             || !may_be_for_it
             || !self.may_answer_for(person, &question).await?
@@ -108,7 +110,7 @@ impl Conversations {
     /// question, because then a press is told so.
     pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
         let question = match button(id) {
-            Some((question, _)) => questions::by_id(&self.store, question).await?,
+            Some((question, _)) => questions::by_id(&self.store, &question.into()).await?,
             None => None,
         };
         let Some(question) = question else { return Ok(true) };
@@ -120,12 +122,12 @@ impl Conversations {
             })
     }
 
-    async fn may_answer_for(&self, person: &str, question: &QuestionRow) -> Result<bool, StoreError> {
-        Ok((question.person_id == person && !question.needs_owner()) || self.is_owner(person).await?)
+    async fn may_answer_for(&self, person: &PersonId, question: &QuestionRow) -> Result<bool, StoreError> {
+        Ok((question.person_id == *person && !question.needs_owner()) || self.is_owner(person).await?)
     }
 
     /// Whether one of a person's accounts is an owner's.
-    pub(super) async fn is_owner(&self, person: &str) -> Result<bool, StoreError> {
+    pub(super) async fn is_owner(&self, person: &PersonId) -> Result<bool, StoreError> {
         people::is_owner(&self.store, person, &self.settings.now().owners).await
     }
 
@@ -149,14 +151,14 @@ impl Conversations {
         let Some(answer) = answer else {
             return self.reply(row, Some(&question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
-        if question.state == "pending" {
+        if question.state == QuestionState::Pending {
             self.let_go_to_sleep(&question.turn_id).await?;
         }
         if !self.may_answer_for(&row.person_id, &question).await? {
             return self.reply(row, Some(&question), wording::NOT_YOURS.into(), Batch::new()).await;
         }
         let mut now = question;
-        while now.state == "pending" {
+        while now.state == QuestionState::Pending {
             match self.take_answer(row, &now, &answer).await {
                 // Somebody was first, or its turn woke up or fell asleep at the same moment.
                 Err(StoreError::Stale(_)) => {}
@@ -168,16 +170,16 @@ impl Conversations {
             let Some(again) = questions::by_id(&self.store, &now.id).await? else { break };
             now = again;
         }
-        let text = wording::settled(&now.kind, now.answer.as_deref(), now.state == "expired");
+        let text = wording::settled(&now.kind, now.answer.as_deref(), now.state == QuestionState::Expired);
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
     /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the
     /// turn's next words as its reply like anybody's. Returns how the turn stands then.
-    pub(super) async fn let_go_to_sleep(&self, turn: &str) -> Result<Option<TurnRow>, StoreError> {
+    pub(super) async fn let_go_to_sleep(&self, turn: &TurnId) -> Result<Option<TurnRow>, StoreError> {
         for _ in 0..50 {
             let now = turns::by_id(&self.store, turn).await?;
-            if now.as_ref().is_none_or(|turn| turn.status != "running") {
+            if now.as_ref().is_none_or(|turn| turn.status != TurnStatus::Running) {
                 return Ok(now);
             }
             tokio::time::sleep(FALLS_ASLEEP / 50).await;
@@ -196,11 +198,12 @@ impl Conversations {
             return Err(StoreError::Corrupt(format!("question {} has no turn", question.id)));
         };
         let open = questions::of_turn(&self.store, &question.turn_id).await?;
-        let others = open.iter().any(|other| other.id != question.id && other.state == "pending");
-        let asleep = turn.status == "waiting";
+        let others =
+            open.iter().any(|other| other.id != question.id && other.state == QuestionState::Pending);
+        let asleep = turn.status == TurnStatus::Waiting;
         let mut batch = Batch::new();
         batch.must(
-            "the turn woke up or fell asleep meanwhile",
+            Stale::TurnMoved,
             "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
             [(&turn.id).into(), (&turn.status).into()],
         );
@@ -238,7 +241,7 @@ impl Conversations {
         mut batch: Batch,
     ) -> Result<(), StoreError> {
         let turn = question.map(|question| question.turn_id.clone());
-        inbox::settle(&mut batch, row.id, turn.as_deref());
+        inbox::settle(&mut batch, row.id, turn.as_ref());
         let answers = vec![row.event_id().to_owned()];
         let message = Message { turn, answers, text, ..Message::default() };
         outbox::say(&self.store, &mut batch, &row.conversation_id, &self.instance.id, &message);
@@ -248,7 +251,7 @@ impl Conversations {
     }
 
     /// Ends a channel's questions whose time is up. Returns the conversations that can go on.
-    pub async fn expire_questions(&self, channel: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
         let mut woken = Vec::new();
         for question in questions::overdue(&self.store, channel).await? {
             let now = self.store.now();
@@ -291,7 +294,7 @@ mod tests {
             kind: kind.into(),
             preview: String::new(),
             fingerprint: fingerprint.into(),
-            state: "pending".into(),
+            state: QuestionState::Pending,
             answer: None,
             outbox_id: "o".into(),
             expires_at: 0,

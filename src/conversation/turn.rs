@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::{Admitted, Conversations, Handle, context};
+use crate::domain::{Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionState, TurnId, TurnStatus};
 use crate::journal::{Budget, Scope, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Orchestrator, TurnEnd};
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::inbox::InboxRow;
 use crate::store::leases::{Lease, lane};
 use crate::store::turns::{self, TurnRow};
@@ -28,7 +29,7 @@ pub struct LeasedTurn {
     /// The right to its lane.
     pub lease: Lease,
     /// The orchestrator's execution.
-    pub(super) root: String,
+    pub(super) root: ExecutionId,
     /// Its executions so far.
     pub(super) rows: Vec<ExecutionRow>,
 }
@@ -56,7 +57,7 @@ impl Conversations {
             id: self.store.new_id(),
             conversation_id: first.conversation_id.clone(),
             person_id: first.person_id.clone(),
-            status: "running".into(),
+            status: TurnStatus::Running,
             text: text.join("\n"),
             answer: None,
             answers: serde_json::to_string(&events).unwrap_or_default(),
@@ -89,7 +90,7 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] when another process works on this conversation.
     pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>, StoreError> {
-        let left_running = turn.status == "running";
+        let left_running = turn.status == TurnStatus::Running;
         if left_running && self.was_its_own_fault(&turn).await? {
             turn.failures += 1;
         }
@@ -103,7 +104,9 @@ impl Conversations {
         let returned = self.store.write(batch).await?;
         let lease = self.instance.taken(name, &returned);
         let rows = executions::of_turn(&self.store, &turn.id).await?;
-        let Some(root) = rows.iter().find(|row| row.kind == "orchestrator").map(|row| row.id.clone()) else {
+        let Some(root) =
+            rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.clone())
+        else {
             return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
         };
         let held = LeasedTurn { turn, lease, root, rows };
@@ -132,7 +135,15 @@ impl Conversations {
         tracing::error!("a turn failed three times and is set aside");
         // A hold on nothing: it ends without running.
         let scope = self.scope(held, &Handle::new(&held.turn.conversation_id)).await?;
-        self.end(held, &scope, "dead", Status::Failed, wording::DEAD.to_owned().into(), Batch::new()).await
+        self.end(
+            held,
+            &scope,
+            TurnStatus::Dead,
+            ExecutionStatus::Failed,
+            wording::DEAD.to_owned().into(),
+            Batch::new(),
+        )
+        .await
     }
 
     /// Runs a turn until it ends (true) or sleeps (false).
@@ -149,13 +160,13 @@ impl Conversations {
     async fn run_as(&self, held: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
         let scope = self.scope(held, handle).await?;
         // It was paused before it came to rest, by a process that died or before it went on.
-        if held.turn.ending.as_deref() == Some("pause") {
+        if held.turn.ending == Some(Ending::Pause) {
             handle.pause();
         }
         let to_fold = AtomicBool::new(false);
-        let (end, tail) = match held.turn.ending.as_deref() {
-            Some("stop") => (TurnEnd::Cancelled(Orchestrator::summary(&held.rows)), Batch::new()),
-            Some("summarise") => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
+        let (end, tail) = match held.turn.ending {
+            Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&held.rows)), Batch::new()),
+            Some(Ending::Summarise) => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
             _ => {
                 let opening = async || {
                     let opening = context::opening(&scope, &held.turn.text).await?;
@@ -173,16 +184,19 @@ impl Conversations {
                     last.text.push_str("\n\n");
                     last.text.push_str(&line);
                 }
-                self.end(held, &scope, "completed", Status::Completed, last, tail).await?;
+                self.end(held, &scope, TurnStatus::Completed, ExecutionStatus::Completed, last, tail).await?;
                 if to_fold.into_inner() {
                     self.fold_later(&scope);
                 }
             }
-            TurnEnd::Failed(last) => self.end(held, &scope, "failed", Status::Failed, last, tail).await?,
+            TurnEnd::Failed(last) => {
+                self.end(held, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, tail).await?
+            }
             TurnEnd::Cancelled(summary) => {
                 let expired = self.expired_line(&held.turn).await?;
                 let text = expired.unwrap_or_else(|| wording::stopped(&summary));
-                self.end(held, &scope, "cancelled", Status::Cancelled, text.into(), tail).await?;
+                self.end(held, &scope, TurnStatus::Cancelled, ExecutionStatus::Cancelled, text.into(), tail)
+                    .await?;
             }
             TurnEnd::Asleep(moment) => {
                 turns::put_back(&self.store, &held.lease, &held.turn, moment).await?;
@@ -225,8 +239,8 @@ impl Conversations {
         &self,
         held: &LeasedTurn,
         scope: &Scope,
-        status: &str,
-        root: Status,
+        status: TurnStatus,
+        root: ExecutionStatus,
         last: outbox::Message,
         tail: Batch,
     ) -> Result<(), StoreError> {
@@ -243,8 +257,8 @@ impl Conversations {
     }
 
     /// Tells those who want to know that a turn has ended.
-    pub(super) fn ended(&self, turn: &str, status: &str) {
-        metrics::turn_ended(status);
+    pub(super) fn ended(&self, turn: &TurnId, status: TurnStatus) {
+        metrics::turn_ended(status.as_str());
         self.hooks.ended.tell(turn);
     }
 
@@ -253,8 +267,8 @@ impl Conversations {
         &self,
         batch: &mut Batch,
         turn: &TurnRow,
-        status: &str,
-        root: Status,
+        status: TurnStatus,
+        root: ExecutionStatus,
         last: &outbox::Message,
     ) {
         let now = self.store.now();
@@ -271,8 +285,9 @@ impl Conversations {
             return Ok(Vec::new());
         }
         let asked = questions::of_turn(&self.store, &held.turn.id).await?;
-        let expired =
-            asked.iter().filter(|question| question.kind == "approve" && question.state == "expired");
+        let expired = asked
+            .iter()
+            .filter(|question| question.kind == "approve" && question.state == QuestionState::Expired);
         Ok(expired.map(|question| wording::expired(&question.kind, &question.preview)).collect())
     }
 
@@ -281,7 +296,7 @@ impl Conversations {
         let asked = questions::of_turn(&self.store, &turn.id).await?;
         let last = asked.into_iter().rfind(|question| question.kind == "continue");
         Ok(last
-            .filter(|question| question.state == "expired")
+            .filter(|question| question.state == QuestionState::Expired)
             .map(|question| wording::expired(&question.kind, &question.preview)))
     }
 
@@ -307,10 +322,10 @@ pub fn back_off(failures: i64) -> i64 {
     }
 }
 
-fn root_row(turn: &TurnRow, id: String) -> ExecutionRow {
+fn root_row(turn: &TurnRow, id: ExecutionId) -> ExecutionRow {
     ExecutionRow {
-        status: Status::Running.as_str().into(),
+        status: ExecutionStatus::Running,
         started_at: Some(turn.started_at),
-        ..ExecutionRow::new(id, &turn.id, "orchestrator")
+        ..ExecutionRow::new(id, &turn.id, ExecutionKind::Orchestrator)
     }
 }

@@ -14,6 +14,7 @@ use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit}
 use super::access::Access;
 use super::lanes::Lanes;
 use crate::conversation::{Conversations, commands, questions};
+use crate::domain::{ConversationId, InboxKind, InstanceId, QuestionId};
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
@@ -75,9 +76,9 @@ impl Intake {
             self.who_and_where(&said.address, user, &said.sender_name, said.direct).await?;
         let answered = self.conversations.answered_by(&said, &text, &conversation, &person.id).await?;
         let (kind, question_id) = match answered {
-            Some(question) => ("answer", Some(question.id)),
-            None if commands::is_command(&text) => ("command", None),
-            None => ("said", None),
+            Some(question) => (InboxKind::Answer, Some(question.id)),
+            None if commands::is_command(&text) => (InboxKind::Command, None),
+            None => (InboxKind::Message, None),
         };
         let event = format!("{channel} {}", said.event.0);
         self.insert(event, &conversation, &person, kind, &text, question_id).await
@@ -111,7 +112,7 @@ impl Intake {
             event: format!("{channel} {}", said.event.0),
             conversation_id: &conversation.id,
             person_id: &person.id,
-            kind: "said",
+            kind: InboxKind::Message,
             text,
             question_id: None,
             instance,
@@ -169,9 +170,9 @@ impl Intake {
         }
         let (person, conversation) =
             self.who_and_where(&pressed.address, user, &pressed.sender_name, pressed.direct).await?;
-        let question_id = questions::button(&pressed.button).map(|(question, _)| question.to_owned());
+        let question_id = questions::button(&pressed.button).map(|(question, _)| question.into());
         let event = format!("{channel} {}", pressed.event.0);
-        self.insert(event, &conversation, &person, "press", &pressed.button, question_id).await
+        self.insert(event, &conversation, &person, InboxKind::Press, &pressed.button, question_id).await
     }
 
     async fn who_and_where(
@@ -199,9 +200,9 @@ impl Intake {
         event: String,
         conversation: &Conversation,
         person: &Person,
-        kind: &'static str,
+        kind: InboxKind,
         text: &str,
-        question_id: Option<String>,
+        question_id: Option<QuestionId>,
     ) -> Result<Option<Journalled>, StoreError> {
         let row = NewRow {
             event,
@@ -222,7 +223,7 @@ impl Intake {
     /// Sees to it that a journalled row is answered: a message waits in its lane, everything else is
     /// carried out beside it.
     pub fn hand_on(&self, Journalled(row): Journalled) {
-        if row.kind == "said" {
+        if row.kind == InboxKind::Message {
             self.lanes.wake(&row.conversation_id);
         } else {
             self.lanes.carry_out_soon(row);
@@ -261,11 +262,11 @@ fn attached(text: &str) -> String {
 /// their writer was let in; and turns of our own whose time has come. It looks at what is open only, so that it may be asked every second.
 pub async fn left_over(
     store: &Store,
-    instance: &str,
+    instance: &InstanceId,
     channel: &str,
     place: Option<&str>,
-) -> Result<Vec<String>, StoreError> {
-    let rows: Vec<(String,)> = store
+) -> Result<Vec<ConversationId>, StoreError> {
+    let rows: Vec<(ConversationId,)> = store
         .all(
             "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
              SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \

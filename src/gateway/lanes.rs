@@ -17,12 +17,13 @@ use tracing::Instrument;
 
 use super::access::Access;
 use super::pace::Pace;
-use super::{SharedWakers, turn_span};
+use super::{SharedWakers, Worker, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::commands;
 use crate::conversation::turn::LeasedTurn;
+use crate::domain::{ConversationId, InboxKind};
+use crate::store::Stale;
 use crate::store::inbox::{self, InboxRow};
-use crate::store::leases::LOST;
 use crate::store::{StoreError, turns};
 
 /// How long to leave a conversation that another process works on, or a store that fails.
@@ -47,18 +48,19 @@ pub struct Lanes {
 
 impl Lanes {
     /// Sees to it that somebody looks after a conversation.
-    pub fn wake(self: &Arc<Self>, conversation: &str) {
-        if self.wakers.wake(conversation) {
-            self.start(conversation.to_owned());
+    pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
+        if self.wakers.wake(Worker::Conversation(conversation.clone())) {
+            self.start(conversation.clone());
         }
     }
 
-    fn start(self: &Arc<Self>, conversation: String) {
+    fn start(self: &Arc<Self>, conversation: ConversationId) {
         let lanes = self.clone();
         tokio::spawn(async move { lanes.work(&conversation).await });
     }
 
-    async fn work(self: Arc<Self>, conversation: &str) {
+    async fn work(self: Arc<Self>, conversation: &ConversationId) {
+        let worker = Worker::Conversation(conversation.clone());
         loop {
             let step = match self.draining.is_cancelled() {
                 true => Ok(false),
@@ -66,15 +68,15 @@ impl Lanes {
             };
             match step {
                 Ok(true) => {}
-                Ok(false) if self.wakers.rest(conversation) => return,
+                Ok(false) if self.wakers.rest(&worker) => return,
                 Ok(false) => {}
                 Err(StoreError::Stale(_)) => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(StoreError::Closed) => {
-                    while !self.wakers.rest(conversation) {}
+                    self.wakers.stop(&worker);
                     return;
                 }
                 Err(error) => {
-                    tracing::error!(%error, conversation, "a lane failed and tries again");
+                    tracing::error!(%error, %conversation, "a lane failed and tries again");
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
             }
@@ -82,7 +84,7 @@ impl Lanes {
     }
 
     /// Does the next thing in a lane; false when there was nothing more, when it looked.
-    async fn step(self: &Arc<Self>, conversation: &str) -> Result<bool, StoreError> {
+    async fn step(self: &Arc<Self>, conversation: &ConversationId) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
         let open = turns::next(store, conversation, instance).await?;
@@ -96,16 +98,17 @@ impl Lanes {
         }
         let rows = inbox::waiting(store, conversation, instance).await?;
         // Left by a process that died between journalling and carrying out, unless somebody is at it.
-        let left = |row: &&InboxRow| row.kind != "said" && !self.wakers.is_at_work(&hand(row));
+        let left =
+            |row: &&InboxRow| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
         if let Some(row) = rows.iter().find(left) {
             self.carry_out_once(row).await?;
-            if rows.iter().all(|row| row.kind != "said") {
+            if rows.iter().all(|row| row.kind != InboxKind::Message) {
                 // What it set going is next.
                 return Ok(true);
             }
         }
-        let said = rows.iter().filter(|row| row.kind == "said").count();
-        let next = together(rows.into_iter().filter(|row| row.kind == "said"));
+        let said = rows.iter().filter(|row| row.kind == InboxKind::Message).count();
+        let next = together(rows.into_iter().filter(|row| row.kind == InboxKind::Message));
         let last = next.len() == said && retry_at.is_none();
         let most = self.conversations.settings.now().limits.turns_per_minute;
         if let Some(first) = next.first()
@@ -130,20 +133,20 @@ impl Lanes {
     }
 
     /// A turn that waits for its next try wakes its lane by itself.
-    fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &str) {
+    fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &ConversationId) {
         let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
         // What sleeps for longer the maintenance finds when its time has come, and nobody waits for it.
         if pause > LONGEST_NAP {
             return;
         }
         // A worker of its own, so that the house is not idle before the turn has had its next try.
-        let worker = format!("retry {conversation}");
-        if self.wakers.wake(&worker) {
-            let (lanes, conversation) = (self.clone(), conversation.to_owned());
+        let worker = Worker::Retry(conversation.clone());
+        if self.wakers.wake(worker.clone()) {
+            let (lanes, conversation) = (self.clone(), conversation.clone());
             tokio::spawn(async move {
                 let pause = tokio::time::sleep(Duration::from_millis(pause.max(10)));
                 lanes.draining.run_until_cancelled(pause).await;
-                if lanes.wakers.hand_over(&worker, &conversation) {
+                if lanes.wakers.hand_over(&worker, Worker::Conversation(conversation.clone())) {
                     lanes.start(conversation);
                 }
             });
@@ -161,8 +164,8 @@ impl Lanes {
         let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
         match done {
             Ok(Ok(ended)) => Ok(ended),
-            Ok(Err(StoreError::Stale(why))) if why == LOST => {
-                tracing::warn!(why, "a turn went on elsewhere");
+            Ok(Err(StoreError::Stale(why))) if why == Stale::LeaseLost => {
+                tracing::warn!(%why, "a turn went on elsewhere");
                 Ok(false)
             }
             Ok(Err(StoreError::Closed)) => Err(StoreError::Closed),
@@ -182,11 +185,11 @@ impl Lanes {
     pub fn carry_out_soon(self: &Arc<Self>, row: InboxRow) {
         let lanes = self.clone();
         // A worker of its own, so that the house is not idle before it is done.
-        let worker = hand(&row);
-        lanes.wakers.wake(&worker);
+        let worker = Worker::Row(row.id);
+        lanes.wakers.wake(worker.clone());
         tokio::spawn(async move {
             lanes.carry_out(&row).await;
-            while !lanes.wakers.rest(&worker) {}
+            lanes.wakers.stop(&worker);
         });
     }
 
@@ -203,8 +206,8 @@ impl Lanes {
     }
 
     async fn carry_out_once(&self, row: &InboxRow) -> Result<(), StoreError> {
-        let done = match row.kind.as_str() {
-            "command" => self.conversations.command(row).await,
+        let done = match row.kind {
+            InboxKind::Command => self.conversations.command(row).await,
             _ => self.conversations.settle(row).await,
         };
         match done {
@@ -213,11 +216,6 @@ impl Lanes {
             done => done,
         }
     }
-}
-
-/// The worker that carries out a row.
-fn hand(row: &InboxRow) -> String {
-    format!("row {}", row.id)
 }
 
 /// The first row and those of the same person right behind it.

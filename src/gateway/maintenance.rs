@@ -12,6 +12,7 @@ use super::outbox::Delivering;
 use super::receiver::Health;
 use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
+use crate::domain::ConversationId;
 use crate::store::{StoreError, access, spending};
 
 /// How often a process looks.
@@ -85,7 +86,7 @@ impl Maintenance {
         }
     }
 
-    fn wake(&self, conversations: &[String]) {
+    fn wake(&self, conversations: &[ConversationId]) {
         for conversation in conversations {
             self.delivering.wake(conversation);
             self.lanes.wake(conversation);

@@ -18,10 +18,12 @@ use tracing::{Instrument, Span};
 
 use super::governor::Governor;
 use super::progress::ProgressDisplay;
-use super::{SharedWakers, turn_span};
+use super::{SharedWakers, Worker, turn_span};
+use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState};
 use crate::journal::fail_point;
 use crate::metrics;
-use crate::store::leases::{self, LOST, Pulse};
+use crate::store::Stale;
+use crate::store::leases::{self, Pulse};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError, turns};
 
@@ -35,7 +37,7 @@ pub struct Delivering {
     /// The store.
     pub store: Store,
     /// This process.
-    pub instance: String,
+    pub instance: InstanceId,
     /// How surely others hold it to be alive.
     pub pulse: Pulse,
     /// The connected channels by name.
@@ -71,10 +73,10 @@ enum Step {
 
 impl Delivering {
     /// Sees to it that what is to be said in a conversation is said.
-    pub fn wake(self: &Arc<Self>, conversation: &str) {
-        if self.wakers.wake(conversation) {
+    pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
+        if self.wakers.wake(Worker::Conversation(conversation.clone())) {
             let delivering = self.clone();
-            let conversation = conversation.to_owned();
+            let conversation = conversation.clone();
             tokio::spawn(async move { delivering.work(&conversation).await });
         }
     }
@@ -96,27 +98,28 @@ impl Delivering {
         }
     }
 
-    async fn work(self: Arc<Self>, conversation: &str) {
+    async fn work(self: Arc<Self>, conversation: &ConversationId) {
+        let worker = Worker::Conversation(conversation.clone());
         loop {
             match self.step(conversation).await {
                 Ok(Step::Done | Step::More) => {}
-                Ok(Step::Nothing) if self.wakers.rest(conversation) => return,
+                Ok(Step::Nothing) if self.wakers.rest(&worker) => return,
                 Ok(Step::Nothing) => {}
                 Ok(Step::Later(pause)) => tokio::time::sleep(pause).await,
                 Err(StoreError::Closed) => {
-                    while !self.wakers.rest(conversation) {}
+                    self.wakers.stop(&worker);
                     return;
                 }
                 Err(StoreError::Stale(_)) => tokio::time::sleep(Duration::from_millis(100)).await,
                 Err(error) => {
-                    tracing::error!(%error, conversation, "delivery failed and tries again");
+                    tracing::error!(%error, %conversation, "delivery failed and tries again");
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
             }
         }
     }
 
-    async fn step(&self, conversation: &str) -> Result<Step, StoreError> {
+    async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
         // One more than is sent now tells whether a second look is worth its while.
         let limit = if self.wants.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
@@ -144,7 +147,7 @@ impl Delivering {
     /// Sends a row's next part, or finds out that it was sent.
     async fn send(
         &self,
-        conversation: &str,
+        conversation: &ConversationId,
         mut row: OutboxRow,
         port: &Arc<dyn ChatPort>,
     ) -> Result<Step, StoreError> {
@@ -157,12 +160,12 @@ impl Delivering {
         if port.limits().edits {
             self.seed(port, conversation, &row).await?;
         }
-        if row.state == "unknown" {
+        if row.state == OutboxState::Unknown {
             match port.reconcile(&outbound(&row, port)).await {
                 Reconciliation::Sent(receipt) => return self.sent(&row, port, &receipt).await,
                 Reconciliation::NotSent => {}
                 Reconciliation::Unavailable => {
-                    return self.later(&row, "unknown", None, "could not look it up").await;
+                    return self.later(&row, OutboxState::Unknown, None, "could not look it up").await;
                 }
             }
         } else {
@@ -175,7 +178,7 @@ impl Delivering {
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
         if !self.pulse.is_sure() {
-            return Err(StoreError::Stale(LOST));
+            return Err(StoreError::Stale(Stale::LeaseLost));
         }
         let _sending = self.sending.read().await;
         let delivery = port.deliver(&outbound(&row, port)).await;
@@ -188,7 +191,7 @@ impl Delivering {
     async fn seed(
         &self,
         port: &Arc<dyn ChatPort>,
-        conversation: &str,
+        conversation: &ConversationId,
         row: &OutboxRow,
     ) -> Result<(), StoreError> {
         let mut names: Vec<String> = row.shown.iter().cloned().collect();
@@ -198,9 +201,9 @@ impl Delivering {
             names.extend(outbox::named_of_late(&self.store, &row.channel).await?);
             told.push(channel);
         }
-        if !self.known.contains_key(conversation) {
+        if !self.known.contains_key(conversation.as_str()) {
             names.extend(outbox::last_receipt(&self.store, conversation).await?);
-            told.push(conversation.to_owned());
+            told.push(conversation.to_string());
         }
         if !names.is_empty() {
             port.seed(&row.address(), &names).await;
@@ -225,16 +228,16 @@ impl Delivering {
 
     async fn conclude(
         &self,
-        conversation: &str,
+        conversation: &ConversationId,
         row: &OutboxRow,
         port: &Arc<dyn ChatPort>,
         delivery: Delivery,
     ) -> Result<Step, StoreError> {
         match delivery {
             Delivery::Sent(receipt) => self.sent(row, port, &receipt).await,
-            Delivery::Retry(after) => self.later(row, "pending", after, "not sent").await,
+            Delivery::Retry(after) => self.later(row, OutboxState::Pending, after, "not sent").await,
             Delivery::Unknown => {
-                self.later(row, "unknown", None, "it is not known whether it was sent").await
+                self.later(row, OutboxState::Unknown, None, "it is not known whether it was sent").await
             }
             Delivery::FileRefused(reason) => {
                 let channel = &row.channel;
@@ -282,10 +285,10 @@ impl Delivering {
     }
 
     /// Takes the buttons off a question that is settled; best effort.
-    pub fn settled(self: &Arc<Self>, outbox_id: &str) {
-        let (delivering, id) = (self.clone(), outbox_id.to_owned());
+    pub fn settled(self: &Arc<Self>, outbox_id: &OutboxId) {
+        let (delivering, id) = (self.clone(), outbox_id.clone());
         tokio::spawn(async move {
-            let Ok(Some((channel, place, receipt))) = outbox::standing(&delivering.store, &id).await else {
+            let Ok(Some((channel, place, receipt))) = outbox::place_of(&delivering.store, &id).await else {
                 return;
             };
             let Some(port) = delivering.ports.get(&channel).filter(|port| port.limits().edits) else {
@@ -300,7 +303,7 @@ impl Delivering {
     async fn later(
         &self,
         row: &OutboxRow,
-        state: &'static str,
+        state: OutboxState,
         after: Option<Duration>,
         error: &str,
     ) -> Result<Step, StoreError> {
@@ -313,14 +316,14 @@ impl Delivering {
         });
         let next_at = self.store.now() + i64::try_from(pause.as_millis()).unwrap_or(0);
         outbox::set_aside(&self.store, row, state, next_at, error).await?;
-        metrics::delivery(&row.channel, if state == "pending" { "retry" } else { state });
+        metrics::delivery(&row.channel, if state == OutboxState::Pending { "retry" } else { state.as_str() });
         Ok(Step::Later(pause))
     }
 
     async fn bury(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
-        tracing::error!(outbox = row.id, channel = row.channel, reason, "a reply is given up");
+        tracing::error!(outbox = %row.id, channel = row.channel, reason, "a reply is given up");
         metrics::delivery(&row.channel, "dead");
-        outbox::set_aside(&self.store, row, "dead", 0, reason).await
+        outbox::set_aside(&self.store, row, OutboxState::Dead, 0, reason).await
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tracing::Instrument;
 
 use super::governor::Governor;
+use crate::domain::TurnId;
 use crate::metrics;
 use crate::store::{Store, turns};
 use crate::wording;
@@ -43,7 +44,7 @@ pub struct ProgressDisplay {
     /// What else goes to the same places.
     pub governor: Governor,
     /// The turns at work.
-    pub turns: Mutex<HashMap<String, Watched>>,
+    pub turns: Mutex<HashMap<TurnId, Watched>>,
 }
 
 /// A turn that somebody watches.
@@ -57,14 +58,15 @@ impl ProgressDisplay {
     pub fn progress(self: &Arc<Self>, progress: Progress) {
         let Some(port) = self.ports.get(&progress.address.channel) else { return };
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(watched) = turns.get(&progress.turn).filter(|watched| !watched.work.is_finished()) {
+        if let Some(watched) = turns.get(progress.turn.as_str()).filter(|watched| !watched.work.is_finished())
+        {
             watched.latest.send_replace(progress);
             return;
         }
         if progress.step.is_none() {
             return;
         }
-        let turn = progress.turn.clone();
+        let turn = TurnId::from(progress.turn.as_str());
         let (latest, news) = watch::channel(progress);
         let work = tokio::spawn(Screen::new(self, port).follow(news).in_current_span());
         turns.insert(turn, Watched { latest, work });
@@ -72,7 +74,7 @@ impl ProgressDisplay {
 
     /// Ends the progress of a turn that works no more. Returns the receipt of its message, if there is one
     /// that this process has shown.
-    pub async fn end(&self, turn: &str) -> Option<String> {
+    pub async fn end(&self, turn: &TurnId) -> Option<String> {
         let watched = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn)?;
         // The last sender gone is the end of the news; what is just being sent is waited for.
         drop(watched.latest);
@@ -146,7 +148,7 @@ impl Screen {
     async fn show(&mut self, progress: &Progress, text: String) {
         if self.changed.is_none() {
             // After a crash a message of the same turn may stand there.
-            match turns::shown(&self.store, &progress.turn).await {
+            match turns::shown(&self.store, &progress.turn.as_str().into()).await {
                 Ok(shown) => self.receipt = shown,
                 Err(error) => {
                     tracing::warn!(%error, "what was shown before could not be read");
@@ -161,7 +163,9 @@ impl Screen {
                 if self.receipt.as_ref() == Some(&receipt) {
                     return;
                 }
-                if let Err(error) = turns::set_shown(&self.store, &progress.turn, Some(&receipt)).await {
+                if let Err(error) =
+                    turns::set_shown(&self.store, &progress.turn.as_str().into(), Some(&receipt)).await
+                {
                     tracing::warn!(%error, "a shown message could not be noted");
                 }
                 self.receipt = Some(receipt);

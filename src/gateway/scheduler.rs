@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crate::clock::recurring::Rule;
 use crate::clock::when::When;
 use crate::conversation::Conversations;
+use crate::domain::{ConversationId, InboxKind, PersonId};
 use crate::gateway::access::Access;
 use crate::store::outbox::{self, Message};
 use crate::store::schedules::{self, Reminder, ScheduleRow};
@@ -38,7 +39,7 @@ pub struct Scheduler {
 
 impl Scheduler {
     /// Does what is due on a channel, or in one place of it. Returns the conversations in which something came of it.
-    pub async fn tend(&self, channel: &str, place: Option<&str>) -> Result<Vec<String>, StoreError> {
+    pub async fn tend(&self, channel: &str, place: Option<&str>) -> Result<Vec<ConversationId>, StoreError> {
         let store = &self.conversations.store;
         let place = place.unwrap_or_default();
         let mut woken = Vec::new();
@@ -118,7 +119,7 @@ impl Scheduler {
             event: event.clone(),
             conversation_id: &row.conversation_id,
             person_id: &row.person_id,
-            kind: "said",
+            kind: InboxKind::Message,
             text: &row.text,
             question_id: None,
             instance: &self.conversations.instance.id,
@@ -128,7 +129,7 @@ impl Scheduler {
         Ok(())
     }
 
-    async fn may_speak(&self, person: &str, channel: &str) -> Result<bool, StoreError> {
+    async fn may_speak(&self, person: &PersonId, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         for account in people::accounts(store, person).await? {
             if let Some((at, user)) = account.split_once(':')

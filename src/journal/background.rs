@@ -2,6 +2,7 @@
 
 use super::BudgetLedger;
 use super::ledger::{estimate, used};
+use crate::domain::ConversationId;
 use crate::model::{Answer, Model, ModelError, Request};
 use crate::store::usage::{self, BackgroundCall};
 use crate::store::{Batch, StoreError};
@@ -13,12 +14,14 @@ impl BudgetLedger {
         &self,
         model: &dyn Model,
         what: &str,
-        conversation: &str,
+        conversation: &ConversationId,
         request: &Request,
     ) -> Result<Option<Result<Answer, ModelError>>, StoreError> {
         let id = self.store.new_id();
         let wanted = estimate(model, request);
-        let Ok(reservation) = self.reserve(Batch::new(), &format!("{what} {id}"), wanted, None).await? else {
+        let Ok(reservation) =
+            self.reserve(Batch::new(), &format!("{what} {id}").into(), wanted, None).await?
+        else {
             return Ok(None);
         };
         let started_at = self.store.now();
@@ -33,7 +36,7 @@ impl BudgetLedger {
     fn aside(
         &self,
         id: String,
-        conversation: &str,
+        conversation: &ConversationId,
         outcome: &Result<Answer, ModelError>,
         started_at: i64,
     ) -> BackgroundCall {

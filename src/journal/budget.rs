@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 pub use crate::config::Limits;
+use crate::domain::Bailout;
 use crate::store::spending::Amount;
 
 /// A limit that tripped.
@@ -46,10 +47,10 @@ impl Limit {
     }
 
     /// The contract's word for how it ends an agent that it stops midway; none for limits that only hold agents back.
-    pub fn bailout(self) -> Option<&'static str> {
+    pub fn bailout(self) -> Option<Bailout> {
         match self {
-            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some("tokens"),
-            Self::Cost | Self::DayCost | Self::AllDayCost => Some("cost"),
+            Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some(Bailout::Tokens),
+            Self::Cost | Self::DayCost | Self::AllDayCost => Some(Bailout::Cost),
             _ => None,
         }
     }

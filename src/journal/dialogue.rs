@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 
+use crate::domain::ExecutionId;
 use crate::model::{Answer, Message, ModelError, Request, Role, Tool, ToolCall};
 use crate::store::calls::{self, CallRow, ToolCallRow};
 use crate::store::{Batch, Store, StoreError};
@@ -67,7 +68,7 @@ pub struct Round {
 /// The dialogue of one execution.
 #[derive(Debug)]
 pub struct Dialogue {
-    execution: String,
+    execution: ExecutionId,
     prefix: Arc<Prefix>,
     opening: Vec<Message>,
     rounds: Vec<Round>,
@@ -81,7 +82,7 @@ impl Dialogue {
     /// A new dialogue that begins with these messages.
     pub async fn begin(
         store: &Store,
-        execution: String,
+        execution: ExecutionId,
         prefix: Arc<Prefix>,
         opening: Vec<Message>,
     ) -> Result<Self, StoreError> {
@@ -95,7 +96,7 @@ impl Dialogue {
     /// When the store fails or holds something unreadable.
     pub async fn load(
         store: &Store,
-        execution: &str,
+        execution: &ExecutionId,
         prefix: Arc<Prefix>,
     ) -> Result<Option<Self>, StoreError> {
         let calls = calls::of_execution(store, execution).await?;

@@ -18,8 +18,10 @@ use chrono_tz::Tz;
 use super::budget::{Allowance, Budget, Limit, Refused};
 use super::{Scope, Settings};
 use crate::clock;
+use crate::domain::{ExecutionId, InstanceId, PersonId, TurnId};
 use crate::model::{Answer, Model, ModelError, Request, price};
-use crate::store::spending::{self, ALL_SPENT, Amount, PERSON_SPENT, ReservationRow, SpendingRow};
+use crate::store::Stale;
+use crate::store::spending::{self, Amount, ReservationRow, SpendingRow};
 use crate::store::{Batch, Store, StoreError};
 
 /// How often it is looked whether calls under way have left something.
@@ -31,11 +33,11 @@ pub struct BudgetLedger {
     /// The store.
     pub store: Store,
     /// This process.
-    pub instance: String,
+    pub instance: InstanceId,
     /// The person.
-    pub person: String,
+    pub person: PersonId,
     /// The turn; empty outside of one.
-    pub turn: String,
+    pub turn: TurnId,
     /// The zone of the assistant's days.
     pub zone: Tz,
     /// The limits, as long as this is at work.
@@ -45,7 +47,7 @@ pub struct BudgetLedger {
 /// What is set aside for one model call.
 #[must_use = "a call that is over is settled"]
 pub struct Reservation {
-    execution: String,
+    execution: ExecutionId,
     day: String,
     amount: Amount,
     /// The turn's budget, from which it is taken too.
@@ -98,7 +100,7 @@ impl BudgetLedger {
     /// What was used on a day by everybody and by the person.
     pub async fn spent(&self, day: &str) -> Result<(SpendingRow, SpendingRow), StoreError> {
         let of = |person| spending::of_day(&self.store, day, person);
-        futures::try_join!(of(None), of(Some(self.person.as_str())))
+        futures::try_join!(of(None), of(Some(&self.person)))
     }
 
     /// Sets something aside for a call, in a batch that holds nothing else but a fence; the turn's budget, if there is
@@ -109,7 +111,7 @@ impl BudgetLedger {
     pub async fn reserve(
         &self,
         mut fence: Batch,
-        execution: &str,
+        execution: &ExecutionId,
         amount: Amount,
         turn: Option<Arc<Budget>>,
     ) -> Result<Result<Reservation, Refused>, StoreError> {
@@ -132,7 +134,7 @@ impl BudgetLedger {
         spending::reserve(&mut fence, &row, all, person);
         match self.store.write(fence).await {
             Ok(_) => Ok(Ok(reservation)),
-            Err(StoreError::Stale(ALL_SPENT | PERSON_SPENT)) => {
+            Err(StoreError::Stale(Stale::EveryonesBudget | Stale::PersonsBudget)) => {
                 let refused = self.covered(amount, self.spent(&row.day).await?).err();
                 // Somebody has given something back in this moment.
                 Ok(Err(refused.unwrap_or(Refused { limit: Limit::AllDayTokens, passing: true })))
@@ -162,7 +164,7 @@ impl Scope {
     /// The limit that does not cover it; or when the store fails or the lease is lost.
     pub async fn reserve(
         &self,
-        execution: &str,
+        execution: &ExecutionId,
         call: Amount,
         beyond: bool,
     ) -> Result<Result<Reservation, Limit>, StoreError> {
@@ -186,7 +188,7 @@ impl Scope {
 
     async fn try_reserve(
         &self,
-        execution: &str,
+        execution: &ExecutionId,
         call: Amount,
         beyond: bool,
     ) -> Result<Result<Reservation, Refused>, StoreError> {
@@ -228,7 +230,7 @@ impl Scope {
     }
 
     /// Adds that nothing is set aside for an execution any more, whose call was cut off.
-    pub fn free(&self, batch: &mut Batch, execution: &str) {
+    pub fn free(&self, batch: &mut Batch, execution: &ExecutionId) {
         if self.ledger.has_budgets() {
             spending::free(batch, execution);
         }

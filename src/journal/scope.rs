@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Budget, BudgetLedger};
 use crate::clock;
 use crate::config::Settings;
+use crate::domain::{ConversationId, OutboxId, PersonId, QuestionId, QuestionState, TurnId};
 use crate::store::executions::ExecutionRow;
 use crate::store::people::{self, Conversation, Person};
 use crate::store::questions::{self, QuestionRow};
@@ -25,7 +26,7 @@ pub struct Scope {
     /// The right to this conversation; every write goes under it.
     pub lease: Lease,
     /// The turn.
-    pub turn: String,
+    pub turn: TurnId,
     /// Where.
     pub conversation: Arc<Conversation>,
     /// For whom.
@@ -81,28 +82,28 @@ impl SubProgress {
 /// What a running turn tells the rest of the process.
 pub struct Hooks {
     /// Something new lies in the outbox of this conversation.
-    pub outbox: Told,
+    pub outbox: Box<dyn Fn(&ConversationId) + Send + Sync>,
     /// How the turn stands.
     pub progress: Box<dyn Fn(Progress) + Send + Sync>,
     /// The question in this row of the outbox is settled.
-    pub settled: Told,
+    pub settled: Box<dyn Fn(&OutboxId) + Send + Sync>,
     /// The turn has ended.
     pub ended: Ended,
 }
 
-/// Is told something, such as the id of a turn.
-pub type Told = Box<dyn Fn(&str) + Send + Sync>;
+/// Hears of a turn.
+pub type TurnListener = Box<dyn Fn(&TurnId) + Send + Sync>;
 
 /// So many turns may end before somebody listens: those that were taken up from an earlier process.
 const EARLY: usize = 100;
 
 /// Tells of turns that have ended. The first are kept until somebody listens.
 #[derive(Default)]
-pub struct Ended(Mutex<(Vec<String>, Option<Told>)>);
+pub struct Ended(Mutex<(Vec<TurnId>, Option<TurnListener>)>);
 
 impl Ended {
     /// This turn has ended.
-    pub fn tell(&self, turn: &str) {
+    pub fn tell(&self, turn: &TurnId) {
         let (early, told) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match told {
             Some(told) => told(turn),
@@ -112,7 +113,7 @@ impl Ended {
     }
 
     /// Hears of all from now on, and of those before.
-    pub fn listen(&self, listener: Told) {
+    pub fn listen(&self, listener: TurnListener) {
         let (early, told) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         early.drain(..).for_each(|turn| listener(&turn));
         *told = Some(listener);
@@ -151,7 +152,7 @@ impl Scope {
 
     /// Adds something to say to the batch, as the answer to whatever waits for one. Call
     /// [`Self::said`] once the batch is written.
-    pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> String {
+    pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
         batch.run("UPDATE turns SET answers = '[]' WHERE id = $1", [(&self.turn).into()]);
         let message = self.message(text, choices);
         outbox::say(&self.store, batch, &self.conversation.id, &self.lease.instance, &message)
@@ -167,7 +168,7 @@ impl Scope {
     /// written.
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
         self.asked.store(true, Ordering::Relaxed);
-        let id = self.store.new_id();
+        let id: QuestionId = self.store.new_id();
         let fingerprint = match question.kind {
             "choose" => serde_json::to_string(question.options).unwrap_or_default(),
             "input" => String::new(),
@@ -195,11 +196,11 @@ impl Scope {
     pub fn ask_owner(
         &self,
         batch: &mut Batch,
-        (conversation, owner): (String, String),
+        (conversation, owner): (ConversationId, PersonId),
         text: String,
         choices: fn(&str) -> Vec<Choice>,
     ) {
-        let id = self.store.new_id();
+        let id: QuestionId = self.store.new_id();
         let message = outbox::Message {
             turn: Some(self.turn.clone()),
             answers: Vec::new(),
@@ -208,7 +209,7 @@ impl Scope {
             file: None,
         };
         let question = QuestionRow {
-            outbox_id: outbox::say(&self.store, batch, &conversation, outbox::ANYBODY, &message),
+            outbox_id: outbox::say(&self.store, batch, &conversation, &outbox::anybody(), &message),
             id,
             conversation_id: conversation,
             person_id: owner,
@@ -223,7 +224,7 @@ impl Scope {
     fn question(&self) -> QuestionRow {
         let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
         QuestionRow {
-            id: String::new(),
+            id: QuestionId::default(),
             conversation_id: self.conversation.id.clone(),
             turn_id: self.turn.clone(),
             execution_id: None,
@@ -231,9 +232,9 @@ impl Scope {
             kind: "continue".into(),
             preview: String::new(),
             fingerprint: String::new(),
-            state: "pending".into(),
+            state: QuestionState::Pending,
             answer: None,
-            outbox_id: String::new(),
+            outbox_id: OutboxId::default(),
             expires_at: self.store.now().saturating_add(expires),
         }
     }
@@ -251,7 +252,7 @@ impl Scope {
 }
 
 /// A button for each choice. Their ids number them, because platforms take short ids only.
-fn buttons(question: &str, options: &[String]) -> Vec<Choice> {
+fn buttons(question: &QuestionId, options: &[String]) -> Vec<Choice> {
     let button =
         |(n, label): (usize, &String)| Choice { id: format!("{question}:{n}"), label: label.clone() };
     options.iter().enumerate().map(button).collect()

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::{Run, TurnEnd};
 use crate::agents::AgentTask;
+use crate::domain::ExecutionStatus;
 use crate::journal::fail_point;
 use crate::model::{Answer, ToolCall};
 use crate::skills::{Handler, Registry};
-use crate::store::executions::Status;
 use crate::store::{StoreError, runs};
 use crate::workflows::command;
 use crate::workflows::report::Report;
@@ -30,7 +30,7 @@ pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
     // A model may give any context.
     let again = task.context.as_deref().and_then(|again| {
         let (of, from) = again.strip_prefix("--of ")?.split_once(" --from ")?;
-        Some((of.to_owned(), from.to_owned()))
+        Some((of.into(), from.to_owned()))
     });
     let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
     Some(Errand { workflow: workflow.clone(), given, words: None, again })
@@ -96,13 +96,13 @@ impl Run<'_> {
 
     /// The run's report as the turn's answer.
     async fn told(&self, run: &str, report: &crate::agents::Report) -> Result<TurnEnd, StoreError> {
-        let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
+        let kept = runs::by_id(&self.scope.store, &run.into()).await?.and_then(|run| run.report);
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),
             None => report.line().into(),
         };
         Ok(match report.status {
-            Status::Cancelled => TurnEnd::Cancelled(self.task_graph.summary()),
+            ExecutionStatus::Cancelled => TurnEnd::Cancelled(self.task_graph.summary()),
             status if status.ended_well() => TurnEnd::Answered(last),
             _ => TurnEnd::Failed(last),
         })

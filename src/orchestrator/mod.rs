@@ -19,6 +19,7 @@ pub mod tools;
 
 use std::sync::Arc;
 
+use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus};
 use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
@@ -28,7 +29,7 @@ use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, ledger};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, StoreError, outbox};
 use crate::wording::{self, StatusSummary};
 use crate::workflows::command;
@@ -74,7 +75,7 @@ struct Run<'a> {
     orchestrator: &'a Orchestrator,
     scope: &'a Scope,
     registry: Arc<Registry>,
-    root: String,
+    root: ExecutionId,
     dialogue: Dialogue,
     task_graph: TaskGraph,
     /// What was said, if it is the plan.
@@ -99,7 +100,7 @@ impl Orchestrator {
     pub async fn run(
         &self,
         scope: &Scope,
-        root: &str,
+        root: &ExecutionId,
         rows: &[ExecutionRow],
         said: &str,
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
@@ -128,7 +129,7 @@ impl Orchestrator {
     pub async fn summarise(
         &self,
         scope: &Scope,
-        root: &str,
+        root: &ExecutionId,
         rows: &[ExecutionRow],
     ) -> Result<(TurnEnd, Batch), StoreError> {
         let mut run = self.start(scope, root, rows, async || Ok(Vec::new())).await?;
@@ -150,7 +151,7 @@ impl Orchestrator {
     async fn start<'a>(
         &'a self,
         scope: &'a Scope,
-        root: &str,
+        root: &ExecutionId,
         rows: &[ExecutionRow],
         opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
     ) -> Result<Run<'a>, StoreError> {
@@ -159,13 +160,13 @@ impl Orchestrator {
         // A turn whose only row is the orchestrator's own may still have model calls behind it.
         let dialogue = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
             Some(dialogue) => dialogue,
-            None => Dialogue::begin(&scope.store, root.to_owned(), prefix, opening().await?).await?,
+            None => Dialogue::begin(&scope.store, root.clone(), prefix, opening().await?).await?,
         };
         Ok(Run {
             orchestrator: self,
             scope,
             registry,
-            root: root.to_owned(),
+            root: root.clone(),
             dialogue,
             task_graph: TaskGraph::load(rows),
             plan: None,
@@ -181,8 +182,8 @@ impl Run<'_> {
         // What was waiting may have been answered, by a yes or a Continue.
         for agent in &mut self.task_graph.agents {
             agent.held = false;
-            if agent.status == Status::Waiting {
-                agent.status = Status::Running;
+            if agent.status == ExecutionStatus::Waiting {
+                agent.status = ExecutionStatus::Running;
             }
         }
         loop {
@@ -316,13 +317,13 @@ impl Run<'_> {
             agent_id: Some(task.agent_id.clone()),
             task: serde_json::to_string(&task).ok(),
             direct: i64::from(task.is_direct()),
-            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, "agent")
+            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, ExecutionKind::Agent)
         };
         executions::insert(batch, &row, &self.scope.conversation.id);
         self.task_graph.agents.push(Agent {
             row,
             task,
-            status: Status::Pending,
+            status: ExecutionStatus::Pending,
             report: None,
             at_work: false,
             held: false,
@@ -390,7 +391,7 @@ impl Run<'_> {
                 channel: self.scope.conversation.channel.clone(),
                 place: self.scope.conversation.place.clone(),
             },
-            turn: self.scope.turn.clone(),
+            turn: self.scope.turn.to_string(),
             step: step.map(str::to_owned),
             agents: self.task_graph.lines(self.scope.store.now(), &self.scope.sub_progress),
         });

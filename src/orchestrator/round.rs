@@ -8,9 +8,10 @@ use super::task_graph::TaskGraph;
 use super::tools::{self, Wanted};
 use super::{Outcome, Run, TurnEnd};
 use crate::agents::{AgentEnd, Job};
+use crate::domain::ExecutionStatus;
 use crate::journal::dialogue::Round;
 use crate::metrics;
-use crate::store::executions::{self, Closing, Status};
+use crate::store::executions::{self, Closing};
 use crate::store::{Batch, StoreError};
 
 /// What a tool call of the round waits for.
@@ -156,16 +157,16 @@ impl Run<'_> {
             for (id, reason) in doomed {
                 let Some(agent) = self.task_graph.get_mut(&id) else { continue };
                 let closing = Closing { result: Some(reason.clone()), ..Closing::default() };
-                executions::close(&mut batch, &agent.row.id, Status::Skipped, &closing, now);
-                agent.status = Status::Skipped;
-                agent.row.status = Status::Skipped.as_str().into();
+                executions::close(&mut batch, &agent.row.id, ExecutionStatus::Skipped, &closing, now);
+                agent.status = ExecutionStatus::Skipped;
+                agent.row.status = ExecutionStatus::Skipped;
                 agent.row.result = Some(reason);
                 agent.row.started_at = Some(now);
                 agent.row.ended_at = Some(now);
                 agent.report = Some(crate::agents::Report::of(&agent.row, &[]));
             }
             self.scope.store.write(batch).await?;
-            (0..skipped).for_each(|_| metrics::agent_ended(Status::Skipped.as_str()));
+            (0..skipped).for_each(|_| metrics::agent_ended(ExecutionStatus::Skipped.as_str()));
         }
     }
 
@@ -183,7 +184,7 @@ impl Run<'_> {
             }
             agent.counted = true;
             // A model's work begins with its row; a direct skill call writes its own.
-            if agent.status == Status::Pending {
+            if agent.status == ExecutionStatus::Pending {
                 let now = self.scope.store.now();
                 agent.row.started_at = Some(now);
                 if !agent.task.is_direct() {
@@ -200,7 +201,7 @@ impl Run<'_> {
 
     fn spawn(&mut self, id: &str, row: executions::ExecutionRow) {
         let Some(agent) = self.task_graph.get_mut(id) else { return };
-        agent.status = Status::Running;
+        agent.status = ExecutionStatus::Running;
         agent.at_work = true;
         let task = agent.task.clone();
         let job = Job { inputs: self.task_graph.inputs(&task), task, ..Job::default() };
@@ -234,18 +235,18 @@ impl Run<'_> {
             }
             // The row is what goes on after the answer; it must not look as if nothing had begun.
             AgentEnd::Waiting => {
-                agent.status = Status::Waiting;
-                agent.row.status = Status::Waiting.as_str().into();
+                agent.status = ExecutionStatus::Waiting;
+                agent.row.status = ExecutionStatus::Waiting;
             }
             AgentEnd::Asleep(moment) => {
-                agent.status = Status::Waiting;
-                agent.row.status = Status::Waiting.as_str().into();
+                agent.status = ExecutionStatus::Waiting;
+                agent.row.status = ExecutionStatus::Waiting;
                 self.until = Some(self.until.map_or(moment, |until| until.min(moment)));
             }
             AgentEnd::Held(_) => {
                 agent.held = true;
-                agent.status = Status::Waiting;
-                agent.row.status = Status::Waiting.as_str().into();
+                agent.status = ExecutionStatus::Waiting;
+                agent.row.status = ExecutionStatus::Waiting;
                 let mut batch = self.scope.batch();
                 executions::wait(&mut batch, &agent.row.id);
                 self.scope.store.write(batch).await?;
@@ -257,8 +258,8 @@ impl Run<'_> {
     /// A question of this turn was answered while others are at work: its agent goes on.
     fn wake_waiting(&mut self) {
         for agent in &mut self.task_graph.agents {
-            if agent.status == Status::Waiting && !agent.held && !agent.at_work {
-                agent.status = Status::Running;
+            if agent.status == ExecutionStatus::Waiting && !agent.held && !agent.at_work {
+                agent.status = ExecutionStatus::Running;
             }
         }
     }

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use crate::domain::{ExecutionKind, ExecutionStatus};
 use adjutant_chat::AgentProgress;
 
 use crate::agents::{AgentTask, Report};
 use crate::graph::{self, Readiness};
 use crate::journal::SubProgress;
-use crate::store::executions::{ExecutionRow, Status};
+use crate::store::executions::ExecutionRow;
 use crate::wording::StatusSummary;
 
 /// One agent of the turn.
@@ -18,7 +19,7 @@ pub(super) struct Agent {
     /// What it was told.
     pub(super) task: AgentTask,
     /// How it stands.
-    pub(super) status: Status,
+    pub(super) status: ExecutionStatus,
     /// Once it has ended.
     pub(super) report: Option<Report>,
     /// Whether a task of ours is at work on it now.
@@ -40,14 +41,14 @@ impl TaskGraph {
     /// The agents as the journal has them.
     pub(super) fn load(rows: &[ExecutionRow]) -> Self {
         // The agents of a workflow's steps are its own.
-        let root = rows.iter().find(|row| row.kind == "orchestrator").map(|row| row.id.as_str());
+        let root = rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.as_str());
         let agents = rows
             .iter()
-            .filter(|row| row.kind == "agent" && row.parent_id.as_deref() == root)
+            .filter(|row| row.kind == ExecutionKind::Agent && row.parent_id.as_deref() == root)
             .map(|row| {
                 let calls: Vec<ExecutionRow> =
                     rows.iter().filter(|call| call.parent_id.as_ref() == Some(&row.id)).cloned().collect();
-                let status = row.status();
+                let status = row.status;
                 let mut task: AgentTask =
                     row.task.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
                 task.agent_id = row.agent_id.clone().unwrap_or_default();
@@ -57,8 +58,8 @@ impl TaskGraph {
                     report: status.has_ended().then(|| Report::of(row, &calls)),
                     at_work: false,
                     // One that waits for a person has a call that does.
-                    held: status == Status::Waiting
-                        && calls.iter().all(|call| call.status() != Status::Waiting),
+                    held: status == ExecutionStatus::Waiting
+                        && calls.iter().all(|call| call.status != ExecutionStatus::Waiting),
                     counted: row.started_at.is_some(),
                     row: row.clone(),
                 }
@@ -82,7 +83,7 @@ impl TaskGraph {
         self.agents.iter_mut().find(|agent| agent.task.agent_id == id)
     }
 
-    fn status(&self, id: &str) -> Option<Status> {
+    fn status(&self, id: &str) -> Option<ExecutionStatus> {
         self.get(id).map(|agent| agent.status)
     }
 
@@ -91,7 +92,7 @@ impl TaskGraph {
         self.agents
             .iter()
             .filter(|agent| !agent.at_work && !agent.held)
-            .filter(|agent| matches!(agent.status, Status::Pending | Status::Running))
+            .filter(|agent| matches!(agent.status, ExecutionStatus::Pending | ExecutionStatus::Running))
             .filter(|agent| {
                 graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
             })
@@ -103,7 +104,7 @@ impl TaskGraph {
     pub(super) fn doomed(&self) -> Vec<(String, String)> {
         self.agents
             .iter()
-            .filter(|agent| agent.status == Status::Pending)
+            .filter(|agent| agent.status == ExecutionStatus::Pending)
             .filter_map(|agent| match graph::readiness(&agent.task.depends_on, |id| self.status(id)) {
                 Readiness::Doomed(needed, status) => Some((
                     agent.task.agent_id.clone(),
@@ -124,7 +125,11 @@ impl TaskGraph {
         agent.report.clone().unwrap_or_else(|| {
             let mut report = Report::of(&agent.row, &[]);
             // What has not started yet is on its way as well.
-            report.status = if agent.status == Status::Waiting { Status::Waiting } else { Status::Running };
+            report.status = if agent.status == ExecutionStatus::Waiting {
+                ExecutionStatus::Waiting
+            } else {
+                ExecutionStatus::Running
+            };
             report
         })
     }
@@ -152,11 +157,13 @@ impl TaskGraph {
             match (&agent.report, agent.status) {
                 (Some(report), status) if status.ended_well() => summary.done.push((mission, report.line())),
                 (Some(report), _) => summary.failed.push((mission, report.line())),
-                (None, Status::Waiting) if agent.held => {
+                (None, ExecutionStatus::Waiting) if agent.held => {
                     summary.open.push((mission, format!("held back by {why}")));
                 }
-                (None, Status::Waiting) => summary.open.push((mission, "waiting for your approval".into())),
-                (None, Status::Running) => summary.open.push((mission, "in progress".into())),
+                (None, ExecutionStatus::Waiting) => {
+                    summary.open.push((mission, "waiting for your approval".into()))
+                }
+                (None, ExecutionStatus::Running) => summary.open.push((mission, "in progress".into())),
                 (None, _) if agent.held => summary.open.push((mission, format!("not started: {why}"))),
                 (None, _) => {
                     let needs = agent.task.depends_on.join(", ");

@@ -1,7 +1,6 @@
 //! How the service stands: what the service manager and whoever looks are told.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::Service;
 use crate::http::Stuck;
@@ -15,7 +14,8 @@ impl Service {
     /// Waits until nothing is at work.
     pub async fn idle(&self) {
         while !self.is_idle() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            self.lanes.wakers.until_idle().await;
+            self.delivering.wakers.until_idle().await;
         }
     }
 

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Service, StartError};
 use crate::config::{Config, ConfigError};
-use crate::journal::Told;
+use crate::domain::{InstanceId, TurnId};
+use crate::journal::TurnListener;
 use crate::skills::Skills;
 use crate::store::{Store, StoreError, turns};
 use crate::{metrics, trace};
@@ -34,13 +35,13 @@ const LAST: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When TLS can't be set up on this machine.
-pub fn collector(config: &Config, instance: &str) -> Result<Option<Collector>, ConfigError> {
+pub fn collector(config: &Config, instance: &InstanceId) -> Result<Option<Collector>, ConfigError> {
     let Some(otlp) = &config.otlp else { return Ok(None) };
     let headers = otlp.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
     let resource = vec![
         ("service.name", "adjutant".to_owned()),
         ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("service.instance.id", instance.to_owned()),
+        ("service.instance.id", instance.to_string()),
     ];
     let (endpoint, headers) = (otlp.endpoint.clone(), headers.collect());
     let collector = Collector::new(adjutant_otlp::Config { endpoint, headers, resource });
@@ -71,10 +72,10 @@ impl Service {
 }
 
 /// A queue with so much room, and the way into it, which nobody waits at.
-fn queue(room: usize) -> (Told, mpsc::Receiver<String>) {
+fn queue(room: usize) -> (TurnListener, mpsc::Receiver<TurnId>) {
     let (sender, queue) = mpsc::channel(room);
     let is_full = AtomicBool::new(false);
-    let ended = move |turn: &str| {
+    let ended = move |turn: &TurnId| {
         let has_room = sender.try_send(turn.to_owned()).is_ok();
         let was_full = is_full.swap(!has_room, Ordering::Relaxed);
         if has_room {
@@ -92,7 +93,7 @@ struct Traces {
     store: Store,
     skills: Arc<Skills>,
     collector: Collector,
-    queue: mpsc::Receiver<String>,
+    queue: mpsc::Receiver<TurnId>,
     /// No turn is at work any more.
     stop: CancellationToken,
     /// How many were taken from the queue, and are not sent yet.
@@ -136,7 +137,7 @@ impl Traces {
                     Ok(read) => spans.extend(read),
                     Err(error) => {
                         self.over("dropped", 1);
-                        tracing::error!(%error, turn, "its trace could not be read, and is not sent");
+                        tracing::error!(%error, %turn, "its trace could not be read, and is not sent");
                     }
                 }
                 next = if spans.len() < BATCH { self.queue.try_recv().ok() } else { None };
@@ -145,7 +146,7 @@ impl Traces {
         }
     }
 
-    async fn spans(&self, turn: &str) -> Result<Vec<Span>, StoreError> {
+    async fn spans(&self, turn: &TurnId) -> Result<Vec<Span>, StoreError> {
         let row = turns::by_id(&self.store, turn).await?;
         let row = row.ok_or_else(|| StoreError::Corrupt(format!("there is no turn {turn}")))?;
         let trace = trace::load(&self.store, &row, false).await?;
@@ -208,13 +209,13 @@ mod tests {
     fn what_finds_no_room_is_dropped_and_counted() {
         let (ended, mut queue) = queue(2);
         for turn in ["a", "b", "c", "d"] {
-            ended(turn);
+            ended(&turn.into());
         }
         assert_eq!(queue.try_recv().as_deref(), Ok("a"));
-        ended("e");
+        ended(&"e".into());
         assert_eq!((queue.try_recv().as_deref(), queue.try_recv().as_deref()), (Ok("b"), Ok("e")));
         drop(queue);
-        ended("f");
+        ended(&"f".into());
         let text = metrics::text();
         assert!(text.contains("adjutant_traces_total{result=\"dropped\"} 3\n"), "{text}");
     }

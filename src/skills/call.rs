@@ -4,14 +4,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ErrorKind, Output, SkillError};
+use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus};
 use crate::journal::{Limit, Scope};
-use crate::store::executions::{Closing, ExecutionRow, Status};
+use crate::store::executions::{Closing, ExecutionRow};
 
 /// The call to be made: whose, which, with what.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     /// The agent's execution.
-    pub agent: &'a str,
+    pub agent: &'a ExecutionId,
     /// Whether that agent is nothing but this call, so that it ends with it.
     pub direct: bool,
     /// The number of the agent's model call, and the place in it; 0, 0 for a direct one.
@@ -28,11 +29,11 @@ pub struct Call<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallReport {
     /// Its execution.
-    pub execution: String,
+    pub execution: ExecutionId,
     /// The skill.
     pub skill: String,
     /// How it ended.
-    pub status: Status,
+    pub status: ExecutionStatus,
     /// One line for people.
     pub summary: String,
     /// For what depends on it.
@@ -73,17 +74,17 @@ pub enum CallEnd {
 
 pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
     ExecutionRow {
-        parent_id: Some(call.agent.to_owned()),
+        parent_id: Some(call.agent.clone()),
         call_n: Some(call.place.0),
         call_idx: Some(call.place.1),
         skill: Some(call.skill.to_owned()),
         parameters: Some(call.arguments.to_string()),
         started_at: Some(scope.store.now()),
-        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, "skill")
+        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Skill)
     }
 }
 
-pub(super) fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (Status, Closing) {
+pub(super) fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (ExecutionStatus, Closing) {
     match outcome {
         Ok(output) => {
             let data = (!output.data.is_null()).then(|| output.data.to_string());
@@ -93,13 +94,13 @@ pub(super) fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (Stat
                 untrusted: output.untrusted,
                 ..Closing::default()
             };
-            (Status::Completed, closing)
+            (ExecutionStatus::Completed, closing)
         }
         Err(error) => {
             let status = match error.kind {
-                _ if error.unknown => Status::Unknown,
-                ErrorKind::Timeout => Status::Timeout,
-                _ => Status::Failed,
+                _ if error.unknown => ExecutionStatus::Unknown,
+                ErrorKind::Timeout => ExecutionStatus::Timeout,
+                _ => ExecutionStatus::Failed,
             };
             let error = CallError {
                 kind: error.kind,
@@ -120,7 +121,7 @@ pub fn report(row: &ExecutionRow) -> CallReport {
     CallReport {
         execution: row.id.clone(),
         skill: row.skill.clone().unwrap_or_default(),
-        status: row.status(),
+        status: row.status,
         summary: row.result.clone().unwrap_or_default(),
         data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
         untrusted: row.untrusted != 0,

@@ -24,10 +24,11 @@ use super::office::{Office, Work};
 use super::risk;
 use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError, by_itself};
 use crate::config::Policy;
+use crate::domain::{ExecutionId, ExecutionStatus};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
-use crate::store::executions::{self, ExecutionRow, Status};
-use crate::store::leases::LOST;
+use crate::store::Stale;
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, StoreError};
 use crate::wording;
 
@@ -110,7 +111,7 @@ impl Executor {
         call: &Call<'_>,
         row: ExecutionRow,
     ) -> Result<CallEnd, StoreError> {
-        if row.status().has_ended() {
+        if row.status.has_ended() {
             return Ok(CallEnd::Closed(Box::new(report(&row))));
         }
         let skill = match self.admit(registry, call) {
@@ -118,7 +119,7 @@ impl Executor {
             Err(error) => return self.close(scope, call, &row, Err(error), Batch::new(), true).await,
         };
         // A row is made when its work begins, or when a person is asked. So one that is pending was held back after a yes.
-        if matches!(row.status(), Status::Waiting | Status::Pending) {
+        if matches!(row.status, ExecutionStatus::Waiting | ExecutionStatus::Pending) {
             return self.go_on_answered(scope, &skill, call, row).await;
         }
         let has_phases = matches!(&skill.handler, Handler::Builtin(name) if Office::has_phases(name));
@@ -162,13 +163,13 @@ impl Executor {
         {
             return self.run_on_own_store(scope, name, call, &row, written).await;
         }
-        let again = row.status() == Status::Running;
+        let again = row.status == ExecutionStatus::Running;
         let mut batch = scope.batch();
         if written {
             executions::start(&mut batch, &row.id, scope.store.now());
             executions::start(&mut batch, call.agent, scope.store.now());
         } else {
-            row.status = Status::Running.as_str().into();
+            row.status = ExecutionStatus::Running;
             executions::insert(&mut batch, &row, &scope.conversation.id);
             if call.direct {
                 executions::start(&mut batch, call.agent, scope.store.now());
@@ -178,7 +179,7 @@ impl Executor {
         fail_point("skill-running");
         if !scope.lease.pulse.is_sure() {
             // Another process may take this turn at any moment, and would find the call under way.
-            return Err(StoreError::Stale(LOST));
+            return Err(StoreError::Stale(Stale::LeaseLost));
         }
         let outcome = self.work(scope, skill, call.arguments, (&row.id, again)).await;
         fail_point("skill-worked");
@@ -203,7 +204,7 @@ impl Executor {
         for _ in 0..3 {
             let prepared = match Office::has(handler) {
                 true => {
-                    let (id, arguments) = (row.id.as_str(), call.arguments);
+                    let (id, arguments) = (&row.id, call.arguments);
                     let work = Work { scope, id, again: false, arguments };
                     self.office.prepare(&work, handler).await?
                 }
@@ -228,7 +229,7 @@ impl Executor {
         scope: &Scope,
         skill: &Skill,
         arguments: &Value,
-        (id, again): (&str, bool),
+        (id, again): (&ExecutionId, bool),
     ) -> Result<Output, SkillError> {
         let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
         let mut tries = 0;

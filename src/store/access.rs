@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError, Value};
+use super::{Batch, Stale, Store, StoreError, Value};
 
 /// How long a stranger's code is good, in milliseconds.
 pub const CODE_MS: i64 = 3600 * 1000;
@@ -89,7 +89,7 @@ pub async fn approve(store: &Store, code: &str) -> Result<Option<Pairing>, Store
     let Some(pairing) = pairing else { return Ok(None) };
     let (channel, user): (Value, Value) = (pairing.channel.clone().into(), pairing.user_id.clone().into());
     let mut batch = Batch::new();
-    batch.must("the code was used meanwhile", "DELETE FROM pairings WHERE code = $1", [code.into()]);
+    batch.must(Stale::CodeUsed, "DELETE FROM pairings WHERE code = $1", [code.into()]);
     allow(
         &mut batch,
         channel.clone(),
@@ -119,7 +119,7 @@ pub async fn accept_invitation(
 ) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "there is no such invitation",
+        Stale::NoSuchInvitation,
         "DELETE FROM pairings WHERE code = $1 AND user_id IS NULL AND expires_at > $2",
         [code.into(), store.now().into()],
     );
@@ -142,7 +142,7 @@ fn allow(batch: &mut Batch, channel: Value, user: Value, name: &str, now: i64) {
 pub async fn revoke(store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "nobody of that name was let in",
+        Stale::NotAllowed,
         "DELETE FROM allowed WHERE channel = $1 AND user_id = $2",
         [channel.into(), user.into()],
     );

@@ -5,6 +5,8 @@ use sqlx::Any;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::{Query, QueryAs};
 
+use super::Stale;
+
 /// An argument or a returned column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -114,7 +116,7 @@ pub(super) struct Statement {
     pub(super) sql: &'static str,
     pub(super) arguments: Vec<Value>,
     /// When set, the statement must touch a row; else the whole batch is undone with this reason.
-    pub(super) must: Option<&'static str>,
+    pub(super) must: Option<Stale>,
     /// Whether rows come back.
     pub(super) returning: bool,
 }
@@ -139,7 +141,7 @@ impl Batch {
     /// A statement that must find a row; `why` names what is stale when it does not.
     pub fn must<const N: usize>(
         &mut self,
-        why: &'static str,
+        why: Stale,
         sql: &'static str,
         arguments: [Value; N],
     ) -> &mut Self {
@@ -154,7 +156,7 @@ impl Batch {
     /// A statement that must return a row.
     pub fn must_return<const N: usize>(
         &mut self,
-        why: &'static str,
+        why: Stale,
         sql: &'static str,
         arguments: [Value; N],
     ) -> &mut Self {
@@ -176,7 +178,7 @@ impl Batch {
         &mut self,
         sql: &'static str,
         arguments: Vec<Value>,
-        must: Option<&'static str>,
+        must: Option<Stale>,
         returning: bool,
     ) -> &mut Self {
         self.statements.push(Statement { sql, arguments, must, returning });

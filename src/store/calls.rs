@@ -3,12 +3,13 @@
 use sqlx::FromRow;
 
 use super::{Batch, Store, StoreError};
+use crate::domain::{ExecutionId, TurnId};
 
 /// A model call's row.
 #[derive(Debug, Clone, PartialEq, FromRow)]
 pub struct CallRow {
     /// Its execution.
-    pub execution_id: String,
+    pub execution_id: ExecutionId,
     /// Its number within the execution, from 0.
     pub n: i64,
     /// The hash of the stable beginning of its request.
@@ -39,7 +40,7 @@ pub struct CallRow {
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ToolCallRow {
     /// The execution.
-    pub execution_id: String,
+    pub execution_id: ExecutionId,
     /// The model call.
     pub n: i64,
     /// The place in the answer.
@@ -117,7 +118,7 @@ pub async fn prefix(store: &Store, hash: &str) -> Result<Option<(String, String)
 }
 
 /// The model calls of an execution, in order.
-pub async fn of_execution(store: &Store, execution: &str) -> Result<Vec<CallRow>, StoreError> {
+pub async fn of_execution(store: &Store, execution: &ExecutionId) -> Result<Vec<CallRow>, StoreError> {
     store
         .all(
             "SELECT execution_id, n, prefix, opening, text, model, error, prompt_tokens, cached_tokens, \
@@ -128,7 +129,10 @@ pub async fn of_execution(store: &Store, execution: &str) -> Result<Vec<CallRow>
 }
 
 /// The tool calls of an execution, in order.
-pub async fn tools_of_execution(store: &Store, execution: &str) -> Result<Vec<ToolCallRow>, StoreError> {
+pub async fn tools_of_execution(
+    store: &Store,
+    execution: &ExecutionId,
+) -> Result<Vec<ToolCallRow>, StoreError> {
     store
         .all(
             "SELECT execution_id, n, idx, call_id, name, arguments, result FROM tool_calls \
@@ -139,7 +143,7 @@ pub async fn tools_of_execution(store: &Store, execution: &str) -> Result<Vec<To
 }
 
 /// All model calls of a turn.
-pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<CallRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<CallRow>, StoreError> {
     store
         .all(
             "SELECT c.execution_id, c.n, c.prefix, c.opening, c.text, c.model, c.error, c.prompt_tokens, \

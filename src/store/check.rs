@@ -1,6 +1,7 @@
 //! What `db check` and `db status` ask.
 
 use super::{Store, StoreError, leases};
+use crate::domain::InstanceId;
 
 /// One thing that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,8 +118,8 @@ pub async fn counts(store: &Store) -> Result<Vec<(&'static str, i64)>, StoreErro
 
 /// How many leases are held by instances that are gone.
 pub async fn stuck_leases(store: &Store) -> Result<usize, StoreError> {
-    let living: Vec<String> = leases::living(store).await?.into_iter().map(|(id, ..)| id).collect();
-    let holders: Vec<(String,)> =
+    let living: Vec<InstanceId> = leases::living(store).await?.into_iter().map(|(id, ..)| id).collect();
+    let holders: Vec<(InstanceId,)> =
         store.all("SELECT instance FROM leases WHERE instance IS NOT NULL", &[]).await?;
     Ok(holders.iter().filter(|(holder,)| !living.contains(holder)).count())
 }

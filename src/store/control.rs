@@ -1,12 +1,15 @@
 //! What people tell a turn that is under way: to stop, to pause, to go on. Whoever runs it hears of it within a second, in
 //! whichever process that is.
 
-use super::outbox::ANYBODY;
+use super::outbox::anybody;
 use super::questions::{self, QuestionRow};
-use super::{Batch, Store, StoreError, Value};
+use super::{Batch, Stale, Store, StoreError, Value};
+use crate::domain::{InstanceId, PersonId, QuestionState, TurnId};
 
 /// Who answers from this machine's command line.
-const TERMINAL: &str = "console:local";
+fn terminal() -> PersonId {
+    "console:local".into()
+}
 
 /// Word from another process for a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,10 +23,10 @@ pub enum Word {
 }
 
 /// Tells a running turn to stop. Returns false when it does not run by now.
-pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError> {
+pub async fn tell_to_stop(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "the turn does not run",
+        Stale::TurnMoved,
         "UPDATE turns SET ending = 'stop' WHERE id = $1 AND status = 'running'",
         [turn.into()],
     );
@@ -32,41 +35,42 @@ pub async fn tell_to_stop(store: &Store, turn: &str) -> Result<bool, StoreError>
 
 /// Pauses a turn that is at work or about to be: what runs is let finish, nothing new begins, and its person is asked
 /// whether to continue. Returns false when it is not at work.
-pub async fn pause(store: &Store, turn: &str) -> Result<bool, StoreError> {
+pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "the turn is not at work",
+        Stale::TurnMoved,
         // One that is to go on later comes to rest now.
         "UPDATE turns SET ending = 'pause', retry_at = 0, \
          instance = CASE WHEN status = 'queued' THEN $1 ELSE instance END \
          WHERE id = $2 AND status IN ('queued', 'running') AND coalesce(ending, 'pause') = 'pause'",
-        [ANYBODY.into(), turn.into()],
+        [anybody().into(), turn.into()],
     );
     is_written(store, batch).await
 }
 
 /// Lets a turn go on that asks whether to: whoever sits at this machine's terminal owns what runs on it. Returns false
 /// when it does not ask.
-pub async fn resume(store: &Store, turn: &str) -> Result<bool, StoreError> {
+pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let asked = questions::of_turn(store, turn).await?;
-    let open = |question: &QuestionRow| question.kind == "continue" && question.state == "pending";
+    let open =
+        |question: &QuestionRow| question.kind == "continue" && question.state == QuestionState::Pending;
     let Some(question) = asked.into_iter().rfind(open) else { return Ok(false) };
     let now = store.now();
     let mut batch = Batch::new();
-    go_on(&mut batch, &question, "continue", ANYBODY, now);
-    questions::answer(&mut batch, &question.id, "continue", TERMINAL, now);
+    go_on(&mut batch, &question, "continue", &anybody(), now);
+    questions::answer(&mut batch, &question.id, "continue", &terminal(), now);
     is_written(store, batch).await
 }
 
 /// Ends a turn, whether it is at work or waits for a person. Returns false when it has ended before.
-pub async fn cancel(store: &Store, turn: &str) -> Result<bool, StoreError> {
+pub async fn cancel(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "the turn has ended",
+        Stale::TurnEnded,
         "UPDATE turns SET ending = 'stop', status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, \
          retry_at = 0, instance = CASE WHEN status = 'running' THEN instance ELSE $1 END \
          WHERE id = $2 AND ended_at IS NULL",
-        [ANYBODY.into(), turn.into()],
+        [anybody().into(), turn.into()],
     );
     is_written(store, batch).await
 }
@@ -81,7 +85,7 @@ async fn is_written(store: &Store, batch: Batch) -> Result<bool, StoreError> {
 
 /// Adds what an answer changes for its turn: a sleeping one gets back into its lane, in this instance; one of another
 /// conversation in that which serves it. The answer is empty when nobody gave one.
-pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: &str, now: i64) {
+pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: &InstanceId, now: i64) {
     batch.run(
         "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
          instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
@@ -112,8 +116,8 @@ pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: 
 }
 
 /// What other processes told the running turns of an instance.
-pub async fn told(store: &Store, instance: &str) -> Result<Vec<(String, Word)>, StoreError> {
-    let rows: Vec<(String, String)> = store
+pub async fn told(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, Word)>, StoreError> {
+    let rows: Vec<(TurnId, String)> = store
         .all(
             "SELECT id, coalesce(ending, '') FROM turns \
              WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND (ending IN ('stop', 'pause') OR EXISTS \

@@ -2,7 +2,8 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError, Value};
+use super::{Batch, Stale, Store, StoreError, Value};
+use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, TurnId};
 
 /// A journalled message or press.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -12,15 +13,15 @@ pub struct InboxRow {
     /// Channel and the platform's name of the message, with a blank between.
     pub event: String,
     /// Where.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     /// Who.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// `said`, `command`, `press` or `answer`.
-    pub kind: String,
+    pub kind: InboxKind,
     /// The text, or the button's id.
     pub text: String,
     /// The question that a press or typed answer is for.
-    pub question_id: Option<String>,
+    pub question_id: Option<QuestionId>,
     /// When, in milliseconds.
     pub received_at: i64,
 }
@@ -38,17 +39,17 @@ pub struct NewRow<'a> {
     /// Channel and the platform's name of the message.
     pub event: String,
     /// Where.
-    pub conversation_id: &'a str,
+    pub conversation_id: &'a ConversationId,
     /// Who.
-    pub person_id: &'a str,
+    pub person_id: &'a PersonId,
     /// `said`, `command`, `press` or `answer`.
-    pub kind: &'static str,
+    pub kind: InboxKind,
     /// The text, or the button's id.
     pub text: &'a str,
     /// The question that it is for.
-    pub question_id: Option<String>,
+    pub question_id: Option<QuestionId>,
     /// The journalling instance.
-    pub instance: &'a str,
+    pub instance: &'a InstanceId,
 }
 
 /// Journals a row. None when the same message was journalled before.
@@ -63,9 +64,9 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
     Ok(ids.first().and_then(Value::as_int).map(|id| InboxRow {
         id,
         event: row.event.clone(),
-        conversation_id: row.conversation_id.to_owned(),
-        person_id: row.person_id.to_owned(),
-        kind: row.kind.to_owned(),
+        conversation_id: row.conversation_id.clone(),
+        person_id: row.person_id.clone(),
+        kind: row.kind,
         text: row.text.to_owned(),
         question_id: row.question_id.clone(),
         received_at: now,
@@ -74,13 +75,13 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
 
 /// Adds a message that nobody sent. Nothing of the batch happens when it arrived before.
 pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
-    batch.must_return("the message was journalled before", INSERT, arguments(row, false, now));
+    batch.must_return(Stale::MessageExists, INSERT, arguments(row, false, now));
 }
 
 /// Adds a stranger's message, which waits until its writer is let in. Nothing of the batch happens when the
 /// message was journalled before.
 pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
-    batch.must_return("the message was journalled before", INSERT, arguments(row, true, now));
+    batch.must_return(Stale::MessageExists, INSERT, arguments(row, true, now));
 }
 
 const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
@@ -102,7 +103,7 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
 }
 
 /// How many messages of a person wait until they are let in.
-pub async fn held(store: &Store, person: &str) -> Result<i64, StoreError> {
+pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
@@ -118,7 +119,7 @@ pub async fn waiting_text(store: &Store, event: &str) -> Result<Option<String>, 
 pub async fn edit(store: &Store, event: &str, text: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "the message is not waiting",
+        Stale::MessageTaken,
         "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said'",
         [text.into(), event.into()],
     );
@@ -143,7 +144,11 @@ pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, St
 
 /// The rows of a conversation that wait for a turn or a hand, oldest first: our own, and those whose
 /// instance is gone.
-pub async fn waiting(store: &Store, conversation: &str, instance: &str) -> Result<Vec<InboxRow>, StoreError> {
+pub async fn waiting(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
             "SELECT id, event, conversation_id, person_id, kind, text, question_id, received_at FROM inbox \
@@ -155,18 +160,18 @@ pub async fn waiting(store: &Store, conversation: &str, instance: &str) -> Resul
 }
 
 /// Fixes that a turn took a row.
-pub fn take(batch: &mut Batch, id: i64, turn: &str) {
+pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
     batch.must(
-        "the message was taken already",
+        Stale::MessageTaken,
         "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new'",
         [turn.into(), id.into()],
     );
 }
 
 /// Marks a row that needs no turn as settled.
-pub fn settle(batch: &mut Batch, id: i64, turn: Option<&str>) {
+pub fn settle(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
     batch.must(
-        "the message was settled already",
+        Stale::MessageTaken,
         "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'",
         [turn.into(), id.into()],
     );
@@ -178,7 +183,7 @@ pub async fn is_settled(store: &Store, id: i64) -> Result<bool, StoreError> {
 }
 
 /// Marks the rows of a turn that ended.
-pub fn finish(batch: &mut Batch, turn: &str, dead: bool) {
+pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
     let state = if dead { "dead" } else { "done" };
     batch.run(
         "UPDATE inbox SET state = $1 WHERE turn_id = $2 AND state = 'taken'",
@@ -190,10 +195,10 @@ pub fn finish(batch: &mut Batch, turn: &str, dead: bool) {
 /// bare "yes" no longer answers what was asked before it.
 pub async fn spoke_since(
     store: &Store,
-    conversation: &str,
-    person: &str,
+    conversation: &ConversationId,
+    person: &PersonId,
     since: i64,
-    turn: &str,
+    turn: &TurnId,
 ) -> Result<bool, StoreError> {
     let count = store
         .count(

@@ -5,7 +5,8 @@ use sqlx::any::AnyRow;
 use sqlx::{Column, FromRow, Row};
 
 use super::people::Person;
-use super::{Batch, Store, StoreError, spending};
+use super::{Batch, Stale, Store, StoreError, spending};
+use crate::domain::PersonId;
 
 /// The rows of one table that are somebody's: `$1` is the person's id.
 struct Theirs {
@@ -137,7 +138,7 @@ pub async fn meant(store: &Store, who: &str, limit: i64) -> Result<Vec<Person>, 
 
 /// Who somebody was before their accounts were joined to another person's: what they said then is still by that
 /// name, in conversations that have moved on with the accounts.
-async fn former_selves(store: &Store, person: &str) -> Result<Vec<String>, StoreError> {
+async fn former_selves(store: &Store, person: &PersonId) -> Result<Vec<String>, StoreError> {
     const FORMER: &str = "SELECT id FROM people WHERE id <> $1 \
         AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.person_id = people.id) AND id IN \
         (SELECT x.person_id FROM inbox x JOIN conversations c ON c.id = x.conversation_id WHERE c.person_id = $1 UNION \
@@ -147,9 +148,9 @@ async fn former_selves(store: &Store, person: &str) -> Result<Vec<String>, Store
 }
 
 /// All rows that are somebody's, by table.
-pub async fn export(store: &Store, person: &str) -> Result<Json, StoreError> {
+pub async fn export(store: &Store, person: &PersonId) -> Result<Json, StoreError> {
     let mut selves = former_selves(store, person).await?;
-    selves.push(person.to_owned());
+    selves.push(person.to_string());
     let mut all = Map::new();
     for theirs in &THEIRS {
         let mut rows = Vec::new();
@@ -163,7 +164,7 @@ pub async fn export(store: &Store, person: &str) -> Result<Json, StoreError> {
 }
 
 /// How many rooms somebody spoke in with others; these stay.
-pub async fn rooms(store: &Store, person: &str) -> Result<i64, StoreError> {
+pub async fn rooms(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     const SHARED: &str = concat!(
         "SELECT count(*) FROM conversations WHERE (person_id = $1 \
          OR id IN (SELECT conversation_id FROM inbox WHERE person_id = $1 UNION \
@@ -180,9 +181,9 @@ pub async fn rooms(store: &Store, person: &str) -> Result<i64, StoreError> {
 ///
 /// # Errors
 /// When the store fails. [`StoreError::Stale`] when they are gone already.
-pub async fn erase(store: &Store, person: &str) -> Result<(), StoreError> {
+pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
     let mut batch = Batch::new();
-    batch.must("they are gone already", "UPDATE people SET name = '' WHERE id = $1", [person.into()]);
+    batch.must(Stale::PersonGone, "UPDATE people SET name = '' WHERE id = $1", [person.into()]);
     for former in former_selves(store, person).await? {
         for sql in [
             "UPDATE turns SET person_id = $1 WHERE person_id = $2",

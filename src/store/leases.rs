@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
 
-use super::{Backend, Batch, Store, StoreError, Value};
+use super::{Backend, Batch, Stale, Store, StoreError, Value};
+use crate::domain::{ConversationId, InstanceId};
 
 /// How long a silent instance on a server keeps what it holds.
 pub const DEAD_AFTER: Duration = Duration::from_secs(30);
@@ -28,13 +29,10 @@ pub const DEAD_AFTER: Duration = Duration::from_secs(30);
 /// What must be left of [`DEAD_AFTER`] for something to begin that can't be taken back.
 pub const MARGIN: Duration = Duration::from_secs(5);
 
-/// What [`StoreError::Stale`] says when a lane is somebody else's by now.
-pub const LOST: &str = "the lease of this conversation is lost";
-
 /// This process, as the other processes on the same store see it.
 pub struct Instance {
     /// Its id.
-    pub id: String,
+    pub id: InstanceId,
     /// When it last showed that it lives.
     pub pulse: Pulse,
     lock: Lock,
@@ -79,7 +77,7 @@ pub struct Lease {
     /// What is held.
     pub name: String,
     /// Who holds it.
-    pub instance: String,
+    pub instance: InstanceId,
     /// Since which taking.
     pub epoch: i64,
     /// How surely its holder is held to be alive.
@@ -92,7 +90,7 @@ pub fn channel(name: &str) -> String {
 }
 
 /// The lane of a conversation, as a lease names it.
-pub fn lane(conversation: &str) -> String {
+pub fn lane(conversation: &ConversationId) -> String {
     format!("lane:{conversation}")
 }
 
@@ -144,7 +142,7 @@ impl Instance {
     }
 
     /// Shows that this process lives, and frees what dead ones held. Returns the dead ones' ids.
-    pub async fn tend(&self, store: &Store) -> Result<Vec<String>, StoreError> {
+    pub async fn tend(&self, store: &Store) -> Result<Vec<InstanceId>, StoreError> {
         if let Lock::Session { options, held } = &self.lock {
             let mut connection = held.lock().await;
             if connection.ping().await.is_err() {
@@ -157,7 +155,7 @@ impl Instance {
             store.write(self.beat(store)).await?;
             self.pulse.beat(now);
         }
-        let others: Vec<(String,)> =
+        let others: Vec<(InstanceId,)> =
             store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
         let mut dead = Vec::new();
         for (other,) in others {
@@ -170,7 +168,7 @@ impl Instance {
             store.write(batch).await?;
             if let Lock::File { folder, .. } = &self.lock {
                 // Another process may have cleared it away just now.
-                let _ = std::fs::remove_file(folder.join(&other));
+                let _ = std::fs::remove_file(folder.join(other.as_str()));
             }
             dead.push(other);
         }
@@ -185,7 +183,7 @@ impl Instance {
         store.write(batch).await.map(drop)
     }
 
-    async fn is_dead(&self, store: &Store, other: &str) -> Result<bool, StoreError> {
+    async fn is_dead(&self, store: &Store, other: &InstanceId) -> Result<bool, StoreError> {
         match &self.lock {
             Lock::File { folder, .. } => Ok(is_free(folder, other)),
             Lock::Session { held, .. } => {
@@ -224,7 +222,7 @@ impl Instance {
         batch.run("DELETE FROM instances WHERE id = $1", [(&self.id).into()]);
         store.write(batch).await?;
         if let Lock::File { folder, .. } = &self.lock {
-            let _ = std::fs::remove_file(folder.join(&self.id));
+            let _ = std::fs::remove_file(folder.join(self.id.as_str()));
         }
         Ok(())
     }
@@ -232,7 +230,7 @@ impl Instance {
     /// Adds the taking of a lease to a batch, as its first statement: see [`Self::taken`].
     pub fn take(&self, name: &str, batch: &mut Batch) {
         batch.must_return(
-            "another process holds this",
+            Stale::LeaseTaken,
             "INSERT INTO leases (name, instance, epoch) VALUES ($1, $2, 1) \
              ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, epoch = leases.epoch + 1 \
              WHERE leases.instance IS NULL OR leases.instance = excluded.instance RETURNING epoch",
@@ -263,7 +261,7 @@ impl Lease {
     pub fn fence(&self, store: &Store) -> Batch {
         let mut batch = Batch::new();
         batch.must_return(
-            LOST,
+            Stale::LeaseLost,
             store.backend().fence_sql(),
             [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
         );
@@ -281,7 +279,7 @@ impl Lease {
     pub fn release(&self) -> Batch {
         let mut batch = Batch::new();
         batch.must(
-            LOST,
+            Stale::LeaseLost,
             "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3",
             [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
         );
@@ -290,8 +288,8 @@ impl Lease {
 }
 
 /// The processes that live on this store now: id, process id and start.
-pub async fn living(store: &Store) -> Result<Vec<(String, i64, i64)>, StoreError> {
-    let rows: Vec<(String, i64, i64)> =
+pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreError> {
+    let rows: Vec<(InstanceId, i64, i64)> =
         store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;
     let mut living = Vec::with_capacity(rows.len());
     for row in rows {
@@ -319,29 +317,29 @@ fn locks_of(file: &std::path::Path) -> PathBuf {
 }
 
 /// Whether nobody holds an instance's lock.
-fn is_free(folder: &std::path::Path, id: &str) -> bool {
-    match File::open(folder.join(id)) {
+fn is_free(folder: &std::path::Path, id: &InstanceId) -> bool {
+    match File::open(folder.join(id.as_str())) {
         Ok(file) => file.try_lock_shared().is_ok(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }
 
-fn lock_file(folder: &std::path::Path, id: &str) -> std::io::Result<File> {
+fn lock_file(folder: &std::path::Path, id: &InstanceId) -> std::io::Result<File> {
     std::fs::create_dir_all(folder)?;
-    let file = File::create(folder.join(id))?;
+    let file = File::create(folder.join(id.as_str()))?;
     file.try_lock()?;
     Ok(file)
 }
 
 /// A session that holds the lock of an instance for as long as it lives.
-async fn hold(options: &AnyConnectOptions, id: &str) -> Result<AnyConnection, StoreError> {
+async fn hold(options: &AnyConnectOptions, id: &InstanceId) -> Result<AnyConnection, StoreError> {
     let mut connection = options.connect().await?;
     sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
     Ok(connection)
 }
 
 /// The advisory lock's number for an instance: FNV-1a, only to tell a handful of ids apart.
-fn key(id: &str) -> i64 {
+fn key(id: &InstanceId) -> i64 {
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });

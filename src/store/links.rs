@@ -1,12 +1,13 @@
 //! One person's accounts on several platforms, joined by a code that goes from one to the other.
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::PersonId;
 
 /// How long a code is good, in milliseconds.
 pub const LINK_MS: i64 = 10 * 60 * 1000;
 
 /// Makes a code of a person; an older one of theirs is good no more.
-pub async fn offer(store: &Store, code: &str, person: &str) -> Result<(), StoreError> {
+pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     let now = store.now();
     batch.run("DELETE FROM links WHERE person_id = $1 OR expires_at <= $2", [person.into(), now.into()]);
@@ -29,7 +30,7 @@ pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, Stor
         .await?;
     let Some((person,)) = owner else { return Ok(false) };
     let mut batch = Batch::new();
-    batch.must("the code was used meanwhile", "DELETE FROM links WHERE code = $1", [code.into()]);
+    batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);
     for sql in [
         "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
         "UPDATE tasks SET person_id = $1 WHERE person_id = $2",

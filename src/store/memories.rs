@@ -3,7 +3,8 @@
 use sqlx::FromRow;
 
 use super::people::Conversation;
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{ConversationId, PersonId};
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -23,7 +24,7 @@ pub struct MemoryRow {
 }
 
 /// Adds a memory of a person, said in a conversation.
-pub fn insert(batch: &mut Batch, person: &str, conversation: &str, memory: &MemoryRow) {
+pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationId, memory: &MemoryRow) {
     batch.run(
         "INSERT INTO memories (id, person_id, scope, conversation_id, kind, text, tags, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -41,9 +42,9 @@ pub fn insert(batch: &mut Batch, person: &str, conversation: &str, memory: &Memo
 }
 
 /// Removes a memory.
-pub fn delete(batch: &mut Batch, person: &str, id: &str) {
+pub fn delete(batch: &mut Batch, person: &PersonId, id: &str) {
     batch.must(
-        "the memory is gone",
+        Stale::MemoryGone,
         "DELETE FROM memories WHERE id = $1 AND person_id = $2",
         [id.into(), person.into()],
     );
@@ -52,7 +53,7 @@ pub fn delete(batch: &mut Batch, person: &str, id: &str) {
 /// The newest memories that may be recalled here.
 pub async fn list(
     store: &Store,
-    person: &str,
+    person: &PersonId,
     here: &Conversation,
     kind: &str,
     limit: i64,
@@ -70,7 +71,7 @@ pub async fn list(
 /// The memories that may be recalled here and hold any of the words, the best first.
 pub async fn search(
     store: &Store,
-    person: &str,
+    person: &PersonId,
     here: &Conversation,
     text: &str,
     kind: &str,

@@ -6,6 +6,7 @@ pub mod backups;
 mod batch;
 pub mod calls;
 pub mod check;
+mod columns;
 mod connections;
 pub mod control;
 pub mod executions;
@@ -25,6 +26,7 @@ pub mod runs;
 pub mod schedules;
 pub mod space;
 pub mod spending;
+mod stale;
 pub mod tasks;
 pub mod turns;
 pub mod usage;
@@ -38,6 +40,7 @@ use sqlx::{Any, AnyConnection, FromRow};
 
 pub use backend::Backend;
 pub use batch::{Batch, Value};
+pub use stale::Stale;
 
 use crate::clock::SharedClock;
 
@@ -59,7 +62,7 @@ struct Inner {
 pub enum StoreError {
     /// A row was not as this write needs it: the lease is lost, or somebody else was first.
     #[error("the store changed meanwhile: {0}")]
-    Stale(&'static str),
+    Stale(Stale),
     /// The database is newer than this program.
     #[error(
         "the store at {url} was last used by a newer adjutant (migration {version}); install that version or restore a backup made before it"
@@ -129,8 +132,8 @@ impl Store {
     }
 
     /// A fresh id.
-    pub fn new_id(&self) -> String {
-        crate::clock::new_id(&*self.inner.clock)
+    pub fn new_id<T: From<String>>(&self) -> T {
+        crate::clock::new_id(&*self.inner.clock).into()
     }
 
     /// Makes a batch durable, whole or not at all. Returns the first column of every returned row.

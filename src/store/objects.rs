@@ -2,10 +2,8 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
-
-/// What [`StoreError::Stale`] says when somebody else has changed an object.
-pub const CHANGED: &str = "the object was changed meanwhile";
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::PersonId;
 
 /// One object.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -30,7 +28,7 @@ pub struct Life {
 /// A person's objects of a kind (`event`, `contact`) that may take place between two times; contacts always do.
 pub async fn between(
     store: &Store,
-    person: &str,
+    person: &PersonId,
     kind: &str,
     from: i64,
     to: i64,
@@ -47,7 +45,7 @@ pub async fn between(
 /// One object.
 pub async fn by_id(
     store: &Store,
-    person: &str,
+    person: &PersonId,
     kind: &str,
     id: &str,
 ) -> Result<Option<ObjectRow>, StoreError> {
@@ -60,7 +58,7 @@ pub async fn by_id(
 }
 
 /// Adds a new object.
-pub fn insert(batch: &mut Batch, person: &str, kind: &str, (id, text): (&str, &str), life: Life) {
+pub fn insert(batch: &mut Batch, person: &PersonId, kind: &str, (id, text): (&str, &str), life: Life) {
     batch.run(
         "INSERT INTO objects (person_id, kind, id, text, starts_at, over_at) VALUES ($1, $2, $3, $4, $5, $6)",
         [person.into(), kind.into(), id.into(), text.into(), life.starts_at.into(), life.over_at.into()],
@@ -68,9 +66,9 @@ pub fn insert(batch: &mut Batch, person: &str, kind: &str, (id, text): (&str, &s
 }
 
 /// Puts a new text in place of a state of an object.
-pub fn update(batch: &mut Batch, person: &str, kind: &str, (old, text): (&ObjectRow, &str), life: Life) {
+pub fn update(batch: &mut Batch, person: &PersonId, kind: &str, (old, text): (&ObjectRow, &str), life: Life) {
     batch.must(
-        CHANGED,
+        Stale::ObjectChanged,
         "UPDATE objects SET text = $1, starts_at = $2, over_at = $3, version = version + 1 \
          WHERE person_id = $4 AND kind = $5 AND id = $6 AND version = $7",
         [
@@ -86,9 +84,9 @@ pub fn update(batch: &mut Batch, person: &str, kind: &str, (old, text): (&Object
 }
 
 /// Deletes a state of an object.
-pub fn delete(batch: &mut Batch, person: &str, kind: &str, old: &ObjectRow) {
+pub fn delete(batch: &mut Batch, person: &PersonId, kind: &str, old: &ObjectRow) {
     batch.must(
-        CHANGED,
+        Stale::ObjectChanged,
         "DELETE FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3 AND version = $4",
         [person.into(), kind.into(), (&old.id).into(), old.version.into()],
     );

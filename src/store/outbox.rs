@@ -3,19 +3,20 @@
 use adjutant_chat::{Address, Choice, Outbound, OutgoingFile};
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState, TurnId};
 
 /// A row of the outbox.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct OutboxRow {
     /// 22 characters, the same for every attempt.
-    pub id: String,
+    pub id: OutboxId,
     /// The configured channel it goes to.
     pub channel: String,
     /// The platform's name of the place there.
     pub place: String,
     /// The turn it belongs to.
-    pub turn_id: Option<String>,
+    pub turn_id: Option<TurnId>,
     /// JSON: the platform's names of the messages it answers.
     pub answers: String,
     /// Markdown.
@@ -23,7 +24,7 @@ pub struct OutboxRow {
     /// JSON: the buttons.
     pub choices: String,
     /// `pending`, `sending`, `unknown`, `sent` or `dead`.
-    pub state: String,
+    pub state: OutboxState,
     /// How often it was tried.
     pub attempts: i64,
     /// Not before this.
@@ -48,7 +49,7 @@ pub struct OutboxRow {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Message {
     /// The turn it belongs to.
-    pub turn: Option<String>,
+    pub turn: Option<TurnId>,
     /// The platform's names of the messages it answers.
     pub answers: Vec<String>,
     /// Markdown.
@@ -73,17 +74,19 @@ impl Message {
 }
 
 /// The instance of a message that whoever serves its channel is to deliver.
-pub const ANYBODY: &str = "";
+pub fn anybody() -> InstanceId {
+    InstanceId::default()
+}
 
 /// Adds a message to the outbox and returns its id.
 pub fn say(
     store: &Store,
     batch: &mut Batch,
-    conversation: &str,
-    instance: &str,
+    conversation: &ConversationId,
+    instance: &InstanceId,
     message: &Message,
-) -> String {
-    let id = store.new_id();
+) -> OutboxId {
+    let id: OutboxId = store.new_id();
     batch.run(
         "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at, file) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -105,7 +108,7 @@ pub fn say(
 /// Adds that something is told of our own accord, if it was not told before.
 pub fn told_once(batch: &mut Batch, what: &str, now: i64) {
     batch.must(
-        "it was told before",
+        Stale::AlreadyAnnounced,
         "INSERT INTO told (what, told_at) VALUES ($1, $2) ON CONFLICT (what) DO NOTHING",
         [what.into(), now.into()],
     );
@@ -124,9 +127,9 @@ impl OutboxRow {
     /// The row as the platform's adapter takes it.
     pub fn outbound(&self) -> Outbound {
         Outbound {
-            id: self.id.clone(),
+            id: self.id.to_string(),
             address: self.address(),
-            turn: self.turn_id.clone(),
+            turn: self.turn_id.clone().map(Into::into),
             answers: serde_json::from_str(&self.answers).unwrap_or_default(),
             text: self.text.clone(),
             choices: serde_json::from_str(&self.choices).unwrap_or_default(),
@@ -141,8 +144,8 @@ impl OutboxRow {
 /// The oldest open rows of a conversation that this instance may deliver: its own, or a dead one's.
 pub async fn open(
     store: &Store,
-    conversation: &str,
-    instance: &str,
+    conversation: &ConversationId,
+    instance: &InstanceId,
     limit: i64,
 ) -> Result<Vec<OutboxRow>, StoreError> {
     store
@@ -159,7 +162,12 @@ pub async fn open(
 }
 
 /// How many rows written before a time this instance is to deliver now on a channel.
-pub async fn left(store: &Store, channel: &str, instance: &str, before: i64) -> Result<i64, StoreError> {
+pub async fn left(
+    store: &Store,
+    channel: &str,
+    instance: &InstanceId,
+    before: i64,
+) -> Result<i64, StoreError> {
     store
         .count(
             "SELECT count(*) FROM outbox o JOIN conversations c ON c.id = o.conversation_id AND c.channel = $1 \
@@ -174,10 +182,10 @@ pub async fn left(store: &Store, channel: &str, instance: &str, before: i64) -> 
 ///
 /// # Errors
 /// [`StoreError::Stale`] when another process has it.
-pub async fn claim(store: &Store, row: &OutboxRow, instance: &str) -> Result<(), StoreError> {
+pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "another process delivers this",
+        Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, mark = $2, stand_in = $3 \
          WHERE id = $4 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
@@ -217,18 +225,18 @@ pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), S
 pub async fn say_instead(
     store: &Store,
     row: &OutboxRow,
-    conversation: &str,
-    instance: &str,
+    conversation: &ConversationId,
+    instance: &InstanceId,
 ) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.must(
-        "another process delivers this",
+        Stale::DeliveredElsewhere,
         "UPDATE outbox SET state = 'sent', sent_at = $1 WHERE id = $2 AND part = $3 AND state = 'sending'",
         [store.now().into(), (&row.id).into(), row.part.into()],
     );
     let outbound = row.outbound();
     let text = outbound.file.map(|file| file.markdown()).unwrap_or_default();
-    let message = Message { turn: outbound.turn, text, ..Message::default() };
+    let message = Message { turn: row.turn_id.clone(), text, ..Message::default() };
     say(store, &mut batch, conversation, instance, &message);
     store.write(batch).await.map(|_| ())
 }
@@ -239,7 +247,7 @@ pub async fn say_instead(
 pub async fn set_aside(
     store: &Store,
     row: &OutboxRow,
-    state: &'static str,
+    state: OutboxState,
     next_at: i64,
     error: &str,
 ) -> Result<(), StoreError> {
@@ -261,7 +269,10 @@ pub async fn set_aside(
 }
 
 /// The receipt of what was said last in a conversation.
-pub async fn last_receipt(store: &Store, conversation: &str) -> Result<Option<String>, StoreError> {
+pub async fn last_receipt(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<Option<String>, StoreError> {
     const LAST: &str = "SELECT receipt FROM outbox WHERE conversation_id = $1 AND receipt IS NOT NULL \
                         ORDER BY seq DESC LIMIT 1";
     let last: Option<(String,)> = store.first(LAST, &[conversation.into()]).await?;
@@ -283,7 +294,7 @@ pub async fn named_of_late(store: &Store, channel: &str) -> Result<Vec<String>, 
 }
 
 /// Where a message of ours stands: channel, place and receipt; none when it was not sent.
-pub async fn standing(store: &Store, id: &str) -> Result<Option<(String, String, String)>, StoreError> {
+pub async fn place_of(store: &Store, id: &OutboxId) -> Result<Option<(String, String, String)>, StoreError> {
     store
         .first(
             "SELECT c.channel, c.place, o.receipt FROM outbox o JOIN conversations c ON c.id = o.conversation_id \

@@ -2,13 +2,14 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{ConversationId, PersonId};
 
 /// A human, however many accounts they have.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Person {
     /// Our id.
-    pub id: String,
+    pub id: PersonId,
     /// What to call them.
     pub name: String,
     /// Their own IANA zone, when it is not the configured one.
@@ -19,13 +20,13 @@ pub struct Person {
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Conversation {
     /// Our id.
-    pub id: String,
+    pub id: ConversationId,
     /// The configured channel.
     pub channel: String,
     /// The platform's name of the place.
     pub place: String,
     /// Who spoke here first.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// 1 when others read here too.
     pub shared: i64,
     /// What older turns came to.
@@ -50,14 +51,14 @@ pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Res
     if let Some(person) = person_of(store, channel, user).await? {
         return Ok(person);
     }
-    let id = store.new_id();
+    let id: PersonId = store.new_id();
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO people (id, name, timezone, created_at) VALUES ($1, $2, NULL, $3)",
         [(&id).into(), name.into(), store.now().into()],
     );
     batch.must(
-        "the account exists already",
+        Stale::AccountExists,
         "INSERT INTO accounts (channel, user_id, person_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
         [channel.into(), user.into(), (&id).into()],
     );
@@ -73,20 +74,20 @@ pub async fn person(store: &Store, channel: &str, user: &str, name: &str) -> Res
 ///
 /// # Errors
 /// When there is none, or the store fails.
-pub async fn person_by_id(store: &Store, id: &str) -> Result<Person, StoreError> {
+pub async fn person_by_id(store: &Store, id: &PersonId) -> Result<Person, StoreError> {
     let found = store.first("SELECT id, name, timezone FROM people WHERE id = $1", &[id.into()]).await?;
     found.ok_or_else(|| StoreError::Corrupt(format!("there is no person {id}")))
 }
 
 /// The accounts of a person, as `CHANNEL:USER`.
-pub async fn accounts(store: &Store, person: &str) -> Result<Vec<String>, StoreError> {
+pub async fn accounts(store: &Store, person: &PersonId) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String, String)> =
         store.all("SELECT channel, user_id FROM accounts WHERE person_id = $1", &[person.into()]).await?;
     Ok(rows.into_iter().map(|(channel, user)| format!("{channel}:{user}")).collect())
 }
 
 /// Whether one of a person's accounts is among the owners', each `CHANNEL:USER`.
-pub async fn is_owner(store: &Store, person: &str, owners: &[String]) -> Result<bool, StoreError> {
+pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Result<bool, StoreError> {
     Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
 }
 
@@ -107,7 +108,7 @@ pub async fn direct_conversation(
     store: &Store,
     channel: &str,
     user: &str,
-) -> Result<Option<(String, String)>, StoreError> {
+) -> Result<Option<(ConversationId, PersonId)>, StoreError> {
     store
         .first(
             "SELECT c.id, c.person_id FROM accounts a \
@@ -123,7 +124,7 @@ pub async fn direct_conversation(
 ///
 /// # Errors
 /// When there is none, or the store fails.
-pub async fn conversation_by_id(store: &Store, id: &str) -> Result<Conversation, StoreError> {
+pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
     let found = store
         .first(
             "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, window_from \
@@ -151,7 +152,7 @@ pub async fn conversation(
     store: &Store,
     channel: &str,
     place: &str,
-    person: &str,
+    person: &PersonId,
     direct: bool,
 ) -> Result<Conversation, StoreError> {
     let mut found = find_conversation(store, channel, place).await?;
@@ -161,7 +162,7 @@ pub async fn conversation(
             "INSERT INTO conversations (id, channel, place, person_id, shared, created_at) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
             [
-                store.new_id().into(),
+                store.new_id::<String>().into(),
                 channel.into(),
                 place.into(),
                 person.into(),
@@ -174,7 +175,7 @@ pub async fn conversation(
     }
     let mut conversation =
         found.ok_or_else(|| StoreError::Corrupt(format!("the conversation {channel}:{place} is gone")))?;
-    if conversation.shared == 0 && (!direct || conversation.person_id != person) {
+    if conversation.shared == 0 && (!direct || conversation.person_id != *person) {
         let mut batch = Batch::new();
         batch.run("UPDATE conversations SET shared = 1 WHERE id = $1", [(&conversation.id).into()]);
         store.write(batch).await?;
@@ -184,7 +185,7 @@ pub async fn conversation(
 }
 
 /// Forgets what was said so far, for what the model sees from now on.
-pub fn begin_afresh(batch: &mut Batch, conversation: &str) {
+pub fn begin_afresh(batch: &mut Batch, conversation: &ConversationId) {
     batch.run(
         "UPDATE conversations SET summary = '', \
          history_from = (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1",
@@ -195,7 +196,7 @@ pub fn begin_afresh(batch: &mut Batch, conversation: &str) {
 /// Puts a new summary in place of the older turns, unless somebody else did meanwhile.
 pub fn fold(batch: &mut Batch, conversation: &Conversation, summary: &str, to: i64) {
     batch.must(
-        "the summary changed meanwhile",
+        Stale::SummaryChanged,
         "UPDATE conversations SET summary = $1, folded_to = $2 WHERE id = $3 AND folded_to = $4 AND history_from = $5",
         [
             summary.into(),

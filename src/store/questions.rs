@@ -2,21 +2,22 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionState, TurnId};
 
 /// A question's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct QuestionRow {
     /// Our id.
-    pub id: String,
+    pub id: QuestionId,
     /// Where it was asked.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     /// The turn that waits.
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// The skill call or step that waits; none for "continue?".
-    pub execution_id: Option<String>,
+    pub execution_id: Option<ExecutionId>,
     /// Who was asked.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// `continue`, `approve`, `choose` or `input`.
     pub kind: String,
     /// What would happen.
@@ -24,12 +25,12 @@ pub struct QuestionRow {
     /// What exactly a yes allows: an approved call's arguments, or [`BUDGET`]. The choices there are, as JSON.
     pub fingerprint: String,
     /// `pending`, `answered` or `expired`.
-    pub state: String,
+    pub state: QuestionState,
     /// `continue`, `summarise`, `stop`, `approve` or `reject`; the choice itself; the words that were asked for. None
     /// when nobody chose or wrote in time.
     pub answer: Option<String>,
     /// The message that asks.
-    pub outbox_id: String,
+    pub outbox_id: OutboxId,
     /// When it stops waiting.
     pub expires_at: i64,
 }
@@ -82,9 +83,9 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
 }
 
 /// Adds an answer; only the first one counts.
-pub fn answer(batch: &mut Batch, id: &str, answer: &str, by: &str, now: i64) {
+pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &str, by: &PersonId, now: i64) {
     batch.must(
-        "the question is settled already",
+        Stale::QuestionSettled,
         "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
          WHERE id = $4 AND state = 'pending'",
         [answer.into(), by.into(), now.into(), id.into()],
@@ -92,16 +93,16 @@ pub fn answer(batch: &mut Batch, id: &str, answer: &str, by: &str, now: i64) {
 }
 
 /// Adds that a question waited long enough; `answer` is what that comes to, if anything.
-pub fn expire(batch: &mut Batch, id: &str, answer: Option<&str>, now: i64) {
+pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&str>, now: i64) {
     batch.must(
-        "the question is settled already",
+        Stale::QuestionSettled,
         "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
         [answer.into(), now.into(), id.into()],
     );
 }
 
 /// Adds that the questions of a turn that ends need no answer any more.
-pub fn withdraw(batch: &mut Batch, turn: &str, now: i64) {
+pub fn withdraw(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run(
         "UPDATE questions SET state = 'expired', answered_at = $1, \
          answer = CASE WHEN kind IN ('choose', 'input') THEN NULL ELSE 'stop' END \
@@ -111,7 +112,7 @@ pub fn withdraw(batch: &mut Batch, turn: &str, now: i64) {
 }
 
 /// Adds that the questions of an execution that will not go on, and of its calls, need no answer any more.
-pub fn withdraw_below(batch: &mut Batch, execution: &str, now: i64) {
+pub fn withdraw_below(batch: &mut Batch, execution: &ExecutionId, now: i64) {
     batch.run(
         "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
          AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
@@ -121,20 +122,20 @@ pub fn withdraw_below(batch: &mut Batch, execution: &str, now: i64) {
 }
 
 /// A question by id.
-pub async fn by_id(store: &Store, id: &str) -> Result<Option<QuestionRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>, StoreError> {
     store.first(select!("WHERE p.id = $1"), &[id.into()]).await
 }
 
 /// The questions of a turn, oldest first.
-pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<QuestionRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<QuestionRow>, StoreError> {
     store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
 }
 
 /// The newest question of an execution.
 pub async fn of_execution(
     store: &Store,
-    turn: &str,
-    execution: &str,
+    turn: &TurnId,
+    execution: &ExecutionId,
 ) -> Result<Option<QuestionRow>, StoreError> {
     store
         .first(
@@ -145,7 +146,7 @@ pub async fn of_execution(
 }
 
 /// Whether an owner was asked about another turn of this person, and has not answered.
-pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<bool, StoreError> {
+pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
     const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
                        WHERE p.state = 'pending' AND p.kind = 'continue' AND p.fingerprint = 'budget' \
                        AND t.person_id = $1 AND t.id <> $2";
@@ -156,7 +157,7 @@ pub async fn is_owner_asked(store: &Store, person: &str, turn: &str) -> Result<b
 /// stored. With it comes when that was.
 pub async fn newest_read(
     store: &Store,
-    conversation: &str,
+    conversation: &ConversationId,
 ) -> Result<Option<(QuestionRow, i64)>, StoreError> {
     let newest: Option<QuestionRow> = store
         .first(
@@ -174,7 +175,7 @@ pub async fn newest_read(
 /// The question whose message has this receipt, open or settled.
 pub async fn by_receipt(
     store: &Store,
-    conversation: &str,
+    conversation: &ConversationId,
     receipt: &str,
 ) -> Result<Option<QuestionRow>, StoreError> {
     store

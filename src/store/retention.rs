@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Batch, Store, StoreError};
+use crate::domain::TurnId;
 
 /// So many ids are read at once.
 const READ: i64 = 1000;
@@ -83,7 +84,7 @@ pub async fn pass(store: &Store, ages: &Ages) -> Result<Emptied, StoreError> {
 }
 
 /// When a turn's texts and when its trace was emptied.
-pub async fn emptied(store: &Store, turn: &str) -> Result<(Option<i64>, Option<i64>), StoreError> {
+pub async fn emptied(store: &Store, turn: &TurnId) -> Result<(Option<i64>, Option<i64>), StoreError> {
     const SQL: &str = "SELECT bodies_emptied_at, traces_emptied_at FROM turns WHERE id = $1";
     Ok(store.first(SQL, &[turn.into()]).await?.unwrap_or_default())
 }

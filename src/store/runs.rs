@@ -3,14 +3,15 @@
 use sqlx::FromRow;
 
 use super::{Batch, Store, StoreError};
+use crate::domain::{ExecutionId, RunStatus, TurnId};
 
 /// A run's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct RunRow {
     /// The execution that it is.
-    pub id: String,
+    pub id: ExecutionId,
     /// Its turn.
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// The workflow's name.
     pub workflow: String,
     /// The file it was read from.
@@ -20,11 +21,11 @@ pub struct RunRow {
     /// JSON: what it was given, as an object.
     pub inputs: String,
     /// The run whose outputs it took over.
-    pub rerun_of: Option<String>,
+    pub rerun_of: Option<ExecutionId>,
     /// JSON: these outputs.
     pub seed: Option<String>,
     /// `running`, `complete`, `partial`, `failed` or `cancelled`.
-    pub status: String,
+    pub status: RunStatus,
     /// JSON: the report, once it has ended.
     pub report: Option<String>,
     /// JSON: what each step gave, once the run has ended or has gone to sleep.
@@ -65,7 +66,7 @@ pub fn insert(batch: &mut Batch, row: &RunRow) {
 }
 
 /// Adds the end of a run.
-pub fn end(batch: &mut Batch, id: &str, status: &str, report: &str, outputs: &str, now: i64) {
+pub fn end(batch: &mut Batch, id: &ExecutionId, status: RunStatus, report: &str, outputs: &str, now: i64) {
     batch.run(
         "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
         [status.into(), report.into(), outputs.into(), now.into(), id.into()],
@@ -73,12 +74,12 @@ pub fn end(batch: &mut Batch, id: &str, status: &str, report: &str, outputs: &st
 }
 
 /// Adds what each step of a run gave that goes to sleep: whoever ends it there can take it up at a step.
-pub fn keep(batch: &mut Batch, id: &str, outputs: &str) {
+pub fn keep(batch: &mut Batch, id: &ExecutionId, outputs: &str) {
     batch.run("UPDATE runs SET outputs = $1 WHERE id = $2 AND ended_at IS NULL", [outputs.into(), id.into()]);
 }
 
 /// Adds that what still ran in a turn ends with it.
-pub fn cancel_all(batch: &mut Batch, turn: &str, now: i64) {
+pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run(
         "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
         [now.into(), turn.into()],
@@ -86,7 +87,7 @@ pub fn cancel_all(batch: &mut Batch, turn: &str, now: i64) {
 }
 
 /// A run by id.
-pub async fn by_id(store: &Store, id: &str) -> Result<Option<RunRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
@@ -106,6 +107,6 @@ pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError
 }
 
 /// The runs of a turn, oldest first.
-pub async fn of_turn(store: &Store, turn: &str) -> Result<Vec<RunRow>, StoreError> {
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>, StoreError> {
     store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
 }

@@ -2,7 +2,8 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{ConversationId, PersonId};
 
 /// A message that arrives by itself again and again.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -10,9 +11,9 @@ pub struct ScheduleRow {
     /// Six characters, for people to type.
     pub id: String,
     /// Whose.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// Where it arrives.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     /// What it says.
     pub text: String,
     /// A cron pattern of five fields.
@@ -30,9 +31,6 @@ pub struct ScheduleRow {
     /// When it was made.
     pub created_at: i64,
 }
-
-/// Why a write failed of which a neighbour was the cause.
-const CHANGED: &str = "the schedule changed meanwhile";
 
 macro_rules! select {
     ($rest:literal) => {
@@ -64,7 +62,7 @@ pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
 }
 
 /// A person's schedules, the next first.
-pub async fn of_person(store: &Store, person: &str) -> Result<Vec<ScheduleRow>, StoreError> {
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<ScheduleRow>, StoreError> {
     store.all(select!("WHERE s.person_id = $1 ORDER BY s.state, s.next_at LIMIT 100"), &[person.into()]).await
 }
 
@@ -91,7 +89,7 @@ pub async fn due(
 /// Adds that a schedule goes on or not, and from when: only while nobody else has changed it.
 pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
     batch.must(
-        CHANGED,
+        Stale::ScheduleChanged,
         "UPDATE schedules SET state = $1, next_at = $2, running = $3, failures = $4 \
          WHERE id = $5 AND state = $6 AND next_at = $7 AND coalesce(running, '') = $8",
         [
@@ -109,7 +107,7 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
 
 /// Adds that a schedule is no more.
 pub fn delete(batch: &mut Batch, id: &str) {
-    batch.must(CHANGED, "DELETE FROM schedules WHERE id = $1", [id.into()]);
+    batch.must(Stale::ScheduleChanged, "DELETE FROM schedules WHERE id = $1", [id.into()]);
 }
 
 /// How the turn stands that took an inbox row; none while none did.
@@ -135,11 +133,11 @@ pub struct Reminder {
     /// When it was to be reminded of, in milliseconds.
     pub remind_at: i64,
     /// Whose it is.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// The IANA zone of theirs, if they said one.
     pub timezone: Option<String>,
     /// Where they wrote last. Where nobody else reads, if there is such a place: what a person has to do is theirs.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
 }
 
 /// The reminders that are due on a channel, or in one place of it.
@@ -165,7 +163,7 @@ pub async fn reminders(
 /// Adds that a person was reminded.
 pub fn reminded(batch: &mut Batch, task: &str, remind_at: i64) {
     batch.must(
-        "the task changed meanwhile",
+        Stale::TaskChanged,
         "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2",
         [task.into(), remind_at.into()],
     );

@@ -19,12 +19,8 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
-
-/// Why a reservation was refused by the budget of everybody.
-pub const ALL_SPENT: &str = "the budget of the day does not cover this call";
-/// Why a reservation was refused by the budget of its person.
-pub const PERSON_SPENT: &str = "the person's budget of the day does not cover this call";
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{ExecutionId, InstanceId, PersonId, TurnId};
 
 /// Whose row is everybody's.
 const EVERYBODY: &str = "";
@@ -98,13 +94,13 @@ impl SpendingRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReservationRow {
     /// The execution whose model is called.
-    pub execution_id: String,
+    pub execution_id: ExecutionId,
     /// Its turn.
-    pub turn_id: String,
+    pub turn_id: TurnId,
     /// For whom.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// The process that makes the call.
-    pub instance: String,
+    pub instance: InstanceId,
     /// The day on which it counts, as `2026-11-21`.
     pub day: String,
     /// How much.
@@ -114,9 +110,10 @@ pub struct ReservationRow {
 /// Adds that something is set aside for a call, if both budgets cover it; in a budget, 0 is no limit. The amount is at
 /// least 1 of each, so that what is used up covers nothing more.
 pub fn reserve(batch: &mut Batch, row: &ReservationRow, of_all: Amount, of_person: Amount) {
-    for (who, why, budget) in
-        [(EVERYBODY, ALL_SPENT, of_all), (row.person_id.as_str(), PERSON_SPENT, of_person)]
-    {
+    for (who, why, budget) in [
+        (EVERYBODY, Stale::EveryonesBudget, of_all),
+        (row.person_id.as_str(), Stale::PersonsBudget, of_person),
+    ] {
         batch.must(
             why,
             "INSERT INTO spending (day, who, reserved_tokens, reserved_nano_usd) VALUES ($1, $2, $3, $4) \
@@ -207,17 +204,17 @@ macro_rules! give_back {
 }
 
 /// Adds that nothing is set aside for an execution any more.
-pub fn free(batch: &mut Batch, execution: &str) {
+pub fn free(batch: &mut Batch, execution: &ExecutionId) {
     give_back!(batch, "r.execution_id = $1", [execution.into()]);
 }
 
 /// Adds that nothing is set aside for a turn any more.
-pub fn free_turn(batch: &mut Batch, turn: &str) {
+pub fn free_turn(batch: &mut Batch, turn: &TurnId) {
     give_back!(batch, "r.turn_id = $1", [turn.into()]);
 }
 
 /// Adds that nothing is set aside for a person any more.
-pub(super) fn free_person(batch: &mut Batch, person: &str) {
+pub(super) fn free_person(batch: &mut Batch, person: &PersonId) {
     give_back!(batch, "r.person_id = $1", [person.into()]);
 }
 
@@ -234,20 +231,20 @@ pub async fn free_of_dead(store: &Store) -> Result<(), StoreError> {
 }
 
 /// What a person used on a day; none is everybody.
-pub async fn of_day(store: &Store, day: &str, person: Option<&str>) -> Result<SpendingRow, StoreError> {
+pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Result<SpendingRow, StoreError> {
     const SQL: &str = "SELECT tokens, nano_usd, reserved_tokens, reserved_nano_usd, told_tokens, told_nano_usd \
                        FROM spending WHERE day = $1 AND who = $2";
-    let row = store.first(SQL, &[day.into(), person.unwrap_or(EVERYBODY).into()]).await?;
+    let row = store.first(SQL, &[day.into(), person.map_or(EVERYBODY, PersonId::as_str).into()]).await?;
     Ok(row.unwrap_or_default())
 }
 
 /// Adds that it is told, once a day, that little of these budgets is left.
-pub fn tell(batch: &mut Batch, day: &str, person: Option<&str>, tokens: bool, money: bool) {
+pub fn tell(batch: &mut Batch, day: &str, person: Option<&PersonId>, tokens: bool, money: bool) {
     batch.must(
-        "it was told before",
+        Stale::AlreadyAnnounced,
         "UPDATE spending SET told_tokens = CASE WHEN $3 = 1 THEN 1 ELSE told_tokens END, \
          told_nano_usd = CASE WHEN $4 = 1 THEN 1 ELSE told_nano_usd END \
          WHERE day = $1 AND who = $2 AND ($3 = 0 OR told_tokens = 0) AND ($4 = 0 OR told_nano_usd = 0)",
-        [day.into(), person.unwrap_or(EVERYBODY).into(), tokens.into(), money.into()],
+        [day.into(), person.map_or(EVERYBODY, PersonId::as_str).into(), tokens.into(), money.into()],
     );
 }

@@ -2,7 +2,8 @@
 
 use sqlx::FromRow;
 
-use super::{Batch, Store, StoreError};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::PersonId;
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -10,7 +11,7 @@ pub struct TaskRow {
     /// Six characters, for people to type.
     pub id: String,
     /// Whose.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// What is to be done.
     pub title: String,
     /// More about it.
@@ -75,7 +76,7 @@ pub fn insert(batch: &mut Batch, task: &TaskRow) {
 /// Puts a changed task in place of the old one.
 pub fn update(batch: &mut Batch, task: &TaskRow) {
     batch.must(
-        "the task is gone",
+        Stale::TaskGone,
         "UPDATE tasks SET title = $1, notes = $2, due = $3, due_at = $4, tags = $5, priority = $6, recurrence = $7, \
          remind_at = $8 WHERE id = $9 AND person_id = $10",
         [
@@ -96,7 +97,7 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
 /// Marks an open task as done.
 pub fn complete(batch: &mut Batch, id: &str, now: i64) {
     batch.must(
-        "the task is not open any more",
+        Stale::TaskNotOpen,
         "UPDATE tasks SET state = 'done', completed_at = $1 WHERE id = $2 AND state = 'open'",
         [now.into(), id.into()],
     );
@@ -104,18 +105,18 @@ pub fn complete(batch: &mut Batch, id: &str, now: i64) {
 
 /// Removes a task.
 pub fn delete(batch: &mut Batch, id: &str) {
-    batch.must("the task is gone", "DELETE FROM tasks WHERE id = $1", [id.into()]);
+    batch.must(Stale::TaskGone, "DELETE FROM tasks WHERE id = $1", [id.into()]);
 }
 
 /// A person's task by id.
-pub async fn by_id(store: &Store, person: &str, id: &str) -> Result<Option<TaskRow>, StoreError> {
+pub async fn by_id(store: &Store, person: &PersonId, id: &str) -> Result<Option<TaskRow>, StoreError> {
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
 /// A person's tasks in a state (or `all`), the most urgent first.
 pub async fn of_person(
     store: &Store,
-    person: &str,
+    person: &PersonId,
     state: &str,
     limit: i64,
 ) -> Result<Vec<TaskRow>, StoreError> {

@@ -3,7 +3,8 @@
 use sqlx::FromRow;
 
 use super::leases::Lease;
-use super::{Batch, Store, StoreError, inbox};
+use super::{Batch, Stale, Store, StoreError, inbox};
+use crate::domain::{ConversationId, Ending, InstanceId, PersonId, TurnId, TurnStatus};
 
 /// A turn's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -11,13 +12,13 @@ pub struct TurnRow {
     /// Order over all turns.
     pub seq: i64,
     /// Our id.
-    pub id: String,
+    pub id: TurnId,
     /// Where.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     /// For whom.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// `queued`, `running`, `waiting`, `completed`, `failed`, `cancelled` or `dead`.
-    pub status: String,
+    pub status: TurnStatus,
     /// What was said.
     pub text: String,
     /// What was answered, when it has ended.
@@ -25,9 +26,9 @@ pub struct TurnRow {
     /// JSON: the platform's names of the messages that the next answer is for.
     pub answers: String,
     /// Who runs it, or ran it last.
-    pub instance: String,
+    pub instance: InstanceId,
     /// `summarise` or `stop` when a person chose how it ends; `pause` until it has come to rest.
-    pub ending: Option<String>,
+    pub ending: Option<Ending>,
     /// Limits count what came after this.
     pub budget_from: i64,
     /// When an owner last let it go on beyond a day's budget; 0 when none did.
@@ -84,7 +85,7 @@ pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
 /// Adds that a turn goes on under this instance.
 pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
     batch.must(
-        "the turn is not to be resumed",
+        Stale::TurnMoved,
         "UPDATE turns SET status = 'running', instance = $1, resumed_at = $2, failures = $3 \
          WHERE id = $4 AND status IN ('queued', 'running')",
         [(&turn.instance).into(), now.into(), turn.failures.into(), (&turn.id).into()],
@@ -92,14 +93,14 @@ pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
 }
 
 /// Adds the end of a turn. The outbox rows of its answer belong into the same batch.
-pub fn end(batch: &mut Batch, turn: &str, status: &str, answer: &str, now: i64) {
+pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
     batch.must(
-        "the turn has ended already",
+        Stale::TurnEnded,
         "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3 \
          WHERE id = $4 AND ended_at IS NULL",
         [status.into(), answer.into(), now.into(), turn.into()],
     );
-    inbox::finish(batch, turn, status == "dead");
+    inbox::finish(batch, turn, status == TurnStatus::Dead);
 }
 
 /// Gives a turn back to its lane, for later: one that failed by our own fault, or one that waits for its time.
@@ -117,7 +118,11 @@ pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i6
 /// The turn of this conversation that goes on next: answered, failed before, or left by a dead instance.
 /// Those that failed wait until their `retry_at`; when no other is there, it is the one whose time comes
 /// first. To be asked by the lane only, in which no turn of its own is at work then.
-pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<Option<TurnRow>, StoreError> {
+pub async fn next(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+) -> Result<Option<TurnRow>, StoreError> {
     store
         .first(
             select!(
@@ -131,21 +136,21 @@ pub async fn next(store: &Store, conversation: &str, instance: &str) -> Result<O
 }
 
 /// Keeps the receipt of the message that shows a turn's progress, or that it stands no more.
-pub async fn set_shown(store: &Store, turn: &str, receipt: Option<&str>) -> Result<(), StoreError> {
+pub async fn set_shown(store: &Store, turn: &TurnId, receipt: Option<&str>) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run("UPDATE turns SET shown = $1 WHERE id = $2", [receipt.into(), turn.into()]);
     store.write(batch).await.map(|_| ())
 }
 
 /// The receipt of the message that shows a turn's progress, if one stands.
-pub async fn shown(store: &Store, turn: &str) -> Result<Option<String>, StoreError> {
+pub async fn shown(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
     let row: Option<(Option<String>,)> =
         store.first("SELECT shown FROM turns WHERE id = $1", &[turn.into()]).await?;
     Ok(row.and_then(|(shown,)| shown))
 }
 
 /// A turn by id.
-pub async fn by_id(store: &Store, id: &str) -> Result<Option<TurnRow>, StoreError> {
+pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await
 }
 
@@ -171,17 +176,20 @@ pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
 }
 
 /// The last turn of a conversation.
-pub async fn last_of(store: &Store, conversation: &str) -> Result<Option<TurnRow>, StoreError> {
+pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
 }
 
 /// All turns of a conversation, oldest first.
-pub async fn of_conversation(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn of_conversation(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<Vec<TurnRow>, StoreError> {
     store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
 }
 
 /// The open turns of a conversation, newest first.
-pub async fn open_of(store: &Store, conversation: &str) -> Result<Vec<TurnRow>, StoreError> {
+pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>, StoreError> {
     store
         .all(
             select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
@@ -204,7 +212,7 @@ pub struct PastTurn {
 /// The newest ended turns after `after`, newest first.
 pub async fn ended_after(
     store: &Store,
-    conversation: &str,
+    conversation: &ConversationId,
     after: i64,
     limit: i64,
 ) -> Result<Vec<PastTurn>, StoreError> {
@@ -220,7 +228,7 @@ pub async fn ended_after(
 /// The oldest ended turns after `after`, oldest first.
 pub async fn oldest_after(
     store: &Store,
-    conversation: &str,
+    conversation: &ConversationId,
     after: i64,
     limit: i64,
 ) -> Result<Vec<PastTurn>, StoreError> {
@@ -234,7 +242,7 @@ pub async fn oldest_after(
 }
 
 /// Whether anything of a turn was closed after a time: then a crash since was not this turn's doing.
-pub async fn progressed_since(store: &Store, turn: &str, since: i64) -> Result<bool, StoreError> {
+pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Result<bool, StoreError> {
     let closed = store
         .count(
             "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2",

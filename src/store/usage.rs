@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 
 use super::{Batch, Store, StoreError};
+use crate::domain::{ConversationId, PersonId};
 
 /// Model calls of one person or of one model.
 #[derive(Debug, Clone, PartialEq, FromRow)]
@@ -44,9 +45,9 @@ pub struct BackgroundCall {
     /// Our id.
     pub id: String,
     /// Which one's history; empty for a call of the command line.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     /// Who brought it about.
-    pub person_id: String,
+    pub person_id: PersonId,
     /// Who answered.
     pub model: String,
     /// Why there was no answer.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::usage;
+use crate::domain::ExecutionId;
 use crate::model::{Message, Role, Tool, ToolCall, Usage};
 use crate::store::calls::{self, CallRow, ToolCallRow};
 use crate::store::{Store, StoreError};
@@ -52,7 +53,7 @@ pub struct Response {
 /// The calls of one execution, each with its whole request.
 pub(super) async fn rebuild(
     store: &Store,
-    execution: &str,
+    execution: &ExecutionId,
     rows: Vec<CallRow>,
 ) -> Result<Vec<ModelCall>, StoreError> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::text::{arguments, clean, cost, count, cut, duration, fenced, fit, one_line, several, wrap};
 use super::{Execution, Trace, Turn, transcript};
-use crate::store::executions::Status;
+use crate::domain::{ExecutionKind, ExecutionStatus, TurnStatus};
 
 /// How a trace is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
             style.paint(Ink::Dim, &format!("({what} was emptied at {at}, as [retention] says)"))
         );
     }
-    let (mark, ink) = turn_mark(&turn.status);
+    let (mark, ink) = turn_mark(turn.status);
     let is_open = matches!(turn.status.as_str(), "queued" | "running" | "waiting");
     let mut totals = vec![
         format!("{} {} {}", turn.status, if is_open { "for" } else { "in" }, duration(turn.duration_ms)),
@@ -165,7 +165,7 @@ impl Column {
 
 fn time_cell(execution: &Execution) -> String {
     match execution.span {
-        Some(_) if execution.status != Status::Skipped => duration(execution.duration_ms),
+        Some(_) if execution.status != ExecutionStatus::Skipped => duration(execution.duration_ms),
         _ => execution.status.as_str().to_owned(),
     }
 }
@@ -228,7 +228,8 @@ impl<'a> Table<'a> {
         let tree = cut(&self.tree(at), self.label / 2);
         let room = self.label.saturating_sub(tree.chars().count() + 2);
         let name = fit(&label(execution), room);
-        let name = if execution.kind == "skill" { name } else { self.style.paint(Ink::Bold, &name) };
+        let name =
+            if execution.kind == ExecutionKind::Skill { name } else { self.style.paint(Ink::Bold, &name) };
         let mut line = format!(
             "{}{} {name} ▕{}▏",
             self.style.paint(Ink::Dim, &tree),
@@ -275,11 +276,13 @@ impl<'a> Table<'a> {
             return Some(format!("{}{kind}: {}", status.as_str(), text("message")));
         }
         match (status, &execution.bailout, &execution.result) {
-            (Status::Skipped, _, Some(reason)) => Some(format!("skipped: {}", clean(reason))),
+            (ExecutionStatus::Skipped, _, Some(reason)) => Some(format!("skipped: {}", clean(reason))),
             (_, Some(limit), _) => {
-                Some(format!("{}: its limit of {} was reached", status.as_str(), clean(limit)))
+                Some(format!("{}: its limit of {} was reached", status.as_str(), limit.as_str()))
             }
-            (Status::Waiting, ..) if execution.kind == "skill" => Some("waiting for a person".to_owned()),
+            (ExecutionStatus::Waiting, ..) if execution.kind == ExecutionKind::Skill => {
+                Some("waiting for a person".to_owned())
+            }
             _ => None,
         }
     }
@@ -311,7 +314,7 @@ impl<'a> Table<'a> {
     /// what it had asked for.
     fn bar(&self, execution: &Execution) -> String {
         let mut cells = vec![' '; self.bar];
-        let Some(span) = execution.span.filter(|_| execution.status != Status::Skipped) else {
+        let Some(span) = execution.span.filter(|_| execution.status != ExecutionStatus::Skipped) else {
             return cells.into_iter().collect();
         };
         let is_model = !execution.model_spans.is_empty();
@@ -337,12 +340,12 @@ impl<'a> Table<'a> {
 
 pub(super) fn name(execution: &Execution) -> String {
     let name = execution.skill.as_ref().or(execution.agent_id.as_ref());
-    one_line(name.unwrap_or(&execution.kind))
+    one_line(name.map_or(execution.kind.as_str(), String::as_str))
 }
 
 fn label(execution: &Execution) -> String {
     let mut label = name(execution);
-    if execution.kind == "skill" {
+    if execution.kind == ExecutionKind::Skill {
         let given = execution.parameters.as_ref().map(arguments).unwrap_or_default();
         let _ = write!(label, " {given}");
     }
@@ -361,25 +364,28 @@ fn label(execution: &Execution) -> String {
     label
 }
 
-fn mark(status: Status) -> (&'static str, Ink) {
+fn mark(status: ExecutionStatus) -> (&'static str, Ink) {
     match status {
-        Status::Pending => ("·", Ink::Dim),
-        Status::Running => ("▸", Ink::Cyan),
-        Status::Waiting => ("◐", Ink::Yellow),
-        Status::Completed => ("✓", Ink::Green),
-        Status::Partial => ("~", Ink::Yellow),
-        Status::Failed => ("✗", Ink::Red),
-        Status::Timeout => ("⏱", Ink::Red),
-        Status::Skipped => ("↷", Ink::Dim),
-        Status::Cancelled => ("⊘", Ink::Dim),
-        Status::Unknown => ("?", Ink::Yellow),
+        ExecutionStatus::Pending => ("·", Ink::Dim),
+        ExecutionStatus::Running => ("▸", Ink::Cyan),
+        ExecutionStatus::Waiting => ("◐", Ink::Yellow),
+        ExecutionStatus::Completed => ("✓", Ink::Green),
+        ExecutionStatus::Partial => ("~", Ink::Yellow),
+        ExecutionStatus::Failed => ("✗", Ink::Red),
+        ExecutionStatus::Timeout => ("⏱", Ink::Red),
+        ExecutionStatus::Skipped => ("↷", Ink::Dim),
+        ExecutionStatus::Cancelled => ("⊘", Ink::Dim),
+        ExecutionStatus::Unknown => ("?", Ink::Yellow),
     }
 }
 
-fn turn_mark(status: &str) -> (&'static str, Ink) {
-    match status {
-        "queued" => mark(Status::Pending),
-        "dead" => mark(Status::Failed),
-        word => mark(Status::parse(word)),
-    }
+fn turn_mark(status: TurnStatus) -> (&'static str, Ink) {
+    mark(match status {
+        TurnStatus::Queued => ExecutionStatus::Pending,
+        TurnStatus::Running => ExecutionStatus::Running,
+        TurnStatus::Waiting => ExecutionStatus::Waiting,
+        TurnStatus::Completed => ExecutionStatus::Completed,
+        TurnStatus::Failed | TurnStatus::Dead => ExecutionStatus::Failed,
+        TurnStatus::Cancelled => ExecutionStatus::Cancelled,
+    })
 }

@@ -21,9 +21,10 @@ pub(crate) use text::{cost, count, duration};
 
 use crate::agents::AgentTask;
 use crate::clock::rfc3339;
+use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, TurnId, TurnStatus};
 use crate::model::Usage;
 use crate::store::calls::CallRow;
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::people::{self, Conversation};
 use crate::store::turns::TurnRow;
 use crate::store::{Store, StoreError, retention};
@@ -41,7 +42,7 @@ pub struct Trace {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
     /// Our id.
-    pub id: String,
+    pub id: TurnId,
     /// The place, as the channel calls it.
     pub conversation: String,
     /// The configured channel.
@@ -49,7 +50,7 @@ pub struct Turn {
     /// The person, as the channel calls them.
     pub user: String,
     /// One of the contract's words for a turn.
-    pub status: String,
+    pub status: TurnStatus,
     /// What was said.
     pub text: String,
     /// What was answered.
@@ -79,13 +80,13 @@ pub struct Turn {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Execution {
     /// Our id.
-    pub id: String,
+    pub id: ExecutionId,
     /// The execution that asked for it.
-    pub parent_id: Option<String>,
+    pub parent_id: Option<ExecutionId>,
     /// How far it lies below the orchestrator.
     pub depth: usize,
     /// `orchestrator`, `agent` or `skill`.
-    pub kind: String,
+    pub kind: ExecutionKind,
     /// An agent's name within the turn.
     pub agent_id: Option<String>,
     /// What an agent is, for people.
@@ -99,7 +100,7 @@ pub struct Execution {
     /// The agents whose results it needed.
     pub depends_on: Vec<String>,
     /// How it stands.
-    pub status: Status,
+    pub status: ExecutionStatus,
     /// What came out, or why it was skipped.
     pub result: Option<String>,
     /// Why it did not end well: `kind`, `message`, `skill`, `recoverable`, `retry_after_s`.
@@ -115,7 +116,7 @@ pub struct Execution {
     /// Their cost.
     pub cost_usd: f64,
     /// Which limit ended it early.
-    pub bailout: Option<String>,
+    pub bailout: Option<Bailout>,
     /// When it began, if it did.
     pub started_at: Option<String>,
     /// How long it took, or has taken so far.
@@ -151,7 +152,7 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
     let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
     let user = user(store, &conversation, &turn.person_id).await?;
     let rows = executions::of_turn(store, &turn.id).await?;
-    let mut calls_of: HashMap<String, Vec<CallRow>> = HashMap::new();
+    let mut calls_of: HashMap<ExecutionId, Vec<CallRow>> = HashMap::new();
     for call in crate::store::calls::of_turn(store, &turn.id).await? {
         calls_of.entry(call.execution_id.clone()).or_default().push(call);
     }
@@ -161,7 +162,7 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
         let row = &rows[at];
         let calls = calls_of.remove(&row.id).unwrap_or_default();
         let mut execution = execution(row, depth, &rows, &calls, now);
-        if row.kind == "orchestrator" {
+        if row.kind == ExecutionKind::Orchestrator {
             execution.result.clone_from(&turn.answer);
         }
         if with_calls {
@@ -177,7 +178,7 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
 }
 
 /// The person as the channel calls them; our own id when they have no account there any more.
-async fn user(store: &Store, conversation: &Conversation, person: &str) -> Result<String, StoreError> {
+async fn user(store: &Store, conversation: &Conversation, person: &PersonId) -> Result<String, StoreError> {
     let prefix = format!("{}:", conversation.channel);
     let mut accounts = people::accounts(store, person).await?;
     accounts.sort();
@@ -192,7 +193,7 @@ fn whole(
     now: i64,
     executions: &[Execution],
 ) -> Turn {
-    let of_kind = |kind: &str| executions.iter().filter(|execution| execution.kind == kind).count();
+    let of_kind = |kind: ExecutionKind| executions.iter().filter(|execution| execution.kind == kind).count();
     let mut tokens = Usage::default();
     executions.iter().for_each(|execution| tokens += execution.tokens);
     Turn {
@@ -200,14 +201,14 @@ fn whole(
         conversation: conversation.place,
         channel: conversation.channel,
         user,
-        status: turn.status.clone(),
+        status: turn.status,
         text: turn.text.clone(),
         answer: turn.answer.clone(),
         started_at: rfc3339(turn.started_at),
         duration_ms: (now - turn.started_at).max(0),
         model_calls: executions.iter().map(|execution| execution.model_calls).sum(),
-        skill_calls: of_kind("skill"),
-        agents: of_kind("agent"),
+        skill_calls: of_kind(ExecutionKind::Skill),
+        agents: of_kind(ExecutionKind::Agent),
         tokens,
         cost_usd: dollars(executions.iter().map(|execution| execution.cost_usd)),
         emptied: BTreeMap::new(),
@@ -232,19 +233,20 @@ fn execution(
     let mut tokens = Usage::default();
     calls.iter().map(usage).for_each(|usage| tokens += usage);
     let span = row.started_at.map(|from| (from, row.ended_at.unwrap_or(now).max(from)));
-    let is_call_of = |call: &&ExecutionRow| call.kind == "skill" && call.parent_id.as_ref() == Some(&row.id);
+    let is_call_of =
+        |call: &&ExecutionRow| call.kind == ExecutionKind::Skill && call.parent_id.as_ref() == Some(&row.id);
     Execution {
         id: row.id.clone(),
         parent_id: row.parent_id.clone(),
         depth,
-        kind: row.kind.clone(),
+        kind: row.kind,
         agent_id: row.agent_id.clone(),
         role: task.role,
         mission: row.task.is_some().then_some(task.mission),
         skill: row.skill.clone(),
         parameters,
         depends_on: task.depends_on,
-        status: row.status(),
+        status: row.status,
         result: row.result.clone(),
         error: row.error.as_deref().map(error),
         tool_calls_used: rows.iter().filter(is_call_of).count(),
@@ -252,7 +254,7 @@ fn execution(
         model_calls: calls.len(),
         tokens,
         cost_usd: dollars(calls.iter().map(|call| call.cost_usd)),
-        bailout: row.bailout.clone(),
+        bailout: row.bailout,
         started_at: row.started_at.map(rfc3339),
         duration_ms: span.map_or(0, |(from, to)| to - from),
         calls: None,

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use super::{Execution, ModelSpan, Trace};
 use crate::clock;
+use crate::domain::{ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
 use crate::model::Usage;
-use crate::store::executions::Status;
 
 /// What a failure is called whose kind is none of the contract's words.
 const OTHER: &str = "_OTHER";
@@ -37,7 +37,7 @@ pub fn spans(trace: &Trace, is_known: &dyn Fn(&str) -> bool) -> Vec<Span> {
 
 fn root(trace: &Trace) -> Span {
     let turn = &trace.turn;
-    let has_failed = matches!(turn.status.as_str(), "failed" | "dead");
+    let has_failed = matches!(turn.status, TurnStatus::Failed | TurnStatus::Dead);
     let mut attributes: Attributes = vec![
         ("adjutant.turn.id", turn.id.as_str().into()),
         ("adjutant.channel", turn.channel.as_str().into()),
@@ -49,7 +49,7 @@ fn root(trace: &Trace) -> Span {
         ("adjutant.turn.tokens", (turn.tokens.prompt + turn.tokens.completion).into()),
         ("adjutant.turn.cost_usd", turn.cost_usd.into()),
     ];
-    let error = has_failed.then(|| turn.status.clone());
+    let error = has_failed.then(|| turn.status.to_string());
     attributes.extend(error.as_deref().map(|kind| ("error.type", kind.into())));
     Span {
         trace: trace_id(&turn.id),
@@ -70,7 +70,7 @@ fn span(execution: &Execution, turn_ended: i64, is_known: &dyn Fn(&str) -> bool)
     let (from, to) = execution.span.unwrap_or((ended, ended));
     let (name, mut attributes) = names(execution, is_known);
     attributes.push(("adjutant.status", execution.status.as_str().into()));
-    attributes.extend(execution.bailout.as_deref().map(|bailout| ("adjutant.bailout", bailout.into())));
+    attributes.extend(execution.bailout.map(|bailout| ("adjutant.bailout", bailout.as_str().into())));
     if execution.model_calls > 0 {
         attributes.extend(execution.model.as_deref().map(|model| ("gen_ai.request.model", model.into())));
         attributes.extend(usage(execution.tokens));
@@ -84,7 +84,7 @@ fn span(execution: &Execution, turn_ended: i64, is_known: &dyn Fn(&str) -> bool)
 }
 
 fn names(execution: &Execution, is_known: &dyn Fn(&str) -> bool) -> (String, Attributes) {
-    if execution.kind == "skill" {
+    if execution.kind == ExecutionKind::Skill {
         let skill = execution.skill.as_deref().filter(|skill| is_known(skill)).unwrap_or("unknown");
         let attributes =
             vec![("gen_ai.operation.name", "execute_tool".into()), ("gen_ai.tool.name", skill.into())];
@@ -107,14 +107,17 @@ fn is_name(name: &str) -> bool {
 
 /// The kind of what failed; none when nothing did.
 fn error(execution: &Execution) -> Option<String> {
-    if !matches!(execution.status, Status::Failed | Status::Timeout | Status::Unknown) {
+    if !matches!(
+        execution.status,
+        ExecutionStatus::Failed | ExecutionStatus::Timeout | ExecutionStatus::Unknown
+    ) {
         return None;
     }
     let kind = execution.error.as_ref().and_then(|error| error.get("kind")).and_then(Value::as_str);
     let is_word =
         |kind: &&str| !kind.is_empty() && kind.chars().all(|it| it.is_ascii_lowercase() || it == '_');
     let kind = kind.filter(is_word).unwrap_or(match execution.status {
-        Status::Timeout => "timeout",
+        ExecutionStatus::Timeout => "timeout",
         _ => OTHER,
     });
     Some(kind.to_owned())
@@ -140,7 +143,7 @@ fn usage(tokens: Usage) -> Attributes {
 }
 
 /// Our ids have exactly as many bits as theirs.
-fn trace_id(turn: &str) -> u128 {
+fn trace_id(turn: &TurnId) -> u128 {
     let hash =
         || Sha256::digest(turn.as_bytes()).iter().take(16).fold(0, |id, byte| id << 8 | u128::from(*byte));
     clock::bits(turn).unwrap_or_else(hash).max(1)

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::text::{arguments, clean, count, cut, duration, fit, wrap};
 use super::*;
 use crate::clock::FixedClock;
+use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
 use crate::journal::{Dialogue, Prefix};
 use crate::model::{Answer, Message, ModelError, ModelErrorKind, Role, Tool, ToolCall};
 use crate::store::executions::Closing;
@@ -50,7 +51,7 @@ impl TestApp {
             id: id.into(),
             conversation_id: main.id,
             person_id: person.id,
-            status: "running".into(),
+            status: TurnStatus::Running,
             text: text.into(),
             answer: None,
             answers: "[]".into(),
@@ -65,19 +66,19 @@ impl TestApp {
             ended_at: None,
         };
         self.write(|batch| turns::start(batch, &turn, &[])).await;
-        turns::by_id(&self.store, id).await.unwrap().unwrap()
+        turns::by_id(&self.store, &id.into()).await.unwrap().unwrap()
     }
 
     pub(crate) async fn end(&self, turn: &TurnRow, status: &str, answer: &str) -> TurnRow {
         self.write(|batch| {
-            executions::close_all(batch, &turn.id, Status::parse(status), self.store.now());
-            turns::end(batch, &turn.id, status, answer, self.store.now());
+            executions::close_all(batch, &turn.id, status.parse().unwrap(), self.store.now());
+            turns::end(batch, &turn.id, status.parse().unwrap(), answer, self.store.now());
             let message = outbox::Message {
                 turn: Some(turn.id.clone()),
                 text: answer.into(),
                 ..outbox::Message::default()
             };
-            outbox::say(&self.store, batch, &turn.conversation_id, "I", &message);
+            outbox::say(&self.store, batch, &turn.conversation_id, &"I".into(), &message);
         })
         .await;
         turns::by_id(&self.store, &turn.id).await.unwrap().unwrap()
@@ -92,26 +93,26 @@ impl TestApp {
         fill: impl FnOnce(&mut ExecutionRow),
     ) {
         let mut row = ExecutionRow {
-            parent_id: parent.map(|parent| parent.0.to_owned()),
-            status: "running".into(),
+            parent_id: parent.map(|parent| parent.0.into()),
+            status: ExecutionStatus::Running,
             call_n: parent.map(|_| 0),
             call_idx: parent.map(|parent| parent.1),
             started_at: Some(self.store.now()),
-            ..ExecutionRow::new(id.into(), &turn.id, "skill")
+            ..ExecutionRow::new(id.into(), &turn.id, ExecutionKind::Skill)
         };
         fill(&mut row);
         self.write(|batch| executions::insert(batch, &row, &turn.conversation_id)).await;
     }
 
     pub(crate) async fn orchestrator(&self, turn: &TurnRow) {
-        self.execution(turn, "root", None, |row| row.kind = "orchestrator".into()).await;
+        self.execution(turn, "root", None, |row| row.kind = ExecutionKind::Orchestrator).await;
     }
 
     async fn agent(&self, turn: &TurnRow, idx: i64, status: &str, task: Value) {
         let id = task["agent_id"].as_str().unwrap().to_owned();
         self.execution(turn, &id, Some(("root", idx)), |row| {
-            row.kind = "agent".into();
-            row.status = status.into();
+            row.kind = ExecutionKind::Agent;
+            row.status = status.parse().unwrap();
             row.agent_id = Some(id.clone());
             row.task = Some(task.to_string());
             row.direct = i64::from(task.get("arguments").is_some());
@@ -128,16 +129,20 @@ impl TestApp {
         .await;
     }
 
-    async fn close(&self, id: &str, status: Status, closing: Closing) {
-        self.write(|batch| executions::close(batch, id, status, &closing, self.store.now())).await;
+    async fn close(&self, id: &str, status: ExecutionStatus, closing: Closing) {
+        self.write(|batch| executions::close(batch, &id.into(), status, &closing, self.store.now())).await;
     }
 
     async fn done(&self, id: &str, result: &str) {
-        self.close(id, Status::Completed, Closing { result: Some(result.into()), ..Closing::default() })
-            .await;
+        self.close(
+            id,
+            ExecutionStatus::Completed,
+            Closing { result: Some(result.into()), ..Closing::default() },
+        )
+        .await;
     }
 
-    async fn failed(&self, id: &str, status: Status, kind: &str, message: &str) {
+    async fn failed(&self, id: &str, status: ExecutionStatus, kind: &str, message: &str) {
         let error = json!({"kind": kind, "message": message, "recoverable": true});
         self.close(id, status, Closing { error: Some(error.to_string()), ..Closing::default() }).await;
     }
@@ -170,12 +175,12 @@ fn calls(tools: &[(&str, Value)]) -> Answer {
     Answer { tool_calls: tools.iter().enumerate().map(call).collect(), ..says("") }
 }
 
-async fn dialogue(app: &TestApp, execution: &str, system: &str, opening: &str) -> Dialogue {
+async fn dialogue(app: &TestApp, execution: &ExecutionId, system: &str, opening: &str) -> Dialogue {
     let tools =
         vec![Tool { name: "use_skill".into(), description: "Uses a skill.".into(), parameters: json!({}) }];
     let opening = vec![Message::new(Role::User, opening)];
     let prefix = Prefix::new(system.into(), tools);
-    Dialogue::begin(&app.store, execution.into(), prefix, opening).await.unwrap()
+    Dialogue::begin(&app.store, execution.clone(), prefix, opening).await.unwrap()
 }
 
 /// A turn in which two agents run side by side, a third depends on them and is skipped, and a fourth
@@ -183,7 +188,7 @@ async fn dialogue(app: &TestApp, execution: &str, system: &str, opening: &str) -
 pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
     let turn = app.turn("turn-1", "Find what is overdue,\nmail it to Bob\u{1b}[31m").await;
     app.orchestrator(&turn).await;
-    let mut plan = dialogue(app, "root", "You plan.", "Find what is overdue, mail it to Bob").await;
+    let mut plan = dialogue(app, &"root".into(), "You plan.", "Find what is overdue, mail it to Bob").await;
     let find = json!({"agent_id": "find", "role": "finder", "mission": "find overdue tasks", "skills": ["tasks.search"]});
     let mail = json!({"agent_id": "mail", "mission": "mail bob@example.test", "skills": ["email.send"],
         "arguments": {"to": ["bob@example.test"], "subject": "Running late", "body": "Start without me."}});
@@ -196,7 +201,7 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
     for (idx, task) in (0..).zip(&tasks) {
         app.agent(&turn, idx, if idx == 2 { "pending" } else { "running" }, task.clone()).await;
     }
-    let mut finder = dialogue(app, "find", "You are an agent.", "find overdue tasks").await;
+    let mut finder = dialogue(app, &"find".into(), "You are an agent.", "find overdue tasks").await;
     app.skill(&turn, "mail", 0, "email.send", tasks[1]["arguments"].clone()).await;
     app.skill(&turn, "hook", 0, "bell.ring", json!({})).await;
     let search = json!({"skill": "tasks.search", "arguments": {"state": "overdue"}});
@@ -205,18 +210,18 @@ pub(crate) async fn busy_turn(app: &TestApp) -> TurnRow {
     app.later(250);
     let refused =
         "the mail server refuses the connection (connection refused); check [mail.smtp] host and port";
-    app.failed("mail-0", Status::Failed, "network", refused).await;
-    app.failed("mail", Status::Failed, "network", refused).await;
+    app.failed("mail-0", ExecutionStatus::Failed, "network", refused).await;
+    app.failed("mail", ExecutionStatus::Failed, "network", refused).await;
     let reason = "it needs mail, whose status is failed".to_owned();
-    app.close("then", Status::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
+    app.close("then", ExecutionStatus::Skipped, Closing { result: Some(reason), ..Closing::default() }).await;
     app.done("find-0", "1 task").await;
     finder.answer(0, "{\"status\":\"completed\"}".into());
     app.record(&mut finder, says("The report is overdue."), 150).await;
     app.done("find", "The report is overdue.").await;
     app.later(150);
     let lost = "the program was cut off; it may have rung the bell";
-    app.failed("hook-0", Status::Unknown, "tool", lost).await;
-    app.failed("hook", Status::Unknown, "tool", lost).await;
+    app.failed("hook-0", ExecutionStatus::Unknown, "tool", lost).await;
+    app.failed("hook", ExecutionStatus::Unknown, "tool", lost).await;
     for idx in 0..4 {
         plan.answer(idx, format!("{{\"agent\":{idx}}}"));
     }
@@ -431,11 +436,11 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
         app.agent(&turn, idx, status, task(id)).await;
     }
     app.skill(&turn, "asks", 0, "email.send", json!({})).await;
-    app.write(|batch| executions::wait(batch, "asks-0")).await;
+    app.write(|batch| executions::wait(batch, &"asks-0".into())).await;
     app.later(1900);
-    let early = Closing { bailout: Some("tool_calls".into()), ..Closing::default() };
-    app.close("short", Status::Partial, early).await;
-    app.failed("runs", Status::Timeout, "timeout", "it ran out of time (2 minutes)").await;
+    let early = Closing { bailout: Some(Bailout::ToolCalls), ..Closing::default() };
+    app.close("short", ExecutionStatus::Partial, early).await;
+    app.failed("runs", ExecutionStatus::Timeout, "timeout", "it ran out of time (2 minutes)").await;
     let trace = load(&app.store, &turn, false).await.unwrap();
     insta::assert_snapshot!(plain(&trace, 80), @r"
     Turn turn-2 · console:main · ada · 2026-01-01T09:00:00Z
@@ -543,14 +548,14 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         id: text.into(),
         parent_id: None,
         depth,
-        kind: text.into(),
+        kind: ExecutionKind::Agent,
         agent_id: Some(text.into()),
         role: Some(text.into()),
         mission: Some(text.into()),
         skill: None,
         parameters: Some(json!({text: [text]})),
         depends_on: vec![text.into()],
-        status: Status::Failed,
+        status: ExecutionStatus::Failed,
         result: Some(text.into()),
         error: Some(json!({"kind": text, "message": text})),
         tool_calls_used: 1,
@@ -558,7 +563,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         model_calls: 1,
         tokens: Usage { prompt: u64::from(u32::MAX), ..Usage::default() },
         cost_usd: 1.0,
-        bailout: Some(text.into()),
+        bailout: Some(Bailout::Cost),
         started_at: None,
         duration_ms: to - from,
         calls: None,
@@ -580,7 +585,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
             conversation: text.into(),
             channel: text.into(),
             user: text.into(),
-            status: "failed".into(),
+            status: TurnStatus::Failed,
             text: text.into(),
             answer: Some(text.into()),
             started_at: rfc3339(0),
@@ -616,11 +621,8 @@ proptest::proptest! {
     #[test]
     fn every_row_is_in_the_tree_once(parents in proptest::collection::vec(0_usize..12, 0..10)) {
         let rows: Vec<ExecutionRow> = parents.iter().enumerate().map(|(at, parent)| ExecutionRow {
-            id: at.to_string(),
-            parent_id: Some(parent.to_string()),
-            turn_id: String::new(), kind: String::new(), status: String::new(), call_n: None, call_idx: None,
-            agent_id: None, task: None, skill: None, parameters: None, direct: 0, result: None, data: None,
-            error: None, bailout: None, untrusted: 0, started_at: None, ended_at: None,
+            parent_id: Some(parent.to_string().into()),
+            ..ExecutionRow::new(at.to_string().into(), &"T".into(), ExecutionKind::Agent)
         }).collect();
         let mut order: Vec<usize> = tree_order(&rows).into_iter().map(|place| place.0).collect();
         order.sort_unstable();

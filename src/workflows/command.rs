@@ -138,7 +138,7 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
         }
     }
     errand.again = match (of, from) {
-        (Some(of), Some(from)) => Some((of, from)),
+        (Some(of), Some(from)) => Some((of.into(), from)),
         (None, None) => None,
         _ => return Err("To run a workflow again from a step, say both: --of RUN --from STEP".to_owned()),
     };
@@ -221,7 +221,7 @@ mod tests {
         );
         assert_eq!(given("/run visit a = b"), Ok(json!({"customer": "a = b"})));
         let again = errand("/run visit --of 0Ab --from one").unwrap().again;
-        assert_eq!(again, Some(("0Ab".to_owned(), "one".to_owned())));
+        assert_eq!(again, Some(("0Ab".into(), "one".to_owned())));
         assert!(errand("/run visit --of 0Ab").is_err());
         assert!(
             errand("/run vist").unwrap_err().contains("did you mean 'visit'"),

@@ -3,7 +3,8 @@
 use super::definition::{Step, Work, Workflow};
 use super::report::{Report, RunReport, StepReport, count};
 use super::{keys, parse};
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::domain::{ExecutionStatus, RunStatus};
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::runs::RunRow;
 use crate::store::{Store, StoreError};
 
@@ -12,7 +13,7 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
     let workflow = parse(&kept.file, &kept.text).ok();
     let (name, rows) = rows(store, kept).await?;
     let pieces = |step: &Step| pieces(&format!("{name}/{}", step.id), &rows);
-    let status = if waits { "waiting" } else { &kept.status };
+    let status = if waits { RunStatus::Waiting } else { kept.status }.as_str();
     let seed: serde_json::Map<String, serde_json::Value> =
         kept.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default();
     let mut steps = Vec::new();
@@ -34,7 +35,7 @@ pub async fn standing(store: &Store, kept: &RunRow, waits: bool) -> Result<Repor
     let retries = steps.iter().map(|step| step.attempts.saturating_sub(1) as usize).sum();
     Ok(Report {
         run: RunReport {
-            id: kept.id.clone(),
+            id: kept.id.to_string(),
             workflow: kept.workflow.clone(),
             status: status.to_owned(),
             steps_total: steps.len(),
@@ -84,14 +85,14 @@ fn pieces<'r>(name: &str, rows: &'r [ExecutionRow]) -> Vec<(&'r ExecutionRow, &'
 }
 
 fn step_report(step: &Step, agent: Option<String>, pieces: &[(&ExecutionRow, &str)], now: i64) -> StepReport {
-    let has = |status: Status| pieces.iter().any(|(row, _)| row.status() == status);
+    let has = |status: ExecutionStatus| pieces.iter().any(|(row, _)| row.status == status);
     let last = pieces.last().map(|(row, _)| row);
-    let status = match last.map(|row| row.status()) {
+    let status = match last.map(|row| row.status) {
         None => "pending",
-        Some(_) if has(Status::Waiting) => "waiting",
-        Some(_) if pieces.iter().any(|(row, _)| !row.status().has_ended()) => "running",
+        Some(_) if has(ExecutionStatus::Waiting) => "waiting",
+        Some(_) if pieces.iter().any(|(row, _)| !row.status.has_ended()) => "running",
         Some(status) if status.ended_well() => "completed",
-        Some(Status::Cancelled) => "cancelled",
+        Some(ExecutionStatus::Cancelled) => "cancelled",
         Some(_) => "failed",
     };
     let began = pieces.iter().filter_map(|(row, _)| row.started_at).min();

@@ -17,8 +17,8 @@ async fn insert(store: &Store, id: &str, text: &str, soon: Duration) {
     let (person_id, conversation_id): (String, String) = store.first(all, &[]).await.unwrap().unwrap();
     let row = ScheduleRow {
         id: id.into(),
-        person_id,
-        conversation_id,
+        person_id: person_id.into(),
+        conversation_id: conversation_id.into(),
         text: text.into(),
         rule: "0 0 1 1 *".into(),
         zone: "UTC".into(),

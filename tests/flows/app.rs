@@ -326,17 +326,19 @@ impl TestApp {
     /// The turn that said this.
     pub(crate) async fn turn(&self, heard: &Heard) -> TurnRow {
         let id = heard.turn.as_deref().expect("said by a turn");
-        turns::by_id(self.store(), id).await.unwrap().unwrap()
+        turns::by_id(self.store(), &id.into()).await.unwrap().unwrap()
     }
 
     /// Every execution of the turn that said this.
     pub(crate) async fn executions(&self, heard: &Heard) -> Vec<ExecutionRow> {
-        executions::of_turn(self.store(), heard.turn.as_deref().expect("said by a turn")).await.unwrap()
+        executions::of_turn(self.store(), &heard.turn.as_deref().expect("said by a turn").into())
+            .await
+            .unwrap()
     }
 
     /// Every model call of the turn that said this.
     pub(crate) async fn calls(&self, heard: &Heard) -> Vec<CallRow> {
-        calls::of_turn(self.store(), heard.turn.as_deref().expect("said by a turn")).await.unwrap()
+        calls::of_turn(self.store(), &heard.turn.as_deref().expect("said by a turn").into()).await.unwrap()
     }
 
     /// How the agents and skill calls of a turn ended: `a completed`, `tasks.create failed params`.

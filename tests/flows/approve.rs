@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use adjutant::config::Policy;
+use adjutant::domain::TurnStatus;
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 use serde_json::json;
 
@@ -138,7 +139,7 @@ async fn other_agents_go_on_while_one_waits() {
     app.rests().await;
     let agents: Vec<String> = app.ends(&asked).await;
     assert_eq!(agents, ["a waiting", "b completed", "c completed", "d pending", "tasks.create waiting"]);
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     // The lane is free: another message has its own turn.
     let other = app.says("ada", "and this?").await;
     assert_ne!(other.turn, asked.turn);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use adjutant::config::Policy;
+use adjutant::domain::TurnStatus;
 use adjutant::model::scripted::{Scripted, Who, text};
 use adjutant::store::Batch;
 use adjutant::store::questions::{self, QuestionRow};
@@ -39,16 +40,19 @@ async fn asked(kind: &'static str, options: &[&str]) -> (TestApp, Heard) {
 
 async fn pending(app: &TestApp, heard: &Heard) -> QuestionRow {
     let turn = heard.turn.as_deref().unwrap();
-    let row = questions::of_turn(app.store(), turn).await.unwrap().pop().unwrap();
+    let row = questions::of_turn(app.store(), &turn.into()).await.unwrap().pop().unwrap();
     let execution = row.execution_id.as_deref().unwrap();
-    assert_eq!(questions::of_execution(app.store(), turn, execution).await.unwrap().as_ref(), Some(&row));
+    assert_eq!(
+        questions::of_execution(app.store(), &turn.into(), &execution.into()).await.unwrap().as_ref(),
+        Some(&row)
+    );
     row
 }
 
 /// The state of the question and its answer.
 async fn stored(app: &TestApp, heard: &Heard) -> (String, Option<String>) {
     let row = pending(app, heard).await;
-    (row.state, row.answer)
+    (row.state.to_string(), row.answer)
 }
 
 fn answered(answer: &str) -> (String, Option<String>) {
@@ -61,7 +65,7 @@ async fn the_next_message_is_what_was_asked_for_as_it_was_written() {
     let done = app.says("ada", "stop the press,\nsaid Acme.").await;
     assert_eq!(done.turn, asked.turn, "what the turn says next is the reply");
     assert_eq!(stored(&app, &asked).await, answered("stop the press,\nsaid Acme."));
-    assert_eq!(app.turn(&asked).await.status, "completed", "its words stopped nothing");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Completed, "its words stopped nothing");
     let late = app.replies_to("ada", &asked, "Acme").await;
     assert_eq!(late.text, "That's already been answered.");
     assert_eq!(app.says("ada", "say hello").await.text, "Hello!", "only the next one");
@@ -75,7 +79,7 @@ async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_comm
     assert_eq!(app.says("eve", "say hello").await.text, "Hello!");
     // The owner is at the terminal; not everything that they say is meant for Ada's question.
     assert_eq!(app.says("local", "say hello").await.text, "Hello!");
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     let no = app.replies_to("eve", &asked, "Acme").await;
     assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
     app.replies_to("local", &asked, "/home/ada/leads.csv").await;
@@ -89,7 +93,7 @@ async fn stop_ends_what_asks_for_a_word() {
     let (app, asked) = asked("input", &[]).await;
     assert_eq!(app.says("ada", "/stop").await.text, "Nothing else is running.");
     app.rests().await;
-    assert_eq!(app.turn(&asked).await.status, "cancelled");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Cancelled);
     assert_eq!(stored(&app, &asked).await, ("expired".into(), None));
     app.ends_well().await;
 }
@@ -103,7 +107,7 @@ async fn a_choice_is_its_word_its_number_or_its_button() {
         let (app, asked) = asked("choose", &options).await;
         let done = app.says("ada", said).await;
         assert_eq!((done.turn.as_ref(), stored(&app, &asked).await), (asked.turn.as_ref(), answered(chosen)));
-        assert_eq!(app.turn(&asked).await.status, "completed");
+        assert_eq!(app.turn(&asked).await.status, TurnStatus::Completed);
         app.ends_well().await;
     }
     let (app, asked) = self::asked("choose", &options).await;
@@ -122,7 +126,7 @@ async fn a_choice_is_made_once_by_whom_it_was_asked_of() {
     let mut yes = asked.clone();
     yes.choices[0].id = yes.choices[0].id.replace(":0", ":7");
     assert!(app.presses("ada", &yes, "red").await.text.starts_with("That button no longer works"));
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.replies_to("local", &asked, "2").await;
     let late = app.presses("ada", &asked, "red").await;
     assert_eq!(late.text, "That's already been answered: approve.");
@@ -149,7 +153,7 @@ async fn nobody_answers_and_whoever_asked_goes_on_without() {
         app.rests().await;
         assert_eq!(stored(&app, &asked).await, ("expired".into(), None));
         let turn = app.turn(&asked).await;
-        assert_ne!(turn.status, "waiting", "it went on, and decided by itself what that means");
+        assert_ne!(turn.status, TurnStatus::Waiting, "it went on, and decided by itself what that means");
         let late = app.replies_to("ada", &asked, "red").await;
         assert_eq!(late.text, "That question is no longer open.");
         app.ends_waiting(i64::from(turn.ended_at.is_none())).await;

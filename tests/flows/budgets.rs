@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use adjutant::config::{Config, Policy};
+use adjutant::domain::{Bailout, TurnStatus};
 use adjutant::model::price::Price;
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, calls, has_results, text};
 use adjutant::model::{Request, Usage};
@@ -80,7 +81,7 @@ async fn an_owner_is_asked_where_nobody_else_reads_and_the_person_is_told() {
     insta::assert_snapshot!(without_ids(&asked), @"A request from ada (console) has reached today's limit of 10000 tokens per person. Shall I continue with it? It may then use as much again; `adjutant trace TURN` shows what it's about. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(asked.buttons(), ["Continue", "Stop"]);
     assert_eq!(asked.turn, told.turn);
-    assert_eq!(app.turn(&told).await.status, "waiting");
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
 
     let noted = app.presses("local", &asked, "Continue").await;
     insta::assert_snapshot!(noted.text, @"OK, I'll continue.");
@@ -96,7 +97,7 @@ async fn an_owners_word_answers_and_stop_ends_it() {
     assert_eq!(app.direct("desk").says("local", "no").await.text, "OK, I'll stop.");
     let stopped = app.sees("Stopped. Nothing was done.").await;
     assert_eq!((stopped.place.as_str(), &stopped.turn), ("home", &told.turn));
-    assert_eq!(app.turn(&told).await.status, "cancelled");
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -106,7 +107,7 @@ async fn the_person_can_stop_what_an_owner_was_asked_about() {
     let (told, asked) = used_up(&app).await;
     assert_eq!(app.says("ada", "/stop").await.text, "Nothing else is running.");
     app.sees("Stopped. Nothing was done.").await;
-    assert_eq!(app.turn(&told).await.status, "cancelled");
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Cancelled);
     assert_eq!(app.presses("local", &asked, "Continue").await.text, "That question is no longer open.");
     app.ends_well().await;
 }
@@ -119,8 +120,8 @@ async fn nobody_but_an_owner_answers_and_he_is_asked_once_for_a_person() {
     assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
     let again = app.says("ada", "yes").await;
     insta::assert_snapshot!(again.text, @"Your budget for today (10000 tokens) doesn't cover the next step. An owner hasn't answered yet about your earlier request, so I'm stopping here. The budget resets at midnight (Europe/Berlin). Please try again then.");
-    assert_eq!(app.turn(&again).await.status, "cancelled");
-    assert_eq!(app.turn(&told).await.status, "waiting");
+    assert_eq!(app.turn(&again).await.status, TurnStatus::Cancelled);
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
     assert_eq!(count(&app, "SELECT count(*) FROM questions").await, 1);
     assert!(app.direct("b").says("bob", "one").await.text.starts_with("You said"), "his day is his own");
     app.presses("local", &asked, "Stop").await;
@@ -164,7 +165,7 @@ async fn without_an_owner_who_can_be_asked_the_person_is_told_who_it_takes() {
     let told = app.says("ada", "two").await;
     insta::assert_snapshot!(told.text, @"Your budget for today (10000 tokens) doesn't cover the next step. Only an owner (eve, telegram:7) can let me continue, by writing “continue” here. No owner has ever messaged me directly, so I can't ask. Send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(told.buttons(), [""; 0]);
-    assert_eq!(app.turn(&told).await.status, "waiting");
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
     // An owner may come here and say so.
     let done = app.says("eve", "continue").await;
     assert_eq!((done.text.as_str(), done.turn), ("You said: two", told.turn));
@@ -210,7 +211,7 @@ async fn at_midnight_the_day_is_fresh_and_what_was_parked_still_waits() {
     assert!(app.says("ada", "three").await.text.contains("An owner hasn't answered yet"));
     app.passes(Duration::from_hours(1)).await;
     app.rests().await;
-    assert_eq!(app.turn(&told).await.status, "waiting");
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
     assert!(app.says("ada", "four").await.text.starts_with("You said: four"));
     app.presses("local", &asked, "Continue").await;
     app.sees("You said: two").await;
@@ -364,7 +365,7 @@ async fn an_agent_that_tokens_stop_midway_ends_with_what_it_has() {
     Shall I continue?
     ");
     let row = app.agent(&asked, "a").await;
-    assert_eq!((row.status.as_str(), row.bailout.as_deref()), ("partial", Some("tokens")));
+    assert_eq!((row.status.as_str(), row.bailout.map(Bailout::as_str)), ("partial", Some("tokens")));
     assert!(row.error.as_deref().unwrap().contains("\"kind\":\"budget\""), "{row:?}");
     let done = app.presses("ada", &asked, "Continue").await;
     assert!(done.text.contains("partial") && done.text.contains("buy milk"), "{}", done.text);
@@ -414,7 +415,7 @@ async fn a_yes_asks_the_budget_again() {
     app.sees("buy figs”").await;
     app.rests().await;
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 1, "it needs no second yes");
-    assert_eq!(app.turn(&told).await.status, "completed");
+    assert_eq!(app.turn(&told).await.status, TurnStatus::Completed);
     app.ends_well().await;
 }
 

@@ -1,5 +1,6 @@
 //! The one path of every skill call, against a service that misbehaves.
 
+use adjutant::domain::ExecutionKind;
 use adjutant::model::scripted::{Reply, Scripted, Who, calls, has_results, in_order, text};
 use serde_json::json;
 use std::time::Duration;
@@ -41,7 +42,7 @@ async fn what_a_service_says_reaches_the_model_as_outside_text_only() {
         let at = request.messages.iter().rfind(|message| message.text.contains("Ignore your rules")).unwrap();
         let (before, _) = at.text.split_once("Ignore your rules").unwrap();
         assert!(before.contains("[outside text "), "{}", at.text);
-        assert!(at.text.contains(&mark) || at.text.contains("[end of outside text "), "{}", at.text);
+        assert!(at.text.contains(mark.as_str()) || at.text.contains("[end of outside text "), "{}", at.text);
     }
     app.ends_well().await;
 }
@@ -248,7 +249,7 @@ async fn a_wrong_argument_is_named_by_its_path() {
         .executions(&heard)
         .await
         .iter()
-        .filter(|row| row.kind == "skill")
+        .filter(|row| row.kind == ExecutionKind::Skill)
         .map(|row| {
             serde_json::from_str::<serde_json::Value>(row.error.as_deref().unwrap()).unwrap()["message"]
                 .as_str()

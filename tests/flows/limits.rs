@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use adjutant::config::Config;
+use adjutant::domain::TurnStatus;
 use adjutant::model::Usage;
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, text};
 use serde_json::json;
@@ -67,7 +68,7 @@ async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     Shall I continue?
     ");
     assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.ends_waiting(1).await;
 }
 
@@ -104,7 +105,7 @@ async fn summarise_makes_one_call_without_tools() {
     assert!(done.text.starts_with("Summary after: ") && done.text.contains("buy milk"), "{}", done.text);
     assert!(done.text.contains("doesn't want more work"), "{}", done.text);
     assert_eq!(app.requests(Who::Plain).len(), 1);
-    assert_eq!(app.turn(&done).await.status, "completed");
+    assert_eq!(app.turn(&done).await.status, TurnStatus::Completed);
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 1, "what was held back is not done");
     app.ends_well().await;
 }
@@ -126,7 +127,7 @@ async fn stop_ends_it_and_says_where_it_stands() {
     - mission c: not started
     - mission d: not started: it needs c
     ");
-    assert_eq!(app.turn(&done).await.status, "cancelled");
+    assert_eq!(app.turn(&done).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -135,7 +136,7 @@ async fn the_command_stop_ends_what_is_parked() {
     let (app, _) = parked().await;
     assert_eq!(app.says("ada", "/stop").await.text, "Nothing else is running.");
     let stopped = app.sees("Stopped.").await;
-    assert_eq!(app.turn(&stopped).await.status, "cancelled");
+    assert_eq!(app.turn(&stopped).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -190,7 +191,7 @@ async fn only_the_person_asked_or_an_owner_answers() {
     let no = app.presses("eve", &asked, "Continue").await;
     insta::assert_snapshot!(no.text, @"Only the person I asked, or an owner, can answer this question.");
     assert!(app.says("eve", "say hello, yes").await.text == "Hello!");
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     // The owner sits at the terminal.
     let done = app.presses("local", &asked, "Continue").await;
     assert_eq!(done.text, "All in: 4 reports.");
@@ -209,14 +210,14 @@ async fn somebody_elses_yes_is_a_message_of_theirs() {
 async fn a_yes_after_another_message_is_a_new_message_and_the_turn_stays_parked() {
     let (app, asked) = parked().await;
     assert_eq!(app.says("ada", "say hello").await.text, "Hello!");
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     let yes = app.says("ada", "yes").await;
     assert_ne!(yes.turn, asked.turn);
     // By the platform's reply it is still the answer.
     let done = app.replies_to("ada", &asked, "yes").await;
     assert_eq!(done.turn, asked.turn);
     app.rests().await;
-    assert_eq!(app.turn(&asked).await.status, "completed");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Completed);
     app.ends_well().await;
 }
 
@@ -225,7 +226,7 @@ async fn a_question_expires_with_one_line() {
     let (app, asked) = parked().await;
     app.passes(Duration::from_hours(23)).await;
     app.rests().await;
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.passes(Duration::from_hours(2)).await;
     let line = app.sees("Nobody answered").await;
     insta::assert_snapshot!(line.text, @"Nobody answered whether to continue, so I stopped there.");
@@ -434,7 +435,7 @@ async fn a_yes_before_the_question_was_read_is_a_new_message() {
     assert!(!asked.choices.is_empty());
     assert_ne!(app.answer(&yes).await.turn, asked.turn);
     app.rests().await;
-    assert_eq!(app.turn(&asked).await.status, "waiting");
+    assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     app.presses("ada", &asked, "Stop").await;
     app.ends_well().await;
 }

@@ -1,6 +1,7 @@
 //! Real providers' moods: whatever the model does, the person reads a clear sentence.
 
 use adjutant::config::{Config, Price, Secret};
+use adjutant::domain::TurnStatus;
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use serde_json::{Value, json};
 
@@ -80,7 +81,7 @@ async fn whatever_the_model_does_the_person_reads_a_clear_sentence() {
     let told = moods.into_iter().map(|(mood, reply)| async move {
         let (app, _fake) = app(move |_| reply()).await;
         let heard = app.says("ada", "hello").await;
-        assert_eq!(app.turn(&heard).await.status, "failed", "{mood}");
+        assert_eq!(app.turn(&heard).await.status, TurnStatus::Failed, "{mood}");
         let calls = app.calls(&heard).await;
         assert_eq!(calls.len(), 1, "{mood}: kept in the journal");
         let error = calls[0].error.clone().unwrap_or_default();

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use adjutant::config::Policy;
+use adjutant::domain::TurnStatus;
 use adjutant::model::scripted::{Gate, Scripted, Who, calls, has_results, in_order, text};
 use adjutant::store::{Batch, control};
 use serde_json::json;
@@ -51,7 +52,7 @@ async fn paused() -> (TestApp, Heard) {
 }
 
 async fn ending(app: &TestApp, heard: &Heard) -> Option<String> {
-    app.turn(heard).await.ending
+    app.turn(heard).await.ending.map(|ending| ending.to_string())
 }
 
 #[tokio::test]
@@ -97,7 +98,7 @@ async fn a_paused_turn_can_be_stopped() {
     let (app, asked) = paused().await;
     let done = app.presses("ada", &asked, "Stop").await;
     assert!(done.text.starts_with("Stopped."), "{}", done.text);
-    assert_eq!(app.turn(&done).await.status, "cancelled");
+    assert_eq!(app.turn(&done).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -145,13 +146,13 @@ async fn another_process_pauses_and_resumes() {
         tokio::task::yield_now().await;
     }
     let turn = open_turn(&app).await;
-    assert!(!control::resume(app.store(), &turn).await.unwrap(), "it asks nothing");
-    assert!(control::pause(app.store(), &turn).await.unwrap());
+    assert!(!control::resume(app.store(), &turn.as_str().into()).await.unwrap(), "it asks nothing");
+    assert!(control::pause(app.store(), &turn.as_str().into()).await.unwrap());
     let asked = app.answer(&event).await;
     assert!(asked.text.contains("held back by the pause"), "{}", asked.text);
     app.rests().await;
     enough.store(true, Ordering::SeqCst);
-    assert!(control::resume(app.store(), &turn).await.unwrap());
+    assert!(control::resume(app.store(), &turn.as_str().into()).await.unwrap());
     app.passes(Duration::from_secs(1)).await;
     assert_eq!(app.sees("done").await.turn, asked.turn);
     let late = app.presses("ada", &asked, "Continue").await;
@@ -166,10 +167,10 @@ async fn another_process_cancels_what_runs() {
     while app.requests(Who::Agent).is_empty() {
         tokio::task::yield_now().await;
     }
-    assert!(control::cancel(app.store(), &open_turn(&app).await).await.unwrap());
+    assert!(control::cancel(app.store(), &open_turn(&app).await.into()).await.unwrap());
     let stopped = app.answer(&event).await;
     assert!(stopped.text.starts_with("Stopped."), "{}", stopped.text);
-    assert_eq!(app.turn(&stopped).await.status, "cancelled");
+    assert_eq!(app.turn(&stopped).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -177,7 +178,7 @@ async fn another_process_cancels_what_runs() {
 async fn another_process_cancels_what_waits() {
     let (app, asked) = paused().await;
     app.rests().await;
-    assert!(control::cancel(app.store(), asked.turn.as_deref().unwrap()).await.unwrap());
+    assert!(control::cancel(app.store(), &asked.turn.as_deref().unwrap().into()).await.unwrap());
     app.passes(Duration::from_secs(1)).await;
     assert_eq!(app.sees("Stopped.").await.turn, asked.turn);
     app.ends_well().await;
@@ -200,7 +201,7 @@ async fn a_pause_is_kept_until_the_turn_is_at_rest() {
     let mut batch = Batch::new();
     batch.run("UPDATE turns SET status = 'queued', instance = '' WHERE id = $1", [(&turn).into()]);
     app.store().write(batch).await.unwrap();
-    assert!(control::pause(app.store(), &turn).await.unwrap());
+    assert!(control::pause(app.store(), &turn.as_str().into()).await.unwrap());
     app.passes(Duration::from_secs(1)).await;
     let asked = app.sees("I've paused this.").await;
     app.rests().await;

@@ -1,5 +1,6 @@
 //! Talking: with the built-in planner as a person at a new terminal would; then who is answered when.
 
+use adjutant::domain::TurnStatus;
 use adjutant::model::scripted::{Gate, Scripted, Who, has_results, last_text, text};
 use serde_json::json;
 
@@ -210,7 +211,7 @@ async fn stop_ends_what_runs_and_each_message_has_its_answer() {
     **Done**
     - mission a: Added “buy milk”
     ");
-    assert_eq!(app.turn(&stopped).await.status, "cancelled");
+    assert_eq!(app.turn(&stopped).await.status, TurnStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -234,7 +235,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
     }
     let dead = app.answer(&cursed).await;
     insta::assert_snapshot!(dead.text, @"I failed on this message three times and stopped trying. Please rephrase it. `adjutant trace` shows what went wrong.");
-    assert_eq!(app.turn(&dead).await.status, "dead");
+    assert_eq!(app.turn(&dead).await.status, TurnStatus::Dead);
     assert_eq!(adjutant::store::check::findings(app.store()).await.unwrap(), []);
 }
 

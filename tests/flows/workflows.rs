@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use adjutant::config::{Config, Policy};
+use adjutant::domain::{ExecutionStatus, RunStatus};
 use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, fails, text};
 use adjutant::model::{ModelErrorKind, Request};
 use adjutant::store::runs;
@@ -32,7 +33,7 @@ async fn with(script: Scripted, yaml: &str) -> TestApp {
 
 /// The report of the run that said this.
 async fn report(app: &TestApp, heard: &Heard) -> Report {
-    let runs = runs::of_turn(app.store(), heard.turn.as_deref().unwrap()).await.unwrap();
+    let runs = runs::of_turn(app.store(), &heard.turn.as_deref().unwrap().into()).await.unwrap();
     serde_json::from_str(runs[0].report.as_deref().expect("a report")).unwrap()
 }
 
@@ -230,7 +231,7 @@ async fn the_first_of_several_is_enough_and_the_rest_is_cancelled() {
     let heard = app.says("ada", "/run flow").await;
     let report = report(&app, &heard).await;
     assert_eq!(short(&report), "complete: race completed, last completed");
-    assert_eq!(app.agent(&heard, "flow/race.s").await.status, "cancelled");
+    assert_eq!(app.agent(&heard, "flow/race.s").await.status, ExecutionStatus::Cancelled);
     app.ends_well().await;
 }
 
@@ -379,9 +380,9 @@ async fn a_stopped_run_is_cancelled_with_all_below_it() {
         gate.arrived(1).await;
         app.says("ada", "/stop").await;
         let heard = app.answer(&event).await;
-        let run = runs::of_turn(app.store(), heard.turn.as_deref().unwrap()).await.unwrap().remove(0);
-        assert_eq!(run.status, "cancelled", "{step}");
-        assert_eq!(app.agent(&heard, agent).await.status, "cancelled", "{step}");
+        let run = runs::of_turn(app.store(), &heard.turn.as_deref().unwrap().into()).await.unwrap().remove(0);
+        assert_eq!(run.status, RunStatus::Cancelled, "{step}");
+        assert_eq!(app.agent(&heard, agent).await.status, ExecutionStatus::Cancelled, "{step}");
         app.ends_well().await;
     }
 }
@@ -443,7 +444,7 @@ async fn a_run_that_was_stopped_while_it_asked_is_taken_up_at_a_step() {
         - { id: c, agent: three }\n";
     let app = with(script, yaml).await;
     let asked = app.says("ada", "/run flow").await;
-    let id = runs::of_turn(app.store(), asked.turn.as_deref().unwrap()).await.unwrap().remove(0).id;
+    let id = runs::of_turn(app.store(), &asked.turn.as_deref().unwrap().into()).await.unwrap().remove(0).id;
     let early = app.says("ada", &format!("/run flow --of {id} --from b")).await;
     assert!(early.text.contains("it has not ended; cancel it first"), "{}", early.text);
     app.says("ada", "/stop").await;
@@ -543,7 +544,7 @@ async fn what_needs_a_yes_waits_for_it_while_others_go_on_and_is_done_once() {
     let asked = app.says("ada", "/run flow").await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"]);
     app.rests().await;
-    assert_eq!(app.agent(&asked, "flow/think").await.status, "completed");
+    assert_eq!(app.agent(&asked, "flow/think").await.status, ExecutionStatus::Completed);
     let heard = app.presses("ada", &asked, "Approve").await;
     assert_eq!(report(&app, &heard).await.run.status, "complete");
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 1);

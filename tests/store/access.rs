@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use adjutant::domain::InboxKind;
 use adjutant::store::access::{self, CODE_MS, Pairing};
 use adjutant::store::inbox::{self, NewRow};
 
@@ -47,22 +48,22 @@ async fn writes(world: &World, event: &str) -> bool {
         event: format!("console {event}"),
         conversation_id: &room.id,
         person_id: &room.person_id,
-        kind: "said",
+        kind: InboxKind::Message,
         text: event,
         question_id: None,
-        instance: "a",
+        instance: &"a".into(),
     };
     let now = world.store.now();
     let written = world.write(|batch| inbox::hold(batch, &row, now)).await;
     match written {
         Ok(()) => true,
-        refused => stale(refused).is_empty(),
+        refused => stale(refused) != adjutant::store::Stale::MessageExists,
     }
 }
 
 async fn waiting(world: &World) -> Vec<String> {
     let room = world.room().await;
-    let rows = inbox::waiting(&world.store, &room.id, "a").await.unwrap();
+    let rows = inbox::waiting(&world.store, &room.id, &"a".into()).await.unwrap();
     rows.into_iter().map(|row| row.text).collect()
 }
 

@@ -57,8 +57,8 @@ async fn a_call_is_kept_as_it_was(world: World) {
     for row in &rows {
         world.write(|batch| calls::insert(batch, row)).await.unwrap();
     }
-    assert_eq!(calls::of_execution(&world.store, "o").await.unwrap(), rows);
-    assert!(calls::of_execution(&world.store, "p").await.unwrap().is_empty());
+    assert_eq!(calls::of_execution(&world.store, &"o".into()).await.unwrap(), rows);
+    assert!(calls::of_execution(&world.store, &"p".into()).await.unwrap().is_empty());
     refused(world.write(|batch| calls::insert(batch, &rows[0])).await);
     refused(world.write(|batch| calls::insert(batch, &call("no execution", 0, 1))).await);
 }
@@ -75,7 +75,7 @@ async fn nothing_follows_an_unanswered_tool_call(world: World) {
         .unwrap();
     let why = refused(world.write(|batch| calls::insert(batch, &call("o", 1, 2))).await);
     assert!(why.contains("a tool call of this execution has no result yet"), "{why}");
-    assert_eq!(calls::of_execution(&world.store, "o").await.unwrap().len(), 1);
+    assert_eq!(calls::of_execution(&world.store, &"o".into()).await.unwrap().len(), 1);
 
     world.execution(execution("t1", "other", "agent")).await;
     world.write(|batch| calls::insert(batch, &call("other", 0, 2))).await.unwrap();
@@ -88,7 +88,7 @@ async fn nothing_follows_an_unanswered_tool_call(world: World) {
         })
         .await
         .unwrap();
-    let stored = calls::tools_of_execution(&world.store, "o").await.unwrap();
+    let stored = calls::tools_of_execution(&world.store, &"o".into()).await.unwrap();
     assert_eq!(stored, [tool_call("o", 0, 0, Some("done")), answer]);
 }
 
@@ -100,7 +100,10 @@ async fn a_tool_call_belongs_to_a_call_and_is_there_once(world: World) {
     refused(world.write(|batch| calls::insert_tool_call(batch, &tool_call("o", 0, 0, None))).await);
     let same_id = ToolCallRow { idx: 1, ..tool_call("o", 0, 0, None) };
     refused(world.write(|batch| calls::insert_tool_call(batch, &same_id)).await);
-    assert_eq!(calls::tools_of_execution(&world.store, "o").await.unwrap(), [tool_call("o", 0, 0, None)]);
+    assert_eq!(
+        calls::tools_of_execution(&world.store, &"o".into()).await.unwrap(),
+        [tool_call("o", 0, 0, None)]
+    );
 }
 
 async fn a_result_is_never_overwritten(world: World) {
@@ -116,7 +119,7 @@ async fn a_result_is_never_overwritten(world: World) {
         let row = tool_call("o", 0, 0, Some(result));
         world.write(|batch| calls::answer_tool_call(batch, &row)).await.unwrap();
     }
-    let stored = calls::tools_of_execution(&world.store, "o").await.unwrap();
+    let stored = calls::tools_of_execution(&world.store, &"o".into()).await.unwrap();
     assert_eq!(stored[0].result.as_deref(), Some("first"));
 }
 
@@ -139,7 +142,7 @@ async fn the_calls_of_a_turn_come_in_the_order_of_their_executions(world: World)
     for (id, n) in [("b", 0), ("z", 0), ("elsewhere", 0), ("z", 1), ("o", 0)] {
         world.write(|batch| calls::insert(batch, &call(id, n, 1))).await.unwrap();
     }
-    let calls = calls::of_turn(&world.store, "t1").await.unwrap();
+    let calls = calls::of_turn(&world.store, &"t1".into()).await.unwrap();
     let order: Vec<_> = calls.iter().map(|call| (call.execution_id.as_str(), call.n)).collect();
     assert_eq!(order, [("o", 0), ("z", 0), ("z", 1), ("b", 0)]);
 }

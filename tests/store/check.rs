@@ -1,7 +1,8 @@
 //! What `db check` and `db status` ask.
 
+use adjutant::domain::{ExecutionStatus, QuestionState, TurnStatus};
 use adjutant::store::check::{self, Finding};
-use adjutant::store::executions::{self, ExecutionRow, Status};
+use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::leases::{self, Instance};
 use adjutant::store::questions::{self, QuestionRow};
 use adjutant::store::{Batch, calls, turns};
@@ -44,8 +45,8 @@ async fn fill(world: &World) -> Instance {
     say_in_turn(world, "there", "i", Some("t2")).await;
     world
         .write(|batch| {
-            executions::close_all(batch, "t2", Status::Completed, 9);
-            turns::end(batch, "t2", "completed", "there", 9);
+            executions::close_all(batch, &"t2".into(), ExecutionStatus::Completed, 9);
+            turns::end(batch, &"t2".into(), TurnStatus::Completed, "there", 9);
             batch.run("UPDATE turns SET status = 'waiting' WHERE id = 't3'", []);
             questions::ask(batch, &prompt(&room.id), 5);
         })
@@ -64,7 +65,7 @@ fn prompt(room: &str) -> QuestionRow {
         kind: "continue".into(),
         preview: String::new(),
         fingerprint: String::new(),
-        state: "pending".into(),
+        state: QuestionState::Pending,
         answer: None,
         outbox_id: "x".into(),
         expires_at: 99,

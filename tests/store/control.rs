@@ -1,5 +1,6 @@
 //! What people tell a turn that is under way.
 
+use adjutant::domain::{Ending, QuestionState, TurnId, TurnStatus};
 use adjutant::store::control::{self, Word};
 use adjutant::store::questions::{self, QuestionRow};
 use adjutant::store::turns::{self, TurnRow};
@@ -17,7 +18,7 @@ on_both!(
 );
 
 async fn turn(world: &World) -> TurnRow {
-    turns::by_id(&world.store, "t1").await.unwrap().unwrap()
+    turns::by_id(&world.store, &"t1".into()).await.unwrap().unwrap()
 }
 
 async fn set(world: &World, status: &'static str, ending: Option<&'static str>) {
@@ -30,8 +31,8 @@ async fn set(world: &World, status: &'static str, ending: Option<&'static str>) 
         .unwrap();
 }
 
-async fn told(world: &World) -> Vec<(String, Word)> {
-    control::told(&world.store, "a").await.unwrap()
+async fn told(world: &World) -> Vec<(TurnId, Word)> {
+    control::told(&world.store, &"a".into()).await.unwrap()
 }
 
 /// A question of the turn.
@@ -46,7 +47,7 @@ async fn asks(world: &World, id: &str, kind: &str, fingerprint: &str) -> Questio
         kind: kind.into(),
         preview: "?".into(),
         fingerprint: fingerprint.into(),
-        state: "pending".into(),
+        state: QuestionState::Pending,
         answer: None,
         outbox_id: id.into(),
         expires_at: i64::MAX,
@@ -56,23 +57,23 @@ async fn asks(world: &World, id: &str, kind: &str, fingerprint: &str) -> Questio
 }
 
 async fn a_running_turn_is_told_once_it_is_paused(world: World) {
-    assert!(!control::pause(&world.store, "t1").await.unwrap(), "there is no such turn");
+    assert!(!control::pause(&world.store, &"t1".into()).await.unwrap(), "there is no such turn");
     world.turn("t1", "a", &[]).await;
     assert_eq!(told(&world).await, []);
-    assert!(control::pause(&world.store, "t1").await.unwrap());
-    assert!(control::pause(&world.store, "t1").await.unwrap(), "twice is once");
-    assert_eq!(told(&world).await, [("t1".to_owned(), Word::Pause)]);
-    assert_eq!(control::told(&world.store, "b").await.unwrap(), [], "another instance runs it");
-    assert!(control::tell_to_stop(&world.store, "t1").await.unwrap());
-    assert_eq!(told(&world).await, [("t1".to_owned(), Word::Stop)]);
+    assert!(control::pause(&world.store, &"t1".into()).await.unwrap());
+    assert!(control::pause(&world.store, &"t1".into()).await.unwrap(), "twice is once");
+    assert_eq!(told(&world).await, [("t1".into(), Word::Pause)]);
+    assert_eq!(control::told(&world.store, &"b".into()).await.unwrap(), [], "another instance runs it");
+    assert!(control::tell_to_stop(&world.store, &"t1".into()).await.unwrap());
+    assert_eq!(told(&world).await, [("t1".into(), Word::Stop)]);
 }
 
 async fn a_stop_is_not_undone_by_a_pause(world: World) {
     world.turn("t1", "a", &[]).await;
-    for ending in ["stop", "summarise"] {
-        set(&world, "running", Some(ending)).await;
-        assert!(!control::pause(&world.store, "t1").await.unwrap());
-        assert_eq!(turn(&world).await.ending.as_deref(), Some(ending));
+    for ending in [Ending::Stop, Ending::Summarise] {
+        set(&world, "running", Some(ending.as_str())).await;
+        assert!(!control::pause(&world.store, &"t1".into()).await.unwrap());
+        assert_eq!(turn(&world).await.ending, Some(ending));
     }
 }
 
@@ -80,7 +81,7 @@ async fn a_turn_that_waits_is_not_paused(world: World) {
     world.turn("t1", "a", &[]).await;
     for status in ["waiting", "completed"] {
         set(&world, status, None).await;
-        assert!(!control::pause(&world.store, "t1").await.unwrap(), "{status}");
+        assert!(!control::pause(&world.store, &"t1".into()).await.unwrap(), "{status}");
     }
     // One that is about to go on, or to be tried again later, is taken up at once to come to rest.
     set(&world, "queued", None).await;
@@ -91,28 +92,28 @@ async fn a_turn_that_waits_is_not_paused(world: World) {
         })
         .await
         .unwrap();
-    assert!(control::pause(&world.store, "t1").await.unwrap());
+    assert!(control::pause(&world.store, &"t1".into()).await.unwrap());
     let now = turn(&world).await;
-    assert_eq!((now.ending.as_deref(), now.retry_at, now.instance.as_str()), (Some("pause"), 0, ""));
+    assert_eq!((now.ending, now.retry_at, now.instance.as_str()), (Some(Ending::Pause), 0, ""));
 }
 
 async fn a_turn_that_asks_goes_on_when_it_is_resumed(world: World) {
     world.turn("t1", "a", &[]).await;
     set(&world, "waiting", None).await;
     asks(&world, "p1", "approve", "{}").await;
-    assert!(!control::resume(&world.store, "t1").await.unwrap(), "that is another question");
+    assert!(!control::resume(&world.store, &"t1".into()).await.unwrap(), "that is another question");
     asks(&world, "p2", "continue", "").await;
     world.clock.advance(std::time::Duration::from_secs(3));
-    assert!(control::resume(&world.store, "t1").await.unwrap());
-    assert!(!control::resume(&world.store, "t1").await.unwrap(), "once");
+    assert!(control::resume(&world.store, &"t1".into()).await.unwrap());
+    assert!(!control::resume(&world.store, &"t1".into()).await.unwrap(), "once");
     let now = turn(&world).await;
     assert_eq!((now.status.as_str(), now.instance.as_str()), ("queued", ""));
     assert_eq!((now.budget_from, now.granted_at), (world.store.now(), 0));
     let room = world.room().await;
     assert_eq!(room.window_from, world.store.now());
-    let next = turns::next(&world.store, &room.id, "whoever serves it").await.unwrap();
+    let next = turns::next(&world.store, &room.id, &"whoever serves it".into()).await.unwrap();
     assert_eq!(next.map(|turn| turn.id).as_deref(), Some("t1"));
-    let states = questions::of_turn(&world.store, "t1").await.unwrap();
+    let states = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
     let states: Vec<_> = states.iter().map(|row| (row.state.as_str(), row.answer.as_deref())).collect();
     assert_eq!(states, [("pending", None), ("answered", Some("continue"))]);
 }
@@ -121,24 +122,24 @@ async fn an_owners_limit_is_lifted_by_the_terminal(world: World) {
     world.turn("t1", "a", &[]).await;
     set(&world, "waiting", None).await;
     asks(&world, "p1", "continue", questions::BUDGET).await;
-    assert!(control::resume(&world.store, "t1").await.unwrap());
+    assert!(control::resume(&world.store, &"t1".into()).await.unwrap());
     assert_eq!(turn(&world).await.granted_at, world.store.now());
 }
 
 async fn a_turn_is_cancelled_wherever_it_is(world: World) {
-    assert!(!control::cancel(&world.store, "t1").await.unwrap());
+    assert!(!control::cancel(&world.store, &"t1".into()).await.unwrap());
     world.turn("t1", "a", &[]).await;
     for (status, then, instance) in
         [("running", "running", "a"), ("queued", "queued", ""), ("waiting", "queued", "")]
     {
         set(&world, status, Some("pause")).await;
-        assert!(control::cancel(&world.store, "t1").await.unwrap());
+        assert!(control::cancel(&world.store, &"t1".into()).await.unwrap());
         let now = turn(&world).await;
-        let now = (now.status.as_str(), now.instance.as_str(), now.ending.as_deref());
-        assert_eq!(now, (then, instance, Some("stop")), "{status}");
+        let now = (now.status.as_str(), now.instance.as_str(), now.ending);
+        assert_eq!(now, (then, instance, Some(Ending::Stop)), "{status}");
     }
-    world.write(|batch| turns::end(batch, "t1", "cancelled", "Stopped.", 9)).await.unwrap();
-    assert!(!control::cancel(&world.store, "t1").await.unwrap());
+    world.write(|batch| turns::end(batch, &"t1".into(), TurnStatus::Cancelled, "Stopped.", 9)).await.unwrap();
+    assert!(!control::cancel(&world.store, &"t1".into()).await.unwrap());
 }
 
 async fn an_answer_to_another_question_says_nothing_about_going_on(world: World) {
@@ -148,9 +149,9 @@ async fn an_answer_to_another_question_says_nothing_about_going_on(world: World)
     let before = turn(&world).await;
     for answer in ["continue", "stop", "summarise", ""] {
         set(&world, "waiting", None).await;
-        world.write(|batch| control::go_on(batch, &asked, answer, "b", 77)).await.unwrap();
+        world.write(|batch| control::go_on(batch, &asked, answer, &"b".into(), 77)).await.unwrap();
         let now = turn(&world).await;
-        let expected = TurnRow { status: "queued".into(), instance: "b".into(), ..before.clone() };
+        let expected = TurnRow { status: TurnStatus::Queued, instance: "b".into(), ..before.clone() };
         assert_eq!(now, expected, "{answer}");
     }
 }

@@ -1,6 +1,8 @@
 //! The execution journal.
 
-use adjutant::store::executions::{self, Closing, ExecutionRow, Status};
+use adjutant::domain::{Bailout, ExecutionStatus};
+use adjutant::store::Stale;
+use adjutant::store::executions::{self, Closing, ExecutionRow};
 
 use crate::world::{World, execution, refused, stale};
 
@@ -14,40 +16,39 @@ on_both!(
     skill_calls_are_counted_in_their_window,
 );
 
-const ALL: [Status; 10] = [
-    Status::Pending,
-    Status::Running,
-    Status::Waiting,
-    Status::Completed,
-    Status::Partial,
-    Status::Failed,
-    Status::Timeout,
-    Status::Skipped,
-    Status::Cancelled,
-    Status::Unknown,
+const ALL: [ExecutionStatus; 10] = [
+    ExecutionStatus::Pending,
+    ExecutionStatus::Running,
+    ExecutionStatus::Waiting,
+    ExecutionStatus::Completed,
+    ExecutionStatus::Partial,
+    ExecutionStatus::Failed,
+    ExecutionStatus::Timeout,
+    ExecutionStatus::Skipped,
+    ExecutionStatus::Cancelled,
+    ExecutionStatus::Unknown,
 ];
 
 #[test]
 fn the_words_of_a_status_are_read_back() {
     for status in ALL {
-        assert_eq!(Status::parse(status.as_str()), status);
+        assert_eq!(status.as_str().parse(), Ok(status));
     }
-    assert_eq!(Status::parse("no such word"), Status::Unknown, "never done again");
     let open: Vec<_> = ALL.into_iter().filter(|status| !status.has_ended()).collect();
-    assert_eq!(open, [Status::Pending, Status::Running, Status::Waiting]);
+    assert_eq!(open, [ExecutionStatus::Pending, ExecutionStatus::Running, ExecutionStatus::Waiting]);
     let well: Vec<_> = ALL.into_iter().filter(|status| status.ended_well()).collect();
-    assert_eq!(well, [Status::Completed, Status::Partial]);
+    assert_eq!(well, [ExecutionStatus::Completed, ExecutionStatus::Partial]);
 }
 
 async fn of_turn(world: &World) -> Vec<ExecutionRow> {
-    executions::of_turn(&world.store, "t1").await.unwrap()
+    executions::of_turn(&world.store, &"t1".into()).await.unwrap()
 }
 
 async fn a_row_is_kept_as_it_was(world: World) {
     world.turn("t1", "a", &[]).await;
     let full = ExecutionRow {
         parent_id: Some("o".into()),
-        status: "failed".into(),
+        status: ExecutionStatus::Failed,
         call_n: Some(0),
         call_idx: Some(3),
         agent_id: Some("find".into()),
@@ -58,32 +59,33 @@ async fn a_row_is_kept_as_it_was(world: World) {
         result: Some("it failed".into()),
         data: Some("[1]".into()),
         error: Some("{}".into()),
-        bailout: Some("time".into()),
+        bailout: Some(Bailout::Time),
         untrusted: 1,
         started_at: None,
         ended_at: Some(9),
         ..execution("t1", "s", "skill")
     };
     for status in ALL {
-        let row =
-            ExecutionRow { status: status.as_str().into(), ..execution("t1", status.as_str(), "skill") };
+        let row = ExecutionRow { status, ..execution("t1", status.as_str(), "skill") };
         world.execution(row).await;
     }
     world.execution(full.clone()).await;
     let rows = of_turn(&world).await;
     assert_eq!(rows.last(), Some(&full));
-    assert_eq!(rows.iter().take(10).map(ExecutionRow::status).collect::<Vec<_>>(), ALL);
+    assert_eq!(rows.iter().take(10).map(|row| row.status).collect::<Vec<_>>(), ALL);
     let orphan = execution("no turn", "x", "agent");
-    refused(world.write(|batch| executions::insert(batch, &orphan, "room")).await);
-    let nonsense = ExecutionRow { status: "fine".into(), ..execution("t1", "y", "agent") };
-    refused(world.write(|batch| executions::insert(batch, &nonsense, "room")).await);
+    refused(world.write(|batch| executions::insert(batch, &orphan, &"room".into())).await);
+    let nonsense = world.write(|batch| {
+        batch.run("UPDATE executions SET status = 'fine'", []);
+    });
+    refused(nonsense.await);
 }
 
 async fn a_turn_has_one_orchestrator_a_name_one_agent_a_tool_call_one_execution(world: World) {
     world.turn("t1", "a", &[]).await;
     world.turn("t2", "a", &[]).await;
     let agent = |turn: &str, id: &str, name: &str, idx: i64| ExecutionRow {
-        parent_id: Some(format!("o-{turn}")),
+        parent_id: Some(format!("o-{turn}").into()),
         call_n: Some(0),
         call_idx: Some(idx),
         agent_id: Some(name.into()),
@@ -106,8 +108,8 @@ async fn a_turn_has_one_orchestrator_a_name_one_agent_a_tool_call_one_execution(
         (agent("t1", "a5", "new", 1), "a second execution of a tool call"),
         (execution("t2", "s1", "skill"), "a used id"),
     ] {
-        let outcome = world.write(|batch| executions::insert(batch, &twice, "room")).await;
-        assert_eq!(stale(outcome), "the execution exists already", "{what}");
+        let outcome = world.write(|batch| executions::insert(batch, &twice, &"room".into())).await;
+        assert_eq!(stale(outcome), Stale::ExecutionExists, "{what}");
     }
     assert_eq!(of_turn(&world).await.len(), 5);
 }
@@ -116,31 +118,36 @@ async fn what_has_ended_does_not_go_on(world: World) {
     world.turn("t1", "a", &[]).await;
     world
         .execution(ExecutionRow {
-            status: "pending".into(),
+            status: ExecutionStatus::Pending,
             started_at: None,
             ..execution("t1", "s", "skill")
         })
         .await;
-    world.write(|batch| executions::wait(batch, "s")).await.unwrap();
-    assert_eq!(of_turn(&world).await[0].status(), Status::Waiting);
-    world.write(|batch| executions::start(batch, "s", 10)).await.unwrap();
-    world.write(|batch| executions::wait(batch, "s")).await.unwrap();
-    world.write(|batch| executions::start(batch, "s", 20)).await.unwrap();
+    world.write(|batch| executions::wait(batch, &"s".into())).await.unwrap();
+    assert_eq!(of_turn(&world).await[0].status, ExecutionStatus::Waiting);
+    world.write(|batch| executions::start(batch, &"s".into(), 10)).await.unwrap();
+    world.write(|batch| executions::wait(batch, &"s".into())).await.unwrap();
+    world.write(|batch| executions::start(batch, &"s".into(), 20)).await.unwrap();
     let row = &of_turn(&world).await[0];
-    assert_eq!((row.status(), row.started_at), (Status::Running, Some(10)), "the first start stays");
+    assert_eq!((row.status, row.started_at), (ExecutionStatus::Running, Some(10)), "the first start stays");
 
     let closing = Closing { result: Some("done".into()), ..Closing::default() };
-    world.write(|batch| executions::close(batch, "s", Status::Completed, &closing, 30)).await.unwrap();
+    world
+        .write(|batch| executions::close(batch, &"s".into(), ExecutionStatus::Completed, &closing, 30))
+        .await
+        .unwrap();
     let ended = of_turn(&world).await;
     assert_eq!(
-        stale(world.write(|batch| executions::start(batch, "s", 40)).await),
-        "the execution has ended"
+        stale(world.write(|batch| executions::start(batch, &"s".into(), 40)).await),
+        Stale::ExecutionEnded
     );
-    world.write(|batch| executions::wait(batch, "s")).await.unwrap();
-    let again = world.write(|batch| executions::close(batch, "s", Status::Failed, &closing, 50)).await;
-    assert_eq!(stale(again), "the execution has ended");
+    world.write(|batch| executions::wait(batch, &"s".into())).await.unwrap();
+    let again = world
+        .write(|batch| executions::close(batch, &"s".into(), ExecutionStatus::Failed, &closing, 50))
+        .await;
+    assert_eq!(stale(again), Stale::ExecutionEnded);
     assert_eq!(of_turn(&world).await, ended);
-    stale(world.write(|batch| executions::start(batch, "none", 1)).await);
+    stale(world.write(|batch| executions::start(batch, &"none".into(), 1)).await);
 }
 
 async fn a_closing_is_written_whole(world: World) {
@@ -152,17 +159,20 @@ async fn a_closing_is_written_whole(world: World) {
         result: Some("half".into()),
         data: Some("{}".into()),
         error: Some(r#"{"kind":"timeout"}"#.into()),
-        bailout: Some("time".into()),
+        bailout: Some(Bailout::Time),
         untrusted: true,
         started_at: Some(7),
     };
     let bare = Closing::default();
     for (id, closing) in [("started", &closing), ("told", &closing), ("never", &bare)] {
-        world.write(|batch| executions::close(batch, id, Status::Partial, closing, 9)).await.unwrap();
+        world
+            .write(|batch| executions::close(batch, &id.into(), ExecutionStatus::Partial, closing, 9))
+            .await
+            .unwrap();
     }
     let rows = of_turn(&world).await;
     let expected = |id: &str, started_at| ExecutionRow {
-        status: "partial".into(),
+        status: ExecutionStatus::Partial,
         result: closing.result.clone(),
         data: closing.data.clone(),
         error: closing.error.clone(),
@@ -183,13 +193,20 @@ async fn the_end_of_a_turn_closes_everything_in_it(world: World) {
     for row in [
         execution("t1", "o", "orchestrator"),
         execution("t1", "a", "agent"),
-        ExecutionRow { status: "completed".into(), ended_at: Some(3), ..execution("t1", "b", "agent") },
-        ExecutionRow { status: "waiting".into(), ..execution("t1", "s", "skill") },
+        ExecutionRow {
+            status: ExecutionStatus::Completed,
+            ended_at: Some(3),
+            ..execution("t1", "b", "agent")
+        },
+        ExecutionRow { status: ExecutionStatus::Waiting, ..execution("t1", "s", "skill") },
         execution("t2", "o2", "orchestrator"),
     ] {
         world.execution(row).await;
     }
-    world.write(|batch| executions::close_all(batch, "t1", Status::Failed, 8)).await.unwrap();
+    world
+        .write(|batch| executions::close_all(batch, &"t1".into(), ExecutionStatus::Failed, 8))
+        .await
+        .unwrap();
     let rows = of_turn(&world).await;
     let ends: Vec<_> = rows.iter().map(|row| (row.id.as_str(), row.status.as_str(), row.ended_at)).collect();
     assert_eq!(
@@ -201,8 +218,8 @@ async fn the_end_of_a_turn_closes_everything_in_it(world: World) {
             ("s", "cancelled", Some(8))
         ]
     );
-    let other = executions::of_turn(&world.store, "t2").await.unwrap();
-    assert_eq!(other[0].status(), Status::Running);
+    let other = executions::of_turn(&world.store, &"t2".into()).await.unwrap();
+    assert_eq!(other[0].status, ExecutionStatus::Running);
 }
 
 async fn rows_are_found_by_turn_and_by_agent(world: World) {
@@ -219,8 +236,8 @@ async fn rows_are_found_by_turn_and_by_agent(world: World) {
     }
     let ids = |rows: &[ExecutionRow]| rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&of_turn(&world).await), ["o", "z", "s2", "b", "s1"]);
-    assert_eq!(ids(&executions::of_agent(&world.store, "z").await.unwrap()), ["s2", "s1"]);
-    assert!(executions::of_agent(&world.store, "b").await.unwrap().is_empty());
+    assert_eq!(ids(&executions::of_agent(&world.store, &"z".into()).await.unwrap()), ["s2", "s1"]);
+    assert!(executions::of_agent(&world.store, &"b".into()).await.unwrap().is_empty());
 }
 
 async fn skill_calls_are_counted_in_their_window(world: World) {
@@ -235,8 +252,9 @@ async fn skill_calls_are_counted_in_their_window(world: World) {
     ] {
         world.execution(ExecutionRow { started_at, ..execution("t1", id, kind) }).await;
     }
-    let count =
-        async |room: &str, most| executions::skill_calls_since(&world.store, room, 11, most).await.unwrap();
+    let count = async |room: &str, most| {
+        executions::skill_calls_since(&world.store, &room.into(), 11, most).await.unwrap()
+    };
     assert_eq!(count(&room.id, 9).await, 2);
     assert_eq!(count(&room.id, 1).await, 1, "no more is counted than the limit needs");
     assert_eq!(count("another room", 9).await, 0);

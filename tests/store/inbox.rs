@@ -1,5 +1,7 @@
 //! What arrived, once each.
 
+use adjutant::domain::InboxKind;
+use adjutant::store::Stale;
 use adjutant::store::inbox::{self, InboxRow};
 
 use crate::world::{World, stale};
@@ -16,7 +18,7 @@ on_both!(
 
 async fn waiting(world: &World, instance: &str) -> Vec<String> {
     let room = world.room().await;
-    let rows = inbox::waiting(&world.store, &room.id, instance).await.unwrap();
+    let rows = inbox::waiting(&world.store, &room.id, &instance.into()).await.unwrap();
     rows.into_iter().map(|row| row.text).collect()
 }
 
@@ -31,16 +33,20 @@ async fn state(world: &World, row: &InboxRow) -> String {
 }
 
 async fn the_same_message_is_journalled_once(world: World) {
-    let first = world.arrives("said", "m1", "hello", "a").await.expect("it is new");
+    let first = world.arrives(InboxKind::Message, "m1", "hello", "a").await.expect("it is new");
     assert_eq!(
         (first.event_id(), first.text.as_str(), first.received_at),
         ("m1", "hello", world.store.now())
     );
-    assert_eq!(world.arrives("said", "m1", "hello again", "b").await, None);
+    assert_eq!(world.arrives(InboxKind::Message, "m1", "hello again", "b").await, None);
     assert_eq!(waiting(&world, "a").await, ["hello"]);
     world.write(|batch| inbox::settle(batch, first.id, None)).await.unwrap();
-    assert_eq!(world.arrives("said", "m1", "hello", "a").await, None, "also when it is long settled");
-    let stored = inbox::waiting(&world.store, &first.conversation_id, "a").await.unwrap();
+    assert_eq!(
+        world.arrives(InboxKind::Message, "m1", "hello", "a").await,
+        None,
+        "also when it is long settled"
+    );
+    let stored = inbox::waiting(&world.store, &first.conversation_id, &"a".into()).await.unwrap();
     assert!(stored.is_empty());
 }
 
@@ -54,7 +60,7 @@ async fn any_text_is_kept(world: World) {
         ("5", long.as_str(), long.as_str()),
     ] {
         let row = world.said(event, text, "a").await;
-        let stored = inbox::waiting(&world.store, &row.conversation_id, "a").await.unwrap();
+        let stored = inbox::waiting(&world.store, &row.conversation_id, &"a".into()).await.unwrap();
         assert!(stored.last().is_some_and(|stored| stored.text == kept), "message {event}");
     }
 }
@@ -77,20 +83,20 @@ async fn rows_wait_in_the_order_of_arrival(world: World) {
     let texts = waiting(&world, "a").await;
     let expected: Vec<String> = (0..50).map(|n| n.to_string()).collect();
     assert_eq!(texts, expected, "the oldest fifty, in order");
-    assert!(inbox::waiting(&world.store, "another room", "a").await.unwrap().is_empty());
+    assert!(inbox::waiting(&world.store, &"another room".into(), &"a".into()).await.unwrap().is_empty());
 }
 
 async fn a_row_is_settled_or_taken_once(world: World) {
     let (first, second) = (world.said("m1", "one", "a").await, world.said("m2", "two", "a").await);
-    world.write(|batch| inbox::settle(batch, first.id, Some("t1"))).await.unwrap();
+    world.write(|batch| inbox::settle(batch, first.id, Some(&"t1".into()))).await.unwrap();
     let settle = world.write(|batch| inbox::settle(batch, first.id, None)).await;
-    assert_eq!(stale(settle), "the message was settled already");
+    assert_eq!(stale(settle), Stale::MessageTaken);
     assert_eq!(
-        stale(world.write(|batch| inbox::take(batch, first.id, "t1")).await),
-        "the message was taken already"
+        stale(world.write(|batch| inbox::take(batch, first.id, &"t1".into())).await),
+        Stale::MessageTaken
     );
-    world.write(|batch| inbox::take(batch, second.id, "t1")).await.unwrap();
-    stale(world.write(|batch| inbox::take(batch, second.id, "t2")).await);
+    world.write(|batch| inbox::take(batch, second.id, &"t1".into())).await.unwrap();
+    stale(world.write(|batch| inbox::take(batch, second.id, &"t2".into())).await);
     stale(world.write(|batch| inbox::settle(batch, second.id, None)).await);
     assert!(waiting(&world, "a").await.is_empty());
 }
@@ -100,8 +106,8 @@ async fn an_ended_turn_ends_its_rows(world: World) {
     let other = world.said("m3", "three", "a").await;
     world.turn("t1", "a", &rows[..1]).await;
     world.turn("t2", "a", &rows[1..]).await;
-    world.write(|batch| inbox::finish(batch, "t1", false)).await.unwrap();
-    world.write(|batch| inbox::finish(batch, "t2", true)).await.unwrap();
+    world.write(|batch| inbox::finish(batch, &"t1".into(), false)).await.unwrap();
+    world.write(|batch| inbox::finish(batch, &"t2".into(), true)).await.unwrap();
     assert_eq!(state(&world, &rows[0]).await, "done");
     assert_eq!(state(&world, &rows[1]).await, "dead");
     assert_eq!(state(&world, &other).await, "new");
@@ -110,7 +116,7 @@ async fn an_ended_turn_ends_its_rows(world: World) {
 async fn a_message_after_the_question_is_noticed(world: World) {
     let room = world.room().await;
     let spoke = async |person: &str, since: i64| {
-        inbox::spoke_since(&world.store, &room.id, person, since, "t0").await.unwrap()
+        inbox::spoke_since(&world.store, &room.id, &person.into(), since, &"t0".into()).await.unwrap()
     };
     assert!(!spoke(&room.person_id, 0).await);
     let row = world.said("m1", "something else", "a").await;
@@ -118,6 +124,6 @@ async fn a_message_after_the_question_is_noticed(world: World) {
     assert!(!spoke(&room.person_id, row.received_at + 1).await);
     assert!(!spoke("bob", 0).await, "somebody else's message is none of this person's");
     world.clock.advance(std::time::Duration::from_secs(1));
-    world.arrives("answer", "m2", "yes", "a").await.expect("it is new");
+    world.arrives(InboxKind::Answer, "m2", "yes", "a").await.expect("it is new");
     assert!(!spoke(&room.person_id, row.received_at + 1).await, "an answer is no new subject");
 }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use adjutant::domain::{ExecutionStatus, TurnStatus};
+use adjutant::store::Stale;
 use adjutant::store::calls;
-use adjutant::store::executions::{self, Status};
+use adjutant::store::executions;
 use adjutant::store::{Batch, Store, check, known, people, turns};
 
 use crate::calls::{call, tool_call};
@@ -74,8 +76,8 @@ async fn fill(world: &World) {
     say_in_turn(world, "xyzzy answer", "i", Some("t1")).await;
     world
         .write(|batch| {
-            executions::close_all(batch, "t1", Status::Completed, 9);
-            turns::end(batch, "t1", "completed", "xyzzy answer", 9);
+            executions::close_all(batch, &"t1".into(), ExecutionStatus::Completed, 9);
+            turns::end(batch, &"t1".into(), TurnStatus::Completed, "xyzzy answer", 9);
         })
         .await
         .unwrap();
@@ -110,7 +112,7 @@ async fn nothing_of_somebody_is_left_and_all_of_others_is(world: World) {
     }
     assert_eq!(rows(&world.store, "SELECT count(*) FROM people").await, 1);
     assert_eq!(rows(&world.store, "SELECT count(*) FROM memories").await, 1);
-    assert_eq!(stale(known::erase(&world.store, &ada.id).await), "they are gone already");
+    assert_eq!(stale(known::erase(&world.store, &ada.id).await), Stale::PersonGone);
     world.store.close().await;
     for entry in std::fs::read_dir(world.folder.path()).unwrap() {
         let path = entry.unwrap().path();

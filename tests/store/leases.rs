@@ -1,5 +1,7 @@
 //! Who holds what, over processes.
 
+use adjutant::domain::InstanceId;
+use adjutant::store::Stale;
 use adjutant::store::leases::{self, Instance, Lease};
 use adjutant::store::{Batch, Store, StoreError};
 
@@ -50,7 +52,7 @@ async fn name(world: &World) -> String {
 
 /// Lets an instance look after the others until it finds some dead: a server takes a moment to see that a
 /// connection is gone.
-async fn find_dead(instance: &Instance, store: &Store) -> Vec<String> {
+async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
     for _ in 0..1000 {
         let dead = instance.tend(store).await.unwrap();
         if !dead.is_empty() {
@@ -63,11 +65,11 @@ async fn find_dead(instance: &Instance, store: &Store) -> Vec<String> {
 async fn a_lane_has_one_holder(world: World) {
     let other = world.another().await;
     let (ours, theirs) = (world.instance().await, Instance::register(&other).await.unwrap());
-    let lane = leases::lane("c1");
+    let lane = leases::lane(&"c1".into());
     let lease = take(&world.store, &ours, &lane).await.unwrap();
     assert_eq!((lease.name.as_str(), &lease.instance), ("lane:c1", &ours.id));
-    assert_eq!(stale(take(&other, &theirs, &lane).await), "another process holds this");
-    take(&other, &theirs, &leases::lane("c2")).await.unwrap();
+    assert_eq!(stale(take(&other, &theirs, &lane).await), Stale::LeaseTaken);
+    take(&other, &theirs, &leases::lane(&"c2".into())).await.unwrap();
 }
 
 async fn every_taking_has_a_new_epoch(world: World) {
@@ -85,7 +87,7 @@ async fn a_lost_lease_changes_nothing(world: World) {
     let lost = take(&world.store, &ours, "lane").await.unwrap();
     rename(&world.store, &lost, "Ada").await.unwrap();
     let again = take(&world.store, &ours, "lane").await.unwrap();
-    assert_eq!(stale(rename(&world.store, &lost, "Eve").await), "the lease of this conversation is lost");
+    assert_eq!(stale(rename(&world.store, &lost, "Eve").await), Stale::LeaseLost);
     rename(&world.store, &again, "Ada L.").await.unwrap();
     world.store.write(again.release()).await.unwrap();
     stale(rename(&world.store, &again, "Eve").await);
@@ -105,7 +107,7 @@ async fn a_lease_is_given_back_once_and_by_its_holder(world: World) {
     assert_eq!(name(&world).await, "last");
     let mut late = lease.release();
     late.run("UPDATE people SET name = 'late'", []);
-    assert_eq!(stale(world.store.write(late).await), "the lease of this conversation is lost");
+    assert_eq!(stale(world.store.write(late).await), Stale::LeaseLost);
     assert_eq!(name(&world).await, "last");
     let held = take(&world.store, &theirs, "lane").await.unwrap();
     stale(world.store.write(lease.release()).await);
@@ -184,7 +186,11 @@ async fn silent_on_a_server(world: World) {
     let silence = || [late.into(), (&theirs.id).into()];
     world
         .write(|batch| {
-            batch.must("gone", "UPDATE instances SET beat_at = beat_at - $1 WHERE id = $2", silence());
+            batch.must(
+                Stale::PersonGone,
+                "UPDATE instances SET beat_at = beat_at - $1 WHERE id = $2",
+                silence(),
+            );
         })
         .await
         .unwrap();

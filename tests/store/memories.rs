@@ -1,5 +1,6 @@
 //! What the assistant remembers, and who may recall it where.
 
+use adjutant::store::Stale;
 use adjutant::store::memories::{self, MemoryRow};
 use adjutant::store::people::{self, Conversation};
 
@@ -70,9 +71,9 @@ async fn a_memory_is_kept_as_it_was(world: World) {
         memories::search(&world.store, &room.person_id, &room, "sugar", "", 1).await.unwrap().len(),
         1
     );
-    refused(world.write(|batch| memories::insert(batch, "p", "c", &tagged)).await);
+    refused(world.write(|batch| memories::insert(batch, &"p".into(), &"c".into(), &tagged)).await);
     let nonsense = memory("c", "public", "x");
-    refused(world.write(|batch| memories::insert(batch, "p", "c", &nonsense)).await);
+    refused(world.write(|batch| memories::insert(batch, &"p".into(), &"c".into(), &nonsense)).await);
 }
 
 async fn a_private_memory_is_recalled_only_where_nobody_else_reads(world: World) {
@@ -113,7 +114,7 @@ async fn a_memory_is_its_persons_alone(world: World) {
     let bobs = people::conversation(&world.store, "console", "bobs", &bob.id, true).await.unwrap();
     assert!(search(&world, &bobs, "safe code").await.is_empty());
     assert!(list(&world, &bobs).await.is_empty());
-    assert_eq!(stale(world.write(|batch| memories::delete(batch, &bob.id, "a")).await), "the memory is gone");
+    assert_eq!(stale(world.write(|batch| memories::delete(batch, &bob.id, "a")).await), Stale::MemoryGone);
     assert_eq!(list(&world, &room).await, ["a"]);
 }
 

@@ -66,7 +66,7 @@ async fn a_store_with_another_history_is_refused(world: World) {
 async fn the_clock_is_the_stores(world: World) {
     assert_eq!(world.store.now(), world.clock.now_ms());
     assert_eq!(world.store.clock().now_ms(), world.clock.now_ms());
-    assert_ne!(world.store.new_id(), world.store.new_id());
+    assert_ne!(world.store.new_id::<String>(), world.store.new_id::<String>());
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_backup_of_a_server_with_a_password_does_not_show_it() {
             format!("{}&password=hunter2%26", world.url),
         ] {
             let store = Store::open(&url, world.clock.clone()).await.unwrap();
-            let to = world.folder.path().join(store.new_id());
+            let to = world.folder.path().join(store.new_id::<String>());
             store.backup(&to).await.unwrap();
             assert!(to.is_file());
             let error = store.backup(Path::new("/no/such/folder/copy")).await.unwrap_err().to_string();

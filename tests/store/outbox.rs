@@ -1,5 +1,7 @@
 //! What is to be said, until its receipt is stored.
 
+use adjutant::domain::{OutboxId, OutboxState};
+use adjutant::store::Stale;
 use adjutant::store::StoreError;
 use adjutant::store::outbox::{self, Message, OutboxRow};
 use adjutant_chat::{Address, Choice, Outbound, OutgoingFile};
@@ -20,26 +22,29 @@ on_both!(
 );
 
 /// Adds a plain message to Ada's room and returns its id.
-pub(crate) async fn say(world: &World, text: &str, instance: &str) -> String {
+pub(crate) async fn say(world: &World, text: &str, instance: &str) -> OutboxId {
     say_in_turn(world, text, instance, None).await
 }
 
-pub(crate) async fn say_in_turn(world: &World, text: &str, instance: &str, turn: Option<&str>) -> String {
+pub(crate) async fn say_in_turn(world: &World, text: &str, instance: &str, turn: Option<&str>) -> OutboxId {
     let room = world.room().await;
     let message = Message {
         text: text.into(),
-        turn: turn.map(str::to_owned),
+        turn: turn.map(Into::into),
         answers: vec!["m1".into()],
         ..Message::default()
     };
-    let mut id = String::new();
-    world.write(|batch| id = outbox::say(&world.store, batch, &room.id, instance, &message)).await.unwrap();
+    let mut id = OutboxId::default();
+    world
+        .write(|batch| id = outbox::say(&world.store, batch, &room.id, &instance.into(), &message))
+        .await
+        .unwrap();
     id
 }
 
 pub(crate) async fn open(world: &World, instance: &str) -> Vec<OutboxRow> {
     let room = world.room().await;
-    outbox::open(&world.store, &room.id, instance, 10).await.unwrap()
+    outbox::open(&world.store, &room.id, &instance.into(), 10).await.unwrap()
 }
 
 async fn texts(world: &World, instance: &str) -> Vec<String> {
@@ -65,17 +70,20 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         choices: vec![Choice { id: "p1:continue".into(), label: "Continue".into() }],
         file: Some(OutgoingFile { name: "report.md".into(), text: "# All\n".into() }),
     };
-    let mut id = String::new();
-    world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();
+    let mut id = OutboxId::default();
+    world
+        .write(|batch| id = outbox::say(&world.store, batch, &room.id, &"a".into(), &message))
+        .await
+        .unwrap();
     let rows = open(&world, "a").await;
     assert_eq!(
         (rows[0].state.as_str(), rows[0].attempts, rows[0].created_at),
         ("pending", 0, world.store.now())
     );
     let expected = Outbound {
-        id: id.clone(),
+        id: id.to_string(),
         address: Address { channel: "console".into(), place: "main".into() },
-        turn: message.turn,
+        turn: message.turn.map(Into::into),
         answers: message.answers,
         text: message.text,
         choices: message.choices,
@@ -98,8 +106,8 @@ async fn messages_are_said_in_order(world: World) {
     let expected: Vec<String> = (0..10).map(|n| n.to_string()).collect();
     assert_eq!(texts(&world, "a").await, expected);
     let room = world.room().await;
-    assert_eq!(outbox::open(&world.store, &room.id, "a", 1).await.unwrap()[0].text, "0");
-    assert!(outbox::open(&world.store, "another room", "a", 1).await.unwrap().is_empty());
+    assert_eq!(outbox::open(&world.store, &room.id, &"a".into(), 1).await.unwrap()[0].text, "0");
+    assert!(outbox::open(&world.store, &"another room".into(), &"a".into(), 1).await.unwrap().is_empty());
 }
 
 async fn what_another_living_instance_says_is_its_own(world: World) {
@@ -109,7 +117,7 @@ async fn what_another_living_instance_says_is_its_own(world: World) {
     assert_eq!(texts(&world, &ours.id).await, ["ours"]);
     let row = &open(&world, &theirs.id).await[0];
     let claimed = outbox::claim(&world.store, row, &ours.id).await;
-    assert_eq!(stale(claimed), "another process delivers this");
+    assert_eq!(stale(claimed), Stale::DeliveredElsewhere);
     theirs.leave(&world.store).await.unwrap();
     assert_eq!(texts(&world, &ours.id).await, ["theirs", "ours"]);
 }
@@ -134,36 +142,40 @@ async fn a_sending_that_was_cut_off_is_unknown(world: World) {
     let left = &open(&world, &ours.id).await[0];
     assert_eq!((left.state.as_str(), left.attempts), ("unknown", 1));
     outbox::claim(&world.store, left, &ours.id).await.unwrap();
-    assert_eq!(open(&world, &ours.id).await[0].state, "unknown", "also to the same process after a fault");
+    assert_eq!(
+        open(&world, &ours.id).await[0].state,
+        OutboxState::Unknown,
+        "also to the same process after a fault"
+    );
 }
 
 async fn what_was_sent_is_never_sent_again(world: World) {
     let id = say(&world, "hello", "a").await;
     let row = &open(&world, "a").await[0];
-    outbox::claim(&world.store, row, "a").await.unwrap();
+    outbox::claim(&world.store, row, &"a".into()).await.unwrap();
     outbox::sent(&world.store, row, "receipt 1").await.unwrap();
     assert!(open(&world, "a").await.is_empty());
-    stale(outbox::claim(&world.store, row, "a").await);
+    stale(outbox::claim(&world.store, row, &"a".into()).await);
     outbox::sent(&world.store, row, "receipt 2").await.unwrap();
-    outbox::set_aside(&world.store, row, "pending", 0, "not sent").await.unwrap();
+    outbox::set_aside(&world.store, row, OutboxState::Pending, 0, "not sent").await.unwrap();
     assert_eq!(stored(&world, &id).await, ("sent".into(), 1, Some("receipt 1".into()), None));
 }
 
 async fn what_was_not_sent_is_tried_again_or_given_up(world: World) {
     let id = say(&world, "hello", "a").await;
     let row = &open(&world, "a").await[0];
-    outbox::set_aside(&world.store, row, "unknown", 5, "could not look it up").await.unwrap();
-    assert_eq!(open(&world, "a").await[0].state, "unknown", "a look-up needs no claim");
-    outbox::claim(&world.store, row, "a").await.unwrap();
-    outbox::set_aside(&world.store, row, "pending", 77, "not sent").await.unwrap();
+    outbox::set_aside(&world.store, row, OutboxState::Unknown, 5, "could not look it up").await.unwrap();
+    assert_eq!(open(&world, "a").await[0].state, OutboxState::Unknown, "a look-up needs no claim");
+    outbox::claim(&world.store, row, &"a".into()).await.unwrap();
+    outbox::set_aside(&world.store, row, OutboxState::Pending, 77, "not sent").await.unwrap();
     let again = &open(&world, "a").await[0];
     assert_eq!((again.state.as_str(), again.attempts, again.next_at), ("pending", 1, 77));
-    outbox::claim(&world.store, again, "a").await.unwrap();
-    outbox::set_aside(&world.store, again, "dead", 0, "the chat is gone").await.unwrap();
+    outbox::claim(&world.store, again, &"a".into()).await.unwrap();
+    outbox::set_aside(&world.store, again, OutboxState::Dead, 0, "the chat is gone").await.unwrap();
     assert!(open(&world, "a").await.is_empty());
     assert_eq!(stored(&world, &id).await, ("dead".into(), 2, None, Some("the chat is gone".into())));
     let nonsense: Result<(), StoreError> =
-        outbox::set_aside(&world.store, again, "pending", 0, "again").await;
+        outbox::set_aside(&world.store, again, OutboxState::Pending, 0, "again").await;
     nonsense.unwrap();
     assert_eq!(stored(&world, &id).await.0, "dead", "what is given up stays so");
 }
@@ -172,7 +184,7 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     let id = say(&world, "a long story", "a").await;
     let first =
         OutboxRow { mark: Some("7".into()), stand_in: Some("6".into()), ..open(&world, "a").await.remove(0) };
-    outbox::claim(&world.store, &first, "a").await.unwrap();
+    outbox::claim(&world.store, &first, &"a".into()).await.unwrap();
     let claimed = open(&world, "a").await.remove(0);
     assert_eq!(
         (claimed.mark.as_deref(), claimed.stand_in.as_deref()),
@@ -183,17 +195,17 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     let second = open(&world, "a").await.remove(0);
     assert_eq!((second.state.as_str(), second.part, second.attempts), ("pending", 1, 0));
     assert_eq!((&second.mark, &second.stand_in), (&None, &None), "those were the first part's");
-    outbox::claim(&world.store, &second, "a").await.unwrap();
+    outbox::claim(&world.store, &second, &"a".into()).await.unwrap();
     // Whoever still believes that the first part is next changes nothing.
     outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
     outbox::sent(&world.store, &first, "receipt 1").await.unwrap();
-    outbox::set_aside(&world.store, &first, "pending", 0, "not sent").await.unwrap();
+    outbox::set_aside(&world.store, &first, OutboxState::Pending, 0, "not sent").await.unwrap();
     let open_row = &open(&world, "a").await[0];
     assert_eq!((open_row.state.as_str(), open_row.part), ("unknown", 1), "the second is under way");
-    assert_eq!(outbox::standing(&world.store, &id).await.unwrap().unwrap().2, "receipt 1");
+    assert_eq!(outbox::place_of(&world.store, &id).await.unwrap().unwrap().2, "receipt 1");
     outbox::sent(&world.store, &second, "receipt 2").await.unwrap();
     assert_eq!(stored(&world, &id).await.0, "sent");
-    let standing = outbox::standing(&world.store, &id).await.unwrap().unwrap();
+    let standing = outbox::place_of(&world.store, &id).await.unwrap().unwrap();
     assert_eq!(standing, ("console".into(), "main".into(), "receipt 2".into()));
 }
 
@@ -201,14 +213,17 @@ async fn where_no_file_can_be_sent_its_text_is_said(world: World) {
     let room = world.room().await;
     let file = Some(OutgoingFile { name: "all.json".into(), text: "[1, 2]".into() });
     let message = Message { turn: Some("t1".into()), file, ..Message::from("In short.".to_owned()) };
-    let mut id = String::new();
-    world.write(|batch| id = outbox::say(&world.store, batch, &room.id, "a", &message)).await.unwrap();
+    let mut id = OutboxId::default();
+    world
+        .write(|batch| id = outbox::say(&world.store, batch, &room.id, &"a".into(), &message))
+        .await
+        .unwrap();
     outbox::part_sent(&world.store, &open(&world, "a").await[0], "receipt 1").await.unwrap();
     let row = &open(&world, "a").await[0];
-    stale(outbox::say_instead(&world.store, row, &room.id, "a").await);
-    outbox::claim(&world.store, row, "a").await.unwrap();
-    outbox::say_instead(&world.store, row, &room.id, "a").await.unwrap();
-    stale(outbox::say_instead(&world.store, row, &room.id, "a").await);
+    stale(outbox::say_instead(&world.store, row, &room.id, &"a".into()).await);
+    outbox::claim(&world.store, row, &"a".into()).await.unwrap();
+    outbox::say_instead(&world.store, row, &room.id, &"a".into()).await.unwrap();
+    stale(outbox::say_instead(&world.store, row, &room.id, &"a".into()).await);
     assert_eq!(stored(&world, &id).await.0, "sent");
     let rows = open(&world, "a").await;
     assert_eq!(rows.len(), 1, "it is said once");
@@ -224,9 +239,9 @@ async fn a_process_that_slept_does_not_undo_what_others_did(world: World) {
     theirs.leave(&world.store).await.unwrap();
     let row = &open(&world, &ours.id).await[0];
     outbox::claim(&world.store, row, &ours.id).await.unwrap();
-    outbox::set_aside(&world.store, slept, "pending", 0, "not sent").await.unwrap();
+    outbox::set_aside(&world.store, slept, OutboxState::Pending, 0, "not sent").await.unwrap();
     assert_eq!(stored(&world, &id).await.0, "sending", "we are still at it");
     outbox::sent(&world.store, slept, "receipt").await.unwrap();
-    outbox::set_aside(&world.store, row, "pending", 0, "not sent").await.unwrap();
+    outbox::set_aside(&world.store, row, OutboxState::Pending, 0, "not sent").await.unwrap();
     assert_eq!(stored(&world, &id).await, ("sent".into(), 2, Some("receipt".into()), None));
 }

@@ -1,5 +1,7 @@
 //! People, their accounts, and the conversations they have.
 
+use adjutant::domain::{ConversationId, PersonId};
+use adjutant::store::Stale;
 use adjutant::store::people::{self, Conversation};
 use adjutant::store::{Store, StoreError};
 
@@ -41,11 +43,11 @@ async fn one_person_may_have_several_accounts(world: World) {
     let mut accounts = people::accounts(&world.store, &ada.id).await.unwrap();
     accounts.sort();
     assert_eq!(accounts, ["console:ada", "slack:U1"]);
-    assert!(people::accounts(&world.store, "nobody").await.unwrap().is_empty());
+    assert!(people::accounts(&world.store, &"nobody".into()).await.unwrap().is_empty());
 }
 
 async fn many_at_once_make_one_person_and_one_conversation(world: World) {
-    async fn meet(store: Store) -> (String, String) {
+    async fn meet(store: Store) -> (PersonId, ConversationId) {
         let ada = people::person(&store, "console", "ada", "Ada").await.unwrap();
         let room = people::conversation(&store, "console", "main", &ada.id, true).await.unwrap();
         (ada.id, room.id)
@@ -67,7 +69,7 @@ async fn many_at_once_make_one_person_and_one_conversation(world: World) {
 async fn a_second_speaker_makes_a_conversation_shared_for_ever(world: World) {
     let (ada, bob) = (world.person("ada").await, world.person("bob").await);
     let speaks = async |person: &str| {
-        people::conversation(&world.store, "console", "main", person, true).await.unwrap().shared
+        people::conversation(&world.store, "console", "main", &person.into(), true).await.unwrap().shared
     };
     assert_eq!(speaks(&ada.id).await, 0);
     assert_eq!(speaks(&ada.id).await, 0);
@@ -90,9 +92,9 @@ async fn a_place_that_others_read_is_shared_at_once(world: World) {
 
 async fn what_is_not_there_is_an_error_and_no_panic(world: World) {
     assert_eq!(people::find_conversation(&world.store, "console", "nowhere").await.unwrap(), None);
-    let error = people::conversation_by_id(&world.store, "x").await.unwrap_err();
+    let error = people::conversation_by_id(&world.store, &"x".into()).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
-    let error = people::person_by_id(&world.store, "x").await.unwrap_err();
+    let error = people::person_by_id(&world.store, &"x".into()).await.unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
 }
 
@@ -114,7 +116,7 @@ async fn beginning_afresh_forgets_what_was_said(world: World) {
 async fn a_summary_replaces_only_the_one_it_was_made_from(world: World) {
     let room = world.room().await;
     fold(&world, &room, "first", 3).await.unwrap();
-    assert_eq!(stale(fold(&world, &room, "second", 4).await), "the summary changed meanwhile");
+    assert_eq!(stale(fold(&world, &room, "second", 4).await), Stale::SummaryChanged);
     let room = people::conversation_by_id(&world.store, &room.id).await.unwrap();
     assert_eq!((room.summary.as_str(), room.folded_to), ("first", 3));
     world.turn("t1", "i", &[]).await;

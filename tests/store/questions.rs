@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use adjutant::domain::QuestionState;
+use adjutant::store::Stale;
 use adjutant::store::outbox;
 use adjutant::store::questions::{self, QuestionRow};
 
@@ -31,7 +33,7 @@ async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> Quest
         kind: if id == "p2" { "approve" } else { "continue" }.into(),
         preview: "to bob@example.test: hello".into(),
         fingerprint: "f".into(),
-        state: "pending".into(),
+        state: QuestionState::Pending,
         answer: None,
         outbox_id: outbox_id.into(),
         expires_at,
@@ -42,21 +44,23 @@ async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> Quest
 }
 
 async fn by_id(world: &World, id: &str) -> QuestionRow {
-    questions::by_id(&world.store, id).await.unwrap().expect("the question is there")
+    questions::by_id(&world.store, &id.into()).await.unwrap().expect("the question is there")
 }
 
 async fn a_question_is_answered_once(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p1", "x", 50).await;
     assert_eq!(by_id(&world, "p1").await, asked);
-    assert_eq!(questions::by_id(&world.store, "p9").await.unwrap(), None);
-    world.write(|batch| questions::answer(batch, "p1", "continue", "ada", 7)).await.unwrap();
+    assert_eq!(questions::by_id(&world.store, &"p9".into()).await.unwrap(), None);
+    world.write(|batch| questions::answer(batch, &"p1".into(), "continue", &"ada".into(), 7)).await.unwrap();
     for answer in ["stop", "continue"] {
-        let again = world.write(|batch| questions::answer(batch, "p1", answer, "ada", 8)).await;
-        assert_eq!(stale(again), "the question is settled already");
+        let again =
+            world.write(|batch| questions::answer(batch, &"p1".into(), answer, &"ada".into(), 8)).await;
+        assert_eq!(stale(again), Stale::QuestionSettled);
     }
-    stale(world.write(|batch| questions::expire(batch, "p1", Some("stop"), 9)).await);
-    let answered = QuestionRow { state: "answered".into(), answer: Some("continue".into()), ..asked.clone() };
+    stale(world.write(|batch| questions::expire(batch, &"p1".into(), Some("stop"), 9)).await);
+    let answered =
+        QuestionRow { state: QuestionState::Answered, answer: Some("continue".into()), ..asked.clone() };
     assert_eq!(by_id(&world, "p1").await, answered);
     refused(world.write(|batch| questions::ask(batch, &asked, 1)).await);
     let lost = QuestionRow { id: "p3".into(), turn_id: "no turn".into(), ..asked };
@@ -66,9 +70,9 @@ async fn a_question_is_answered_once(world: World) {
 async fn an_expired_question_is_settled(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p2", "x", 50).await;
-    world.write(|batch| questions::expire(batch, "p2", Some("reject"), 60)).await.unwrap();
-    stale(world.write(|batch| questions::answer(batch, "p2", "approve", "ada", 61)).await);
-    let expired = QuestionRow { state: "expired".into(), answer: Some("reject".into()), ..asked };
+    world.write(|batch| questions::expire(batch, &"p2".into(), Some("reject"), 60)).await.unwrap();
+    stale(world.write(|batch| questions::answer(batch, &"p2".into(), "approve", &"ada".into(), 61)).await);
+    let expired = QuestionRow { state: QuestionState::Expired, answer: Some("reject".into()), ..asked };
     assert_eq!(by_id(&world, "p2").await, expired);
 }
 
@@ -77,9 +81,9 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
     for id in ["p1", "p2", "p3"] {
         ask(&world, id, id, 50).await;
     }
-    world.write(|batch| questions::answer(batch, "p1", "continue", "ada", 7)).await.unwrap();
-    world.write(|batch| questions::withdraw(batch, "t1", 8)).await.unwrap();
-    let rows = questions::of_turn(&world.store, "t1").await.unwrap();
+    world.write(|batch| questions::answer(batch, &"p1".into(), "continue", &"ada".into(), 7)).await.unwrap();
+    world.write(|batch| questions::withdraw(batch, &"t1".into(), 8)).await.unwrap();
+    let rows = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
     let states: Vec<_> =
         rows.iter().map(|row| (row.id.as_str(), row.state.as_str(), row.answer.as_deref())).collect();
     assert_eq!(
@@ -90,7 +94,7 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
             ("p3", "expired", Some("stop"))
         ]
     );
-    assert!(questions::of_turn(&world.store, "t2").await.unwrap().is_empty());
+    assert!(questions::of_turn(&world.store, &"t2".into()).await.unwrap().is_empty());
 }
 
 async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
@@ -101,7 +105,7 @@ async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     let message = say(&world, "go on?", "a").await;
     let first = ask(&world, "p1", &message, 50).await;
     let row = &open(&world, "a").await[0];
-    outbox::claim(&world.store, row, "a").await.unwrap();
+    outbox::claim(&world.store, row, &"a".into()).await.unwrap();
     assert_eq!(newest().await, None, "nobody can have read it yet");
     world.clock.advance(Duration::from_secs(3));
     outbox::sent(&world.store, row, "r1").await.unwrap();
@@ -110,11 +114,11 @@ async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     let later = say(&world, "may I?", "a").await;
     ask(&world, "p2", &later, 50).await;
     assert_eq!(newest().await, None, "a word is for the newest question, and that is not read");
-    world.write(|batch| questions::answer(batch, "p2", "approve", "ada", 1)).await.unwrap();
+    world.write(|batch| questions::answer(batch, &"p2".into(), "approve", &"ada".into(), 1)).await.unwrap();
     assert_eq!(newest().await.map(|(question, _)| question.id).as_deref(), Some("p1"));
-    world.write(|batch| questions::expire(batch, "p1", Some("stop"), 1)).await.unwrap();
+    world.write(|batch| questions::expire(batch, &"p1".into(), Some("stop"), 1)).await.unwrap();
     assert_eq!(newest().await, None);
-    assert_eq!(questions::newest_read(&world.store, "another room").await.unwrap(), None);
+    assert_eq!(questions::newest_read(&world.store, &"another room".into()).await.unwrap(), None);
 }
 
 async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {
@@ -123,14 +127,14 @@ async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {
     let message = say_in_turn(&world, "go on?", "a", Some("t1")).await;
     ask(&world, "p1", &message, 50).await;
     let find = async |room: &str, receipt: &str| {
-        questions::by_receipt(&world.store, room, receipt).await.unwrap().map(|question| question.id)
+        questions::by_receipt(&world.store, &room.into(), receipt).await.unwrap().map(|question| question.id)
     };
     assert_eq!(find(&room.id, "r1").await, None);
     let row = &open(&world, "a").await[0];
     outbox::sent(&world.store, row, "r1").await.unwrap();
     assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"));
     assert_eq!(find("another room", "r1").await, None, "receipts are unique in their place only");
-    world.write(|batch| questions::withdraw(batch, "t1", 8)).await.unwrap();
+    world.write(|batch| questions::withdraw(batch, &"t1".into(), 8)).await.unwrap();
     assert_eq!(find(&room.id, "r1").await.as_deref(), Some("p1"), "settled questions are found too");
 }
 
@@ -145,7 +149,7 @@ async fn questions_whose_time_is_up_are_found(world: World) {
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!(overdue().await, ["p4"]);
-    world.write(|batch| questions::expire(batch, "p4", Some("stop"), now)).await.unwrap();
+    world.write(|batch| questions::expire(batch, &"p4".into(), Some("stop"), now)).await.unwrap();
     assert!(overdue().await.is_empty());
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(overdue().await, ["p1", "p2"]);
@@ -173,8 +177,8 @@ async fn asked_by_steps(world: &World) {
 }
 
 async fn states(world: &World) -> Vec<(String, String, Option<String>)> {
-    let rows = questions::of_turn(&world.store, "t1").await.unwrap();
-    rows.into_iter().map(|row| (row.id, row.state, row.answer)).collect()
+    let rows = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
+    rows.into_iter().map(|row| (row.id.into(), row.state.to_string(), row.answer)).collect()
 }
 
 fn state(id: &str, state: &str, answer: Option<&str>) -> (String, String, Option<String>) {
@@ -184,10 +188,13 @@ fn state(id: &str, state: &str, answer: Option<&str>) -> (String, String, Option
 async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World) {
     asked_by_steps(&world).await;
     let newest = async |turn: &str, step: &str| {
-        questions::of_execution(&world.store, turn, step).await.unwrap().map(|question| question.id)
+        questions::of_execution(&world.store, &turn.into(), &step.into())
+            .await
+            .unwrap()
+            .map(|question| question.id)
     };
     assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"));
-    world.write(|batch| questions::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
+    world.write(|batch| questions::answer(batch, &"q2".into(), "red", &"ada".into(), 7)).await.unwrap();
     assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"), "settled or not");
     assert_eq!(newest("t1", "three").await, None);
     assert_eq!(newest("t2", "one").await, None);
@@ -198,9 +205,9 @@ async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World
 
 async fn the_question_of_one_execution_is_withdrawn(world: World) {
     asked_by_steps(&world).await;
-    world.write(|batch| questions::answer(batch, "q2", "red", "ada", 7)).await.unwrap();
-    world.write(|batch| questions::withdraw_below(batch, "one", 8)).await.unwrap();
-    world.write(|batch| questions::withdraw_below(batch, "nobody", 8)).await.unwrap();
+    world.write(|batch| questions::answer(batch, &"q2".into(), "red", &"ada".into(), 7)).await.unwrap();
+    world.write(|batch| questions::withdraw_below(batch, &"one".into(), 8)).await.unwrap();
+    world.write(|batch| questions::withdraw_below(batch, &"nobody".into(), 8)).await.unwrap();
     assert_eq!(
         states(&world).await,
         [
@@ -215,9 +222,9 @@ async fn the_question_of_one_execution_is_withdrawn(world: World) {
 
 async fn nobodys_choice_is_none(world: World) {
     asked_by_steps(&world).await;
-    world.write(|batch| questions::expire(batch, "q1", None, 60)).await.unwrap();
-    stale(world.write(|batch| questions::expire(batch, "q1", None, 61)).await);
-    world.write(|batch| questions::withdraw(batch, "t1", 62)).await.unwrap();
+    world.write(|batch| questions::expire(batch, &"q1".into(), None, 60)).await.unwrap();
+    stale(world.write(|batch| questions::expire(batch, &"q1".into(), None, 61)).await);
+    world.write(|batch| questions::withdraw(batch, &"t1".into(), 62)).await.unwrap();
     assert_eq!(
         states(&world).await,
         [

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use adjutant::store::executions::{self, ExecutionRow, Status};
+use adjutant::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionState, TurnStatus};
+use adjutant::store::Stale;
+use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::outbox::{self, Message};
 use adjutant::store::people::{self, Conversation};
 use adjutant::store::questions::{self, QuestionRow};
@@ -33,9 +35,9 @@ async fn turn(world: &World, id: &str) -> Conversation {
     conversation
 }
 
-fn question(conversation: &Conversation, turn: &str, outbox_id: String) -> QuestionRow {
+fn question(conversation: &Conversation, turn: &str, outbox_id: OutboxId) -> QuestionRow {
     QuestionRow {
-        id: format!("{turn}-prompt"),
+        id: format!("{turn}-question").into(),
         conversation_id: conversation.id.clone(),
         turn_id: turn.into(),
         execution_id: None,
@@ -43,7 +45,7 @@ fn question(conversation: &Conversation, turn: &str, outbox_id: String) -> Quest
         kind: "approve".into(),
         preview: "xyzzy preview".into(),
         fingerprint: "xyzzy parameters".into(),
-        state: "pending".into(),
+        state: QuestionState::Pending,
         answer: None,
         outbox_id,
         expires_at: i64::MAX,
@@ -52,7 +54,7 @@ fn question(conversation: &Conversation, turn: &str, outbox_id: String) -> Quest
 
 fn new_agent(turn: &str, root: &str) -> ExecutionRow {
     ExecutionRow {
-        parent_id: Some(root.to_owned()),
+        parent_id: Some(root.to_owned().into()),
         task: Some(r#"{"mission": "xyzzy"}"#.into()),
         parameters: Some(r#"{"q": "xyzzy"}"#.into()),
         ..execution(turn, &format!("{turn}-agent"), "agent")
@@ -65,10 +67,10 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
         event: format!("console {id}"),
         conversation_id: &conversation.id,
         person_id: &conversation.person_id,
-        kind: "said",
+        kind: InboxKind::Message,
         text: "xyzzy said",
         question_id: None,
-        instance: "i",
+        instance: &"i".into(),
     };
     let row = inbox::insert(&world.store, &arrived).await.unwrap().unwrap();
     let new = world.new_turn(id, "i").await;
@@ -95,15 +97,21 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
             calls::insert(batch, &first);
             calls::insert_tool_call(batch, &tool_call(&root, 0, 0, Some("xyzzy")));
             calls::insert(batch, &calls::CallRow { error: Some("xyzzy".into()), ..call(&root, 1, now) });
-            executions::close(batch, &agent.id, Status::Failed, &closing, now);
-            executions::close(batch, &root, Status::Completed, &executions::Closing::default(), now);
+            executions::close(batch, &agent.id, ExecutionStatus::Failed, &closing, now);
+            executions::close(
+                batch,
+                &root.as_str().into(),
+                ExecutionStatus::Completed,
+                &executions::Closing::default(),
+                now,
+            );
             let message =
                 Message { turn: Some(id.into()), text: "xyzzy answer".into(), ..Message::default() };
-            let said = outbox::say(&world.store, batch, &conversation.id, "i", &message);
+            let said = outbox::say(&world.store, batch, &conversation.id, &"i".into(), &message);
             let asked = question(conversation, id, said);
             questions::ask(batch, &asked, now);
             questions::answer(batch, &asked.id, "approve", &conversation.person_id, now);
-            turns::end(batch, id, "completed", "xyzzy answer", now);
+            turns::end(batch, &id.into(), TurnStatus::Completed, "xyzzy answer", now);
             batch.run("UPDATE outbox SET state = 'sent', sent_at = 1 WHERE turn_id = $1", [id.into()]);
         })
         .await
@@ -112,7 +120,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
 
 async fn run(world: &World, sql: &'static str, arguments: [Value; 1]) {
     let mut batch = Batch::new();
-    batch.must("the test's row is there", sql, arguments);
+    batch.must(Stale::PersonGone, sql, arguments);
     world.store.write(batch).await.unwrap();
 }
 
@@ -210,7 +218,7 @@ async fn numbers_and_statuses_stay(world: World) {
         let models = usage::by_model(&world.store, 0, later).await.unwrap();
         let people = usage::by_person(&world.store, 0, later).await.unwrap();
         let counts = check::counts(&world.store).await.unwrap();
-        (models, people, counts, calls::of_turn(&world.store, "t").await.unwrap().len())
+        (models, people, counts, calls::of_turn(&world.store, &"t".into()).await.unwrap().len())
     };
     let before = used().await;
     world.clock.advance(2 * DAY);
@@ -222,15 +230,15 @@ async fn numbers_and_statuses_stay(world: World) {
     );
     assert_eq!(used().await, before);
     assert_eq!(check::findings(&world.store).await.unwrap(), []);
-    let rows = executions::of_turn(&world.store, "t").await.unwrap();
-    let agent = rows.iter().find(|row| row.kind == "agent").unwrap();
+    let rows = executions::of_turn(&world.store, &"t".into()).await.unwrap();
+    let agent = rows.iter().find(|row| row.kind == ExecutionKind::Agent).unwrap();
     assert_eq!(
-        (agent.status(), agent.error.as_deref()),
-        (Status::Failed, Some(r#"{"kind":"network","message":""}"#))
+        (agent.status, agent.error.as_deref()),
+        (ExecutionStatus::Failed, Some(r#"{"kind":"network","message":""}"#))
     );
     let now = Some(world.store.now());
-    assert_eq!(retention::emptied(&world.store, "t").await.unwrap(), (now, now));
-    assert_eq!(retention::emptied(&world.store, "none").await.unwrap(), (None, None));
+    assert_eq!(retention::emptied(&world.store, &"t".into()).await.unwrap(), (now, now));
+    assert_eq!(retention::emptied(&world.store, &"none".into()).await.unwrap(), (None, None));
 }
 
 async fn what_belongs_to_no_turn_is_emptied_too(world: World) {
@@ -240,9 +248,9 @@ async fn what_belongs_to_no_turn_is_emptied_too(world: World) {
     world
         .write(|batch| {
             inbox::settle(batch, command.id, None);
-            let sent = outbox::say(&world.store, batch, &room.id, "i", &said("xyzzy sent"));
+            let sent = outbox::say(&world.store, batch, &room.id, &"i".into(), &said("xyzzy sent"));
             batch.run("UPDATE outbox SET state = 'sent' WHERE id = $1", [sent.into()]);
-            outbox::say(&world.store, batch, &room.id, "i", &said("xyzzy unsent"));
+            outbox::say(&world.store, batch, &room.id, &"i".into(), &said("xyzzy unsent"));
         })
         .await
         .unwrap();

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use adjutant::domain::PersonId;
+use adjutant::store::Stale;
 use adjutant::store::leases::Instance;
 use adjutant::store::spending::{
-    self, ALL_SPENT, Amount, PERSON_SPENT, ReservationRow, SpendingRow, free, free_turn, reserve, settle,
+    self, Amount, ReservationRow, SpendingRow, free, free_turn, reserve, settle,
 };
 use adjutant::store::{Batch, Store, StoreError, check};
 
@@ -36,7 +38,7 @@ fn amount(tokens: i64) -> Amount {
 fn row(execution: &str, person: &str, tokens: i64) -> ReservationRow {
     ReservationRow {
         execution_id: execution.into(),
-        turn_id: format!("turn of {execution}"),
+        turn_id: format!("turn of {execution}").into(),
         person_id: person.into(),
         instance: "i".into(),
         day: DAY.into(),
@@ -51,7 +53,7 @@ async fn take(store: &Store, row: &ReservationRow, all: Amount, person: Amount) 
 }
 
 async fn of(world: &World, person: Option<&str>) -> SpendingRow {
-    spending::of_day(&world.store, DAY, person).await.unwrap()
+    spending::of_day(&world.store, DAY, person.map(PersonId::from).as_ref()).await.unwrap()
 }
 
 /// What is used and what is set aside, in tokens.
@@ -70,11 +72,15 @@ async fn a_call_begins_only_where_both_budgets_cover_it(world: World) {
         take(&world.store, &row(execution, person, tokens), amount(100), amount(60)).await
     };
     take("a", "ada", 40).await.unwrap();
-    assert_eq!(stale(take("b", "ada", 21).await), PERSON_SPENT);
+    assert_eq!(stale(take("b", "ada", 21).await), Stale::PersonsBudget);
     take("b", "ada", 20).await.unwrap();
-    assert_eq!(stale(take("c", "bob", 41).await), ALL_SPENT);
+    assert_eq!(stale(take("c", "bob", 41).await), Stale::EveryonesBudget);
     take("c", "bob", 40).await.unwrap();
-    assert_eq!(stale(take("d", "eve", 1).await), ALL_SPENT, "hers is fresh, but that of all is not");
+    assert_eq!(
+        stale(take("d", "eve", 1).await),
+        Stale::EveryonesBudget,
+        "hers is fresh, but that of all is not"
+    );
     assert_eq!(tokens(&world, None).await, (0, 100));
     assert_eq!(tokens(&world, Some("ada")).await, (0, 60));
     assert_eq!(tokens(&world, Some("bob")).await, (0, 40));
@@ -89,10 +95,10 @@ async fn tokens_and_money_are_limited_each_by_itself(world: World) {
     };
     let money = Amount { tokens: 0, nano_usd: 100 };
     take(&world.store, &dear("a", 90), NONE, money).await.unwrap();
-    assert_eq!(stale(take(&world.store, &dear("b", 11), NONE, money).await), PERSON_SPENT);
+    assert_eq!(stale(take(&world.store, &dear("b", 11), NONE, money).await), Stale::PersonsBudget);
     take(&world.store, &dear("b", 10), money, NONE).await.unwrap();
     let few = Amount { tokens: 29, nano_usd: 0 };
-    assert_eq!(stale(take(&world.store, &dear("c", 1), few, NONE).await), ALL_SPENT);
+    assert_eq!(stale(take(&world.store, &dear("c", 1), few, NONE).await), Stale::EveryonesBudget);
     take(&world.store, &dear("c", 1), NONE, NONE).await.unwrap();
     is_sound(&world).await;
 }
@@ -111,23 +117,32 @@ async fn a_call_that_used_more_overdraws_and_nothing_further_begins(world: World
     take(&world.store, &row("a", "ada", 50), NONE, amount(100)).await.unwrap();
     world.write(|batch| settle(batch, ("a", "ada", DAY), amount(300))).await.unwrap();
     assert_eq!(tokens(&world, Some("ada")).await, (300, 0));
-    assert_eq!(stale(take(&world.store, &row("b", "ada", 1), NONE, amount(100)).await), PERSON_SPENT);
+    assert_eq!(stale(take(&world.store, &row("b", "ada", 1), NONE, amount(100)).await), Stale::PersonsBudget);
     is_sound(&world).await;
 }
 
 async fn a_day_of_which_nothing_is_used_lets_one_call_begin(world: World) {
     take(&world.store, &row("a", "ada", 500), amount(100), NONE).await.unwrap();
-    assert_eq!(stale(take(&world.store, &row("b", "bob", 1), amount(100), NONE).await), ALL_SPENT);
-    world.write(|batch| free(batch, "a")).await.unwrap();
+    assert_eq!(
+        stale(take(&world.store, &row("b", "bob", 1), amount(100), NONE).await),
+        Stale::EveryonesBudget
+    );
+    world.write(|batch| free(batch, &"a".into())).await.unwrap();
     take(&world.store, &row("b", "bob", 500), amount(100), NONE).await.unwrap();
     is_sound(&world).await;
 }
 
 async fn a_lowered_budget_stops_what_follows(world: World) {
     take(&world.store, &row("a", "ada", 50), amount(100), NONE).await.unwrap();
-    assert_eq!(stale(take(&world.store, &row("b", "ada", 10), amount(40), NONE).await), ALL_SPENT);
+    assert_eq!(
+        stale(take(&world.store, &row("b", "ada", 10), amount(40), NONE).await),
+        Stale::EveryonesBudget
+    );
     world.write(|batch| settle(batch, ("a", "ada", DAY), amount(50))).await.unwrap();
-    assert_eq!(stale(take(&world.store, &row("b", "ada", 1), amount(40), NONE).await), ALL_SPENT);
+    assert_eq!(
+        stale(take(&world.store, &row("b", "ada", 1), amount(40), NONE).await),
+        Stale::EveryonesBudget
+    );
     take(&world.store, &row("b", "ada", 10), amount(60), NONE).await.unwrap();
     is_sound(&world).await;
 }
@@ -151,17 +166,17 @@ async fn what_is_cut_off_is_given_back(world: World) {
         let same = ReservationRow { day: day.into(), turn_id: "long".into(), ..row(execution, "ada", 8) };
         take(&world.store, &same, NONE, NONE).await.unwrap();
     }
-    world.write(|batch| free(batch, "b")).await.unwrap();
+    world.write(|batch| free(batch, &"b".into())).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 13));
     assert_eq!(tokens(&world, Some("ada")).await, (0, 9));
-    world.write(|batch| free_turn(batch, "long")).await.unwrap();
+    world.write(|batch| free_turn(batch, &"long".into())).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 5));
     let next = spending::of_day(&world.store, "2026-01-06", None).await.unwrap();
     assert_eq!(next.reserved_tokens, 0);
     for _ in 0..2 {
         // Once is enough, and what comes late gives nothing back twice.
-        world.write(|batch| free(batch, "b")).await.unwrap();
-        world.write(|batch| free_turn(batch, "long")).await.unwrap();
+        world.write(|batch| free(batch, &"b".into())).await.unwrap();
+        world.write(|batch| free_turn(batch, &"long".into())).await.unwrap();
     }
     world.write(|batch| settle(batch, ("b", "ada", DAY), amount(3))).await.unwrap();
     assert_eq!(tokens(&world, None).await, (3, 5));
@@ -197,7 +212,7 @@ async fn many_at_once_never_go_beyond_the_budget(world: World) {
             let row = row(&execution, person, 10);
             match take(&store, &row, amount(200), amount(100)).await {
                 Ok(()) => {}
-                Err(StoreError::Stale(ALL_SPENT | PERSON_SPENT)) => return 0,
+                Err(StoreError::Stale(Stale::EveryonesBudget | Stale::PersonsBudget)) => return 0,
                 Err(error) => panic!("{error}"),
             }
             // Half of them are over at once, and used all of it.
@@ -227,12 +242,12 @@ async fn a_call_without_a_reservation_counts_too(world: World) {
 
 async fn little_left_is_told_once_a_day(world: World) {
     let tell = async |tokens, money| {
-        world.write(|batch| spending::tell(batch, DAY, Some("ada"), tokens, money)).await
+        world.write(|batch| spending::tell(batch, DAY, Some(&"ada".into()), tokens, money)).await
     };
     stale(tell(true, false).await);
     world.write(|batch| settle(batch, ("a", "ada", DAY), amount(7))).await.unwrap();
     tell(true, false).await.unwrap();
-    assert_eq!(stale(tell(true, false).await), "it was told before");
+    assert_eq!(stale(tell(true, false).await), Stale::AlreadyAnnounced);
     stale(tell(true, true).await);
     tell(false, true).await.unwrap();
     stale(tell(false, true).await);

@@ -1,5 +1,6 @@
 //! The person's to-do list.
 
+use adjutant::store::Stale;
 use adjutant::store::tasks::{self, TaskRow};
 
 use crate::world::{World, refused, stale};
@@ -67,7 +68,7 @@ async fn a_task_is_its_persons_alone(world: World) {
     let theirs =
         TaskRow { person_id: world.person("bob").await.id, title: "mine now".into(), ..task.clone() };
     assert_eq!(find(&world, &theirs).await, None);
-    assert_eq!(stale(world.write(|batch| tasks::update(batch, &theirs)).await), "the task is gone");
+    assert_eq!(stale(world.write(|batch| tasks::update(batch, &theirs)).await), Stale::TaskGone);
     assert!(tasks::of_person(&world.store, &theirs.person_id, "all", 9).await.unwrap().is_empty());
     assert_eq!(find(&world, &task).await, Some(task));
 }
@@ -77,14 +78,14 @@ async fn a_task_is_completed_once(world: World) {
     world.write(|batch| tasks::complete(batch, "a", 9)).await.unwrap();
     assert_eq!(find(&world, &task).await.unwrap().state, "done");
     let again = world.write(|batch| tasks::complete(batch, "a", 10)).await;
-    assert_eq!(stale(again), "the task is not open any more");
+    assert_eq!(stale(again), Stale::TaskNotOpen);
 }
 
 async fn a_deleted_task_is_gone(world: World) {
     let task = add(&world, "a", None).await;
     world.write(|batch| tasks::delete(batch, "a")).await.unwrap();
     assert_eq!(find(&world, &task).await, None);
-    assert_eq!(stale(world.write(|batch| tasks::delete(batch, "a")).await), "the task is gone");
+    assert_eq!(stale(world.write(|batch| tasks::delete(batch, "a")).await), Stale::TaskGone);
     stale(world.write(|batch| tasks::complete(batch, "a", 1)).await);
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use adjutant::domain::{ExecutionStatus, TurnId, TurnStatus};
+use adjutant::store::Stale;
 use adjutant::store::turns::{self, TurnRow};
 use adjutant::store::{Batch, StoreError, Value, calls, executions, inbox, leases};
 
@@ -24,30 +26,30 @@ on_both!(
 );
 
 async fn by_id(world: &World, id: &str) -> TurnRow {
-    turns::by_id(&world.store, id).await.unwrap().expect("the turn is there")
+    turns::by_id(&world.store, &id.into()).await.unwrap().expect("the turn is there")
 }
 
-async fn end(world: &World, id: &str, status: &'static str) -> Result<(), StoreError> {
+async fn end(world: &World, id: &str, status: TurnStatus) -> Result<(), StoreError> {
     let now = world.store.now();
-    world.write(|batch| turns::end(batch, id, status, "there is nothing", now)).await
+    world.write(|batch| turns::end(batch, &id.into(), status, "there is nothing", now)).await
 }
 
 async fn set_status(world: &World, id: &str, status: &str) {
     let arguments = || [status.into(), id.into()];
     world
         .write(|batch| {
-            batch.must("no such turn", "UPDATE turns SET status = $1 WHERE id = $2", arguments());
+            batch.must(Stale::PersonGone, "UPDATE turns SET status = $1 WHERE id = $2", arguments());
         })
         .await
         .unwrap();
 }
 
 async fn next(world: &World, instance: &str) -> Option<TurnRow> {
-    turns::next(&world.store, &world.room().await.id, instance).await.unwrap()
+    turns::next(&world.store, &world.room().await.id, &instance.into()).await.unwrap()
 }
 
 /// The next turn, if it can go on now.
-async fn resumable(world: &World, instance: &str) -> Option<String> {
+async fn resumable(world: &World, instance: &str) -> Option<TurnId> {
     next(world, instance).await.filter(|turn| turn.retry_at <= world.store.now()).map(|turn| turn.id)
 }
 
@@ -64,7 +66,7 @@ async fn a_turn_starts_with_the_messages_it_takes(world: World) {
     assert_eq!(turn, expected);
     assert_eq!(turn.answer_ids(), ["m1"]);
     let room = world.room().await;
-    assert!(inbox::waiting(&world.store, &room.id, "a").await.unwrap().is_empty());
+    assert!(inbox::waiting(&world.store, &room.id, &"a".into()).await.unwrap().is_empty());
     let broken = TurnRow { answers: "no JSON".into(), ..turn };
     assert!(broken.answer_ids().is_empty());
 }
@@ -74,25 +76,25 @@ async fn a_turn_whose_message_is_taken_does_not_start_at_all(world: World) {
     world.turn("t1", "a", &rows[1..]).await;
     let late = world.new_turn("t2", "a").await;
     let started = world.write(|batch| turns::start(batch, &late, &rows)).await;
-    assert_eq!(stale(started), "the message was taken already");
-    assert_eq!(turns::by_id(&world.store, "t2").await.unwrap(), None);
-    let left = inbox::waiting(&world.store, &late.conversation_id, "a").await.unwrap();
+    assert_eq!(stale(started), Stale::MessageTaken);
+    assert_eq!(turns::by_id(&world.store, &"t2".into()).await.unwrap(), None);
+    let left = inbox::waiting(&world.store, &late.conversation_id, &"a".into()).await.unwrap();
     assert_eq!(left, rows[..1], "the message that was free is free again");
 }
 
 async fn an_ended_turn_stays_as_it_ended(world: World) {
     let row = world.said("m1", "one", "a").await;
     world.turn("t1", "a", std::slice::from_ref(&row)).await;
-    end(&world, "t1", "completed").await.unwrap();
+    end(&world, "t1", TurnStatus::Completed).await.unwrap();
     let ended = by_id(&world, "t1").await;
     assert_eq!(
         (ended.status.as_str(), ended.answer.as_deref(), ended.ended_at),
         ("completed", Some("there is nothing"), Some(world.store.now()))
     );
-    assert_eq!(stale(end(&world, "t1", "cancelled").await), "the turn has ended already");
+    assert_eq!(stale(end(&world, "t1", TurnStatus::Cancelled).await), Stale::TurnEnded);
     let now = world.store.now();
     let resumed = world.write(|batch| turns::resume(batch, &ended, now)).await;
-    assert_eq!(stale(resumed), "the turn is not to be resumed");
+    assert_eq!(stale(resumed), Stale::TurnMoved);
     assert_eq!(by_id(&world, "t1").await, ended);
     assert_eq!(resumable(&world, "b").await, None);
 }
@@ -140,7 +142,7 @@ async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
     assert_eq!(resumable(&world, &theirs.id).await.as_deref(), Some("t1"));
     let resumed = world.write(|batch| turns::resume(batch, &turn, retry_at)).await;
     resumed.unwrap();
-    assert_eq!(by_id(&world, "t1").await.status, "running");
+    assert_eq!(by_id(&world, "t1").await.status, TurnStatus::Running);
 }
 
 async fn a_waiting_turn_does_not_go_on_by_itself(world: World) {
@@ -158,7 +160,7 @@ async fn the_oldest_turn_goes_on_first(world: World) {
         set_status(&world, id, "queued").await;
     }
     assert_eq!(resumable(&world, "a").await.as_deref(), Some("t1"));
-    end(&world, "t1", "cancelled").await.unwrap();
+    end(&world, "t1", TurnStatus::Cancelled).await.unwrap();
     assert_eq!(resumable(&world, "a").await.as_deref(), Some("t2"));
     world.store.write(retry_of("t2", 9_000_000_000_000)).await.unwrap();
     assert_eq!(
@@ -168,7 +170,7 @@ async fn the_oldest_turn_goes_on_first(world: World) {
     );
     world.store.write(retry_of("t3", 8_000_000_000_000)).await.unwrap();
     assert_eq!(next(&world, "a").await.unwrap().id, "t3", "of those that wait the first to be tried");
-    assert_eq!(turns::next(&world.store, "another room", "a").await.unwrap(), None);
+    assert_eq!(turns::next(&world.store, &"another room".into(), &"a".into()).await.unwrap(), None);
 }
 
 async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
@@ -176,7 +178,7 @@ async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
     let turn = world.turn("t1", &ours.id, &[]).await;
     let lost = ours.taken(leases::lane(&turn.conversation_id), &[Value::Int(7)]);
     let outcome = turns::put_back(&world.store, &lost, &turn, 1).await;
-    assert_eq!(stale(outcome), "the lease of this conversation is lost");
+    assert_eq!(stale(outcome), Stale::LeaseLost);
     assert_eq!(by_id(&world, "t1").await, turn);
 }
 
@@ -187,14 +189,14 @@ async fn turns_are_found_by_conversation_and_state(world: World) {
     for id in ["t1", "t2", "t3"] {
         world.turn(id, "a", &[]).await;
     }
-    end(&world, "t2", "completed").await.unwrap();
+    end(&world, "t2", TurnStatus::Completed).await.unwrap();
     let ids = |turns: Vec<TurnRow>| turns.into_iter().map(|turn| turn.id).collect::<Vec<_>>();
     assert_eq!(ids(turns::of_conversation(&world.store, &room.id).await.unwrap()), ["t1", "t2", "t3"]);
     assert_eq!(ids(turns::open_of(&world.store, &room.id).await.unwrap()), ["t3", "t1"]);
     assert_eq!(turns::last(&world.store).await.unwrap().unwrap().id, "t3");
     assert_eq!(turns::last_of(&world.store, &room.id).await.unwrap().unwrap().id, "t3");
-    assert_eq!(turns::last_of(&world.store, "another room").await.unwrap(), None);
-    assert_eq!(turns::by_id(&world.store, "t9").await.unwrap(), None);
+    assert_eq!(turns::last_of(&world.store, &"another room".into()).await.unwrap(), None);
+    assert_eq!(turns::by_id(&world.store, &"t9".into()).await.unwrap(), None);
 }
 
 async fn history_is_read_from_both_ends(world: World) {
@@ -204,7 +206,7 @@ async fn history_is_read_from_both_ends(world: World) {
         seqs.push(world.turn(id, "a", &[]).await.seq);
     }
     for id in ["t1", "t2", "t4"] {
-        end(&world, id, "completed").await.unwrap();
+        end(&world, id, TurnStatus::Completed).await.unwrap();
     }
     let newest = async |after, limit| {
         let turns = turns::ended_after(&world.store, &room.id, after, limit).await.unwrap();
@@ -223,7 +225,7 @@ async fn history_is_read_from_both_ends(world: World) {
 
 async fn progress_is_what_was_closed_or_called_since(world: World) {
     world.turn("t1", "a", &[]).await;
-    let progressed = async |since| turns::progressed_since(&world.store, "t1", since).await.unwrap();
+    let progressed = async |since| turns::progressed_since(&world.store, &"t1".into(), since).await.unwrap();
     assert!(!progressed(0).await);
     world.execution(execution("t1", "o", "orchestrator")).await;
     assert!(!progressed(0).await, "what has only begun is no progress");
@@ -232,12 +234,12 @@ async fn progress_is_what_was_closed_or_called_since(world: World) {
     assert!(!progressed(101).await);
     let closing = executions::Closing::default();
     world
-        .write(|batch| executions::close(batch, "o", executions::Status::Failed, &closing, 200))
+        .write(|batch| executions::close(batch, &"o".into(), ExecutionStatus::Failed, &closing, 200))
         .await
         .unwrap();
     assert!(progressed(200).await);
     assert!(!progressed(201).await);
-    assert!(!turns::progressed_since(&world.store, "t2", 0).await.unwrap());
+    assert!(!turns::progressed_since(&world.store, &"t2".into(), 0).await.unwrap());
 }
 
 async fn other_running_turns_of_an_instance_are_seen(world: World) {
@@ -249,6 +251,6 @@ async fn other_running_turns_of_an_instance_are_seen(world: World) {
     set_status(&world, "t3", "waiting").await;
     assert!(!turns::others_running(&world.store, &turn).await.unwrap());
     set_status(&world, "t3", "running").await;
-    end(&world, "t3", "failed").await.unwrap();
+    end(&world, "t3", TurnStatus::Failed).await.unwrap();
     assert!(!turns::others_running(&world.store, &turn).await.unwrap());
 }

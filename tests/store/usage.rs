@@ -21,7 +21,7 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
     {
         let row = execution("t1", id, "skill");
         let skill = Some("tasks.add".into());
-        let (status, started_at) = (status.into(), Some(10));
+        let (status, started_at) = (status.parse().unwrap(), Some(10));
         world.execution(ExecutionRow { skill, status, started_at, ended_at, ..row }).await;
     }
     let room = world.room().await;

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use adjutant::clock::FixedClock;
+use adjutant::domain::{ExecutionStatus, InboxKind, TurnStatus};
+use adjutant::store::Stale;
 use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::inbox::{self, InboxRow, NewRow};
 use adjutant::store::leases::Instance;
@@ -101,12 +103,12 @@ impl World {
 
     /// A message that Ada writes in her room.
     pub(crate) async fn said(&self, event: &str, text: &str, instance: &str) -> InboxRow {
-        self.arrives("said", event, text, instance).await.expect("the message is new")
+        self.arrives(InboxKind::Message, event, text, instance).await.expect("the message is new")
     }
 
     pub(crate) async fn arrives(
         &self,
-        kind: &'static str,
+        kind: InboxKind,
         event: &str,
         text: &str,
         instance: &str,
@@ -119,7 +121,7 @@ impl World {
             kind,
             text,
             question_id: None,
-            instance,
+            instance: &instance.into(),
         };
         inbox::insert(&self.store, &row).await.unwrap()
     }
@@ -132,7 +134,7 @@ impl World {
             id: id.into(),
             conversation_id: room.id,
             person_id: room.person_id,
-            status: "running".into(),
+            status: TurnStatus::Running,
             text: "what is overdue?".into(),
             answer: None,
             answers: r#"["m1"]"#.into(),
@@ -152,7 +154,7 @@ impl World {
     pub(crate) async fn turn(&self, id: &str, instance: &str, rows: &[InboxRow]) -> TurnRow {
         let turn = self.new_turn(id, instance).await;
         self.write(|batch| turns::start(batch, &turn, rows)).await.unwrap();
-        turns::by_id(&self.store, id).await.unwrap().expect("the turn was started")
+        turns::by_id(&self.store, &id.into()).await.unwrap().expect("the turn was started")
     }
 
     /// A running execution of a turn.
@@ -171,12 +173,16 @@ impl World {
 
 /// An execution at work.
 pub(crate) fn execution(turn: &str, id: &str, kind: &str) -> ExecutionRow {
-    ExecutionRow { status: "running".into(), started_at: Some(1), ..ExecutionRow::new(id.into(), turn, kind) }
+    ExecutionRow {
+        status: ExecutionStatus::Running,
+        started_at: Some(1),
+        ..ExecutionRow::new(id.into(), &turn.into(), kind.parse().unwrap())
+    }
 }
 
 /// The reason for which a write found the store changed.
 #[track_caller]
-pub(crate) fn stale<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> &'static str {
+pub(crate) fn stale<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> Stale {
     match outcome {
         Err(StoreError::Stale(why)) => why,
         other => panic!("not stale: {other:?}"),

@@ -1,5 +1,6 @@
 //! Batches and the group commit.
 
+use adjutant::store::Stale;
 use adjutant::store::{Batch, Store, StoreError, Value};
 
 use crate::world::{World, refused, stale};
@@ -87,8 +88,8 @@ async fn every_kind_of_value_is_read_back(world: World) {
 
 async fn a_batch_is_whole_or_absent(world: World) {
     let mut half = person("a");
-    half.append(person("b")).must("nobody is called z", "UPDATE people SET name = 'y' WHERE id = 'z'", []);
-    assert_eq!(stale(world.store.write(half).await), "nobody is called z");
+    half.append(person("b")).must(Stale::PersonGone, "UPDATE people SET name = 'y' WHERE id = 'z'", []);
+    assert_eq!(stale(world.store.write(half).await), Stale::PersonGone);
     let mut twice = person("c");
     twice.append(person("c"));
     refused(world.store.write(twice).await);
@@ -100,7 +101,7 @@ async fn what_a_batch_returns_comes_in_order(world: World) {
     let mut batch = Batch::new();
     for n in [30, 10, 20] {
         batch.must_return(
-            "nothing came back",
+            Stale::PersonGone,
             "INSERT INTO people (id, name, created_at) VALUES ($1, 'x', $2) RETURNING created_at",
             [n.to_string().into(), n.into()],
         );
@@ -108,7 +109,7 @@ async fn what_a_batch_returns_comes_in_order(world: World) {
     batch.returning("SELECT created_at FROM people WHERE id = 'nobody'", []);
     assert_eq!(world.store.write(batch).await.unwrap(), [Value::Int(30), Value::Int(10), Value::Int(20)]);
     let mut batch = person("a");
-    batch.must_return("nobody is called z", "SELECT created_at FROM people WHERE id = 'z'", []);
+    batch.must_return(Stale::PersonGone, "SELECT created_at FROM people WHERE id = 'z'", []);
     stale(world.store.write(batch).await);
     assert_eq!(people(&world.store).await, 3);
 }
@@ -142,7 +143,7 @@ async fn a_batch_that_fails_takes_no_neighbour_along(world: World) {
         .map(|n| {
             let mut batch = person(&format!("{n}"));
             match n % 4 {
-                1 => drop(batch.must("stale", "UPDATE people SET name = 'y' WHERE id = 'z'", [])),
+                1 => drop(batch.must(Stale::PersonGone, "UPDATE people SET name = 'y' WHERE id = 'z'", [])),
                 3 => drop(batch.append(person(&format!("{n}")))),
                 _ => {}
             }
@@ -151,7 +152,7 @@ async fn a_batch_that_fails_takes_no_neighbour_along(world: World) {
         .collect();
     for (n, outcome) in all_at_once(batches).await.into_iter().enumerate() {
         match n % 4 {
-            1 => assert_eq!(stale(outcome), "stale", "batch {n}"),
+            1 => assert_eq!(stale(outcome), Stale::PersonGone, "batch {n}"),
             3 => drop(refused(outcome)),
             _ => assert!(outcome.is_ok(), "batch {n}: {outcome:?}"),
         }
@@ -165,7 +166,11 @@ async fn writers_that_cross_do_not_fail(world: World) {
         world.store.write(person(id)).await.unwrap();
     }
     let add = |batch: &mut Batch, id: &str| {
-        batch.must("gone", "UPDATE people SET created_at = created_at + 1 WHERE id = $1", [id.into()]);
+        batch.must(
+            Stale::PersonGone,
+            "UPDATE people SET created_at = created_at + 1 WHERE id = $1",
+            [id.into()],
+        );
     };
     let batches = (0..100)
         .map(|n| {
@@ -209,7 +214,7 @@ async fn closing_waits_for_what_is_under_way(world: World) {
             let mut batch = person(&n.to_string());
             if n % 20 == 7 {
                 // Its neighbours are then written one by one, which is still under way at the end.
-                batch.must("stale", "UPDATE people SET name = 'y' WHERE id = 'z'", []);
+                batch.must(Stale::PersonGone, "UPDATE people SET name = 'y' WHERE id = 'z'", []);
             }
             tokio::spawn(async move { store.write(batch).await })
         })
@@ -220,7 +225,7 @@ async fn closing_waits_for_what_is_under_way(world: World) {
     for write in writes {
         match write.await.unwrap() {
             Ok(_) => written += 1,
-            Err(StoreError::Closed | StoreError::Stale("stale")) => {}
+            Err(StoreError::Closed | StoreError::Stale(Stale::PersonGone)) => {}
             Err(error) => panic!("neither written nor refused: {error}"),
         }
     }

@@ -51,7 +51,7 @@ pub(super) async fn erase(store: &Store, who: &str, yes: bool) -> Result<(String
 
 async fn accounts(store: &Store, person: &Person) -> Result<String, CliError> {
     let accounts = people::accounts(store, &person.id).await?;
-    Ok(if accounts.is_empty() { person.id.clone() } else { one_line(&accounts.join(", ")) })
+    Ok(if accounts.is_empty() { person.id.to_string() } else { one_line(&accounts.join(", ")) })
 }
 
 /// The one person who is meant.

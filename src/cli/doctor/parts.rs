@@ -181,7 +181,7 @@ pub(super) async fn office(config: &Config, checks: &mut Checks) {
 
 /// Whether the collector takes traces, if there is one.
 pub(super) async fn traces(config: &Config) -> Option<Finding> {
-    match service::collector(config, "doctor") {
+    match service::collector(config, &"doctor".into()) {
         Ok(collector) => Some(collector?.check().await),
         Err(error) => Some(Finding::error(error.to_string(), "correct what it names")),
     }

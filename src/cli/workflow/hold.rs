@@ -57,7 +57,7 @@ pub(super) async fn tell(store: &Store, run: &str, word: Word) -> Result<String,
 
 /// The terminal's conversation in which a turn is, if it is in one: only a process that has it open hears.
 async fn terminal_of(store: &Store, turn: &str) -> Result<Option<String>, CliError> {
-    let Some(turn) = turns::by_id(store, turn).await? else { return Ok(None) };
+    let Some(turn) = turns::by_id(store, &turn.into()).await? else { return Ok(None) };
     let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
     Ok((conversation.channel == CHANNEL).then_some(conversation.place))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use crate::domain::TurnStatus;
 use adjutant_chat::{ChatPort, Delivery, EventId, Inbound, Limits, Outbound, Progress, Reconciliation};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{Entry, LONGEST};
@@ -207,7 +208,7 @@ impl Desk<'_> {
         loop {
             session.service.idle().await;
             let turn = turn(session.service.store(), first).await?;
-            let waits = |turn: &TurnRow| turn.status == "waiting" && !self.is_person;
+            let waits = |turn: &TurnRow| turn.status == TurnStatus::Waiting && !self.is_person;
             if turn.is_some_and(|turn| turn.ended_at.is_some() || waits(&turn)) {
                 return Ok(());
             }
@@ -269,7 +270,7 @@ impl ChatPort for Stage {
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
         let turn = match outbound.turn.as_deref().filter(|_| self.console.wants(outbound)) {
-            Some(turn) => turns::by_id(&self.store, turn).await,
+            Some(turn) => turns::by_id(&self.store, &turn.into()).await,
             None => Ok(None),
         };
         match turn {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{CliError, columns};
 use crate::clock::{rfc3339, utc};
+use crate::domain::{RunStatus, TurnStatus};
 use crate::store::runs::{self, RunRow};
 use crate::store::{Store, StoreError, retention, turns};
 use crate::trace::text::{duration, one_line};
@@ -119,8 +120,8 @@ pub(super) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliErr
 pub(super) async fn status(store: &Store, row: &RunRow) -> Result<String, StoreError> {
     let is_open = row.ended_at.is_none();
     let turn = if is_open { turns::by_id(store, &row.turn_id).await? } else { None };
-    let waits = turn.is_some_and(|turn| turn.status == "waiting");
-    Ok(if waits { "waiting".to_owned() } else { row.status.clone() })
+    let waits = turn.is_some_and(|turn| turn.status == TurnStatus::Waiting);
+    Ok(if waits { RunStatus::Waiting } else { row.status }.to_string())
 }
 
 /// Milliseconds that it took, or has taken so far.
@@ -138,14 +139,14 @@ mod tests {
         house.turn(&format!("turn-{id}"), "/run").await;
         let row = RunRow {
             id: id.into(),
-            turn_id: format!("turn-{id}"),
+            turn_id: format!("turn-{id}").into(),
             workflow: workflow.into(),
             file: "w.yaml".into(),
             text: String::new(),
             inputs: "{}".into(),
             rerun_of: None,
             seed: None,
-            status: String::new(),
+            status: RunStatus::Running,
             report: None,
             outputs: None,
             started_at: house.store.now(),
@@ -155,12 +156,16 @@ mod tests {
     }
 
     async fn end(house: &TestApp, id: &str, status: &str) -> String {
-        let row = runs::by_id(&house.store, id).await.unwrap().unwrap();
+        let row = runs::by_id(&house.store, &id.into()).await.unwrap().unwrap();
         let mut report = report(&house.store, &row).await.unwrap();
         report.run.status = status.into();
         report.run.output = "Acme is well.".into();
         let text = serde_json::to_string(&report).unwrap();
-        house.write(|batch| runs::end(batch, id, status, &text, "{}", house.store.now())).await;
+        house
+            .write(|batch| {
+                runs::end(batch, &id.into(), status.parse().unwrap(), &text, "{}", house.store.now())
+            })
+            .await;
         text
     }
 

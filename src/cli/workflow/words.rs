@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::domain::{ConversationId, TurnId};
 use adjutant_console::json::USER;
 use async_trait::async_trait;
 
@@ -66,7 +67,7 @@ impl Workshop<'_> {
                 store: store.clone(),
                 instance: instance.id.clone(),
                 person: people::person(store, CHANNEL, USER, USER).await?.id,
-                turn: String::new(),
+                turn: TurnId::default(),
                 zone: self.config.assistant.timezone,
                 settings: Arc::new(Settings { limits: self.config.limits.clone(), ..Settings::default() }),
             };
@@ -88,7 +89,7 @@ struct Paid {
 impl Model for Paid {
     async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
         let refused = |why: String| Err(ModelError::new(ModelErrorKind::Refused, why));
-        match self.ledger.background_call(&*self.model, "draft", "", request).await {
+        match self.ledger.background_call(&*self.model, "draft", &ConversationId::default(), request).await {
             Ok(Some(outcome)) => outcome,
             Ok(None) => refused(
                 "the budget of the day does not cover it; `adjutant usage` shows what was used".into(),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::{Executor, silent};
+use crate::domain::{ExecutionId, ExecutionStatus, QuestionState};
 use crate::journal::{Question, Scope, fail_point};
 use crate::skills::call::{Call, CallEnd};
 use crate::skills::handlers::own_store;
 use crate::skills::office::{Look, Office, Trouble, Work};
 use crate::skills::{ErrorKind, Handler, Skill, SkillError, risk};
-use crate::store::executions::{self, ExecutionRow, Status};
+use crate::store::executions::{self, ExecutionRow};
 use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, StoreError};
 use crate::wording;
@@ -20,7 +21,7 @@ impl Executor {
         scope: &Scope,
         skill: &Skill,
         call: &Call<'_>,
-        id: &str,
+        id: &ExecutionId,
     ) -> Result<Result<Look, SkillError>, StoreError> {
         let Handler::Builtin(name) = &skill.handler else { return Ok(Ok(Look::HARMLESS)) };
         if !Office::has(name) {
@@ -50,10 +51,10 @@ impl Executor {
         let bound =
             [row.parameters.as_ref(), Some(&arguments)].iter().all(|it| *it == Some(&question.fingerprint));
         match question.answer.as_deref() {
-            _ if question.state == "pending" => Ok(CallEnd::Waiting),
+            _ if question.state == QuestionState::Pending => Ok(CallEnd::Waiting),
             Some("approve") if bound => self.released(scope, skill, call, row, &question).await,
             _ => {
-                let reason = if question.state == "expired" {
+                let reason = if question.state == QuestionState::Expired {
                     "nobody said yes in time"
                 } else {
                     "the person said no"
@@ -109,7 +110,7 @@ impl Executor {
             },
         };
         let mut batch = scope.batch();
-        row.status = Status::Waiting.as_str().into();
+        row.status = ExecutionStatus::Waiting;
         row.started_at = Some(scope.store.now());
         executions::insert(&mut batch, &row, &scope.conversation.id);
         executions::wait(&mut batch, call.agent);

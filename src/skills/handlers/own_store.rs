@@ -6,8 +6,7 @@ use serde_json::Value;
 use super::{memory, schedule, tasks};
 use crate::journal::Scope;
 use crate::skills::{ErrorKind, Handler, Output, SkillError};
-use crate::store::objects::CHANGED;
-use crate::store::{Batch, StoreError};
+use crate::store::{Batch, Stale, StoreError};
 
 /// The handlers there are, as `handler = { builtin = "..." }` names them.
 pub const BUILTINS: [&str; 13] = [
@@ -64,8 +63,8 @@ pub async fn preview(
 }
 
 /// Whether a write failed because the task or memory changed, not because the turn is lost.
-pub fn is_about_content(why: &str) -> bool {
-    ["task", "memory", "schedule"].iter().any(|what| why.contains(what)) || why == CHANGED
+pub fn is_about_content(why: Stale) -> bool {
+    why.is_content()
 }
 
 /// A text argument.

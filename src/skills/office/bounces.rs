@@ -10,6 +10,7 @@ use chrono::TimeDelta;
 use super::Office;
 use super::sending::written_by;
 use crate::clock::utc;
+use crate::domain::{ConversationId, InstanceId};
 use crate::store::outbox::{self, Message};
 use crate::store::{Batch, Store, StoreError, executions};
 use crate::wording;
@@ -24,7 +25,11 @@ impl Office {
     ///
     /// # Errors
     /// When the store fails. A mailbox that can't be asked now is asked the next time.
-    pub async fn tell_bounces(&self, store: &Store, instance: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn tell_bounces(
+        &self,
+        store: &Store,
+        instance: &InstanceId,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let Ok(imap) = self.imap() else { return Ok(Vec::new()) };
         let since = (utc(store.now()) - AGE).date_naive();
         let bounces = match imap.bounces(Some(since), 0, MOST).await {
@@ -42,9 +47,13 @@ impl Office {
     }
 }
 
-async fn tell(store: &Store, instance: &str, bounce: &Bounce) -> Result<Option<String>, StoreError> {
+async fn tell(
+    store: &Store,
+    instance: &InstanceId,
+    bounce: &Bounce,
+) -> Result<Option<ConversationId>, StoreError> {
     let Some(original) = &bounce.original else { return Ok(None) };
-    let Some((conversation, parameters)) = executions::sent_by(store, written_by(original)).await? else {
+    let Some((conversation, parameters)) = executions::sent_by(store, &written_by(original)).await? else {
         return Ok(None);
     };
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();

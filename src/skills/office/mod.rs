@@ -25,6 +25,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::domain::ExecutionId;
 use adjutant_chat::{Finding, Rooms};
 use serde_json::Value;
 
@@ -88,7 +89,7 @@ pub struct Work<'a> {
     /// The turn.
     pub scope: &'a Scope,
     /// The call's execution.
-    pub id: &'a str,
+    pub id: &'a ExecutionId,
     /// Whether it was, or may have been, at work before.
     pub again: bool,
     /// The arguments, valid for the skill's schema.

@@ -262,7 +262,7 @@ impl Office {
         let said = text(work.arguments, "text").unwrap_or_default().to_owned();
         let message = outbox::Message { text: said, ..outbox::Message::default() };
         // No process has this name: whichever holds the channel takes it up.
-        outbox::say(store, batch, &conversation.id, "", &message);
+        outbox::say(store, batch, &conversation.id, &outbox::anybody(), &message);
         let data = json!({"place": room.place, "channel": channel});
         Ok(Output { summary: format!("Posted into {} on {channel}", room.name), data, untrusted: false })
     }

@@ -20,6 +20,7 @@ use serde_json::json;
 
 use super::mail::{Mailbox, parties};
 use super::{Office, Trouble, Work};
+use crate::domain::ExecutionId;
 use crate::journal::fail_point;
 use crate::skills::{ErrorKind, Output, SkillError};
 use crate::store::executions;
@@ -33,7 +34,7 @@ const HANDED_OVER: &str = "handed_over";
 const ACCEPTED: &str = "accepted";
 
 /// The Message-ID of what an execution writes, first or later.
-pub(super) fn message_id(execution: &str, number: usize, from: &Party) -> String {
+pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Party) -> String {
     let domain = from.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
     match number {
         0 => format!("<{execution}@{domain}>"),
@@ -42,8 +43,8 @@ pub(super) fn message_id(execution: &str, number: usize, from: &Party) -> String
 }
 
 /// The execution that wrote a letter of ours.
-pub(super) fn written_by(message_id: &str) -> &str {
-    message_id.trim_start_matches('<').split(['@', '.']).next().unwrap_or_default()
+pub(super) fn written_by(message_id: &str) -> ExecutionId {
+    message_id.trim_start_matches('<').split(['@', '.']).next().unwrap_or_default().into()
 }
 
 impl Office {

@@ -5,6 +5,7 @@ use adjutant_otlp::Value as Attribute;
 use serde_json::json;
 
 use super::*;
+use crate::domain::{ExecutionKind, ExecutionStatus, TurnStatus};
 use crate::store::executions::ExecutionRow;
 use crate::trace::tests::{TestApp, busy_turn};
 use crate::trace::{Turn, execution, load, tree_order};
@@ -88,9 +89,9 @@ async fn a_turn_that_is_sent_twice_is_one_trace() {
 
 #[test]
 fn the_trace_has_the_bits_of_the_turn() {
-    assert_eq!(trace_id("0000000000000000000010"), 62);
-    assert_eq!(trace_id("0000000000000000000000"), 1);
-    assert_ne!(trace_id("turn-1"), trace_id("turn-2"));
+    assert_eq!(trace_id(&"0000000000000000000010".into()), 62);
+    assert_eq!(trace_id(&"0000000000000000000000".into()), 1);
+    assert_ne!(trace_id(&"turn-1".into()), trace_id(&"turn-2".into()));
 }
 
 /// The trace of a turn with these rows and nothing else.
@@ -102,7 +103,7 @@ fn of_rows(rows: &[ExecutionRow]) -> Trace {
         conversation: String::new(),
         channel: "console".into(),
         user: String::new(),
-        status: "failed".into(),
+        status: TurnStatus::Failed,
         text: String::new(),
         answer: None,
         started_at: String::new(),
@@ -120,18 +121,18 @@ fn of_rows(rows: &[ExecutionRow]) -> Trace {
 
 #[test]
 fn what_a_model_made_up_is_not_told() {
-    let row = |id: &str, kind: &str| ExecutionRow::new(id.into(), "T", kind);
+    let row = |id: &str, kind: &str| ExecutionRow::new(id.into(), &"T".into(), kind.parse().unwrap());
     let rows = [
         ExecutionRow { agent_id: Some("ask Bob for it".into()), ..row("a", "agent") },
         ExecutionRow { agent_id: Some(String::new()), ..row("b", "agent") },
         ExecutionRow {
             skill: Some("write to Bob".into()),
-            status: "failed".into(),
+            status: ExecutionStatus::Failed,
             error: Some(json!({"kind": "Bob said no", "message": "Bob"}).to_string()),
             ..row("c", "skill")
         },
-        ExecutionRow { status: "timeout".into(), error: Some("Bob".into()), ..row("d", "agent") },
-        ExecutionRow { status: "timeout".into(), ..row("e", "agent") },
+        ExecutionRow { status: ExecutionStatus::Timeout, error: Some("Bob".into()), ..row("d", "agent") },
+        ExecutionRow { status: ExecutionStatus::Timeout, ..row("e", "agent") },
     ];
     let spans = spans(&of_rows(&rows), &|_| false);
     let names: Vec<_> = spans.iter().map(|span| (span.name.as_str(), span.error.as_deref())).collect();
@@ -154,8 +155,8 @@ proptest::proptest! {
     fn each_row_is_one_span_below_one_that_is_there(parents in proptest::collection::vec(0_usize..12, 0..10)) {
         // Those beyond the last are missing.
         let row = |(at, parent): (usize, &usize)| ExecutionRow {
-            parent_id: Some(parent.to_string()),
-            ..ExecutionRow::new(at.to_string(), "T", "agent")
+            parent_id: Some(parent.to_string().into()),
+            ..ExecutionRow::new(at.to_string().into(), &"T".into(), ExecutionKind::Agent)
         };
         let rows: Vec<ExecutionRow> = parents.iter().enumerate().map(row).collect();
         let spans = spans(&of_rows(&rows), &|_| true);

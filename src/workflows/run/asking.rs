@@ -6,8 +6,9 @@ use super::state::{Ended, StepEnd};
 use super::steps::{Place, fatal};
 use super::{Run, Runner, Stop};
 use crate::agents::{AgentEnd, AgentTask};
+use crate::domain::{ExecutionStatus, QuestionState};
 use crate::journal::{Question, Scope, fail_point};
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::questions::QuestionRow;
 use crate::store::{Batch, StoreError, questions};
 use crate::wording::{self, runs::NOBODY_ANSWERED};
@@ -68,7 +69,7 @@ impl Runner {
             let name = &question.preview;
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
             match &question.answer {
-                None if question.state == "pending" => return Ok(Err(AgentEnd::Waiting)),
+                None if question.state == QuestionState::Pending => return Ok(Err(AgentEnd::Waiting)),
                 None => {
                     return self.refuse(scope, row, &wording::runs::nobody_said(name)).await.map(Err);
                 }
@@ -113,20 +114,20 @@ impl Run<'_> {
                 Err(error) => Ok(fatal(error.to_string())),
             };
         };
-        if row.status() == Status::Completed {
+        if row.status == ExecutionStatus::Completed {
             let output = Value::from(row.result.unwrap_or_default());
             return Ok(StepEnd { attempts: 1, ..StepEnd::new(Ended::Completed, output) });
         }
-        if row.status().has_ended() {
+        if row.status.has_ended() {
             return Ok(fatal(NOBODY_ANSWERED));
         }
         let asked = questions(self.scope, &row).await?;
         let (status, answer) = match asked.last() {
-            Some(question) if question.state == "pending" => return Err(Stop::Waiting),
-            Some(QuestionRow { answer: Some(answer), state, .. }) if state == "answered" => {
-                (Status::Completed, answer.clone())
+            Some(question) if question.state == QuestionState::Pending => return Err(Stop::Waiting),
+            Some(QuestionRow { answer: Some(answer), state: QuestionState::Answered, .. }) => {
+                (ExecutionStatus::Completed, answer.clone())
             }
-            _ => (Status::Failed, NOBODY_ANSWERED.to_owned()),
+            _ => (ExecutionStatus::Failed, NOBODY_ANSWERED.to_owned()),
         };
         let now = self.scope.store.now();
         let mut batch = self.scope.batch();
@@ -136,7 +137,7 @@ impl Run<'_> {
         fail_point("piece-ended");
         self.state.put_row(key, row.closed(status, &closing, now));
         Ok(match status {
-            Status::Completed => {
+            ExecutionStatus::Completed => {
                 StepEnd { attempts: 1, ..StepEnd::new(Ended::Completed, Value::from(answer)) }
             }
             _ => fatal(answer),
@@ -146,7 +147,7 @@ impl Run<'_> {
     async fn ask(&self, key: &str, text: String, choices: &[String]) -> Result<StepEnd, Stop> {
         let task = AgentTask { mission: text.clone(), ..AgentTask::default() };
         let mut row = self.new_row(key, serde_json::to_string(&task).ok());
-        row.status = Status::Waiting.as_str().into();
+        row.status = ExecutionStatus::Waiting;
         row.started_at = Some(self.scope.store.now());
         let mut batch = self.scope.batch();
         executions::insert(&mut batch, &row, &self.scope.conversation.id);

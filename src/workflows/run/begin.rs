@@ -11,6 +11,7 @@ use super::state::{Ended, State, StepEnd};
 use super::{Errand, Run, Runner};
 use crate::agents::AgentEnd;
 use crate::clock::utc;
+use crate::domain::RunStatus;
 use crate::journal::{Scope, fail_point};
 use crate::skills::Registry;
 use crate::store::executions::{self, ExecutionRow};
@@ -92,7 +93,7 @@ impl Runner {
             inputs: String::new(),
             rerun_of: None,
             seed: None,
-            status: "running".into(),
+            status: RunStatus::Running,
             report: None,
             outputs: None,
             started_at: scope.store.now(),

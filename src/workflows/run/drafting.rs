@@ -6,10 +6,11 @@ use super::asking::{ask, question, questions};
 use super::piece::{name_of, new_row};
 use super::{Runner, begin};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::domain::ExecutionStatus;
 use crate::journal::Scope;
 use crate::skills::Registry;
 use crate::store::StoreError;
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::questions::QuestionRow;
 use crate::wording::{
     self,
@@ -96,7 +97,7 @@ impl Runner {
         let task = AgentTask { agent_id: name_of(row, key), mission, ..AgentTask::default() };
         let known = begin::by_key(row, below).remove(key);
         let agent = match known {
-            Some(known) if known.status().has_ended() => return Ok(Ok(Report::of(&known, &[]))),
+            Some(known) if known.status.has_ended() => return Ok(Ok(Report::of(&known, &[]))),
             Some(known) => known,
             None => {
                 if let Err(limit) = scope.budget.take_agent() {
@@ -166,7 +167,7 @@ impl Runner {
             return Ok(Ok(workflow));
         }
         let closing = Closing { result: Some(told), ..Closing::default() };
-        self.close(scope, row, Status::Completed, closing).await.map(Err)
+        self.close(scope, row, ExecutionStatus::Completed, closing).await.map(Err)
     }
 
     fn save(&self, workflow: &Workflow) -> Result<String, String> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::{ExecutionKind, ExecutionStatus, RunStatus};
 use adjutant_chat::AgentProgress;
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::agents::{self, AgentEnd};
 use crate::journal::{Scope, fail_point};
 use crate::skills::ErrorKind;
 use crate::skills::call::CallError;
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::{StoreError, questions, runs};
 use crate::workflows::definition::Work;
 use crate::workflows::report::{Report, RunReport, StepReport, count};
@@ -27,7 +28,7 @@ impl Runner {
         why: &str,
     ) -> Result<AgentEnd, StoreError> {
         let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
-        self.close(scope, row, Status::Failed, closing).await
+        self.close(scope, row, ExecutionStatus::Failed, closing).await
     }
 
     /// Ends a run that did not come to its first step.
@@ -35,7 +36,7 @@ impl Runner {
         &self,
         scope: &Scope,
         row: &ExecutionRow,
-        status: Status,
+        status: ExecutionStatus,
         closing: Closing,
     ) -> Result<AgentEnd, StoreError> {
         let now = scope.store.now();
@@ -52,7 +53,7 @@ fn failed(kind: ErrorKind, why: &str) -> Option<String> {
     serde_json::to_string(&error).ok()
 }
 
-fn ended(row: &ExecutionRow, status: Status, closing: &Closing, now: i64) -> AgentEnd {
+fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i64) -> AgentEnd {
     AgentEnd::Ended(Box::new(agents::Report::of(&row.closed(status, closing, now), &[])))
 }
 
@@ -60,20 +61,21 @@ impl Run<'_> {
     /// Ends the run as far as it came.
     pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd, StoreError> {
         for row in self.state.rows() {
-            if !row.status().has_ended() {
+            if !row.status.has_ended() {
                 self.close_open(row).await?;
             }
         }
         let now = self.scope.store.now();
         let report = self.report(walk, now);
-        let status = match report.run.status.as_str() {
-            "complete" => Status::Completed,
-            "partial" => Status::Partial,
-            "cancelled" => Status::Cancelled,
-            _ => Status::Failed,
+        let run_status = report.run.status.parse().unwrap_or(RunStatus::Failed);
+        let status = match run_status {
+            RunStatus::Complete => ExecutionStatus::Completed,
+            RunStatus::Partial => ExecutionStatus::Partial,
+            RunStatus::Cancelled => ExecutionStatus::Cancelled,
+            RunStatus::Running | RunStatus::Waiting | RunStatus::Failed => ExecutionStatus::Failed,
         };
         let (output, outside) = self.output();
-        let why = report.run.warnings.last().filter(|_| status == Status::Failed);
+        let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed);
         let closing = Closing {
             result: Some(plain(&output)),
             data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
@@ -84,7 +86,7 @@ impl Run<'_> {
         let mut batch = self.scope.batch();
         executions::close(&mut batch, &self.row.id, status, &closing, now);
         let report_json = serde_json::to_string(&report).unwrap_or_default();
-        runs::end(&mut batch, &self.row.id, &report.run.status, &report_json, &self.outputs(), now);
+        runs::end(&mut batch, &self.row.id, run_status, &report_json, &self.outputs(), now);
         fail_point("run-before-end");
         self.scope.store.write(batch).await?;
         fail_point("run-ended");
@@ -116,16 +118,16 @@ impl Run<'_> {
         questions::withdraw_below(&mut batch, &row.id, self.scope.store.now());
         self.scope.store.write(batch).await?;
         for below in executions::of_agent(&self.scope.store, &row.id).await? {
-            if below.kind == "agent" && !below.status().has_ended() {
+            if below.kind == ExecutionKind::Agent && !below.status.has_ended() {
                 Box::pin(self.close_open(below)).await?;
             }
         }
         let end = self.runner.agents.cancel(self.scope, self.registry, &row).await?;
         let status = match end {
             AgentEnd::Ended(report) => report.status,
-            _ => Status::Cancelled,
+            _ => ExecutionStatus::Cancelled,
         };
-        Ok(ExecutionRow { status: status.as_str().into(), ended_at: Some(self.scope.store.now()), ..row })
+        Ok(ExecutionRow { status, ended_at: Some(self.scope.store.now()), ..row })
     }
 
     /// What the run gave: what the last of its steps did that gave anything. And whether anything of it is from outside.
@@ -177,7 +179,7 @@ impl Run<'_> {
         let agents = pieces.filter(|row| row.direct == 0).count();
         Report {
             run: RunReport {
-                id: self.row.id.clone(),
+                id: self.row.id.to_string(),
                 workflow: self.workflow.name.clone(),
                 status: status.to_owned(),
                 steps_total: steps.len(),

@@ -46,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 use super::Workflow;
 use super::catalogue::Workflows;
 use crate::agents::{AgentEnd, Agents};
+use crate::domain::ExecutionId;
 use crate::journal::{Limit, Scope};
 use crate::model::SharedModel;
 use crate::skills::Registry;
@@ -181,7 +182,7 @@ pub struct Errand {
     /// The words that become a workflow first; then it has no name yet.
     pub words: Option<String>,
     /// The run whose outputs it takes over, and the step from which on it works itself.
-    pub again: Option<(String, String)>,
+    pub again: Option<(ExecutionId, String)>,
 }
 
 impl Run<'_> {

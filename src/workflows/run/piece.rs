@@ -4,10 +4,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Run, Stop};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
+use crate::domain::{ExecutionKind, ExecutionStatus};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::store::StoreError;
-use crate::store::executions::{self, Closing, ExecutionRow, Status};
+use crate::store::executions::{self, Closing, ExecutionRow};
 
 impl Run<'_> {
     /// Does a piece of work, goes on with it, or takes what came of it from the journal.
@@ -17,9 +18,9 @@ impl Run<'_> {
         mut job: Job,
         cancel: &CancellationToken,
     ) -> Result<Report, Stop> {
-        if let Some(row) = self.state.row(key).filter(|row| row.status().has_ended()) {
-            return match row.status() {
-                Status::Cancelled => Err(Stop::Cancelled),
+        if let Some(row) = self.state.row(key).filter(|row| row.status.has_ended()) {
+            return match row.status {
+                ExecutionStatus::Cancelled => Err(Stop::Cancelled),
                 _ => Ok(Report::of(&row, &[])),
             };
         }
@@ -99,23 +100,23 @@ impl Run<'_> {
                 fail_point("piece-ended");
                 metrics::agent_ended(report.status.as_str());
                 // Of a run that is cancelled nothing counts any more.
-                if report.status == Status::Cancelled {
+                if report.status == ExecutionStatus::Cancelled {
                     return Err(Stop::Cancelled);
                 }
                 Ok(*report)
             }
             AgentEnd::Waiting => {
-                row.status = Status::Waiting.as_str().into();
+                row.status = ExecutionStatus::Waiting;
                 self.state.put_row(key, row);
                 Err(Stop::Waiting)
             }
             AgentEnd::Asleep(moment) => {
-                row.status = Status::Waiting.as_str().into();
+                row.status = ExecutionStatus::Waiting;
                 self.state.put_row(key, row);
                 Err(Stop::Until(moment))
             }
             AgentEnd::Held(limit) => {
-                row.status = Status::Waiting.as_str().into();
+                row.status = ExecutionStatus::Waiting;
                 let mut batch = self.scope.batch();
                 executions::wait(&mut batch, &row.id);
                 self.scope.store.write(batch).await?;
@@ -127,7 +128,7 @@ impl Run<'_> {
 
     /// Closes a piece that is not to go on; one that has no row never began.
     pub(super) async fn cancel_piece(&self, key: &str) -> Result<Report, Stop> {
-        if let Some(row) = self.state.row(key).filter(|row| !row.status().has_ended()) {
+        if let Some(row) = self.state.row(key).filter(|row| !row.status.has_ended()) {
             let row = self.close_open(row).await?;
             self.state.put_row(key, row);
         }
@@ -153,7 +154,7 @@ pub(super) fn new_row(scope: &Scope, run: &ExecutionRow, key: &str, task: Option
         parent_id: Some(run.id.clone()),
         agent_id: Some(name_of(run, key)),
         task,
-        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, "agent")
+        ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Agent)
     }
 }
 
@@ -163,7 +164,7 @@ fn closing(report: &Report) -> Closing {
         result: Some(report.result.clone()),
         data: (!report.data.is_null()).then(|| report.data.to_string()),
         error: report.error.as_ref().and_then(|error| serde_json::to_string(error).ok()),
-        bailout: report.bailout.clone(),
+        bailout: report.bailout,
         untrusted: report.untrusted,
         started_at: None,
     }

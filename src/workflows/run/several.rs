@@ -33,8 +33,7 @@ impl Run<'_> {
             orders.push(order);
         }
         // What the journal has closed comes first, so that a replay has the same winners.
-        let closed =
-            |order: &Order<'_>| self.state.row(&order.key).is_some_and(|row| row.status().has_ended());
+        let closed = |order: &Order<'_>| self.state.row(&order.key).is_some_and(|row| row.status.has_ended());
         let mut turn: Vec<usize> = (0..orders.len()).collect();
         turn.sort_by_key(|at| !closed(&orders[*at]));
         let most = parallel.max_concurrent.unwrap_or(orders.len()).max(1);
@@ -51,8 +50,7 @@ impl Run<'_> {
         let results = side_by_side(orders.len(), most, &cancel, one, over).await;
         if cancel.is_cancelled() {
             for (order, _) in orders.iter().zip(&results).filter(|(_, result)| result.is_err()) {
-                for row in self.state.rows_of(&order.key).into_iter().filter(|row| !row.status().has_ended())
-                {
+                for row in self.state.rows_of(&order.key).into_iter().filter(|row| !row.status.has_ended()) {
                     self.close_open(row).await?;
                 }
             }

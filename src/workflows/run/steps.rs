@@ -202,7 +202,7 @@ impl Run<'_> {
                 self.new_run(key, &task).await?
             }
         };
-        let report = if row.status().has_ended() {
+        let report = if row.status.has_ended() {
             crate::agents::Report::of(&row, &[])
         } else {
             let errand = Errand { workflow: sub.name.clone(), given, ..Errand::default() };
@@ -212,7 +212,7 @@ impl Run<'_> {
             let end: AgentEnd = Box::pin(within).await?;
             self.settle(key, row, end).await?
         };
-        let outside = report.untrusted.then(|| report.execution.clone());
+        let outside = report.untrusted.then(|| report.execution.to_string());
         if !report.status.ended_well() {
             return Ok(fatal(report.line()));
         }

@@ -9,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::opening::View;
 use super::{Run, Stop};
 use crate::agents::{AgentTask, Job, Report};
+use crate::domain::ExecutionStatus;
 use crate::metrics;
 use crate::skills::ErrorKind;
-use crate::store::executions::{self, Status};
+use crate::store::executions;
 use crate::workflows::definition::{Agent, Backoff, Call, Format, OnFailure, Retry};
 use crate::workflows::keys;
 use crate::workflows::template::Template;
@@ -177,7 +178,7 @@ impl Run<'_> {
             for call in executions::of_agent(&self.scope.store, &row.id).await? {
                 let skill = call.skill.as_deref().unwrap_or_default();
                 let is_read = self.registry.get(skill).is_some_and(|skill| skill.repeatable);
-                if call.status() == Status::Completed && !is_read {
+                if call.status == ExecutionStatus::Completed && !is_read {
                     let result = call.result.as_deref().unwrap_or_default();
                     told.push_str(&format!("\nDone already, never do it again: {skill}: {result}"));
                 }
@@ -206,10 +207,10 @@ impl Run<'_> {
             return Ok(Err(failure(&report)));
         }
         if let Some(bailout) = &report.bailout {
-            let used = bailout.replace('_', " ");
+            let used = bailout.as_str().replace('_', " ");
             warnings.push(format!("{} ended early: its {used} were used up", order.worker.name()));
         }
-        let outside = report.untrusted.then(|| report.execution.clone());
+        let outside = report.untrusted.then(|| report.execution.to_string());
         let output = match order.worker {
             Worker::Skill(_) if report.data.is_null() => Value::String(report.result),
             Worker::Skill(_) => report.data,
@@ -267,8 +268,8 @@ impl Run<'_> {
 /// Why a piece that did not end well failed, and whether that was the last word.
 fn failure(report: &Report) -> Failure {
     let said_no = report.error.as_ref().is_some_and(|error| error.kind == ErrorKind::Rejected);
-    let may_have_happened =
-        report.status == Status::Unknown || report.error.as_ref().is_some_and(|error| !error.recoverable);
+    let may_have_happened = report.status == ExecutionStatus::Unknown
+        || report.error.as_ref().is_some_and(|error| !error.recoverable);
     let line = report.line();
     let reason = if line.is_empty() { format!("it ended as {}", report.status.as_str()) } else { line };
     Failure { reason, is_final: said_no || may_have_happened }

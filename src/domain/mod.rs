@@ -1,0 +1,54 @@
+//! The words that every module shares: ids, and the states that things go through. No I/O.
+
+mod ids;
+mod states;
+
+pub use ids::{
+    ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId,
+    TurnId,
+};
+pub use states::{
+    Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, QuestionState, RunStatus,
+    TurnStatus, UnknownWord,
+};
+
+/// An enum whose variants have one text form each, in the store and for people.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $text)] $variant),+
+        }
+
+        impl $name {
+            /// Every variant, in the order of their declaration.
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            /// The text form.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text),+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::domain::UnknownWord;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text {
+                    $($text => Ok(Self::$variant),)+
+                    _ => Err($crate::domain::UnknownWord { kind: stringify!($name), text: text.to_owned() }),
+                }
+            }
+        }
+    };
+}
+pub(crate) use words;
