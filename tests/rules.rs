@@ -95,6 +95,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("metrics", &[]),
     ("clock", &[]),
     ("suggest", &[]),
+    ("domain", &[]),
     ("lifecycle", &[]),
     ("heap", &[]),
     ("http", &["adjutant_chat"]),
@@ -242,7 +243,9 @@ fn strays(path: &str, text: &str) -> Vec<String> {
         return vec![format!("{path}: the room `{room}` is not in the table of rooms")];
     };
     let strays = used(&code(text)).into_iter();
-    let strays = strays.filter(|name| name != room && !may.contains(&"*") && !may.contains(&name.as_str()));
+    let strays = strays.filter(|name| {
+        name != room && name != "domain" && !may.contains(&"*") && !may.contains(&name.as_str())
+    });
     strays.map(|name| format!("{path}: the room `{room}` may not use `{name}`")).collect()
 }
 

@@ -246,7 +246,7 @@ mod tests {
         insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @r"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           8 applied, the last is 8 (files)
+        migrations           9 applied, the last is 9 (names)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -289,7 +289,7 @@ mod tests {
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
         let house = TestApp::open().await;
-        insta::assert_snapshot!(said(&house, DbCommand::Migrate).await.0, @r"the store at FOLDER/adjutant.db is up to date; migrations: 8 applied, the last is 8 (files)");
+        insta::assert_snapshot!(said(&house, DbCommand::Migrate).await.0, @r"the store at FOLDER/adjutant.db is up to date; migrations: 9 applied, the last is 9 (names)");
         break_by(
             &house,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
