@@ -43,6 +43,12 @@ pub(crate) struct Heard {
 }
 
 impl Heard {
+    /// Something that was said before the app was started, with its buttons.
+    pub(crate) fn earlier(place: &str, choices: Vec<Choice>) -> Self {
+        let (text, turn, receipt) = (String::new(), None, String::new());
+        Self { place: place.into(), text, choices, turn, answers: Vec::new(), receipt }
+    }
+
     /// The labels of its buttons.
     pub(crate) fn buttons(&self) -> Vec<&str> {
         self.choices.iter().map(|choice| choice.label.as_str()).collect()

@@ -9,6 +9,8 @@ mod asking;
 mod budgets;
 mod context;
 mod executor;
+#[path = "../store/former/mod.rs"]
+mod former;
 mod limits;
 mod models;
 mod office;
@@ -19,5 +21,6 @@ mod rooms;
 mod scheduler;
 mod skill_set;
 mod talk;
+mod upgrade;
 mod web;
 mod workflows;
