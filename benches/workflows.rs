@@ -18,7 +18,7 @@ use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::{Approval, Config};
 use adjutant::model::{Answer, Model, ModelError, Request};
 use adjutant::service::{self, Channel, Models, Service};
-use adjutant::skills::{Skills, handlers};
+use adjutant::skills::{Skills, builtin};
 use adjutant::workflows::{World, check};
 use sink::Sink;
 
@@ -32,7 +32,7 @@ fn main() {
 }
 
 fn checking() {
-    let skills = Skills::load(&[], &handlers::all(true)).unwrap().current();
+    let skills = Skills::load(&[], &builtin::names(true)).unwrap().current();
     let approval = Approval::default();
     let world = World { skills: &skills, approval: &approval, workflows: &[] };
     let text = text();

@@ -1,11 +1,11 @@
 //! The assembly: the only file that knows every part. Configuration in, a running assistant out.
 
+mod accounts;
 mod background;
 mod channels;
 mod delivery;
 mod live;
 mod models;
-mod office;
 mod scrape;
 mod status;
 mod traces;
@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use accounts::build_services;
 use adjutant_chat::{Connection, Inbound};
 use channels::Seats;
 pub use channels::{Channel, connect, setup};
@@ -21,7 +22,6 @@ use delivery::{delivering, hooks, show};
 pub use live::Live;
 use models::named;
 pub use models::{Models, build_models, model_of, unpriced};
-pub use office::build_office;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 pub use traces::collector;
@@ -44,10 +44,9 @@ use crate::lifecycle::steps::Steps;
 use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
+use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
-use crate::skills::handlers::HttpClient;
-use crate::skills::office::Office;
-use crate::skills::{Fault, Layer, Skills, handlers};
+use crate::skills::{Fault, Layer, Skills, builtin};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
 use crate::workflows::catalogue::Workflows;
@@ -130,7 +129,7 @@ pub struct SkillSet {
 /// # Errors
 /// The faults of the skill files, or of `[approval.skills]`.
 pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
-    let builtins = handlers::all(!config.channels.is_empty());
+    let builtins = builtin::names(!config.channels.is_empty());
     let (layer, workflows) = workflows_of(config);
     let skills =
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
@@ -174,7 +173,7 @@ impl Service {
         let mut seats = Seats::of(channels);
         let delivering = delivering(&store, &instance, &mut seats);
         let (hooks, progress) = hooks(&delivering);
-        let accounts = Arc::new(build_office(config, std::mem::take(&mut seats.rooms))?);
+        let accounts = Arc::new(build_services(config, std::mem::take(&mut seats.rooms))?);
         let live = Live::new(config, std::mem::take(&mut seats.allow), models.prices.clone());
         let orchestrator = orchestrator(config, &known, models, accounts.clone(), store.clock());
         let conversations = conversations(config, (&store, &instance, &live), orchestrator, hooks);
@@ -214,7 +213,7 @@ impl Service {
             maintenance.clone().listen(stop.clone()),
         ));
         tasks.spawn(steps.watch("the look at the skills", LONGEST_STEP, known.skills.watch(stop.clone())));
-        let watch_mail = office::watch_mail(accounts, delivering.clone(), stop.clone());
+        let watch_mail = accounts::watch_mail(accounts, delivering.clone(), stop.clone());
         tasks.spawn(steps.watch("the look at the mail", LONGEST_STEP, watch_mail));
         Ok(Self {
             store,
@@ -358,15 +357,10 @@ fn orchestrator(
     config: &Config,
     known: &SkillSet,
     models: Models,
-    office: Arc<Office>,
+    services: Arc<Services>,
     clock: &SharedClock,
 ) -> Orchestrator {
-    let executor = Executor {
-        http: HttpClient::new(),
-        work_dir: work_dir(&config.data_dir),
-        office,
-        breakers: Breakers::default(),
-    };
+    let executor = Executor { work_dir: work_dir(&config.data_dir), services, breakers: Breakers::default() };
     let named = named(config, &known.skills, clock, &models.agent);
     let agents = Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) });
     let folder = config.skills.paths.first().map(|path| path.join("workflows"));

@@ -91,7 +91,7 @@ impl Agents {
         Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
             CallEnd::Closed(report) => Ok(for_model(&report)),
             CallEnd::Waiting => Err(Work::Waiting),
-            CallEnd::Held(limit) => Err(Work::Held(limit)),
+            CallEnd::LimitReached(limit) => Err(Work::Held(limit)),
         })
     }
 }

@@ -208,7 +208,7 @@ impl Agents {
         match self.executor.call(scope, registry, &call, existing).await? {
             CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, *call)))),
             CallEnd::Waiting => Ok(AgentEnd::Waiting),
-            CallEnd::Held(limit) => Ok(AgentEnd::Held(limit)),
+            CallEnd::LimitReached(limit) => Ok(AgentEnd::Held(limit)),
         }
     }
 

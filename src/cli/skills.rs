@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::{CliError, SkillsArgs, SkillsCommand as Command};
 use crate::config::Config;
 use crate::service;
+use crate::skills::builtin;
 use crate::skills::definition::Argument;
-use crate::skills::handlers;
 use crate::skills::{Domain, Fault, Layer, Skill, Skills, WORKFLOW, check_files, is_word};
 use crate::trace::text::several;
 
@@ -56,7 +56,7 @@ fn lines(faults: &[Fault]) -> String {
 /// Runs `adjutant skills`.
 pub(super) fn command(config: &Config, args: &SkillsArgs) -> Result<ExitCode, CliError> {
     let mut out = Vec::new();
-    let builtins = handlers::all(!config.channels.is_empty());
+    let builtins = builtin::names(!config.channels.is_empty());
     let (layer, _) = service::workflows_of(config);
     let done = run(&config.skills.paths, &builtins, &layer, &args.command, &mut out);
     super::out(&String::from_utf8_lossy(&out))?;

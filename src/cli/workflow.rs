@@ -20,7 +20,7 @@ use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
 use crate::clock::{Clock, SystemClock, utc};
 use crate::config::{BUILTIN, Config};
 use crate::service::open_store;
-use crate::skills::{Registry, Skills, handlers};
+use crate::skills::{Registry, Skills, builtin};
 use crate::store::Store;
 use crate::suggest::did_you_mean;
 use crate::trace::text::{one_line, several};
@@ -88,7 +88,7 @@ struct Workshop<'w> {
 
 impl<'w> Workshop<'w> {
     fn open(config: &'w Config) -> Result<Self, CliError> {
-        let builtins = handlers::all(!config.channels.is_empty());
+        let builtins = builtin::names(!config.channels.is_empty());
         let skills = Skills::load(&config.skills.paths, &builtins).map_err(|faults| {
             let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
             CliError::plain(lines.join("\n"))

@@ -68,8 +68,8 @@ pub enum CallEnd {
     Closed(Box<CallReport>),
     /// A person has been asked.
     Waiting,
-    /// A limit of the turn holds it back; nothing was written.
-    Held(Limit),
+    /// A limit of the turn was reached; nothing was done.
+    LimitReached(Limit),
 }
 
 pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
@@ -84,34 +84,52 @@ pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
     }
 }
 
-pub(super) fn closing(skill: &str, outcome: Result<Output, SkillError>) -> (ExecutionStatus, Closing) {
-    match outcome {
-        Ok(output) => {
-            let data = (!output.data.is_null()).then(|| output.data.to_string());
-            let closing = Closing {
-                result: Some(output.summary),
-                data,
-                untrusted: output.untrusted,
-                ..Closing::default()
-            };
-            (ExecutionStatus::Completed, closing)
-        }
-        Err(error) => {
-            let status = match error.kind {
-                _ if error.unknown => ExecutionStatus::Unknown,
-                ErrorKind::Timeout => ExecutionStatus::Timeout,
-                _ => ExecutionStatus::Failed,
-            };
-            let error = CallError {
-                kind: error.kind,
-                message: error.message,
-                skill: Some(skill.to_owned()),
-                recoverable: !error.unknown
-                    && !matches!(error.kind, ErrorKind::Permission | ErrorKind::Rejected | ErrorKind::Budget),
-                retry_after_s: error.retry_after.map(|after| after.as_secs()),
-            };
-            (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
-        }
+/// What came of a call's work.
+pub(super) enum Outcome {
+    Completed(Output),
+    /// It certainly didn't happen.
+    Failed(SkillError),
+    /// It may have happened, and must not be done again.
+    Unknown(SkillError),
+}
+
+impl From<SkillError> for Outcome {
+    fn from(error: SkillError) -> Self {
+        if error.unknown { Self::Unknown(error) } else { Self::Failed(error) }
+    }
+}
+
+impl From<Result<Output, SkillError>> for Outcome {
+    fn from(result: Result<Output, SkillError>) -> Self {
+        result.map_or_else(Self::from, Self::Completed)
+    }
+}
+
+impl Outcome {
+    /// How the journal keeps it.
+    pub(super) fn closing(self, skill: &str) -> (ExecutionStatus, Closing) {
+        let (status, error) = match self {
+            Self::Completed(output) => {
+                let data = (!output.data.is_null()).then(|| output.data.to_string());
+                let (result, untrusted) = (Some(output.summary), output.untrusted);
+                return (
+                    ExecutionStatus::Completed,
+                    Closing { result, data, untrusted, ..Closing::default() },
+                );
+            }
+            Self::Unknown(error) => (ExecutionStatus::Unknown, error),
+            Self::Failed(error) if error.kind == ErrorKind::Timeout => (ExecutionStatus::Timeout, error),
+            Self::Failed(error) => (ExecutionStatus::Failed, error),
+        };
+        let is_final = matches!(error.kind, ErrorKind::Permission | ErrorKind::Rejected | ErrorKind::Budget);
+        let error = CallError {
+            kind: error.kind,
+            message: error.message,
+            skill: Some(skill.to_owned()),
+            recoverable: status != ExecutionStatus::Unknown && !is_final,
+            retry_after_s: error.retry_after.map(|after| after.as_secs()),
+        };
+        (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
     }
 }
 

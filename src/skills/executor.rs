@@ -1,54 +1,51 @@
 //! The one path of every skill call.
 //!
-//! granted → valid → row → budget, breaker → risk → at work → closed. Properties:
+//! granted → valid → row → budget, breaker → risk → running → closed. Properties:
 //!
-//! - A handler on our own store does its effect and closes the row in one commit, so a crash leaves
-//!   both or neither, and the call is simply made again.
-//! - Any other handler's row is `running` before its work starts. Found so after a crash, it is run
-//!   again if its skill is repeatable, else it is `unknown`, and nobody repeats it.
-//! - A yes is bound to the row and its exact arguments; it is looked up, never carried in memory.
+//! - A skill on our own store does its effect and closes the row in one commit, so a crash leaves both or neither,
+//!   and the call is simply made again.
+//! - Any other call's row is `running` before its work starts. Found like that after a crash, the call is made again
+//!   if its effect allows, else its outcome is unknown, and nobody repeats it.
+//! - An approval is bound to the row and its exact arguments; it is looked up, never carried in memory.
 //! - A refused call has its row too.
 
-mod asking;
+mod approval;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+pub use approval::Approved;
 
 use super::breaker::Breakers;
-use super::call::{Call, CallEnd, closing, new_row, report};
-use super::handlers::{self, own_store, page};
-use super::office::{Office, Work};
-use super::risk;
-use super::{ErrorKind, Handler, Output, Registry, Skill, SkillError, by_itself};
+use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
+use super::call::{Call, CallEnd, Outcome, new_row, report};
+use super::handlers;
+use super::{ErrorKind, Failure, Handler, Output, Registry, Skill, SkillError, by_itself, risk};
 use crate::config::Policy;
-use crate::domain::{ExecutionId, ExecutionStatus};
+use crate::domain::ExecutionStatus;
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
-use crate::store::Stale;
 use crate::store::executions::{self, ExecutionRow};
-use crate::store::{Batch, StoreError};
+use crate::store::{Batch, Stale, StoreError};
 use crate::wording;
+
+/// How often a call on our own store is worked out anew when somebody else changes the same thing.
+const CONFLICTS: u32 = 3;
 
 /// Runs skill calls.
 pub struct Executor {
-    /// The handlers' HTTP client.
-    pub http: handlers::HttpClient,
-    /// Where command handlers get their working directories.
+    /// The folder for the commands' working directories.
     pub work_dir: PathBuf,
-    /// Mail, calendar and contacts.
-    pub office: Arc<Office>,
+    /// The accounts and clients.
+    pub services: Arc<Services>,
     /// Circuit breakers.
     pub breakers: Breakers,
 }
 
 impl Executor {
-    /// Makes one skill call, or goes on with one that the journal has (`existing`).
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost; the call is then as the journal says.
+    /// Makes one skill call, or goes on with one that is in the journal (`existing`). If the store fails or the lease
+    /// is lost, the call is as the journal says.
     pub async fn call(
         &self,
         scope: &Scope,
@@ -56,255 +53,260 @@ impl Executor {
         call: &Call<'_>,
         existing: Option<ExecutionRow>,
     ) -> Result<CallEnd, StoreError> {
-        if let Some(row) = existing {
-            return self.go_on(scope, registry, call, row).await;
+        if let Some(row) = existing.as_ref().filter(|row| row.status.has_ended()) {
+            return Ok(CallEnd::Closed(Box::new(report(row))));
         }
-        let row = new_row(scope, call);
-        let skill = match self.admit(registry, call) {
-            Ok(skill) => skill,
-            Err(error) => return self.refuse(scope, call, row, error).await,
-        };
-        if let Err(limit) = scope.budget.take_skill_call() {
-            return Ok(CallEnd::Held(limit));
+        let is_journalled = existing.is_some();
+        let row = existing.unwrap_or_else(|| new_row(scope, call));
+        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled };
+        match attempt.make(registry).await {
+            Ok(end) => Ok(end),
+            Err(Failure::Skill(error)) => attempt.close(error.into(), Batch::new()).await,
+            Err(Failure::Store(error)) => Err(error),
         }
-        if let Err(wait) = self.breakers.look(&skill.name, scope.store.now()) {
-            return self.refuse(scope, call, row, circuit_open(&skill.name, wait)).await;
+    }
+}
+
+/// A call being made.
+struct Attempt<'a> {
+    executor: &'a Executor,
+    scope: &'a Scope,
+    call: &'a Call<'a>,
+    row: ExecutionRow,
+    /// Whether the row is in the journal.
+    is_journalled: bool,
+}
+
+impl Attempt<'_> {
+    async fn make(&mut self, registry: &Registry) -> Result<CallEnd, Failure> {
+        let skill = self.granted(registry)?;
+        if !self.is_journalled {
+            return self.begin(&skill).await;
         }
-        let look = match self.look(scope, &skill, call, &row.id).await? {
-            Ok(look) => look,
-            Err(error) => return self.refuse(scope, call, row, error).await,
-        };
-        match risk::policy(&scope.settings.approval, &skill.name, skill.risk.max(look.risk)) {
-            Policy::Deny => {
-                let error = SkillError::new(
-                    ErrorKind::Permission,
-                    format!("{} is not allowed here: [approval] in the configuration says deny", skill.name),
-                );
-                self.refuse(scope, call, row, error).await
-            }
-            Policy::Ask => self.ask(scope, &skill, row, call, look).await,
-            Policy::Auto => self.run_checked(scope, &skill, call, row, false).await,
+        // A row is journalled when its work begins or when a person is asked. One that is pending was approved, and
+        // then held back by a limit.
+        if matches!(self.row.status, ExecutionStatus::Waiting | ExecutionStatus::Pending) {
+            return self.resume_answered(&skill).await;
+        }
+        match Approved::before_a_crash(&self.row) {
+            Some(approved) if self.effect(&skill) != Effect::Once => self.run(&skill, &approved).await,
+            _ => Err(SkillError::unknown_outcome().into()),
         }
     }
 
-    fn admit(&self, registry: &Registry, call: &Call<'_>) -> Result<Arc<Skill>, SkillError> {
-        if !call.granted.iter().any(|granted| granted == call.skill) {
-            let message =
-                format!("{} is not granted to this agent; it has {}", call.skill, call.granted.join(", "));
+    /// The skill, if the agent may call it with these arguments.
+    fn granted(&self, registry: &Registry) -> Result<Arc<Skill>, SkillError> {
+        let Call { granted, skill: name, arguments, .. } = self.call;
+        if !granted.iter().any(|granted| granted == name) {
+            let message = format!("{name} is not granted to this agent; it has {}", granted.join(", "));
             return Err(SkillError::new(ErrorKind::Permission, message));
         }
-        let Some(skill) = registry.get(call.skill) else {
-            let message = format!("there is no skill {} any more", call.skill);
-            return Err(SkillError::new(ErrorKind::NotFound, message));
-        };
+        let missing = || SkillError::not_found(format!("the skill {name} no longer exists"));
+        let skill = registry.get(name).ok_or_else(missing)?;
         if skill.workflow().is_some() {
-            return Err(SkillError::new(ErrorKind::Params, by_itself(&skill.name)));
+            return Err(SkillError::params(by_itself(&skill.name)));
         }
-        skill.validate(call.arguments).map_err(|message| SkillError::new(ErrorKind::Params, message))?;
+        skill.validate(arguments).map_err(SkillError::params)?;
         Ok(skill.clone())
     }
 
-    async fn go_on(
-        &self,
-        scope: &Scope,
-        registry: &Registry,
-        call: &Call<'_>,
-        row: ExecutionRow,
-    ) -> Result<CallEnd, StoreError> {
-        if row.status.has_ended() {
-            return Ok(CallEnd::Closed(Box::new(report(&row))));
+    async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+        if let Err(limit) = self.scope.budget.take_skill_call() {
+            return Ok(CallEnd::LimitReached(limit));
         }
-        let skill = match self.admit(registry, call) {
-            Ok(skill) => skill,
-            Err(error) => return self.close(scope, call, &row, Err(error), Batch::new(), true).await,
+        let breaker = self.executor.breakers.look(&skill.name, self.scope.store.now());
+        breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
+        let preview = self.preview(skill).await?;
+        let policy = risk::policy(&self.scope.settings.approval, &skill.name, skill.risk.max(preview.risk));
+        match (policy, Approved::by_policy(policy)) {
+            (_, Some(approved)) => self.run_unless_open(skill, &approved).await,
+            (Policy::Ask, None) => self.ask(skill, preview).await,
+            (_, None) => {
+                let message = format!("{} isn't allowed: [approval] in config.toml denies it", skill.name);
+                Err(SkillError::new(ErrorKind::Permission, message).into())
+            }
+        }
+    }
+
+    fn effect(&self, skill: &Skill) -> Effect {
+        match implementation(skill) {
+            Some(builtin) => builtin.effect(&self.executor.services),
+            None if skill.repeatable => Effect::Repeatable,
+            None => Effect::Once,
+        }
+    }
+
+    fn context(&self, effect: Effect, is_retry: bool) -> CallContext<'_> {
+        CallContext {
+            scope: self.scope,
+            services: &self.executor.services,
+            execution: &self.row.id,
+            effect,
+            is_retry,
+            arguments: self.call.arguments,
+        }
+    }
+
+    fn timeout(&self, skill: &Skill) -> Duration {
+        skill.timeout.unwrap_or(self.scope.budget.limits.skill_timeout)
+    }
+
+    /// What a call would do, where that is more than its arguments say, and whether this person may do it.
+    async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
+        let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
+        let context = self.context(self.effect(skill), false);
+        let work = async {
+            self.executor.services.check_access(self.scope, builtin.needs()).await?;
+            builtin.preview(&context).await
         };
-        // A row is made when its work begins, or when a person is asked. So one that is pending was held back after a yes.
-        if matches!(row.status, ExecutionStatus::Waiting | ExecutionStatus::Pending) {
-            return self.go_on_answered(scope, &skill, call, row).await;
+        let timeout = self.timeout(skill);
+        match tokio::time::timeout(timeout, work).await {
+            Ok(Err(Failure::Skill(error))) => Err(SkillError { unknown: false, ..error }.into()),
+            Ok(done) => done,
+            Err(_) => Err(timed_out(&skill.name, timeout).into()),
         }
-        let has_phases = matches!(&skill.handler, Handler::Builtin(name) if Office::has_phases(name));
-        if skill.repeatable || has_phases {
-            return self.run(scope, &skill, call, row, true).await;
-        }
-        let mut error = SkillError::new(ErrorKind::Tool, wording::UNKNOWN_OUTCOME);
-        error.unknown = true;
-        self.close(scope, call, &row, Err(error), Batch::new(), true).await
     }
 
     /// Runs a call unless its breaker is open.
-    async fn run_checked(
-        &self,
-        scope: &Scope,
-        skill: &Arc<Skill>,
-        call: &Call<'_>,
-        row: ExecutionRow,
-        written: bool,
-    ) -> Result<CallEnd, StoreError> {
-        match self.breakers.check(&skill.name, scope.store.now()) {
-            Ok(()) => self.run(scope, skill, call, row, written).await,
-            Err(wait) => {
-                let error = circuit_open(&skill.name, wait);
-                self.close(scope, call, &row, Err(error), Batch::new(), written).await
-            }
-        }
+    async fn run_unless_open(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
+        let breaker = self.executor.breakers.check(&skill.name, self.scope.store.now());
+        breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
+        self.run(skill, approved).await
     }
 
-    async fn run(
-        &self,
-        scope: &Scope,
-        skill: &Arc<Skill>,
-        call: &Call<'_>,
-        mut row: ExecutionRow,
-        written: bool,
-    ) -> Result<CallEnd, StoreError> {
-        row.started_at = Some(row.started_at.unwrap_or_else(|| scope.store.now()));
-        if let Handler::Builtin(name) = &skill.handler
-            && !self.is_outside(name)
+    async fn run(&mut self, skill: &Skill, approved: &Approved) -> Result<CallEnd, Failure> {
+        let (scope, breakers) = (self.scope, &self.executor.breakers);
+        self.row.started_at.get_or_insert_with(|| scope.store.now());
+        let effect = self.effect(skill);
+        if effect == Effect::OwnStore
+            && let Some(builtin) = implementation(skill)
         {
-            return self.run_on_own_store(scope, name, call, &row, written).await;
+            return self.run_on_own_store(builtin, approved).await;
         }
-        let again = row.status == ExecutionStatus::Running;
-        let mut batch = scope.batch();
-        if written {
-            executions::start(&mut batch, &row.id, scope.store.now());
-            executions::start(&mut batch, call.agent, scope.store.now());
-        } else {
-            row.status = ExecutionStatus::Running;
-            executions::insert(&mut batch, &row, &scope.conversation.id);
-            if call.direct {
-                executions::start(&mut batch, call.agent, scope.store.now());
-            }
-        }
-        scope.store.write(batch).await?;
+        let is_retry = self.row.status == ExecutionStatus::Running;
+        self.journal_start().await?;
         fail_point("skill-running");
         if !scope.lease.pulse.is_sure() {
-            // Another process may take this turn at any moment, and would find the call under way.
-            return Err(StoreError::Stale(Stale::LeaseLost));
+            // Another process may take this turn at any moment, and would find the call running.
+            return Err(StoreError::Stale(Stale::LeaseLost).into());
         }
-        let outcome = self.work(scope, skill, call.arguments, (&row.id, again)).await;
+        let done = self.work(skill, self.context(effect, is_retry), approved).await;
         fail_point("skill-worked");
         // That a person stopped it says nothing about the service.
         if !scope.cancel.is_cancelled() {
-            let failure = outcome.as_ref().err().map(|error| error.kind);
-            self.breakers.record(&skill.name, failure, scope.store.now());
+            breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
         }
-        self.close(scope, call, &row, outcome, Batch::new(), true).await
+        let (output, writes) = done?;
+        Ok(self.close(Outcome::Completed(output), writes).await?)
     }
 
-    /// Effect and row in one commit. When a neighbour changed what the effect was worked out from, it
-    /// is worked out again.
+    async fn journal_start(&mut self) -> Result<(), StoreError> {
+        let (scope, now) = (self.scope, self.scope.store.now());
+        let mut batch = scope.batch();
+        if self.is_journalled {
+            executions::start(&mut batch, &self.row.id, now);
+        } else {
+            self.row.status = ExecutionStatus::Running;
+            executions::insert(&mut batch, &self.row, &scope.conversation.id);
+        }
+        if self.is_journalled || self.call.direct {
+            executions::start(&mut batch, self.call.agent, now);
+        }
+        scope.store.write(batch).await?;
+        self.is_journalled = true;
+        Ok(())
+    }
+
+    /// Effect and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
     async fn run_on_own_store(
-        &self,
-        scope: &Scope,
-        handler: &str,
-        call: &Call<'_>,
-        row: &ExecutionRow,
-        written: bool,
-    ) -> Result<CallEnd, StoreError> {
-        for _ in 0..3 {
-            let prepared = match Office::has(handler) {
-                true => {
-                    let (id, arguments) = (&row.id, call.arguments);
-                    let work = Work { scope, id, again: false, arguments };
-                    self.office.prepare(&work, handler).await?
-                }
-                false => own_store::prepare(scope, handler, call.arguments).await?,
-            };
-            let (effect, outcome) = match prepared {
-                Ok((effect, output)) => (effect, Ok(output)),
-                Err(error) => (Batch::new(), Err(error)),
-            };
-            match self.close(scope, call, row, outcome, effect, written).await {
-                Err(StoreError::Stale(why)) if own_store::is_about_content(why) => {}
-                end => return end,
+        &mut self,
+        builtin: &dyn BuiltinSkill,
+        approved: &Approved,
+    ) -> Result<CallEnd, Failure> {
+        for _ in 0..CONFLICTS {
+            let mut writes = Batch::new();
+            let output = builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
+            match self.close(Outcome::Completed(output), writes).await {
+                Err(StoreError::Stale(why)) if why.is_content() => {}
+                end => return Ok(end?),
             }
         }
-        let error =
-            SkillError::new(ErrorKind::Tool, "others changed the same thing at the same time; try again");
-        self.close(scope, call, row, Err(error), Batch::new(), written).await
+        let message = "somebody else keeps changing the same thing at the same time. Try again";
+        Err(SkillError::tool(message).into())
     }
 
+    /// Does what a call does outside our own store, again where that may help.
     async fn work(
         &self,
-        scope: &Scope,
         skill: &Skill,
-        arguments: &Value,
-        (id, again): (&ExecutionId, bool),
-    ) -> Result<Output, SkillError> {
-        let timeout = skill.timeout.unwrap_or(scope.budget.limits.skill_timeout);
-        let mut tries = 0;
-        loop {
-            tries += 1;
-            let work = async {
-                match &skill.handler {
-                    Handler::Http(handler) => handlers::http::call(handler, arguments, &self.http).await,
-                    Handler::Command(handler) => {
-                        handlers::command::call(handler, arguments, &self.work_dir).await
-                    }
-                    Handler::Builtin(name) if name == page::FETCH => {
-                        page::fetch(arguments, &self.http, &[]).await
-                    }
-                    Handler::Builtin(name) => {
-                        let work = Work { scope, id, again: again || tries > 1, arguments };
-                        self.office.call(&work, name).await
-                    }
-                    Handler::Workflow(_) => Err(SkillError::new(ErrorKind::Params, by_itself(&skill.name))),
-                }
-            };
-            let outcome = tokio::select! {
-                outcome = tokio::time::timeout(timeout, work) => outcome.unwrap_or_else(|_| {
-                    let error = SkillError::new(ErrorKind::Timeout, silent(&skill.name, timeout));
-                    Err(SkillError { unknown: true, ..error })
+        mut context: CallContext<'_>,
+        approved: &Approved,
+    ) -> Result<(Output, Batch), SkillError> {
+        let (scope, timeout) = (self.scope, self.timeout(skill));
+        let is_repeatable = context.effect == Effect::Repeatable;
+        for attempt in 1.. {
+            let mut writes = Batch::new();
+            let work = self.work_once(skill, &context, approved, &mut writes);
+            let done = tokio::select! {
+                done = tokio::time::timeout(timeout, work) => done.unwrap_or_else(|_| {
+                    Err(SkillError { unknown: true, ..timed_out(&skill.name, timeout) })
                 }),
                 () = scope.cancel.cancelled() => {
-                    let error = SkillError::new(ErrorKind::Tool, "it was stopped while at work");
-                    return Err(SkillError { unknown: !skill.repeatable, ..error });
+                    let error = SkillError::tool("it was stopped while it was running");
+                    return Err(SkillError { unknown: !is_repeatable, ..error });
                 }
             };
-            let Err(mut error) = outcome else { return outcome };
-            error.unknown &= !skill.repeatable;
-            match pause(&error, tries, scope.store.clock().random()) {
-                Some(pause) if !error.unknown => tokio::select! {
-                    () = tokio::time::sleep(pause) => metrics::retry("skill"),
-                    () = scope.cancel.cancelled() => return Err(error),
-                },
-                _ => return Err(error),
+            let mut error = match done {
+                Ok(output) => return Ok((output, writes)),
+                Err(error) => error,
+            };
+            error.unknown &= !is_repeatable;
+            let delay = delay_before_retry(&error, attempt, scope.store.clock().random());
+            let Some(delay) = delay.filter(|_| !error.unknown) else { return Err(error) };
+            tokio::select! {
+                () = tokio::time::sleep(delay) => metrics::retry("skill"),
+                () = scope.cancel.cancelled() => return Err(error),
             }
+            context.is_retry = true;
         }
+        Err(SkillError::unknown_outcome())
     }
 
-    /// Whether a handler of ours reaches beyond our own store.
-    fn is_outside(&self, handler: &str) -> bool {
-        handler == page::FETCH || (Office::has(handler) && !self.office.is_own(handler))
-    }
-
-    async fn refuse(
+    async fn work_once(
         &self,
-        scope: &Scope,
-        call: &Call<'_>,
-        row: ExecutionRow,
-        error: SkillError,
-    ) -> Result<CallEnd, StoreError> {
-        self.close(scope, call, &row, Err(error), Batch::new(), false).await
+        skill: &Skill,
+        context: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, SkillError> {
+        let arguments = context.arguments;
+        match &skill.handler {
+            Handler::Http(handler) => handlers::http::call(handler, arguments, &context.services.http).await,
+            Handler::Command(handler) => {
+                handlers::command::call(handler, arguments, &self.executor.work_dir).await
+            }
+            Handler::Builtin(name) => {
+                let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));
+                let builtin = builtin::find(name).ok_or_else(missing)?;
+                builtin.run(context, approved, writes).await.map_err(|failure| match failure {
+                    Failure::Skill(error) => error,
+                    Failure::Store(error) => SkillError::tool(error.to_string()),
+                })
+            }
+            Handler::Workflow(_) => Err(SkillError::params(by_itself(&skill.name))),
+        }
     }
 
     /// Writes how a call ended, its effect on our own store, and the end of a direct agent, in one commit.
-    async fn close(
-        &self,
-        scope: &Scope,
-        call: &Call<'_>,
-        row: &ExecutionRow,
-        outcome: Result<Output, SkillError>,
-        effect: Batch,
-        written: bool,
-    ) -> Result<CallEnd, StoreError> {
+    async fn close(&self, outcome: Outcome, writes: Batch) -> Result<CallEnd, StoreError> {
+        let Self { scope, call, row, .. } = self;
         let now = scope.store.now();
-        let (status, mut closing) = closing(call.skill, outcome);
+        let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;
         let ended = row.closed(status, &closing, now);
         let mut batch = scope.batch();
-        batch.append(effect);
-        if written {
+        batch.append(writes);
+        if self.is_journalled {
             executions::close(&mut batch, &row.id, status, &closing, now);
         } else {
             executions::insert(&mut batch, &ended, &scope.conversation.id);
@@ -322,31 +324,40 @@ impl Executor {
     }
 }
 
-fn silent(skill: &str, timeout: Duration) -> String {
-    format!("{skill} gave no answer within {}", wording::duration(timeout))
+/// The code of a built-in skill.
+fn implementation(skill: &Skill) -> Option<&'static dyn BuiltinSkill> {
+    match &skill.handler {
+        Handler::Builtin(name) => builtin::find(name),
+        Handler::Http(_) | Handler::Command(_) | Handler::Workflow(_) => None,
+    }
+}
+
+fn timed_out(skill: &str, timeout: Duration) -> SkillError {
+    let message = format!("{skill} didn't answer within {}", wording::duration(timeout));
+    SkillError::new(ErrorKind::Timeout, message)
 }
 
 fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     let seconds = wait_ms.unsigned_abs().div_ceil(1000);
-    let message = format!("{skill} failed too often of late; it will be tried again in {seconds} s");
+    let message = format!("{skill} has failed too often recently. It can be tried again in {seconds} s");
     SkillError {
         retry_after: Some(Duration::from_secs(seconds)),
         ..SkillError::new(ErrorKind::CircuitOpen, message)
     }
 }
 
-/// How long to wait before another try, if there is to be one.
-fn pause(error: &SkillError, tries: u32, chance: u128) -> Option<Duration> {
-    let jitter = Duration::from_millis(u64::try_from(chance % 100).unwrap_or(0));
+/// How long to wait before the next attempt, if there is to be one.
+fn delay_before_retry(error: &SkillError, attempt: u32, random: u128) -> Option<Duration> {
+    let jitter = Duration::from_millis(u64::try_from(random % 100).unwrap_or(0));
     match error.kind {
-        // A credential is read anew for each try.
-        ErrorKind::Auth if tries < 2 => Some(Duration::ZERO),
-        ErrorKind::RateLimit if tries < 3 => {
+        // A credential is read anew for each attempt.
+        ErrorKind::Auth if attempt < 2 => Some(Duration::ZERO),
+        ErrorKind::RateLimit if attempt < 3 => {
             let wait = error.retry_after.unwrap_or(Duration::from_secs(1));
             (wait <= Duration::from_secs(30)).then_some(wait)
         }
-        ErrorKind::Network if tries < 3 => Some(Duration::from_millis(200 << tries) + jitter),
-        ErrorKind::Timeout if tries < 2 => Some(jitter),
+        ErrorKind::Network if attempt < 3 => Some(Duration::from_millis(200 << attempt) + jitter),
+        ErrorKind::Timeout if attempt < 2 => Some(jitter),
         _ => None,
     }
 }

@@ -5,25 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::builtin::{self, BuiltinDomain};
 use super::check::{parse, parse_ours, workflow_faults};
 use super::definition::{Domain, Skill};
 use super::registry::Registry;
 use super::source::Fault;
-
-/// The domain that is only there where its handlers are.
-const CHAT: &str = "chat";
-
-/// The domains that are compiled in.
-pub(super) const BUILT_IN: [(&str, &str); 8] = [
-    ("tasks", include_str!("../../skills/tasks.toml")),
-    ("memory", include_str!("../../skills/memory.toml")),
-    ("email", include_str!("../../skills/email.toml")),
-    ("calendar", include_str!("../../skills/calendar.toml")),
-    ("contacts", include_str!("../../skills/contacts.toml")),
-    ("schedule", include_str!("../../skills/schedule.toml")),
-    ("web", include_str!("../../skills/web.toml")),
-    (CHAT, include_str!("../../skills/chat.toml")),
-];
 
 /// The folder in each place that holds what a layer reads; a change there is a change of the skills.
 const BESIDE: &str = "workflows";
@@ -156,9 +142,10 @@ pub(crate) fn check_files(
 /// Adds the built-in domains that no file replaces.
 fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for (name, toml) in BUILT_IN {
-        let is_there = name != CHAT || builtins.iter().any(|handler| handler.starts_with("chat."));
-        if is_there && !domains.iter().any(|domain| domain.name == name) {
+    for BuiltinDomain { name, toml, skills } in builtin::DOMAINS {
+        // The skills of chat platforms are missing where there is no platform.
+        let is_usable = skills.iter().any(|(handler, _)| builtins.contains(handler));
+        if is_usable && !domains.iter().any(|domain| domain.name == *name) {
             match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
                 Ok(domain) => domains.push(domain),
                 Err(wrong) => faults.extend(wrong),

@@ -1,6 +1,7 @@
-//! What the assistant can do: skills are data, read from TOML; this room reads, checks, lists and calls them.
+//! What the assistant can do: skills are data, read from TOML; this module reads, checks, lists and calls them.
 
 pub mod breaker;
+pub mod builtin;
 pub mod call;
 mod check;
 pub mod definition;
@@ -8,7 +9,6 @@ pub mod executor;
 mod files;
 pub mod handlers;
 mod intents;
-pub mod office;
 mod registry;
 pub mod risk;
 mod source;
@@ -19,18 +19,22 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::store::StoreError;
+use crate::wording;
+
 pub(crate) use check::is_word;
 pub use check::parse;
 pub use definition::{Domain, Handler, Intent, Lookup, Risk, Skill, WORKFLOW};
 pub(crate) use definition::{schema_fault, schema_misfit};
+pub use executor::Approved;
 pub use files::Layer;
 pub(crate) use files::check_files;
 pub use registry::{Registry, Skills};
 pub use source::Fault;
 
-/// How a workflow is called, for whoever called it otherwise.
+/// How to call a workflow, said where it was called as a skill.
 pub(crate) fn by_itself(skill: &str) -> String {
-    format!("{skill} is a workflow: dispatch {skill} by itself, with arguments")
+    format!("{skill} is a workflow: dispatch {skill} alone, with arguments")
 }
 
 /// Why a skill call failed, in the words of the outside contract.
@@ -89,7 +93,7 @@ impl ErrorKind {
 pub struct SkillError {
     /// What kind of failure; it decides what happens next.
     pub kind: ErrorKind,
-    /// What happened and, where there is one, the mend.
+    /// What happened and, where possible, how to fix it.
     pub message: String,
     /// How long the service asks us to wait.
     pub retry_after: Option<Duration>,
@@ -102,17 +106,61 @@ impl SkillError {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, unknown: false }
     }
+
+    /// The arguments are wrong.
+    pub fn params(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Params, message)
+    }
+
+    /// What the call is about does not exist.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// The skill itself failed.
+    pub fn tool(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Tool, message)
+    }
+
+    /// Nobody can know whether the effect happened.
+    pub fn unknown_outcome() -> Self {
+        Self { unknown: true, ..Self::tool(wording::UNKNOWN_OUTCOME) }
+    }
 }
 
-/// What a skill call hands back.
+/// Why a skill call ended early: an error of its own, or of the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The call failed.
+    #[error(transparent)]
+    Skill(SkillError),
+    /// The store failed, or the turn belongs to somebody else by now.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl<E: Into<SkillError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Skill(error.into())
+    }
+}
+
+/// What a skill call returns.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Output {
     /// One line for people.
     pub summary: String,
     /// The result for what depends on it; null when the summary says it all.
     pub data: Value,
-    /// The text comes from outside the house: a model sees it only in a marked block.
+    /// The text comes from outside: a model sees it only in a marked block.
     pub untrusted: bool,
+}
+
+impl Output {
+    /// An output of our own words.
+    pub fn new(summary: impl Into<String>, data: Value) -> Self {
+        Self { summary: summary.into(), data, untrusted: false }
+    }
 }
 
 #[cfg(test)]

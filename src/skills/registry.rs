@@ -196,8 +196,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::skills::check::parse;
-    use crate::skills::files::BUILT_IN;
+    use crate::skills::builtin;
 
     fn domain(name: &str, summary: &str) -> String {
         format!(
@@ -211,23 +210,9 @@ mod tests {
         std::fs::write(folder.path().join(file), text).unwrap();
     }
 
-    /// The built-in files may name any handler of ours: take the names from the files themselves.
-    fn builtins() -> Vec<&'static str> {
-        let lines = BUILT_IN.iter().flat_map(|(_, toml)| toml.lines());
-        lines.filter_map(|line| line.split("builtin = \"").nth(1)?.split('"').next()).collect()
-    }
-
     fn load(folders: &[&TempDir]) -> Skills {
         let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_path_buf()).collect();
-        Skills::load(&paths, &builtins()).unwrap()
-    }
-
-    #[test]
-    fn what_is_compiled_in_is_sound() {
-        for (name, toml) in BUILT_IN {
-            let domain = parse(name, toml, &crate::skills::handlers::all(true));
-            assert_eq!(domain.map(|domain| domain.name), Ok(name.to_owned()));
-        }
+        Skills::load(&paths, &builtin::names(true)).unwrap()
     }
 
     #[test]
@@ -329,10 +314,10 @@ mod tests {
     fn a_missing_place_is_a_fault_unless_it_is_the_default() {
         let folder = TempDir::new().unwrap();
         let missing = folder.path().join("none");
-        let faults = Skills::load(&[missing], &builtins()).unwrap_err();
+        let faults = Skills::load(&[missing], &builtin::names(true)).unwrap_err();
         assert!(faults[0].to_string().contains("none: can't be read: "), "{faults:?}");
-        assert!(Skills::load(&[folder.path().join("skills")], &builtins()).is_ok());
-        assert!(Skills::load(&[folder.path().join("etc/skills")], &builtins()).is_err());
+        assert!(Skills::load(&[folder.path().join("skills")], &builtin::names(true)).is_ok());
+        assert!(Skills::load(&[folder.path().join("etc/skills")], &builtin::names(true)).is_err());
     }
 
     #[test]
@@ -340,7 +325,7 @@ mod tests {
         let folder = TempDir::new().unwrap();
         write(&folder, "a.toml", &domain("apples", "One"));
         write(&folder, "b.toml", &domain("apples", "Two"));
-        let faults = Skills::load(&[folder.path().to_path_buf()], &builtins()).unwrap_err();
+        let faults = Skills::load(&[folder.path().to_path_buf()], &builtin::names(true)).unwrap_err();
         assert!(faults[0].message.contains("a.toml already; join the two files"), "{faults:?}");
     }
 

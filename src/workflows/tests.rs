@@ -376,7 +376,7 @@ fn outputs_are_judged_by_rules() {
 
 /// All faults against the built-in skills, with `contacts.create` denied.
 fn checked(file: &str, text: &str) -> String {
-    let skills = crate::skills::Skills::load(&[], &crate::skills::handlers::all(true)).unwrap().current();
+    let skills = crate::skills::Skills::load(&[], &crate::skills::builtin::names(true)).unwrap().current();
     let mut approval = crate::config::Approval::default();
     approval.skills.insert("contacts.create".to_owned(), crate::config::Policy::Deny);
     let other = "workflow: { name: other, inputs: [{ name: who, required: true }], agents: { a: { prompt: x } }, \

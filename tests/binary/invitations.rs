@@ -78,8 +78,8 @@ fn what_is_called_off_is_told_once() {
         let one = json!({"id": id, "instance": "2030-03-11T15:00", "span": "one"});
         let said = program.say("m2", &format!("calendar.delete_event {one}"));
         let told = match point {
-            "skill-worked" => "who is invited was told by mail",
-            _ => "bob@example.test told that it is off by mail",
+            "skill-worked" => "the people invited were told by mail",
+            _ => "bob@example.test told about the cancellation by mail",
         };
         assert_eq!(said["text"], format!("Deleted “{title}” of 2030-03-11T15:00; {told}"), "{point}");
         insta::allow_duplicates! {
@@ -139,7 +139,7 @@ fn who_is_invited_no_more_is_told_and_a_reminder_is_nobody_elses_business() {
     let quiet = change("m2", json!({"reminders": [10]}));
     assert_eq!(quiet, "Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00");
     let told = change("m3", json!({"attendees": ["carol@example.test"]}));
-    insta::assert_snapshot!(told, @r"Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00; bob@example.test told that it is off by mail; carol@example.test invited by mail");
+    insta::assert_snapshot!(told, @r"Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00; bob@example.test told about the cancellation by mail; carol@example.test invited by mail");
     insta::assert_debug_snapshot!(received(server, "bob", "Cancelled: Fewer", 1), @r#"
 [
     "METHOD:CANCEL DTSTART;TZID=Europe/Berlin:20300304T150000 RRULE:FREQ=WEEKLY STATUS:CANCELLED",

@@ -81,7 +81,7 @@ async fn a_no_does_nothing_and_the_model_is_told() {
         app.says("ada", "pay it").await;
         let done = app.says("ada", answer).await;
         assert!(
-            done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person said no"),
+            done.text.contains("\"kind\":\"rejected\"") && done.text.contains("the person rejected it"),
             "{}",
             done.text
         );
@@ -97,7 +97,7 @@ async fn nobody_answers_and_it_is_a_no() {
     let app = careful(script).await;
     let asked = app.says("ada", "pay it").await;
     app.passes(Duration::from_hours(25)).await;
-    let done = app.sees("nobody said yes in time").await;
+    let done = app.sees("the approval expired").await;
     assert_eq!(done.turn, asked.turn);
     assert_eq!((tasks(&app).await, app.texts().len()), (0, 2));
     app.ends_well().await;

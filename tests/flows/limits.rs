@@ -59,7 +59,7 @@ async fn a_parked_turn_says_what_is_done_what_failed_and_what_is_open() {
     - mission a: Added “buy milk”
 
     **Not done**
-    - mission b: there is no open task about “the moon”
+    - mission b: there is no open task called “the moon”
 
     **Still open**
     - mission c: not started: the limit
@@ -121,7 +121,7 @@ async fn stop_ends_it_and_says_where_it_stands() {
     - mission a: Added “buy milk”
 
     **Not done**
-    - mission b: there is no open task about “the moon”
+    - mission b: there is no open task called “the moon”
 
     **Not finished**
     - mission c: not started

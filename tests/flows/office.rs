@@ -100,7 +100,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     assert_eq!(said, "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30");
     let gone = json!({"id": id, "instance": "2026-06-15T10:00"});
     let (said, _) = call(&app, "calendar.delete_event", gone).await;
-    assert_eq!(said, "Deleted “Jour fixe” of 2026-06-15T10:00");
+    assert_eq!(said, "Deleted “Jour fixe” on 2026-06-15T10:00");
     let later = json!({"id": id, "instance": "2026-06-22T10:00", "span": "following", "title": "Weekly"});
     call(&app, "calendar.update_event", later).await;
     assert_eq!(
@@ -135,7 +135,7 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
         (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" is no time"),
         (
             json!({"title": "x", "start": "2026-06-01T10:00", "end": "2026-06-01T09:00"}),
-            "params: /end: it would be over before it starts",
+            "params: /end: it must be after start",
         ),
         (json!({"title": "x", "start": "2026-06-01T10:00", "timezone": "Mars/Base"}), "params: /timezone:"),
         (
@@ -181,7 +181,7 @@ async fn it_knows_when_there_is_time() {
     let (said, _) = asks(json!({"start": "2026-06-02", "end": "2026-06-05", "duration": "3h"})).await;
     assert_eq!(
         said,
-        "Free, on weekdays between 9 and 18 o'clock:\n- Tue 2 Jun 2026, 12:00–18:00\n- Fri 5 Jun 2026, 09:00–18:00"
+        "Free, on weekdays between 9:00 and 18:00:\n- Tue 2 Jun 2026, 12:00–18:00\n- Fri 5 Jun 2026, 09:00–18:00"
     );
     app.ends_well().await;
 }
@@ -197,7 +197,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     insta::assert_snapshot!(asked.text, @r"
     I need your approval for this:
 
-    Leave this mail as a file (no mail account is configured, so it is not sent):
+    Save this mail as a file (no mail account is configured, so it won't be sent):
     - to: Bob Baker <baker@acme.test>
     - subject: Hello
     - text:
@@ -209,7 +209,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});
     call(&app, "contacts.update", changed).await;
     let done = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(done.text, "rejected: what it would do has changed since the person was asked; ask again");
+    assert_eq!(done.text, "rejected: what it would do has changed since the person was asked. Ask again");
     call(&app, "contacts.create", json!({"name": "Bob Carter", "emails": ["carter@acme.test"]})).await;
     let (said, _) = call(&app, "email.send", mail.clone()).await;
     assert_eq!(
@@ -219,7 +219,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     let (said, _) = call(&app, "contacts.search", json!({"organization": "acme"})).await;
     assert_eq!(said, "Bob Baker (other@acme.test, Acme)");
     let (said, _) = call(&app, "contacts.validate_email", json!({"email": "bob@"})).await;
-    assert!(said.starts_with("bob@ is no mail address"), "{said}");
+    assert!(said.starts_with("bob@ isn't a mail address"), "{said}");
     app.ends_well().await;
 }
 
@@ -230,7 +230,7 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
         "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
     let (said, data) = approved(&app, "email.send", mail).await;
     let path = said.strip_prefix(
-        "Not sent, because no mail account is configured: the mail “Grüße” to bob@example.test lies in ",
+        "Not sent, because no mail account is configured: I saved the mail “Grüße” to bob@example.test as ",
     );
     let letter = std::fs::read_to_string(path.unwrap_or_else(|| panic!("{said}"))).unwrap();
     assert!(letter.contains(data["message_id"].as_str().unwrap()), "{letter}");
@@ -246,7 +246,7 @@ async fn what_is_private_is_ones_own() {
     call(&app, "calendar.create_event", json!({"title": "Secret", "start": "2026-06-02T10:00"})).await;
     let window = json!({"start": "2026-06-01", "end": "2026-06-05"});
     let bob = app.says("bob", &format!("calendar.list_events {window}")).await;
-    assert!(bob.text.starts_with("Nothing is on then"), "{}", bob.text);
+    assert!(bob.text.starts_with("No events in that period"), "{}", bob.text);
     app.ends_well().await;
 }
 

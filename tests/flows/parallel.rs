@@ -478,7 +478,7 @@ async fn an_agent_whose_calls_all_failed_is_failed_whatever_it_says() {
     assert_eq!(app.ends(&heard).await, ["liar failed not_found", "tasks.complete failed not_found"]);
     insta::assert_snapshot!(app.agent(&heard, "liar").await.result.unwrap(), @r"
     All done, great success!
-    (tasks.complete failed: there is no open task about “the moon”)
+    (tasks.complete failed: there is no open task called “the moon”)
     ");
     app.ends_well().await;
 }

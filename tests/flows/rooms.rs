@@ -99,7 +99,7 @@ async fn a_place_is_read_by_who_is_in_it() {
     let said = reads(&app, "chat.read_channel", json!({"place": "#general"})).await;
     insta::assert_snapshot!(said, @r"
     3 messages in #general, the newest last:
-    - Fri 20 Nov, 10:30, Bob: the budget is late (2 answers, thread 1)
+    - Fri 20 Nov, 10:30, Bob: the budget is late (2 replies, thread 1)
     - Fri 20 Nov, 10:31, Ann: so is lunch
     - Fri 20 Nov, 10:32, Bob: budget: 5 €
     ");
@@ -112,10 +112,10 @@ async fn a_place_is_read_by_who_is_in_it() {
     // What she is not in is for her as if it were not there.
     let secret = reads(&app, "chat.read_channel", json!({"place": "#secret"})).await;
     let nowhere = reads(&app, "chat.read_channel", json!({"place": "#nowhere"})).await;
-    assert_eq!(secret, "not_found: there is no place “#secret” on console in which both of us are");
+    assert_eq!(secret, "not_found: there is no place “#secret” on console that we are both in");
     assert_eq!(secret.replace("secret", "nowhere"), nowhere);
     let said = reads(&app, "chat.read_channel", json!({"place": "twins"})).await;
-    assert_eq!(said, "params: /place: there are several: #twins (C3), #twins (C4). Say which, by its id");
+    assert_eq!(said, "params: /place: there are several: #twins (C3), #twins (C4). Say which one, by its id");
     let said = reads(&app, "chat.read_channel", json!({"place": "#broken"})).await;
     assert_eq!(said, "permission: the bot lacks the scope channels:read");
     app.ends_well().await;
@@ -127,20 +127,20 @@ async fn what_was_written_is_searched_and_counted_up() {
     let said = reads(&app, "chat.search", json!({"query": "budget bob", "place": "#general"})).await;
     insta::assert_snapshot!(said, @r"
     2 messages, the newest last:
-    - Fri 20 Nov, 10:30, Bob: the budget is late (2 answers, thread 1)
+    - Fri 20 Nov, 10:30, Bob: the budget is late (2 replies, thread 1)
     - Fri 20 Nov, 10:32, Bob: budget: 5 €
     ");
     let said = reads(&app, "chat.summarise", json!({"place": "#general"})).await;
     insta::assert_snapshot!(said, @r"
     3 messages in #general, from Fri 20 Nov, 10:30 to Fri 20 Nov, 10:32 (by Bob 2, Ann 1):
-    - Fri 20 Nov, 10:30, Bob: the budget is late (2 answers, thread 1)
+    - Fri 20 Nov, 10:30, Bob: the budget is late (2 replies, thread 1)
     - Fri 20 Nov, 10:31, Ann: so is lunch
     - Fri 20 Nov, 10:32, Bob: budget: 5 €
     ");
     let said = reads(&app, "chat.user_info", json!({"user": "bob"})).await;
     assert_eq!(said, "Bob (U2)\n- title: Cook");
     let said = reads(&app, "chat.user_info", json!({"user": "eve"})).await;
-    assert_eq!(said, "not_found: nobody on console is called “eve”, as far as I can see");
+    assert_eq!(said, "not_found: I see nobody called “eve” on console");
     app.ends_well().await;
 }
 
@@ -191,7 +191,7 @@ Post into #general on console:
                  WHERE c.place = 'C1' AND o.state = 'sent'";
     assert_eq!(app.store().count(there, &[]).await.unwrap(), 1);
     let said = reads(&app, "chat.post", json!({"place": "#secret", "text": "x"})).await;
-    assert_eq!(said, "not_found: there is no place “#secret” on console in which both of us are");
+    assert_eq!(said, "not_found: there is no place “#secret” on console that we are both in");
     app.ends_well().await;
 }
 
@@ -201,6 +201,6 @@ async fn whose_account_is_not_known_reads_nothing() {
     let heard = app.says("bob", "chat.read_channel {\"place\": \"#secret\"}").await;
     assert!(heard.text.contains("1 message in #secret"), "{}", heard.text);
     let heard = app.says("eve", "chat.read_channel {\"place\": \"#general\"}").await;
-    assert_eq!(heard.text, "not_found: there is no place “#general” on console in which both of us are");
+    assert_eq!(heard.text, "not_found: there is no place “#general” on console that we are both in");
     app.ends_well().await;
 }

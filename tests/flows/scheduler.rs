@@ -56,7 +56,7 @@ async fn what_is_done_or_moved_reminds_no_more_or_later() {
 async fn a_schedule_speaks_for_its_person_at_its_time() {
     let app = app().await;
     let said = app.says("ada", "every weekday at 8, show my open tasks").await;
-    insta::assert_snapshot!(said.text, @r"“show my open tasks” will be done at 08:00, on weekdays (Europe/Berlin), first on Mon 23 Nov 2026, 08:00");
+    insta::assert_snapshot!(said.text, @r"I'll do “show my open tasks” at 08:00, on weekdays (Europe/Berlin), first on Mon 23 Nov 2026, 08:00");
     app.says("ada", "add a task to buy milk").await;
     // Sunday has no run; Monday at 8 has one.
     app.passes(Duration::from_hours(44)).await;
@@ -76,7 +76,7 @@ async fn a_schedule_speaks_for_its_person_at_its_time() {
     app.passes(Duration::from_hours(48)).await;
     assert_eq!(is_told(&app, "1 open task:\n- buy milk").await, 2);
     let on = app.says("ada", &format!("resume schedule {id}")).await;
-    assert_eq!(on.text, "“show my open tasks” goes on, next on Fri 27 Nov 2026, 08:00");
+    assert_eq!(on.text, "“show my open tasks” is active again, next on Fri 27 Nov 2026, 08:00");
     let gone = app.says("ada", &format!("delete schedule {id}")).await;
     assert_eq!(gone.text, "Deleted the schedule “show my open tasks”");
     app.passes(Duration::from_hours(240)).await;
@@ -160,14 +160,14 @@ async fn what_makes_no_sense_is_refused_with_the_mend() {
             "x",
             "params: /when: \"soon\" is no time that I understand; write it like \"every weekday at 8\"",
         ),
-        ("* * * * *", "x", "params: /when: that is too often; every five minutes is the most"),
-        ("0 8 31 2 *", "x", "params: /when: \"0 8 31 2 *\" never comes"),
-        ("every day", "/stop", "params: /text: a command other than /run can't be scheduled"),
+        ("* * * * *", "x", "params: /when: that is too often; the shortest interval is five minutes"),
+        ("0 8 31 2 *", "x", "params: /when: \"0 8 31 2 *\" never happens"),
+        ("every day", "/stop", "params: /text: /run is the only command that can be scheduled"),
     ] {
         let (said, _) = call(&app, "schedule.create", json!({"when": when, "text": text})).await;
         assert!(said.starts_with(wanted), "{said}");
     }
     let (said, _) = call(&app, "schedule.delete", json!({"id": "nonono"})).await;
-    assert_eq!(said, "not_found: there is no schedule nonono; schedule.list gives the ids");
+    assert_eq!(said, "not_found: there is no schedule nonono; schedule.list lists the ids");
     app.ends_well().await;
 }

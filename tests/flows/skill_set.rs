@@ -24,9 +24,9 @@ async fn a_workflow_is_dispatched_by_itself_with_arguments() {
     let app = scripted(script).await;
     let heard = app.says("ada", "go").await;
     insta::assert_snapshot!(heard.text, @r#"
-    {"error":"workflow.weekly-review is a workflow: dispatch workflow.weekly-review by itself, with arguments"}
-    {"error":"workflow.weekly-review is a workflow: dispatch workflow.weekly-review by itself, with arguments"}
-    {"error":"workflow.weekly-review is a workflow: dispatch workflow.weekly-review by itself, with arguments"}
+    {"error":"workflow.weekly-review is a workflow: dispatch workflow.weekly-review alone, with arguments"}
+    {"error":"workflow.weekly-review is a workflow: dispatch workflow.weekly-review alone, with arguments"}
+    {"error":"workflow.weekly-review is a workflow: dispatch workflow.weekly-review alone, with arguments"}
     {"error":"there is no skill \"workflow.weekly-reviw\"; did you mean workflow.weekly-review?"}
     {"error":"arguments of workflow.content-pipeline: /topik: there is no such argument; did you mean 'topic'?"}
     {"error":"arguments of workflow.content-pipeline: /words: \"many\" is not of type \"number\""}
@@ -39,9 +39,9 @@ async fn a_workflow_is_dispatched_by_itself_with_arguments() {
 async fn a_schedule_says_what_starts_a_workflow() {
     let app = configured(|_| {}).await;
     let said = app.says("ada", "every Monday at 8 run weekly-review").await;
-    insta::assert_snapshot!(said.text, @"“run weekly-review” will be done at 08:00, on Monday (UTC), first on Mon 23 Nov 2026, 08:00");
+    insta::assert_snapshot!(said.text, @"I'll do “run weekly-review” at 08:00, on Monday (UTC), first on Mon 23 Nov 2026, 08:00");
     let said = app.says("ada", "every day at 9 /run morning-briefing").await;
-    insta::assert_snapshot!(said.text, @"“/run morning-briefing” will be done at 09:00 (UTC), first on Sun 22 Nov 2026, 09:00");
+    insta::assert_snapshot!(said.text, @"I'll do “/run morning-briefing” at 09:00 (UTC), first on Sun 22 Nov 2026, 09:00");
     app.ends_well().await;
 }
 

@@ -69,9 +69,9 @@ async fn a_person_is_remembered_and_forgotten() {
     insta::assert_snapshot!(talk, @r"
     > add a task to send the report by Friday 5pm, and remember that Bob prefers mornings
     - Added “send the report”, due Fri 27 Nov 2026, 17:00
-    - I will remember: Bob prefers mornings
+    - I'll remember: Bob prefers mornings
     > remember that my office is in Lyon
-    I will remember: my office is in Lyon
+    I'll remember: my office is in Lyon
     > what do you know about Bob?
     I remember: Bob prefers mornings
     > forget what I said about Bob

@@ -169,9 +169,9 @@ pub(super) fn limits(config: &Config) -> Vec<Finding> {
 
 /// Logs in to the accounts of mail, calendar and contacts.
 pub(super) async fn office(config: &Config, checks: &mut Checks) {
-    match service::build_office(config, BTreeMap::new()) {
-        Ok(office) => {
-            for (section, finding) in office.check().await {
+    match service::build_services(config, BTreeMap::new()) {
+        Ok(services) => {
+            for (section, finding) in services.check().await {
                 checks.add(section, finding);
             }
         }

@@ -85,8 +85,8 @@ async fn channels(config: &Config) -> Vec<Finding> {
 }
 
 async fn office(config: &Config) -> Vec<Finding> {
-    match service::build_office(config, BTreeMap::new()) {
-        Ok(office) => office.check().await.into_iter().map(|(_, finding)| finding).collect(),
+    match service::build_services(config, BTreeMap::new()) {
+        Ok(services) => services.check().await.into_iter().map(|(_, finding)| finding).collect(),
         Err(error) => vec![cannot(&error)],
     }
 }

@@ -30,7 +30,11 @@ impl HttpClient {
     }
 
     /// The client for this address: one that refuses our own networks, unless the host is allowed.
-    pub(super) fn for_url(&self, url: &Url, allow_hosts: &[String]) -> Result<&Client, SkillError> {
+    pub(in crate::skills) fn for_url(
+        &self,
+        url: &Url,
+        allow_hosts: &[String],
+    ) -> Result<&Client, SkillError> {
         let host = host(url);
         let allowed = allow_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
         if !allowed && host.parse::<IpAddr>().is_ok_and(|address| !is_public(address)) {
@@ -46,7 +50,7 @@ impl HttpClient {
 }
 
 /// The host as it is compared: IPv6 without its brackets.
-pub(super) fn host(url: &Url) -> &str {
+pub(in crate::skills) fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']')
 }
 

@@ -57,7 +57,7 @@ pub async fn call(
 }
 
 /// The body as text, cut where it is too long; and whether it is whole.
-pub(super) async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> {
+pub(in crate::skills) async fn read(mut response: Response) -> Result<(String, bool), reqwest::Error> {
     let (mut bytes, mut whole) = (Vec::new(), true);
     while let Some(chunk) = response.chunk().await? {
         bytes.extend_from_slice(&chunk[..chunk.len().min(READ - bytes.len())]);
@@ -79,7 +79,7 @@ fn without(mut text: String, secrets: &[String]) -> String {
 }
 
 /// A call that got no answer. The error's own text may hold the address with its query, so it is not shown.
-pub(super) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
+pub(in crate::skills) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
     if let Some(refused) = Refused::within(error) {
         return SkillError::new(ErrorKind::Permission, refused.to_string());
     }
@@ -105,7 +105,7 @@ fn root(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-pub(super) fn failed(
+pub(in crate::skills) fn failed(
     status: StatusCode,
     headers: &HeaderMap,
     host: &str,
@@ -193,7 +193,7 @@ fn output(
 }
 
 /// Cuts what is handed on, with a note.
-pub(super) fn shorten(text: &mut String) {
+pub(in crate::skills) fn shorten(text: &mut String) {
     if text.len() > HANDED_ON {
         let length = text.len();
         cut(text, HANDED_ON);

@@ -12,10 +12,10 @@ use super::super::plan::{Plan, Setting, plan};
 use super::super::*;
 use super::VISIT;
 use crate::config::{Approval, Limits, Price};
-use crate::skills::{Registry, Skills, handlers};
+use crate::skills::{Registry, Skills, builtin};
 
 fn skills() -> std::sync::Arc<Registry> {
-    Skills::load(&[], &handlers::all(true)).unwrap().current()
+    Skills::load(&[], &builtin::names(true)).unwrap().current()
 }
 
 fn built_in(name: &str) -> Workflow {

@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::Approval;
 use crate::model::scripted::{Scripted, in_order, text};
-use crate::skills::{Registry, Skills, handlers};
+use crate::skills::{Registry, Skills, builtin};
 use crate::workflows::World;
 
 static SKILLS: LazyLock<std::sync::Arc<Registry>> =
-    LazyLock::new(|| Skills::load(&[], &handlers::all(true)).unwrap().current());
+    LazyLock::new(|| Skills::load(&[], &builtin::names(true)).unwrap().current());
 
 fn world<R>(work: impl FnOnce(&World<'_>) -> R) -> R {
     let approval = Approval::default();

@@ -1,4 +1,4 @@
-//! The accounts of mail, calendar and contacts, as the configuration names them.
+//! The accounts of mail, calendar and contacts, set up from the configuration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,48 +7,48 @@ use std::time::Duration;
 use adjutant_chat::Rooms;
 use adjutant_dav::{Account, CalDav, CardDav};
 use adjutant_mail::{Imap, Party, Server, Smtp, Tls};
-
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
 use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
 use crate::gateway::outbox::Delivering;
-use crate::skills::office::{Books, Calendars, Mailbox, Office};
+use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Services};
 
 /// How long one exchange with a server may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// So long after the start it is looked for the first time.
-const SETTLES: Duration = Duration::from_secs(2);
+/// When bounced mails are first looked for, after the start.
+const FIRST_CHECK: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether mails came back.
-const LOOKS_FOR_MAIL: Duration = Duration::from_mins(1);
+/// How often bounced mails are looked for.
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Sets the accounts up; no server is asked yet.
-///
-/// # Errors
-/// When a file that the configuration names can't be read, or an address makes no sense.
-pub fn build_office(config: &Config, rooms: BTreeMap<String, Arc<dyn Rooms>>) -> Result<Office, StartError> {
+/// Sets up the accounts. It connects to no server yet; it fails when a file can't be read or an address is wrong.
+pub fn build_services(
+    config: &Config,
+    rooms: BTreeMap<String, Arc<dyn Rooms>>,
+) -> Result<Services, StartError> {
     let calendar = config.calendar.as_ref().map(|it| {
-        let dav = CalDav::new(&account("calendar", it)?).map_err(|fault| faulty("calendar", &fault))?;
-        Ok::<_, StartError>(Calendars::new(dav, it.default.clone()))
+        let dav = CalDav::new(&account("calendar", it)?).map_err(|error| invalid("calendar", &error))?;
+        Ok::<_, StartError>(CalendarAccount::new(dav, it.default.clone()))
     });
     let contacts = config.contacts.as_ref().map(|it| {
-        let dav = CardDav::new(&account("contacts", it)?).map_err(|fault| faulty("contacts", &fault))?;
-        Ok::<_, StartError>(Books::new(dav, it.default.clone()))
+        let dav = CardDav::new(&account("contacts", it)?).map_err(|error| invalid("contacts", &error))?;
+        Ok::<_, StartError>(ContactsAccount::new(dav, it.default.clone()))
     });
-    Ok(Office {
+    Ok(Services {
         mail: config.mail.as_ref().map(mailbox).transpose()?,
         calendar: calendar.transpose()?,
         contacts: contacts.transpose()?,
         rooms,
         resolver: config.resolver,
         outgoing: config.data_dir.join("mail"),
+        ..Services::default()
     })
 }
 
 fn mailbox(config: &MailConfig) -> Result<Mailbox, StartError> {
-    let from: Party = config.from.parse().map_err(|fault| faulty("mail.from", &fault))?;
+    let from: Party = config.from.parse().map_err(|error| invalid("mail.from", &error))?;
     Ok(Mailbox {
         from,
         internal_domains: config.internal_domains.clone(),
@@ -70,42 +70,46 @@ fn server(config: &MailServer) -> Server {
         username: config.user.clone(),
         password: config.password.expose().into(),
         ca_file: config.ca_file.clone(),
-        timeout: PATIENCE,
+        timeout: SERVER_TIMEOUT,
     }
 }
 
 fn account(section: &str, config: &DavConfig) -> Result<Account, StartError> {
     let ca_pem = config.ca_file.as_ref().map(|path| {
         std::fs::read_to_string(path)
-            .map_err(|error| faulty(section, &format!("ca_file {} can't be read: {error}", path.display())))
+            .map_err(|error| invalid(section, &format!("ca_file {} can't be read: {error}", path.display())))
     });
     Ok(Account {
         url: config.url.clone(),
         user: config.user.clone(),
         password: config.password.expose().to_owned(),
         ca_pem: ca_pem.transpose()?,
-        timeout: PATIENCE,
+        timeout: SERVER_TIMEOUT,
     })
 }
 
-fn faulty(section: &str, why: &dyn std::fmt::Display) -> StartError {
+fn invalid(section: &str, why: &dyn std::fmt::Display) -> StartError {
     StartError::Config(ConfigError::one(Some(&format!("[{section}]")), why.to_string()))
 }
 
-/// Tells people of mails that came back.
-pub(super) async fn watch_mail(office: Arc<Office>, delivering: Arc<Delivering>, stop: CancellationToken) {
-    if office.mail.is_none() {
+/// Tells people about mails that bounced.
+pub(super) async fn watch_mail(
+    services: Arc<Services>,
+    delivering: Arc<Delivering>,
+    stop: CancellationToken,
+) {
+    if services.mail.is_none() {
         return;
     }
-    // Who only asks one thing in the terminal has left by then.
-    let _ = stop.run_until_cancelled(tokio::time::sleep(SETTLES)).await;
-    let mut ticks = tokio::time::interval(LOOKS_FOR_MAIL);
+    // A process that answers one message in the terminal has ended by then.
+    let _ = stop.run_until_cancelled(tokio::time::sleep(FIRST_CHECK)).await;
+    let mut ticks = tokio::time::interval(CHECK_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        let look = office.tell_bounces(&delivering.store, &delivering.instance);
-        match stop.run_until_cancelled(look).await {
+        let check = services.report_bounces(&delivering.store, &delivering.instance);
+        match stop.run_until_cancelled(check).await {
             Some(Ok(conversations)) => conversations.iter().for_each(|it| delivering.wake(it)),
-            Some(Err(error)) => tracing::error!(%error, "it could not be noted that a mail came back"),
+            Some(Err(error)) => tracing::error!(%error, "can't announce a bounced mail; will try again"),
             None => return,
         }
     }

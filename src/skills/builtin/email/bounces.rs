@@ -1,53 +1,51 @@
-//! Mails of ours that came back: whoever had them sent is told, where they asked for it, once.
+//! Mails of ours that bounced: the person who had them sent is told once, where they asked for it.
 //!
-//! Anybody can write a notification. One is believed as far as it names a letter that we sent; what it says is told as
-//! the words of a server, and goes to no model.
+//! Anybody can forge a bounce. We believe one only as far as it names a mail that we sent; its text is passed on as a
+//! server's words, and reaches no model.
 
 use adjutant_chat::sanitized;
 use adjutant_mail::Bounce;
 use chrono::TimeDelta;
 
-use super::Office;
+use super::imap;
 use super::sending::written_by;
 use crate::clock::utc;
 use crate::domain::{ConversationId, InstanceId};
+use crate::skills::builtin::Services;
 use crate::store::outbox::{self, Message};
 use crate::store::{Batch, Store, StoreError, executions};
 use crate::wording;
 
-/// Notifications that are older were told, or nobody waits for them.
-const AGE: TimeDelta = TimeDelta::days(7);
-/// So many are looked at.
+/// Older bounces were announced before, or nobody waits for them.
+const MAX_AGE: TimeDelta = TimeDelta::days(7);
+/// The most bounces read at once.
 const MOST: usize = 100;
 
-impl Office {
-    /// Looks for mails that came back. Returns the conversations in which there is something to be said now.
-    ///
-    /// # Errors
-    /// When the store fails. A mailbox that can't be asked now is asked the next time.
-    pub async fn tell_bounces(
+impl Services {
+    /// Looks for mails that bounced. Returns the conversations with something new to deliver.
+    pub async fn report_bounces(
         &self,
         store: &Store,
         instance: &InstanceId,
     ) -> Result<Vec<ConversationId>, StoreError> {
-        let Ok(imap) = self.imap() else { return Ok(Vec::new()) };
-        let since = (utc(store.now()) - AGE).date_naive();
+        let Ok(imap) = imap(self) else { return Ok(Vec::new()) };
+        let since = (utc(store.now()) - MAX_AGE).date_naive();
         let bounces = match imap.bounces(Some(since), 0, MOST).await {
             Ok(bounces) => bounces,
-            Err(fault) => {
-                tracing::warn!(%fault, "it could not be looked whether mails came back");
+            Err(error) => {
+                tracing::warn!(%error, "can't check for bounced mails; will try again");
                 return Ok(Vec::new());
             }
         };
         let mut conversations = Vec::new();
         for bounce in bounces {
-            conversations.extend(tell(store, instance, &bounce).await?);
+            conversations.extend(report(store, instance, &bounce).await?);
         }
         Ok(conversations)
     }
 }
 
-async fn tell(
+async fn report(
     store: &Store,
     instance: &InstanceId,
     bounce: &Bounce,
@@ -68,7 +66,7 @@ async fn tell(
     outbox::say(store, &mut batch, &conversation, instance, &message);
     match store.write(batch).await {
         Ok(_) => Ok(Some(conversation)),
-        // Somebody has told it.
+        // It was announced before.
         Err(StoreError::Stale(_)) => Ok(None),
         Err(error) => Err(error),
     }

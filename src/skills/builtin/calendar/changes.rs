@@ -1,0 +1,304 @@
+//! Creating, changing and deleting events.
+
+use adjutant_dav::{Answer, Attendee, Occasion, Series, Span, When};
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::json;
+
+use super::backend::{self, Change, StoredEvent};
+use super::invitations::{Notice, Update, invites_to, is_visible, notify};
+use super::{MOST_INSTANCES, event};
+use crate::skills::builtin::{CallContext, Preview, contacts, email};
+use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
+use crate::store::{Batch, executions};
+
+/// The part of a series that a call means.
+enum Part {
+    All,
+    One(When),
+    Following(When),
+}
+
+/// The event that a call would create.
+async fn planned(call: &CallContext<'_>) -> Result<Occasion, Failure> {
+    let mut new = event::new(call, uid(call))?;
+    set_attendees(call, &mut new).await?;
+    Ok(new)
+}
+
+/// The UID of the series that this call makes: a new one, or the rest of one that it cuts.
+fn uid(call: &CallContext<'_>) -> String {
+    format!("{}@adjutant", call.execution)
+}
+
+async fn set_attendees(call: &CallContext<'_>, new: &mut Occasion) -> Result<(), Failure> {
+    if call.arguments.get("attendees").is_none() {
+        return Ok(());
+    }
+    let parties = contacts::parties(call, "attendees").await?;
+    let before = std::mem::take(&mut new.attendees);
+    let attendee = |party: adjutant_mail::Party| {
+        let known = before.iter().find(|one| one.address.eq_ignore_ascii_case(&party.address));
+        known.cloned().unwrap_or_else(|| Attendee {
+            address: party.address,
+            name: party.name.unwrap_or_default(),
+            answer: Answer::Open,
+        })
+    };
+    new.attendees = parties.into_iter().map(attendee).collect();
+    if new.organizer.is_none() && !new.attendees.is_empty() {
+        let writer = email::writer(call);
+        let (address, name) = (writer.address, writer.name.unwrap_or_default());
+        new.organizer = Some(Attendee { address, name, answer: Answer::Accepted });
+    }
+    Ok(())
+}
+
+pub(super) async fn create(
+    call: &CallContext<'_>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let planned = planned(call).await?;
+    let series = Series::new(&planned, call.now())?;
+    // A rule that makes no sense is an error now, not when the calendar is read.
+    let start = planned.start.instant(call.zone());
+    series.occurrences(Span { from: start, to: start + TimeDelta::days(1) }, call.zone(), 1)?;
+    let calendar = call.text("calendar");
+    let invitation = Notice::invitation(&series, planned.clone())?;
+    backend::apply(call, Change::Create(&series, calendar), writes).await?;
+    let mut summary = format!("Created “{}”, {}", planned.title, spoken(&planned, call));
+    if planned.rule.is_some() {
+        summary.push_str(", repeating");
+    }
+    summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
+    Ok(Output::new(summary, event::item(&planned, calendar.unwrap_or_default(), call.zone())))
+}
+
+fn spoken(occasion: &Occasion, call: &CallContext<'_>) -> String {
+    event::spoken(&occasion.start, &occasion.end, call.zone())
+}
+
+pub(super) async fn update(
+    call: &CallContext<'_>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let stored = by_id(call).await?;
+    let part = part(call, &stored.series)?;
+    let (old, new) = match replanned(call, &stored.series, &part).await {
+        Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
+            return resume_cut(call, &stored, error, approved).await;
+        }
+        planned => planned?,
+    };
+    let (mut series, mut tail, mut instance) = (stored.series.clone(), None, None);
+    match &part {
+        Part::All => series.change_all(&new, call.now())?,
+        Part::One(at) => {
+            series.change_one(at, &new, call.now())?;
+            instance = Some(at);
+        }
+        Part::Following(at) => tail = series.change_following(at, &new, &uid(call), call.now())?,
+    }
+    // An earlier attempt may have changed the event without having told anyone.
+    let notices = match call.is_retry || is_visible(&old, &new) {
+        true => Update { old: &old, new: &new, after: &series, tail: tail.as_ref() }.notices(
+            &stored.series,
+            instance,
+            call.now(),
+        )?,
+        false => Vec::new(),
+    };
+    if let Some(tail) = &tail {
+        backend::apply(call, Change::Create(tail, stored.calendar_name()), writes).await?;
+    }
+    backend::apply(call, Change::Update(&stored, &series), writes).await?;
+    finish_update(call, &stored, &new, notices, approved).await
+}
+
+/// Goes on with an update of "this and following" after an earlier attempt has cut the series.
+async fn resume_cut(
+    call: &CallContext<'_>,
+    head: &StoredEvent,
+    error: SkillError,
+    approved: &Approved,
+) -> Result<Output, Failure> {
+    let Some(tail) = backend::find(call, &uid(call)).await? else { return Err(error.into()) };
+    let (old, new) = (head.series.occasion()?, tail.series.occasion()?);
+    let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
+    let notices = update.notices(&head.series, None, call.now())?;
+    finish_update(call, head, &new, notices, approved).await
+}
+
+async fn finish_update(
+    call: &CallContext<'_>,
+    stored: &StoredEvent,
+    new: &Occasion,
+    notices: Vec<Notice>,
+    approved: &Approved,
+) -> Result<Output, Failure> {
+    let note = notify(call, notices, stored.calendar_name(), approved).await?;
+    let summary = format!("Changed “{}”, {}{note}", new.title, spoken(new, call));
+    Ok(Output::new(summary, event::item(new, &stored.calendar, call.zone())))
+}
+
+/// The event as it is, and as an update would make it.
+async fn replanned(
+    call: &CallContext<'_>,
+    series: &Series,
+    part: &Part,
+) -> Result<(Occasion, Occasion), Failure> {
+    let old = match part {
+        Part::All => series.occasion()?,
+        Part::One(instance) | Part::Following(instance) => instance_of(call, series, instance)?,
+    };
+    let mut new = event::changed(&old, call)?;
+    set_attendees(call, &mut new).await?;
+    Ok((old, new))
+}
+
+pub(super) async fn delete(
+    call: &CallContext<'_>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<Output, Failure> {
+    let stored = match by_id(call).await {
+        Err(Failure::Skill(error)) if call.is_retry && error.kind == ErrorKind::NotFound => {
+            return Ok(Output { summary: "The event is deleted".into(), ..Output::default() });
+        }
+        stored => stored?,
+    };
+    let title = stored.series.occasion()?.title;
+    let part = part(call, &stored.series)?;
+    let which = match &part {
+        Part::All => String::new(),
+        Part::One(instance) => format!(" on {}", event::iso(instance, call.zone())),
+        Part::Following(instance) => format!(" from {} on", event::iso(instance, call.zone())),
+    };
+    let note = match without(&stored.series, &part, call.now()) {
+        // An earlier attempt did it, which is the last of its steps.
+        Err(error) if call.is_retry && error.kind == adjutant_dav::Kind::NotFound => {
+            let phase = executions::phase(call.store(), call.execution).await?;
+            phase.map(|_| "; the people invited were told by mail".to_owned()).unwrap_or_default()
+        }
+        left => cancel(call, &stored, &part, left?.as_ref(), approved, writes).await?,
+    };
+    let data = json!({"id": stored.series.uid(), "title": title});
+    Ok(Output::new(format!("Deleted “{title}”{which}{note}"), data))
+}
+
+/// Tells the people who are invited, then deletes. Returns a note about telling them.
+async fn cancel(
+    call: &CallContext<'_>,
+    stored: &StoredEvent,
+    part: &Part,
+    left: Option<&Series>,
+    approved: &Approved,
+    writes: &mut Batch,
+) -> Result<String, Failure> {
+    let occasion = stored.series.occasion()?;
+    let to = occasion.attendees.clone();
+    let notice = match (part, left) {
+        _ if to.is_empty() => None,
+        (Part::Following(_), Some(left)) => Notice::invitation(left, left.occasion()?)?,
+        (Part::One(instance), Some(_)) => {
+            let one = instance_of(call, &stored.series, instance)?;
+            Notice::cancellation(one, to, stored.series.cancel(Some(instance), call.now())?)
+        }
+        _ => Notice::cancellation(occasion, to, stored.series.cancel(None, call.now())?),
+    };
+    let note = notify(call, notice.into_iter().collect(), stored.calendar_name(), approved).await?;
+    let change = left.map_or(Change::Delete(stored), |left| Change::Update(stored, left));
+    backend::apply(call, change, writes).await?;
+    Ok(note)
+}
+
+/// The event with the id in the arguments.
+async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
+    let id = call.text("id").unwrap_or_default();
+    let missing = || {
+        let message =
+            format!("there is no event {id}; calendar.list_events and calendar.search list the ids");
+        SkillError::not_found(message)
+    };
+    backend::find(call, id).await?.ok_or_else(|| missing().into())
+}
+
+pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let occasion = planned(call).await?;
+    Ok(preview(call, &occasion, "Add to the calendar", Risk::Medium, true))
+}
+
+pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let stored = by_id(call).await?;
+    let part = part(call, &stored.series)?;
+    let (_, new) = replanned(call, &stored.series, &part).await?;
+    Ok(preview(call, &new, "Change the event to", Risk::Medium, true))
+}
+
+pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
+    let stored = by_id(call).await?;
+    let occasion = stored.series.occasion()?;
+    let (verb, risk) = match part(call, &stored.series)? {
+        Part::One(_) => ("Delete one event of the series", Risk::Medium),
+        Part::Following(_) => ("Delete this and all later events of the series", Risk::High),
+        Part::All if occasion.rule.is_some() => ("Delete the whole series", Risk::High),
+        Part::All => ("Delete the event", Risk::Medium),
+    };
+    // Only the organizer's cancellation goes to others.
+    let is_told = invites_to(call, &occasion);
+    Ok(preview(call, &occasion, verb, risk, is_told))
+}
+
+fn preview(call: &CallContext<'_>, occasion: &Occasion, verb: &str, risk: Risk, is_told: bool) -> Preview {
+    let is_outside = is_told && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
+    let risk = if is_outside { Risk::High } else { risk };
+    let mut text = format!("{verb}:\n{}", event::lines(occasion, call.zone()));
+    if let Some(at) = call.text("instance") {
+        text.push_str(&format!("\n- which: the one of {at}"));
+    }
+    Preview { risk, text: Some(text) }
+}
+
+/// The series without a part of it; none when nothing is left.
+fn without(
+    series: &Series,
+    part: &Part,
+    stamp: DateTime<Utc>,
+) -> Result<Option<Series>, adjutant_dav::Fault> {
+    let mut series = series.clone();
+    let is_left = match part {
+        Part::All => false,
+        Part::One(instance) => series.delete_one(instance, stamp)?,
+        Part::Following(instance) => series.delete_following(instance, stamp)?,
+    };
+    Ok(is_left.then_some(series))
+}
+
+/// One event of a series, by when it would start by the rule.
+fn instance_of(call: &CallContext<'_>, series: &Series, instance: &When) -> Result<Occasion, Failure> {
+    let at = instance.instant(call.zone());
+    let nearby = Span { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
+    let found = series.occurrences(nearby, call.zone(), MOST_INSTANCES)?;
+    let is_it = |instant: &When| instant.instant(call.zone()) == at;
+    let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
+    let missing = || {
+        let at = event::iso(instance, call.zone());
+        SkillError::not_found(format!("the series has no event on {at}"))
+    };
+    Ok(series.occasion_at(one.ok_or_else(missing)?)?)
+}
+
+/// The part of a series that a call means.
+fn part(call: &CallContext<'_>, series: &Series) -> Result<Part, Failure> {
+    let instance = event::moment(call, "instance")?;
+    let recurs = series.occasion()?.rule.is_some();
+    let span = call.text("span").unwrap_or(if instance.is_some() { "one" } else { "all" });
+    match (span, instance) {
+        ("all", _) => Ok(Part::All),
+        (_, _) if !recurs => Ok(Part::All),
+        ("one", Some(instance)) => Ok(Part::One(instance)),
+        (_, Some(instance)) => Ok(Part::Following(instance)),
+        (_, None) => Err(SkillError::params("/instance: say which event of the series, by its start").into()),
+    }
+}

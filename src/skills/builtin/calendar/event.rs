@@ -1,0 +1,219 @@
+//! Events as arguments, as JSON and in words.
+
+use adjutant_dav::{Answer, Attendee, Occasion, Status, When, Zone};
+use chrono::{NaiveDateTime, TimeDelta};
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use crate::clock::{duration, when};
+use crate::skills::SkillError;
+use crate::skills::builtin::CallContext;
+
+/// The longest event.
+const LONGEST: TimeDelta = TimeDelta::days(366);
+
+fn params(message: impl Into<String>) -> SkillError {
+    SkillError::params(message)
+}
+
+/// A time argument, in the zone that the call names or else the person's.
+pub(in crate::skills::builtin) fn moment(
+    call: &CallContext<'_>,
+    name: &str,
+) -> Result<Option<When>, SkillError> {
+    let Some(said) = call.text(name) else { return Ok(None) };
+    let zone = zone(call)?;
+    match when::When::parse(said, zone) {
+        Ok(when::When::Day(day)) => Ok(Some(When::Day(day))),
+        Ok(when::When::Time(local)) => Ok(Some(When::Zoned(local, Zone::Named(zone)))),
+        Err(message) => Err(params(format!("/{name}: {message}"))),
+    }
+}
+
+/// The zone of a call's times.
+pub(super) fn zone(call: &CallContext<'_>) -> Result<Tz, SkillError> {
+    match call.text("timezone") {
+        None => Ok(call.zone()),
+        Some(name) => adjutant_dav::zone_named(name).map_err(|error| params(format!("/timezone: {error}"))),
+    }
+}
+
+/// How long an event lasts: `30m`, `1h30m`, `2d`, or the ISO 8601 form of it.
+pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
+    let length = duration::parse_event(said).map_err(|error| params(format!("/duration: {error}")))?;
+    let length = TimeDelta::from_std(length).unwrap_or(TimeDelta::MAX);
+    if length > LONGEST { Err(params("/duration: an event can last at most a year")) } else { Ok(length) }
+}
+
+/// The event that a call describes.
+pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<Occasion, SkillError> {
+    let start = moment(call, "start")?.ok_or_else(|| params("/start: say when it starts"))?;
+    let blank = Occasion {
+        uid,
+        title: String::new(),
+        end: start.clone(),
+        start,
+        location: String::new(),
+        notes: String::new(),
+        organizer: None,
+        attendees: Vec::new(),
+        reminders: Vec::new(),
+        rule: None,
+        except: Vec::new(),
+        status: Status::Confirmed,
+        is_busy: true,
+        sequence: 0,
+        instance: None,
+    };
+    changed(&blank, call)
+}
+
+/// An event with the fields that the arguments name replaced; one without an end gets one.
+pub(super) fn changed(old: &Occasion, call: &CallContext<'_>) -> Result<Occasion, SkillError> {
+    let mut new = old.clone();
+    let fields = [("title", &mut new.title), ("location", &mut new.location), ("notes", &mut new.notes)];
+    for (name, field) in fields {
+        if let Some(said) = call.arguments.get(name).and_then(Value::as_str) {
+            said.trim().clone_into(field);
+        }
+    }
+    if let Some(rule) = call.text("recurrence") {
+        new.rule = Some(rule.trim_start_matches("RRULE:").to_owned());
+    }
+    if let Some(minutes) = call.arguments.get("reminders").and_then(Value::as_array) {
+        let minutes = minutes.iter().filter_map(Value::as_u64).filter_map(|one| u32::try_from(one).ok());
+        new.reminders = minutes.collect();
+    }
+    set_times(&mut new, old, call)?;
+    Ok(new)
+}
+
+fn set_times(new: &mut Occasion, old: &Occasion, call: &CallContext<'_>) -> Result<(), SkillError> {
+    let all_day = call.arguments.get("all_day").and_then(Value::as_bool);
+    let shaped = |when: When| match (all_day, when) {
+        (Some(false), When::Day(_)) => Err(params("/start: an event that isn't all day needs a time")),
+        (Some(true), when) => Ok(When::Day(when.local().date())),
+        (_, when) => Ok(when),
+    };
+    let said_start = moment(call, "start")?.map(shaped).transpose()?;
+    let said_end = moment(call, "end")?.map(shaped).transpose()?;
+    let lasted = old.end.local() - old.start.local();
+    if let Some(start) = said_start {
+        new.start = start;
+    } else if all_day == Some(true) {
+        new.start = When::Day(old.start.local().date());
+    }
+    let is_day = matches!(new.start, When::Day(_));
+    new.end = match (said_end, call.text("duration")) {
+        (Some(_), Some(_)) => return Err(params("/duration: give either end or duration")),
+        (Some(When::Day(last)), None) if is_day => {
+            When::Day(last.succ_opt().ok_or_else(|| params("/end: that is too late"))?)
+        }
+        (Some(When::Day(_)), None) => return Err(params("/end: start has a time, so end needs one too")),
+        (Some(_), None) if is_day => return Err(params("/end: start is a day, so end must be one too")),
+        (Some(end), None) => end,
+        (None, Some(said)) => later(&new.start, duration(said)?),
+        (None, None) if lasted > TimeDelta::zero() && is_day == matches!(old.start, When::Day(_)) => {
+            later(&new.start, lasted)
+        }
+        (None, None) => later(&new.start, if is_day { TimeDelta::days(1) } else { TimeDelta::hours(1) }),
+    };
+    let lasts = new.end.instant(call.zone()) - new.start.instant(call.zone());
+    if lasts <= TimeDelta::zero() {
+        return Err(params("/end: it must be after start"));
+    }
+    if lasts > LONGEST {
+        return Err(params("/end: an event can last a year at most"));
+    }
+    Ok(())
+}
+
+fn later(start: &When, by: TimeDelta) -> When {
+    match start {
+        When::Day(day) => When::Day(*day + TimeDelta::days(by.num_days().max(1))),
+        When::Floating(local) => When::Floating(*local + by),
+        When::Zoned(local, zone) => When::Zoned(*local + by, zone.clone()),
+    }
+}
+
+/// A time in results: in the person's zone.
+pub(super) fn iso(when: &When, zone: Tz) -> String {
+    match when {
+        When::Day(day) => day.format("%Y-%m-%d").to_string(),
+        when => local(when, zone).format("%Y-%m-%dT%H:%M").to_string(),
+    }
+}
+
+fn local(when: &When, zone: Tz) -> NaiveDateTime {
+    when.instant(zone).with_timezone(&zone).naive_local()
+}
+
+/// When something takes place, in words: `Fri 27 Nov 2026, 14:00–15:00`.
+pub(super) fn spoken(start: &When, end: &When, zone: Tz) -> String {
+    if let (When::Day(first), When::Day(after)) = (start, end) {
+        let last = after.pred_opt().unwrap_or(*after).max(*first);
+        let day = |day: &chrono::NaiveDate| day.format("%a %-d %b %Y").to_string();
+        return match last == *first {
+            true => format!("{}, all day", day(first)),
+            false => format!("{} to {}, all day", day(first), day(&last)),
+        };
+    }
+    let (from, to) = (local(start, zone), local(end, zone));
+    match from.date() == to.date() {
+        true => format!("{}–{}", from.format("%a %-d %b %Y, %H:%M"), to.format("%H:%M")),
+        false => format!("{} to {}", from.format("%a %-d %b %Y, %H:%M"), to.format("%a %-d %b %Y, %H:%M")),
+    }
+}
+
+/// An event as JSON.
+pub(super) fn item(occasion: &Occasion, calendar: &str, zone: Tz) -> Value {
+    let attendee = |one: &Attendee| {
+        let answer = match one.answer {
+            Answer::Open => "none yet",
+            Answer::Accepted => "accepted",
+            Answer::Declined => "declined",
+            Answer::Tentative => "tentative",
+        };
+        json!({"email": one.address, "name": one.name, "answer": answer})
+    };
+    let mut item = json!({
+        "id": occasion.uid, "title": occasion.title, "start": iso(&occasion.start, zone),
+        "end": iso(&occasion.end, zone), "all_day": matches!(occasion.start, When::Day(_)),
+    });
+    let more = [
+        ("location", json!(occasion.location)),
+        ("notes", json!(occasion.notes)),
+        ("attendees", occasion.attendees.iter().map(attendee).collect()),
+        ("recurrence", json!(occasion.rule.clone().unwrap_or_default())),
+        ("calendar", json!(calendar)),
+        ("instance", json!(occasion.instance.as_ref().map(|at| iso(at, zone)).unwrap_or_default())),
+    ];
+    for (name, value) in more {
+        let is_empty = value == json!("") || value.as_array().is_some_and(Vec::is_empty);
+        if !is_empty {
+            item[name] = value;
+        }
+    }
+    item
+}
+
+/// Everything about an event, a line each, for a person to approve.
+pub(super) fn lines(occasion: &Occasion, zone: Tz) -> String {
+    let mut text =
+        format!("- what: {}\n- when: {}", occasion.title, spoken(&occasion.start, &occasion.end, zone));
+    if !matches!(occasion.start, When::Day(_)) {
+        text.push_str(&format!(" ({zone})"));
+    }
+    let attendees: Vec<&str> = occasion.attendees.iter().map(|one| one.address.as_str()).collect();
+    for (name, value) in [
+        ("where", occasion.location.as_str()),
+        ("repeats", occasion.rule.as_deref().unwrap_or_default()),
+        ("invited", &attendees.join(", ")),
+        ("notes", &occasion.notes),
+    ] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n- {name}: {value}"));
+        }
+    }
+    text
+}

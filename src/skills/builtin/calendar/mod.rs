@@ -1,0 +1,216 @@
+//! The person's calendar: events, free time, and changes of both.
+
+mod backend;
+mod changes;
+pub(super) mod event;
+mod invitations;
+
+use std::collections::BTreeSet;
+
+use adjutant_dav::{Occurrence, Series, Span, When, WorkingHours, conflicts, free_slots};
+use async_trait::async_trait;
+use chrono::{DateTime, NaiveTime, TimeDelta, Utc, Weekday};
+use serde_json::{Value, json};
+
+pub use backend::CalendarAccount;
+use backend::StoredEvent;
+
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, listing};
+use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::store::Batch;
+
+domain! {
+    "calendar", "../../../../skills/calendar.toml", CalendarSkill {
+        List = "calendar.list_events",
+        Search = "calendar.search",
+        Create = "calendar.create_event",
+        Update = "calendar.update_event",
+        Delete = "calendar.delete_event",
+        CheckAvailability = "calendar.check_availability",
+    }
+}
+
+/// The most instances of one series that a call looks at.
+const MOST_INSTANCES: usize = 2_000;
+/// The most events in a list.
+const SHOWN: usize = 50;
+/// The most free slots that are proposed.
+const SLOTS: usize = 10;
+
+#[async_trait]
+impl BuiltinSkill for CalendarSkill {
+    fn needs(&self) -> Resource {
+        Resource::Calendar
+    }
+
+    fn effect(&self, services: &Services) -> Effect {
+        let invites_by_mail =
+            matches!(self, Self::Create | Self::Update | Self::Delete) && services.mail.is_some();
+        Effect::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        match self {
+            Self::Create => changes::preview_create(call).await,
+            Self::Update => changes::preview_update(call).await,
+            Self::Delete => changes::preview_delete(call).await,
+            Self::List | Self::Search | Self::CheckAvailability => Ok(Preview::default()),
+        }
+    }
+
+    async fn run(
+        &self,
+        call: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, Failure> {
+        match self {
+            Self::List => list(call).await,
+            Self::Search => search(call).await,
+            Self::Create => changes::create(call, approved, writes).await,
+            Self::Update => changes::update(call, approved, writes).await,
+            Self::Delete => changes::delete(call, approved, writes).await,
+            Self::CheckAvailability => check_availability(call).await,
+        }
+    }
+}
+
+/// The events in a period, and each of their instances, ordered by time.
+struct Agenda {
+    events: Vec<StoredEvent>,
+    instances: Vec<(usize, Occurrence)>,
+}
+
+impl Agenda {
+    /// What takes place in a period. An unreadable event doesn't hide the others.
+    async fn load(
+        call: &CallContext<'_>,
+        period: Span,
+        calendar: Option<&str>,
+        is_wanted: impl Fn(&Series) -> bool,
+    ) -> Result<Self, Failure> {
+        let mut events = backend::list(call, period, calendar).await?;
+        events.retain(|event| is_wanted(&event.series));
+        let mut instances = Vec::new();
+        for (index, event) in events.iter().enumerate() {
+            let Ok(found) = event.series.occurrences(period, call.zone(), MOST_INSTANCES) else { continue };
+            instances.extend(found.occurrences.into_iter().map(|instance| (index, instance)));
+        }
+        instances.sort_by_key(|(_, instance)| instance.span);
+        Ok(Self { events, instances })
+    }
+
+    fn output(&self, call: &CallContext<'_>, none: String) -> Result<Output, Failure> {
+        let zone = call.zone();
+        let (mut lines, mut items) = (Vec::new(), Vec::new());
+        for (index, instance) in self.instances.iter().take(SHOWN) {
+            let event = &self.events[*index];
+            let it = event.series.occasion_at(instance)?;
+            let place = if it.location.is_empty() { String::new() } else { format!(" ({})", it.location) };
+            lines.push(format!("- {}: {}{place}", event::spoken(&it.start, &it.end, zone), it.title));
+            items.push(event::item(&it, &event.calendar, zone));
+        }
+        let count = self.instances.len();
+        let summary = listing(&lines, count, ("event", "events"), none);
+        // Other people write into a calendar on a server: they send invitations.
+        let untrusted = call.services.calendar.is_some() && !items.is_empty();
+        Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": count})) })
+    }
+}
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let period = period(call, TimeDelta::days(7))?;
+    let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
+    agenda.output(call, "No events in that period".to_owned())
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let query = call.text("query").unwrap_or_default();
+    let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+    let period = period(call, TimeDelta::days(366))?;
+    let mut agenda = Agenda::load(call, period, None, |series| mentions(series, &words)).await?;
+    // The next instance of a series stands for all of them.
+    let mut seen = BTreeSet::new();
+    agenda.instances.retain(|(index, _)| seen.insert(*index));
+    agenda.output(call, format!("I found no event called “{query}”"))
+}
+
+async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let period = period(call, TimeDelta::days(1))?;
+    let mut agenda = Agenda::load(call, period, None, |_| true).await?;
+    agenda.instances.retain(|(_, instance)| instance.is_busy);
+    let busy: Vec<Span> = agenda.instances.iter().map(|(_, instance)| instance.span).collect();
+    let mut output = match call.text("duration") {
+        Some(said) => slots(call, &busy, period, event::duration(said)?)?,
+        None if conflicts(&busy, period).is_empty() => {
+            Output::new("You are free then", json!({"free": true}))
+        }
+        None => {
+            let mut output = agenda.output(call, String::new())?;
+            let lines = output.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
+            output.summary = format!("You are busy then:\n{lines}");
+            output.data["free"] = json!(false);
+            output
+        }
+    };
+    if !call.texts("attendees").is_empty() {
+        output.summary.push_str("\nI can't read the other people's calendars, so I only checked yours.");
+    }
+    Ok(output)
+}
+
+/// The period that a call asks about: by default from now, and this long.
+fn period(call: &CallContext<'_>, default: TimeDelta) -> Result<Span, Failure> {
+    let zone = call.zone();
+    let from = event::moment(call, "start")?.map_or(call.now(), |from| from.instant(zone));
+    let to = match event::moment(call, "end")? {
+        Some(When::Day(last)) => When::Day(last.succ_opt().unwrap_or(last)).instant(zone),
+        Some(to) => to.instant(zone),
+        None => from + default,
+    };
+    if to <= from {
+        return Err(SkillError::params("/end: it must be after start").into());
+    }
+    Ok(Span { from, to })
+}
+
+/// Free slots during working hours.
+fn slots(
+    call: &CallContext<'_>,
+    busy: &[Span],
+    period: Span,
+    duration: TimeDelta,
+) -> Result<Output, Failure> {
+    let zone = event::zone(call)?;
+    let hour = |hour| NaiveTime::from_hms_opt(hour, 0, 0).unwrap_or_default();
+    let days = vec![Weekday::Mon, Weekday::Tue, Weekday::Wed, Weekday::Thu, Weekday::Fri];
+    let hours = WorkingHours { zone, days, from: hour(9), to: hour(18) };
+    let mut free = free_slots(busy, period, duration, &hours)?;
+    free.truncate(SLOTS);
+    let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
+    let line = |slot: &Span| {
+        format!("- {}–{}", local(slot.from).format("%a %-d %b %Y, %H:%M"), local(slot.to).format("%H:%M"))
+    };
+    let lines: Vec<String> = free.iter().map(line).collect();
+    let summary = match lines.len() {
+        0 => "There is no such slot on a weekday between 9:00 and 18:00".to_owned(),
+        _ => format!("Free, on weekdays between 9:00 and 18:00:\n{}", lines.join("\n")),
+    };
+    let item = |slot: &Span| {
+        let iso = |at| local(at).format("%Y-%m-%dT%H:%M").to_string();
+        json!({"start": iso(slot.from), "end": iso(slot.to)})
+    };
+    let items: Vec<Value> = free.iter().map(item).collect();
+    Ok(Output::new(summary, json!({"free": !free.is_empty(), "slots": items})))
+}
+
+/// Whether an event, or one of its instances, contains all words.
+fn mentions(series: &Series, words: &[String]) -> bool {
+    let parts = series.occasion().into_iter().chain(series.overrides().unwrap_or_default());
+    let mut texts = parts.map(|it| {
+        let people = it.attendees.iter().map(|one| format!(" {} {}", one.name, one.address));
+        let people: String = people.collect();
+        format!("{} {} {}{people}", it.title, it.location, it.notes).to_lowercase()
+    });
+    texts.any(|text| words.iter().all(|word| text.contains(word.as_str())))
+}

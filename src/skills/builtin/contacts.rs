@@ -1,0 +1,366 @@
+//! Contacts, and how other skills find an address by a name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant_chat::Finding;
+use adjutant_dav::{Card, CardDav, Collection, Contact, Created, Written};
+use adjutant_mail::Party;
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use super::{
+    BuiltinSkill, CallContext, Effect, Location, Resource, Services, ambiguous, has_all_words, listing,
+};
+use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::store::Batch;
+use crate::store::objects::{self, Life};
+
+domain! {
+    "contacts", "../../../skills/contacts.toml", ContactSkill {
+        Search = "contacts.search",
+        Get = "contacts.get",
+        Create = "contacts.create",
+        Update = "contacts.update",
+        Organizations = "contacts.organizations",
+        ValidateEmail = "contacts.validate_email",
+    }
+}
+
+/// How long a resolver may take.
+const DNS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the contacts of a server are cached.
+const CACHE_TIME: Duration = Duration::from_mins(1);
+
+#[async_trait]
+impl BuiltinSkill for ContactSkill {
+    fn needs(&self) -> Resource {
+        match self {
+            Self::ValidateEmail => Resource::Internet,
+            _ => Resource::Contacts,
+        }
+    }
+
+    fn effect(&self, services: &Services) -> Effect {
+        Effect::on_own_store_if(match self {
+            Self::ValidateEmail => services.resolver.is_none(),
+            _ => services.contacts.is_none(),
+        })
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Search => search(call).await,
+            Self::Get => get(call).await,
+            Self::Create => create(call, writes).await,
+            Self::Update => update(call, writes).await,
+            Self::Organizations => organizations(call).await,
+            Self::ValidateEmail => validate_email(call).await,
+        }
+    }
+}
+
+/// The address books of an account on a server.
+pub struct ContactsAccount {
+    dav: CardDav,
+    default: String,
+    cache: moka::future::Cache<(), Arc<Vec<Entry>>>,
+}
+
+/// A contact, and where it is kept.
+#[derive(Clone)]
+struct Entry {
+    contact: Contact,
+    card: Card,
+    location: Location,
+}
+
+impl ContactsAccount {
+    /// An account whose new contacts go into the address book of that name, or into the first if it is empty.
+    pub fn new(dav: CardDav, default: String) -> Self {
+        let cache = moka::future::Cache::builder().time_to_live(CACHE_TIME).max_capacity(1).build();
+        Self { dav, default, cache }
+    }
+
+    async fn default_book(&self) -> Result<Collection, Failure> {
+        let all = self.dav.address_books().await?;
+        let is_it =
+            |one: &Collection| self.default.is_empty() || one.name.eq_ignore_ascii_case(&self.default);
+        let missing = || SkillError::not_found("the account has no such address book");
+        all.into_iter().find(is_it).ok_or_else(|| missing().into())
+    }
+
+    async fn all(&self) -> Result<Arc<Vec<Entry>>, Failure> {
+        let load = async {
+            let mut entries = Vec::new();
+            for book in self.dav.address_books().await? {
+                for resource in self.dav.list(&book.url).await? {
+                    let Ok(card) = Card::read(&resource.text) else { continue };
+                    let location = Location::Server { url: resource.url, etag: resource.etag };
+                    entries.push(Entry { contact: card.contact(), card, location });
+                }
+            }
+            Ok::<_, adjutant_dav::Fault>(Arc::new(entries))
+        };
+        let all = self.cache.try_get_with((), load).await;
+        all.map_err(|error| error.as_ref().clone().into())
+    }
+
+    /// Whether the account works.
+    pub(super) async fn check(&self) -> Finding {
+        match self.dav.address_books().await {
+            Ok(all) if all.is_empty() => {
+                Finding::warning("logged in, but there is no address book", "create one on the server")
+            }
+            Ok(all) => {
+                let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+                Finding::ok(format!("logged in; address books: {}", names.join(", ")))
+            }
+            Err(error) => {
+                Finding::error(error.to_string(), "check [contacts] url, user, password and ca_file")
+            }
+        }
+    }
+}
+
+async fn entries(call: &CallContext<'_>) -> Result<Arc<Vec<Entry>>, Failure> {
+    if let Some(account) = &call.services.contacts {
+        return account.all().await;
+    }
+    let rows = objects::between(call.store(), &call.scope.person.id, "contact", 0, i64::MAX).await?;
+    let readable = rows.into_iter().filter_map(|row| {
+        let card = Card::read(&row.text).ok()?;
+        Some(Entry { contact: card.contact(), card, location: Location::OwnStore(row) })
+    });
+    Ok(Arc::new(readable.collect()))
+}
+
+/// Other people write into a server's address books.
+fn is_untrusted(call: &CallContext<'_>, items: &[Value]) -> bool {
+    call.services.contacts.is_some() && !items.is_empty()
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (query, organization) = (call.lowercase("query"), call.lowercase("organization"));
+    let entries = entries(call).await?;
+    let mut found: Vec<&Contact> = entries.iter().map(|entry| &entry.contact).collect();
+    found.retain(|it| it.organization.to_lowercase().contains(&organization) && mentions(it, &query));
+    found.sort_by_key(|contact| contact.name.to_lowercase());
+    let shown = &found[..found.len().min(call.limit())];
+    let summary = match found.as_slice() {
+        [contact] => spoken(contact),
+        _ => {
+            let lines: Vec<String> = shown.iter().map(|contact| format!("- {}", spoken(contact))).collect();
+            listing(&lines, found.len(), ("contact", "contacts"), "I found no such contact")
+        }
+    };
+    let items: Vec<Value> = shown.iter().map(|contact| item(contact)).collect();
+    let untrusted = is_untrusted(call, &items);
+    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": found.len()})) })
+}
+
+async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let said = call.text("email").unwrap_or_default();
+    let (is_valid, summary) = match (said.parse::<Party>(), call.services.resolver) {
+        (Err(error), _) => (false, format!("{said} isn't a mail address: {error}")),
+        (Ok(_), None) => {
+            (true, format!("{said} is a well-formed mail address; I didn't check whether it exists"))
+        }
+        (Ok(party), Some(resolver)) => {
+            match adjutant_mail::takes_mail(resolver, &party.address, DNS_TIMEOUT).await? {
+                true => (true, format!("{said} is a well-formed mail address, and its domain accepts mail")),
+                false => (false, format!("{said} can't receive mail: its domain accepts none")),
+            }
+        }
+    };
+    Ok(Output::new(summary, json!({"email": said, "valid": is_valid})))
+}
+
+/// The contact with the id in the arguments.
+async fn by_id(call: &CallContext<'_>) -> Result<Entry, Failure> {
+    let id = call.text("id").unwrap_or_default();
+    let found = entries(call).await?.iter().find(|entry| entry.contact.id == id).cloned();
+    let missing =
+        || SkillError::not_found(format!("there is no contact {id}; contacts.search lists the ids"));
+    found.ok_or_else(|| missing().into())
+}
+
+async fn get(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let Entry { contact, .. } = by_id(call).await?;
+    let mut summary = spoken(&contact);
+    if !contact.notes.is_empty() {
+        summary.push_str(&format!("\n{}", contact.notes));
+    }
+    Ok(Output { untrusted: call.services.contacts.is_some(), ..Output::new(summary, item(&contact)) })
+}
+
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let blank = Contact {
+        id: format!("{}@adjutant", call.execution),
+        name: String::new(),
+        emails: Vec::new(),
+        phones: Vec::new(),
+        organization: String::new(),
+        notes: String::new(),
+    };
+    let contact = changed(&blank, call)?;
+    let card = Card::new(&contact, call.now())?;
+    match &call.services.contacts {
+        None => {
+            let person = &call.scope.person.id;
+            objects::insert(writes, person, "contact", (&contact.id, &card.text()), Life::default());
+        }
+        Some(account) => {
+            let book = account.default_book().await?;
+            let created = account.dav.create(&book.url, &card).await;
+            account.cache.invalidate_all();
+            // It is already there if an earlier attempt of this call made it.
+            match created? {
+                Created::Made { .. } | Created::AlreadyThere(_) => {}
+            }
+        }
+    }
+    Ok(Output::new(format!("Added the contact {}", spoken(&contact)), item(&contact)))
+}
+
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let Entry { contact, mut card, location } = by_id(call).await?;
+    let contact = changed(&contact, call)?;
+    card.change(&contact, call.now())?;
+    match (&call.services.contacts, location) {
+        (Some(account), Location::Server { url, etag }) => {
+            let written = account.dav.update(&url, etag.as_deref(), &card).await;
+            account.cache.invalidate_all();
+            if let Written::Conflict(_) | Written::Gone = written? {
+                let message = "somebody else changed or deleted the contact at the same time, so I changed nothing. \
+                               Look at it and try again";
+                return Err(SkillError::tool(message).into());
+            }
+        }
+        (_, Location::OwnStore(row)) => {
+            let person = &call.scope.person.id;
+            objects::update(writes, person, "contact", (&row, &card.text()), Life::default());
+        }
+        (None, Location::Server { .. }) => {}
+    }
+    Ok(Output::new(format!("Changed the contact {}", spoken(&contact)), item(&contact)))
+}
+
+async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let query = call.lowercase("query");
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in entries(call).await?.iter() {
+        let name = entry.contact.organization.trim();
+        if !name.is_empty() && name.to_lowercase().contains(&query) {
+            *counts.entry(name.to_owned()).or_default() += 1;
+        }
+    }
+    let lines: Vec<String> = counts.iter().map(|(name, count)| format!("- {name} ({count})")).collect();
+    let summary = match lines.len() {
+        0 => "I found no such organization".to_owned(),
+        _ => format!("Organizations, and how many of their people you know:\n{}", lines.join("\n")),
+    };
+    let item = |(name, count): (&String, &usize)| json!({"name": name, "contacts": count});
+    let items: Vec<Value> = counts.iter().map(item).collect();
+    let untrusted = is_untrusted(call, &items);
+    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
+}
+
+/// The addresses and names of an argument, each name as the one contact it means.
+pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Party>, Failure> {
+    let mut parties = Vec::new();
+    for one in call.texts(argument) {
+        parties.push(match one.contains('@') {
+            true => one.parse::<Party>()?,
+            false => by_name(call, one).await?,
+        });
+    }
+    Ok(parties)
+}
+
+/// The contact of this name: an equal name wins over one that contains the words.
+async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Party, Failure> {
+    let (entries, query) = (entries(call).await?, name.to_lowercase());
+    let has_words = |contact: &Contact| {
+        let name = contact.name.to_lowercase();
+        query.split_whitespace().all(|word| name.split_whitespace().any(|part| part == word))
+    };
+    let known = entries.iter().map(|entry| &entry.contact);
+    let mut found: Vec<&Contact> =
+        known.clone().filter(|contact| contact.name.to_lowercase() == query).collect();
+    if found.is_empty() {
+        found = known.filter(|contact| has_words(contact)).collect();
+    }
+    let error = match found.as_slice() {
+        [Contact { name, emails, .. }] => match emails.first() {
+            Some(address) => return Ok(Party { name: Some(name.clone()), address: address.clone() }),
+            None => SkillError::params(format!("the contact {name} has no mail address")),
+        },
+        [] => SkillError::params(format!("there is no contact “{name}”; give the mail address")),
+        several => {
+            let names = several.iter().map(|contact| spoken(contact));
+            ambiguous(&format!("several contacts are called “{name}”"), names)
+        }
+    };
+    Err(error.into())
+}
+
+fn mentions(contact: &Contact, query: &str) -> bool {
+    let mut text = format!("{} {}", contact.name, contact.organization);
+    for one in contact.emails.iter().chain(&contact.phones) {
+        text.push_str(&format!(" {one}"));
+    }
+    has_all_words(&text.to_lowercase(), query)
+}
+
+/// A contact with the fields that the arguments name replaced.
+fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError> {
+    let mut new = old.clone();
+    let fields =
+        [("name", &mut new.name), ("organization", &mut new.organization), ("notes", &mut new.notes)];
+    for (name, field) in fields {
+        if let Some(said) = call.arguments.get(name).and_then(Value::as_str) {
+            said.trim().clone_into(field);
+        }
+    }
+    for (name, field) in [("emails", &mut new.emails), ("phones", &mut new.phones)] {
+        if call.arguments.get(name).is_some() {
+            *field = call.texts(name).into_iter().map(str::to_owned).collect();
+        }
+    }
+    if call.arguments.get("emails").is_some() {
+        for address in &new.emails {
+            address.parse::<Party>().map_err(|error| SkillError::params(format!("/emails: {error}")))?;
+        }
+    }
+    if new.name.is_empty() { Err(SkillError::params("/name: give the contact a name")) } else { Ok(new) }
+}
+
+fn spoken(contact: &Contact) -> String {
+    let organization = Some(&contact.organization).filter(|name| !name.is_empty());
+    let details = contact.emails.iter().chain(&contact.phones).chain(organization);
+    let details: Vec<&str> = details.map(String::as_str).collect();
+    match details.is_empty() {
+        true => contact.name.clone(),
+        false => format!("{} ({})", contact.name, details.join(", ")),
+    }
+}
+
+fn item(contact: &Contact) -> Value {
+    let mut item = json!({"id": contact.id, "name": contact.name});
+    if let Some(address) = contact.emails.first() {
+        item["email"] = json!(address);
+        item["emails"] = json!(contact.emails);
+    }
+    if !contact.phones.is_empty() {
+        item["phones"] = json!(contact.phones);
+    }
+    for (name, value) in [("organization", &contact.organization), ("notes", &contact.notes)] {
+        if !value.is_empty() {
+            item[name] = json!(value);
+        }
+    }
+    item
+}

@@ -1,0 +1,140 @@
+//! What a mail will contain, and how risky it is to send it.
+
+use std::path::PathBuf;
+
+use adjutant_mail::{Attachment, Draft, Party};
+use serde_json::Value;
+
+use super::sending::message_id;
+use super::{imap, parties};
+use crate::skills::builtin::{CallContext, Preview, contacts, text};
+use crate::skills::risk::fenced;
+use crate::skills::{Failure, Risk, SkillError};
+
+/// A mail to more recipients than this is risky.
+const MANY: usize = 5;
+
+/// The sender: the mail account, or without one an address that nobody can answer.
+pub(in crate::skills::builtin) fn writer(call: &CallContext<'_>) -> Party {
+    let nobody = || Party { name: Some(call.scope.person.name.clone()), address: "nobody@localhost".into() };
+    call.services.mail.as_ref().map_or_else(nobody, |mail| mail.from.clone())
+}
+
+/// An empty mail; a call can write several.
+pub(in crate::skills::builtin) fn blank(call: &CallContext<'_>, number: usize) -> Draft {
+    let from = writer(call);
+    Draft {
+        message_id: message_id(call.execution, number, &from),
+        from,
+        to: Vec::new(),
+        cc: Vec::new(),
+        bcc: Vec::new(),
+        subject: String::new(),
+        body: String::new(),
+        attachments: Vec::new(),
+        invitation: None,
+        in_reply_to: None,
+        references: Vec::new(),
+        date: call.now().with_timezone(&call.zone()).fixed_offset(),
+    }
+}
+
+/// The new mail that a call writes.
+pub(super) async fn letter(call: &CallContext<'_>) -> Result<Draft, Failure> {
+    Ok(Draft {
+        to: contacts::parties(call, "to").await?,
+        cc: contacts::parties(call, "cc").await?,
+        bcc: contacts::parties(call, "bcc").await?,
+        subject: call.text("subject").unwrap_or_default().to_owned(),
+        body: call.text("body").unwrap_or_default().to_owned(),
+        attachments: attachments(call.arguments),
+        ..blank(call, 0)
+    })
+}
+
+/// The answer that a call writes.
+pub(super) async fn reply(call: &CallContext<'_>) -> Result<Draft, Failure> {
+    let blank = blank(call, 0);
+    let letter = imap(call.services)?.read(call.text("message_id").unwrap_or_default()).await?;
+    let reply = letter.reply(&[&blank.from.address], call.flag("all"));
+    Ok(Draft {
+        to: reply.to,
+        cc: reply.cc,
+        subject: reply.subject,
+        in_reply_to: reply.in_reply_to,
+        references: reply.references,
+        body: format!("{}\n\n{}", call.text("body").unwrap_or_default(), reply.quote),
+        attachments: attachments(call.arguments),
+        ..blank
+    })
+}
+
+pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, Failure> {
+    // A mail that can't be composed fails before anyone is asked.
+    draft.compose()?;
+    let mut all = draft.to.iter().chain(&draft.cc).chain(&draft.bcc);
+    let is_risky = all.clone().count() > MANY || all.any(|party| is_outside(call, &party.address));
+    let risk = if is_risky { Risk::High } else { Risk::Medium };
+    let verb = match call.services.mail.is_some() {
+        true => "Send this mail",
+        false => "Save this mail as a file (no mail account is configured, so it won't be sent)",
+    };
+    let files: Vec<&str> = draft.attachments.iter().map(|file| file.name.as_str()).collect();
+    let mut text = format!("{verb}:");
+    for (name, value) in [
+        ("to", parties(&draft.to).join(", ")),
+        ("cc", parties(&draft.cc).join(", ")),
+        ("bcc", parties(&draft.bcc).join(", ")),
+        ("subject", draft.subject.clone()),
+        ("attachments", files.join(", ")),
+    ] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n- {name}: {value}"));
+        }
+    }
+    text.push_str(&format!("\n- text:\n{}", fenced(&draft.body)));
+    for file in &draft.attachments {
+        text.push_str(&format!("\n- {}:\n{}", file.name, fenced(&String::from_utf8_lossy(&file.bytes))));
+    }
+    Ok(Preview { risk, text: Some(text) })
+}
+
+/// Whether an address is neither ours nor of an internal domain.
+pub(in crate::skills::builtin) fn is_outside(call: &CallContext<'_>, address: &str) -> bool {
+    let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain).to_lowercase();
+    !call.services.mail.as_ref().is_some_and(|mail| {
+        mail.internal_domains.contains(&domain) || mail.from.address.eq_ignore_ascii_case(address)
+    })
+}
+
+/// Saves a mail as a file named after the execution.
+pub(super) async fn save_as_file(call: &CallContext<'_>, bytes: &[u8]) -> Result<PathBuf, Failure> {
+    let folder = &call.services.outgoing;
+    let path = folder.join(format!("{}.eml", call.execution));
+    let written = async {
+        tokio::fs::create_dir_all(folder).await?;
+        tokio::fs::write(&path, bytes).await
+    };
+    written.await.map_err(|error| {
+        SkillError::tool(format!("I couldn't write the mail to {}: {error}", path.display()))
+    })?;
+    Ok(path)
+}
+
+fn attachments(arguments: &Value) -> Vec<Attachment> {
+    let files = arguments.get("attachments").and_then(Value::as_array).into_iter().flatten();
+    let attachment = |file: &Value| {
+        let name = text(file, "name").unwrap_or("file.txt").to_owned();
+        let media_type = match name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).as_deref() {
+            Some("csv") => "text/csv",
+            Some("json") => "application/json",
+            Some("html") => "text/html",
+            Some("md") => "text/markdown",
+            Some("ics") => "text/calendar",
+            _ => "text/plain",
+        };
+        let bytes = file.get("text").and_then(Value::as_str).unwrap_or_default().as_bytes().to_vec();
+        Attachment { name, media_type: media_type.to_owned(), bytes }
+    };
+    files.map(attachment).collect()
+}

@@ -1,0 +1,316 @@
+//! The built-in skills, a module a domain.
+//!
+//! A domain is an enum of its skills, declared with `domain!` together with the names that
+//! `handler = { builtin = "..." }` uses for them. It implements [`BuiltinSkill`]: what each skill needs, what kind of
+//! effect it has, what it would do (`preview`) and doing it (`run`). So a new skill is a variant and an entry in
+//! `skills/DOMAIN.toml`: the compiler finds missing match arms, and a test finds names that disagree.
+//!
+//! - An effect on our own store is committed together with the end of the call's row. An effect on a server can be
+//!   repeated, because its UID is derived from the execution, or has phases (see `email::sending`).
+//! - An account on a server belongs to the owners: nobody else can use it, whoever else may talk to the assistant.
+//! - Risk and preview are computed from the arguments and what they refer to, before anyone is asked. What was
+//!   approved is compared with what would be done.
+
+/// A domain's skills by their handlers' names, with its definition.
+macro_rules! domain {
+    ($name:literal, $toml:literal, $skill:ident { $($variant:ident = $handler:literal),+ $(,)? }) => {
+        #[derive(Debug)]
+        enum $skill {
+            $($variant),+
+        }
+
+        pub(super) const DOMAIN: $crate::skills::builtin::BuiltinDomain =
+            $crate::skills::builtin::BuiltinDomain {
+                name: $name,
+                toml: include_str!($toml),
+                skills: &[$(($handler, &$skill::$variant)),+],
+            };
+    };
+}
+
+mod calendar;
+mod chat;
+mod contacts;
+mod email;
+mod memory;
+mod schedules;
+mod services;
+mod tasks;
+mod web;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde_json::Value;
+
+pub use calendar::CalendarAccount;
+pub use contacts::ContactsAccount;
+pub use email::Mailbox;
+pub use services::Services;
+
+use super::{Approved, Failure, Output, Risk, SkillError};
+use crate::clock::utc;
+use crate::domain::ExecutionId;
+use crate::journal::Scope;
+use crate::store::objects::ObjectRow;
+use crate::store::{Batch, Store};
+
+/// A built-in skill.
+#[async_trait]
+pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
+    /// What it works with.
+    fn needs(&self) -> Resource;
+
+    /// What kind of effect it has, with these services.
+    fn effect(&self, services: &Services) -> Effect;
+
+    /// What a call would do, where that is more than the arguments say.
+    async fn preview(&self, _call: &CallContext<'_>) -> Result<Preview, Failure> {
+        Ok(Preview::default())
+    }
+
+    /// What the ids in the arguments stand for, as one more line for the person who is asked.
+    async fn subject(&self, _call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        Ok(None)
+    }
+
+    /// Makes the call. `writes` is committed together with the end of the call's row.
+    async fn run(
+        &self,
+        call: &CallContext<'_>,
+        approved: &Approved,
+        writes: &mut Batch,
+    ) -> Result<Output, Failure>;
+}
+
+/// What a skill works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// Our own store alone.
+    Store,
+    /// The mail account.
+    Mail,
+    /// The calendar: an account on a server, or our own store.
+    Calendar,
+    /// The contacts: an account on a server, or our own store.
+    Contacts,
+    /// A chat platform.
+    ChatPlatform,
+    /// The public internet.
+    Internet,
+}
+
+/// What kind of effect a call has. It decides what is journalled before, and what a crash in the middle means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes our own store only, in one commit with its row: a crash leaves both or neither.
+    OwnStore,
+    /// It may be made again.
+    Repeatable,
+    /// It journals how far it got, and goes on from there.
+    Phased,
+    /// It must not be made twice: after a crash in the middle its outcome is unknown.
+    Once,
+}
+
+impl Effect {
+    /// On our own store where the data is kept there, else repeatable.
+    fn on_own_store_if(is_own: bool) -> Self {
+        if is_own { Self::OwnStore } else { Self::Repeatable }
+    }
+}
+
+/// What a call would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// How risky that is, in addition to the skill's own risk.
+    pub risk: Risk,
+    /// All of it, for a person to approve; none when the arguments say it all.
+    pub text: Option<String>,
+}
+
+impl Default for Preview {
+    fn default() -> Self {
+        Self { risk: Risk::Low, text: None }
+    }
+}
+
+/// One call.
+pub struct CallContext<'a> {
+    /// The turn.
+    pub scope: &'a Scope,
+    /// The accounts.
+    pub services: &'a Services,
+    /// The call's execution.
+    pub execution: &'a ExecutionId,
+    /// What kind of effect the call has.
+    pub effect: Effect,
+    /// Whether an earlier attempt may have done its work.
+    pub is_retry: bool,
+    /// The arguments, valid for the skill's schema.
+    pub arguments: &'a Value,
+}
+
+impl<'a> CallContext<'a> {
+    fn store(&self) -> &'a Store {
+        &self.scope.store
+    }
+
+    /// The person's zone.
+    fn zone(&self) -> Tz {
+        self.scope.zone
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        utc(self.scope.store.now())
+    }
+
+    /// A text argument, none if it is blank.
+    fn text(&self, name: &str) -> Option<&'a str> {
+        text(self.arguments, name)
+    }
+
+    /// A text argument in small letters, for comparisons.
+    fn lowercase(&self, name: &str) -> String {
+        self.text(name).unwrap_or_default().to_lowercase()
+    }
+
+    /// A list of texts.
+    fn texts(&self, name: &str) -> Vec<&'a str> {
+        let items = self.arguments.get(name).and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(Value::as_str).map(str::trim).filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Whether an argument is given and true.
+    fn flag(&self, name: &str) -> bool {
+        self.arguments.get(name).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// The `limit` argument, within reason.
+    fn limit(&self) -> usize {
+        let limit = self.arguments.get("limit").and_then(Value::as_u64).unwrap_or(20);
+        usize::try_from(limit.clamp(1, 100)).unwrap_or(20)
+    }
+
+    /// The `tags` argument as the store keeps it.
+    fn tags(&self) -> Option<String> {
+        self.arguments.get("tags").filter(|tags| tags.is_array()).map(Value::to_string)
+    }
+
+    /// Six characters that people can type.
+    fn short_id(&self) -> String {
+        const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
+        let random = self.store().clock().random();
+        (0..6).map(|place| char::from(DIGITS[((random >> (place * 5)) & 31) as usize])).collect()
+    }
+}
+
+/// A field that is a text and not blank.
+fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
+    object.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// Where an event or a contact is kept.
+#[derive(Clone)]
+enum Location {
+    /// On the server of the account.
+    Server { url: String, etag: Option<String> },
+    /// In our own store.
+    OwnStore(ObjectRow),
+}
+
+/// A domain that is compiled in.
+pub struct BuiltinDomain {
+    /// Its name, and that of its TOML file.
+    pub name: &'static str,
+    /// Its definition.
+    pub toml: &'static str,
+    /// Its skills, by the names of their handlers.
+    pub skills: &'static [(&'static str, &'static dyn BuiltinSkill)],
+}
+
+/// All domains that are compiled in.
+pub const DOMAINS: [&BuiltinDomain; 8] = [
+    &tasks::DOMAIN,
+    &memory::DOMAIN,
+    &email::DOMAIN,
+    &calendar::DOMAIN,
+    &contacts::DOMAIN,
+    &schedules::DOMAIN,
+    &web::DOMAIN,
+    &chat::DOMAIN,
+];
+
+fn all() -> impl Iterator<Item = (&'static str, &'static dyn BuiltinSkill)> {
+    DOMAINS.iter().flat_map(|domain| domain.skills).copied()
+}
+
+/// The built-in skill of this name.
+pub fn find(name: &str) -> Option<&'static dyn BuiltinSkill> {
+    all().find(|(known, _)| *known == name).map(|(_, skill)| skill)
+}
+
+/// Every name that `handler = { builtin = "..." }` may use; those of chat platforms only where there is one.
+pub fn names(has_platform: bool) -> Vec<&'static str> {
+    let usable = all().filter(|(_, skill)| has_platform || skill.needs() != Resource::ChatPlatform);
+    usable.map(|(name, _)| name).collect()
+}
+
+/// `3 tasks, the first 2:` and the lines below; `none` when there is nothing.
+fn listing(lines: &[String], total: usize, (one, many): (&str, &str), none: impl Into<String>) -> String {
+    let head = match total {
+        0 => return none.into(),
+        1 => format!("1 {one}"),
+        _ if total > lines.len() => format!("{total} {many}, the first {}", lines.len()),
+        _ => format!("{total} {many}"),
+    };
+    format!("{head}:\n{}", lines.join("\n"))
+}
+
+/// Several things fit: the person has to say which one.
+fn ambiguous(what: &str, names: impl Iterator<Item = String>) -> SkillError {
+    let names: Vec<String> = names.take(5).collect();
+    SkillError::params(format!("{what}: {}. Say which one", names.join("; ")))
+}
+
+/// Whether a text in small letters contains every word of a query in small letters.
+fn has_all_words(text: &str, query: &str) -> bool {
+    query.split_whitespace().all(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::skills::{Handler, parse};
+
+    #[test]
+    fn every_builtin_handler_has_an_implementation_and_every_implementation_an_entry() {
+        for domain in DOMAINS {
+            let names: BTreeSet<&str> = domain.skills.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names.len(), domain.skills.len(), "a name twice in {}", domain.name);
+            let parsed = parse(domain.name, domain.toml, &super::names(true)).unwrap();
+            let handler = |skill: &crate::skills::Skill| match &skill.handler {
+                Handler::Builtin(name) => name.clone(),
+                other => panic!("{}: {other:?}", skill.name),
+            };
+            let entries: BTreeSet<String> = parsed.skills.iter().map(|skill| handler(skill)).collect();
+            assert!(entries.iter().map(String::as_str).eq(names), "{}: {entries:?}", domain.name);
+        }
+    }
+
+    #[test]
+    fn a_definition_says_repeatable_of_what_may_be_made_again() {
+        let services = Services::without_accounts();
+        for domain in DOMAINS {
+            for skill in parse(domain.name, domain.toml, &super::names(true)).unwrap().skills {
+                match find(&skill.name).unwrap().effect(&services) {
+                    Effect::Repeatable => assert!(skill.repeatable, "{}", skill.name),
+                    Effect::Phased | Effect::Once => assert!(!skill.repeatable, "{}", skill.name),
+                    Effect::OwnStore => {}
+                }
+            }
+        }
+    }
+}

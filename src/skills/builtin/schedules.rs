@@ -1,0 +1,177 @@
+//! What the assistant does by itself, again and again.
+
+use async_trait::async_trait;
+use chrono_tz::Tz;
+use serde_json::{Value, json};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
+use crate::clock::recurring::Rule;
+use crate::clock::utc;
+use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::store::Batch;
+use crate::store::schedules::{self, ScheduleRow};
+
+domain! {
+    "schedule", "../../../skills/schedule.toml", ScheduleSkill {
+        Create = "schedule.create",
+        List = "schedule.list",
+        Pause = "schedule.pause",
+        Delete = "schedule.delete",
+    }
+}
+
+/// The most schedules that a person can have.
+const MOST: usize = 50;
+
+#[async_trait]
+impl BuiltinSkill for ScheduleSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::OwnStore
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        if call.text("id").is_none() {
+            return Ok(None);
+        }
+        match by_id(call).await {
+            Ok(row) => Ok(Some(format!("the schedule: {}", spoken(&row)))),
+            Err(Failure::Skill(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Create => create(call, writes).await,
+            Self::List => list(call).await,
+            Self::Pause => pause(call, writes).await,
+            Self::Delete => delete(call, writes).await,
+        }
+    }
+}
+
+fn item(row: &ScheduleRow) -> Value {
+    json!({
+        "id": row.id, "text": row.text, "when": row.rule, "timezone": row.zone, "state": row.state,
+        "next": crate::clock::rfc3339(row.next_at),
+    })
+}
+
+fn rule_of(row: &ScheduleRow) -> Option<Rule> {
+    Rule::parse(&row.rule, row.zone.parse().ok()?).ok()
+}
+
+fn next(row: &ScheduleRow) -> String {
+    let zone = row.zone.parse().unwrap_or(Tz::UTC);
+    utc(row.next_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M").to_string()
+}
+
+fn spoken(row: &ScheduleRow) -> String {
+    let when = rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken());
+    let state = match row.state.as_str() {
+        "active" => format!("next {}", next(row)),
+        "paused" => "paused".to_owned(),
+        _ => "stopped, because it failed three times in a row".to_owned(),
+    };
+    format!("“{}” {when} ({}; {state}) [{}]", row.text, row.zone, row.id)
+}
+
+async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let row = planned(call)?;
+    if schedules::of_person(call.store(), &call.scope.person.id).await?.len() >= MOST {
+        return Err(SkillError::params(format!("you already have {MOST} schedules. Delete one first")).into());
+    }
+    schedules::insert(writes, &row);
+    let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
+    let summary = format!("I'll do “{}” {when} ({}), first on {}", row.text, row.zone, next(&row));
+    Ok(Output::new(summary, item(&row)))
+}
+
+fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
+    let params = |message: String| SkillError::params(message);
+    let zone = match call.text("timezone") {
+        None => call.zone(),
+        Some(name) => {
+            name.parse().map_err(|_| params(format!("/timezone: there is no time zone \"{name}\"")))?
+        }
+    };
+    let said = call.text("when").unwrap_or_default();
+    let rule = Rule::parse(said, zone).map_err(|message| params(format!("/when: {message}")))?;
+    let now = call.store().now();
+    if rule.is_too_often(now) {
+        return Err(SkillError::params("/when: that is too often; the shortest interval is five minutes"));
+    }
+    let next_at = rule.after(now).ok_or_else(|| params(format!("/when: \"{said}\" never happens again")))?;
+    let text = call.text("text").ok_or_else(|| SkillError::params("/text: say what to do"))?;
+    if text.starts_with('/') && !text.starts_with("/run ") {
+        return Err(SkillError::params(
+            "/text: /run is the only command that can be scheduled; say what to do in words",
+        ));
+    }
+    Ok(ScheduleRow {
+        id: call.short_id(),
+        person_id: call.scope.person.id.clone(),
+        conversation_id: call.scope.conversation.id.clone(),
+        text: text.to_owned(),
+        rule: rule.pattern(),
+        zone: zone.name().to_owned(),
+        state: "active".to_owned(),
+        next_at,
+        running: None,
+        failures: 0,
+        created_at: now,
+    })
+}
+
+async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let lines: Vec<String> = all.iter().map(|row| format!("- {}", spoken(row))).collect();
+    let summary = listing(&lines, all.len(), ("schedule", "schedules"), "Nothing is scheduled");
+    let items: Vec<Value> = all.iter().map(item).collect();
+    Ok(Output::new(summary, json!({"count": items.len(), "items": items})))
+}
+
+/// The schedule that the `id` argument names: by its id, or by words of its text.
+async fn by_id(call: &CallContext<'_>) -> Result<ScheduleRow, Failure> {
+    let id = call.lowercase("id");
+    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    if let Some(row) = all.iter().find(|row| *row.id == *id) {
+        return Ok(row.clone());
+    }
+    let found: Vec<&ScheduleRow> =
+        all.iter().filter(|row| has_all_words(&row.text.to_lowercase(), &id)).collect();
+    match found.as_slice() {
+        [row] => Ok((*row).clone()),
+        [] => {
+            let message = format!("there is no schedule {id}; schedule.list lists the ids");
+            Err(SkillError::not_found(message).into())
+        }
+        several => Err(ambiguous("several schedules match", several.iter().map(|row| spoken(row))).into()),
+    }
+}
+
+async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let row = by_id(call).await?;
+    let resumes = call.arguments.get("paused").and_then(Value::as_bool) == Some(false);
+    let Some(next_at) = rule_of(&row).and_then(|rule| rule.after(call.store().now())) else {
+        return Err(SkillError::params(format!("“{}” never happens again; delete it", row.text)).into());
+    };
+    let state = if resumes { "active" } else { "paused" };
+    let new = ScheduleRow { state: state.to_owned(), next_at, running: None, failures: 0, ..row.clone() };
+    schedules::change(writes, &row, &new);
+    let summary = match resumes {
+        true => format!("“{}” is active again, next on {}", row.text, next(&new)),
+        false => format!("“{}” is paused", row.text),
+    };
+    Ok(Output::new(summary, item(&new)))
+}
+
+async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let row = by_id(call).await?;
+    schedules::delete(writes, &row.id);
+    Ok(Output::new(format!("Deleted the schedule “{}”", row.text), item(&row)))
+}

@@ -1,0 +1,117 @@
+//! The accounts and clients that the built-in skills use.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use adjutant_chat::{Finding, Rooms};
+
+use super::{CalendarAccount, ContactsAccount, Mailbox, Resource};
+use crate::journal::Scope;
+use crate::skills::handlers::HttpClient;
+use crate::skills::{ErrorKind, Failure, SkillError};
+
+/// The accounts, and whatever else the built-in skills use.
+#[derive(Default)]
+pub struct Services {
+    /// The mail account; without it mails are saved as files.
+    pub mail: Option<Mailbox>,
+    /// The calendar on a server; without it the store keeps one for each person.
+    pub calendar: Option<CalendarAccount>,
+    /// The contacts on a server; without it the store keeps them for each person.
+    pub contacts: Option<ContactsAccount>,
+    /// The channels whose places can be read.
+    pub rooms: BTreeMap<String, Arc<dyn Rooms>>,
+    /// Asked whether a domain accepts mail; without one that isn't checked.
+    pub resolver: Option<SocketAddr>,
+    /// The folder for mails that can't be sent.
+    pub outgoing: PathBuf,
+    /// The client for pages and HTTP APIs.
+    pub http: HttpClient,
+}
+
+impl Services {
+    #[cfg(test)]
+    pub(super) fn without_accounts() -> Self {
+        Self::default()
+    }
+
+    /// Whether a resource is an account on a server.
+    fn is_account(&self, resource: Resource) -> bool {
+        match resource {
+            Resource::Mail => self.mail.is_some(),
+            Resource::Calendar => self.calendar.is_some(),
+            Resource::Contacts => self.contacts.is_some(),
+            // A chat platform itself says who may read what.
+            Resource::Store | Resource::ChatPlatform | Resource::Internet => false,
+        }
+    }
+
+    /// An account on a server is for its owners, and for those who sit at the machine.
+    pub async fn check_access(&self, scope: &Scope, resource: Resource) -> Result<(), Failure> {
+        if !self.is_account(resource) || scope.conversation.channel == "console" || scope.is_owners().await? {
+            return Ok(());
+        }
+        let message = "only my owners ([assistant] owner) can use this account";
+        Err(SkillError::new(ErrorKind::Permission, message).into())
+    }
+
+    /// What `doctor` reports on each account: its section and the finding.
+    pub async fn check(&self) -> Vec<(&'static str, Finding)> {
+        let mut found = Vec::new();
+        if let Some(mail) = &self.mail {
+            found.extend(mail.check().await.into_iter().map(|finding| ("mail", finding)));
+        }
+        if let Some(calendar) = &self.calendar {
+            found.push(("calendar", calendar.check().await));
+        }
+        if let Some(contacts) = &self.contacts {
+            found.push(("contacts", contacts.check().await));
+        }
+        found
+    }
+}
+
+/// The kind of an adapter's error, whose variants have the same names as ours.
+macro_rules! error_kind {
+    ($adapter:ident, $kind:expr) => {
+        match $kind {
+            $adapter::Kind::Auth => ErrorKind::Auth,
+            $adapter::Kind::Params => ErrorKind::Params,
+            $adapter::Kind::Network => ErrorKind::Network,
+            $adapter::Kind::RateLimit => ErrorKind::RateLimit,
+            $adapter::Kind::Permission => ErrorKind::Permission,
+            $adapter::Kind::NotFound => ErrorKind::NotFound,
+            $adapter::Kind::Timeout => ErrorKind::Timeout,
+            $adapter::Kind::Tool => ErrorKind::Tool,
+        }
+    };
+}
+
+impl From<adjutant_mail::Fault> for SkillError {
+    fn from(error: adjutant_mail::Fault) -> Self {
+        let kind = error_kind!(adjutant_mail, error.kind);
+        let message = match kind {
+            ErrorKind::Auth => {
+                format!("the mail server rejected the login ([mail] user and password): {error}")
+            }
+            _ => error.words,
+        };
+        Self { unknown: error.may_have_happened, ..Self::new(kind, message) }
+    }
+}
+
+impl From<adjutant_dav::Fault> for SkillError {
+    fn from(error: adjutant_dav::Fault) -> Self {
+        let kind = error_kind!(adjutant_dav, error.kind);
+        let message = match kind {
+            ErrorKind::Auth => {
+                format!("the server rejected the login ([calendar] or [contacts] user and password): {error}")
+            }
+            _ => error.words,
+        };
+        let (retry_after, unknown) = (error.retry_after, error.may_have_happened);
+        Self { retry_after, unknown, ..Self::new(kind, message) }
+    }
+}

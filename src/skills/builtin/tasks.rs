@@ -1,0 +1,278 @@
+//! The person's to-do list.
+
+use async_trait::async_trait;
+use chrono::{NaiveTime, TimeZone};
+use rrule::RRuleSet;
+use serde_json::{Value, json};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
+use crate::clock::local_to_utc;
+use crate::clock::when::When;
+use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::store::Batch;
+use crate::store::tasks::{self, TaskRow};
+
+domain! {
+    "tasks", "../../../skills/tasks.toml", TaskSkill {
+        Create = "tasks.create",
+        Search = "tasks.search",
+        Update = "tasks.update",
+        Complete = "tasks.complete",
+        Delete = "tasks.delete",
+    }
+}
+
+/// The time of the reminder for a task that is due on a day.
+const MORNING: NaiveTime = match NaiveTime::from_hms_opt(9, 0, 0) {
+    Some(morning) => morning,
+    None => NaiveTime::MIN,
+};
+
+#[async_trait]
+impl BuiltinSkill for TaskSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::OwnStore
+    }
+
+    async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
+        let Some(id) = call.text("id") else { return Ok(None) };
+        let task = tasks::by_id(call.store(), &call.scope.person.id, id).await?;
+        Ok(task.map(|task| format!("the task: {}", spoken(&task, call))))
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Create => create(call, writes),
+            Self::Search => search(call).await,
+            Self::Update => update(call, writes).await,
+            Self::Complete => complete(call, writes).await,
+            Self::Delete => delete(call, writes).await,
+        }
+    }
+}
+
+fn item(task: &TaskRow) -> Value {
+    json!({
+        "id": task.id, "title": task.title, "due": task.due, "state": task.state,
+        "priority": task.priority, "tags": task.tag_list(), "notes": task.notes, "recurrence": task.recurrence,
+    })
+}
+
+fn due_of(task: &TaskRow, call: &CallContext<'_>) -> Option<When> {
+    task.due.as_deref().and_then(|due| When::parse(due, call.zone()).ok())
+}
+
+/// The title with its due date, for people.
+fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
+    let mut line = task.title.clone();
+    if let Some(due) = due_of(task, call) {
+        let is_overdue = task.state == "open" && task.due_at.is_some_and(|at| at < call.store().now());
+        let word = if is_overdue { "overdue since" } else { "due" };
+        line.push_str(&format!(" ({word} {})", due.spoken()));
+    }
+    if task.priority == "high" {
+        line.push_str(" · high priority");
+    }
+    for tag in task.tag_list() {
+        line.push_str(&format!(" #{tag}"));
+    }
+    line
+}
+
+/// Sets when a task is due, and its reminder: at that time, or on the morning of that day. There are no reminders
+/// for what is past.
+fn set_due(task: &mut TaskRow, due: When, call: &CallContext<'_>) {
+    task.due = Some(due.iso());
+    task.due_at = Some(due.deadline(call.zone()));
+    let remind = match due {
+        When::Day(day) => day.and_time(MORNING),
+        When::Time(local) => local,
+    };
+    let remind_at = local_to_utc(remind, call.zone()).timestamp_millis();
+    task.remind_at = Some(remind_at).filter(|at| *at > call.store().now());
+}
+
+fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
+    let Some(said) = call.text(name) else { return Ok(None) };
+    let when = When::parse(said, call.zone());
+    when.map(Some).map_err(|message| SkillError::params(format!("/{name}: {message}")))
+}
+
+/// Sets the fields that the arguments name.
+fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
+    for (name, field) in
+        [("title", &mut task.title), ("notes", &mut task.notes), ("priority", &mut task.priority)]
+    {
+        if let Some(said) = call.text(name) {
+            said.clone_into(field);
+        }
+    }
+    if let Some(due) = moment(call, "due")? {
+        set_due(task, due, call);
+    }
+    if let Some(tags) = call.tags() {
+        task.tags = tags;
+    }
+    if let Some(rule) = call.text("recurrence") {
+        task.recurrence = Some(rule.trim_start_matches("RRULE:").to_owned());
+        let next = next_due(task, call)?;
+        if let Some(first) = next.filter(|_| task.due.is_none()) {
+            set_due(task, first, call);
+        }
+    }
+    Ok(())
+}
+
+fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let mut task = TaskRow {
+        id: call.short_id(),
+        person_id: call.scope.person.id.clone(),
+        title: String::new(),
+        notes: String::new(),
+        due: None,
+        due_at: None,
+        remind_at: None,
+        tags: "[]".into(),
+        priority: "normal".into(),
+        recurrence: None,
+        state: "open".into(),
+        created_at: call.store().now(),
+    };
+    apply(&mut task, call)?;
+    if task.title.is_empty() {
+        return Err(SkillError::params("/title: give the task a title").into());
+    }
+    tasks::insert(writes, &task);
+    let mut summary = format!("Added “{}”", task.title);
+    if let Some(due) = due_of(&task, call) {
+        summary.push_str(&format!(", due {}", due.spoken()));
+    }
+    if task.recurrence.is_some() {
+        summary.push_str(", repeating");
+    }
+    Ok(Output::new(summary, item(&task)))
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let state = call.text("state").unwrap_or("open");
+    let deadline =
+        |name: &str| Ok::<_, SkillError>(moment(call, name)?.map(|when| when.deadline(call.zone())));
+    let (before, after) = (deadline("due_before")?, deadline("due_after")?);
+    let stored = if state == "overdue" { "open" } else { state };
+    let all = tasks::of_person(call.store(), &call.scope.person.id, stored, 1000).await?;
+    let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
+    let now = call.store().now();
+    let is_wanted = |task: &TaskRow| {
+        let is_due = |fits: &dyn Fn(i64) -> bool| task.due_at.is_some_and(fits);
+        (state != "overdue" || is_due(&|at| at < now))
+            && before.is_none_or(|before| is_due(&|at| at <= before))
+            && after.is_none_or(|after| is_due(&|at| at >= after))
+            && (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
+            && mentions(task, &query)
+    };
+    let found: Vec<TaskRow> = all.into_iter().filter(is_wanted).collect();
+    let shown = found.iter().take(call.limit());
+    let items: Vec<Value> = shown.clone().map(item).collect();
+    let lines: Vec<String> = shown.map(|task| format!("- {}", spoken(task, call))).collect();
+    let word = match state {
+        "overdue" => "overdue ",
+        "done" => "finished ",
+        "open" => "open ",
+        _ => "",
+    };
+    let about = call.text("query").map(|query| format!(" about “{}”", query.to_lowercase()));
+    let nouns = (&*format!("{word}task"), &*format!("{word}tasks"));
+    let none = format!("No {word}tasks{}", about.unwrap_or_default());
+    let summary = listing(&lines, found.len(), nouns, none);
+    Ok(Output::new(summary, json!({"items": items, "count": found.len()})))
+}
+
+/// Whether a task contains every word of the query.
+fn mentions(task: &TaskRow, query: &str) -> bool {
+    has_all_words(&format!("{} {} {}", task.title, task.notes, task.tags).to_lowercase(), query)
+}
+
+/// The task with the id in the arguments.
+async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
+    let id = call.text("id").unwrap_or_default();
+    let task = tasks::by_id(call.store(), &call.scope.person.id, id).await?;
+    let missing = || SkillError::not_found(format!("there is no task {id}; tasks.search lists the ids"));
+    task.ok_or_else(|| missing().into())
+}
+
+async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let mut task = by_id(call).await?;
+    apply(&mut task, call)?;
+    tasks::update(writes, &task);
+    Ok(Output::new(format!("Changed: {}", spoken(&task, call)), item(&task)))
+}
+
+async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let task = match (call.text("id"), call.text("title")) {
+        (Some(_), _) => by_id(call).await?,
+        (None, Some(title)) => by_title(call, title).await?,
+        (None, None) => return Err(SkillError::params("give the task's id or its title").into()),
+    };
+    if task.state == "done" {
+        return Ok(Output::new(format!("“{}” is already done", task.title), item(&task)));
+    }
+    tasks::complete(writes, &task.id, call.store().now());
+    let mut summary = format!("Done: “{}”", task.title);
+    if let Some(due) = next_due(&task, call)? {
+        let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
+        set_due(&mut again, due, call);
+        tasks::insert(writes, &again);
+        summary.push_str(&format!("; the next one is due {}", due.spoken()));
+    }
+    let done = TaskRow { state: "done".into(), ..task };
+    Ok(Output::new(summary, item(&done)))
+}
+
+/// The one open task that a title means: an equal title wins over one that contains the words.
+async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
+    let wanted = title.to_lowercase();
+    let open = tasks::of_person(call.store(), &call.scope.person.id, "open", 1000).await?;
+    let exact: Vec<&TaskRow> = open.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
+    let loose: Vec<&TaskRow> = open.iter().filter(|task| mentions(task, &wanted)).collect();
+    let found = if exact.is_empty() { loose } else { exact };
+    match found.as_slice() {
+        [task] => Ok((*task).clone()),
+        [] => Err(SkillError::not_found(format!("there is no open task called “{title}”")).into()),
+        several => {
+            let names = several.iter().map(|task| format!("“{}” ({})", task.title, task.id));
+            Err(ambiguous(&format!("several tasks match “{title}”"), names).into())
+        }
+    }
+}
+
+async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let task = by_id(call).await?;
+    tasks::delete(writes, &task.id);
+    Ok(Output::new(format!("Deleted “{}”", task.title), item(&task)))
+}
+
+/// When a recurring task is due after now and after its own due date.
+fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, SkillError> {
+    let Some(rule) = &task.recurrence else { return Ok(None) };
+    let wrong = |error: rrule::RRuleError| {
+        SkillError::params(format!(
+            "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
+        ))
+    };
+    let now = call.now().with_timezone(&call.zone()).naive_local();
+    let due = due_of(task, call);
+    let start = due.map_or(now, When::local);
+    // In local time, so that nine o'clock stays nine o'clock when the clocks change.
+    let set: RRuleSet =
+        format!("DTSTART:{}Z\nRRULE:{rule}", start.format("%Y%m%dT%H%M%S")).parse().map_err(wrong)?;
+    let after = rrule::Tz::UTC.from_utc_datetime(&start.max(now));
+    let next = set.after(after).all(2).dates.into_iter().find(|date| *date > after);
+    Ok(next.map(|next| match due {
+        Some(When::Time(_)) => When::Time(next.naive_utc()),
+        _ => When::Day(next.naive_utc().date()),
+    }))
+}

@@ -1,0 +1,109 @@
+//! Asking a person before a call: what it would do, the question, and what their answer allows.
+
+use super::Attempt;
+use crate::config::Policy;
+use crate::domain::{ExecutionStatus, QuestionState};
+use crate::journal::{Question, fail_point};
+use crate::skills::builtin::Preview;
+use crate::skills::call::CallEnd;
+use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
+use crate::store::StoreError;
+use crate::store::executions::{self, ExecutionRow};
+use crate::store::questions::{self, QuestionRow};
+use crate::wording;
+
+/// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
+/// nobody, a person's settled yes to exactly this call, or a row whose work had begun with one of these.
+#[derive(Debug)]
+pub struct Approved(());
+
+impl Approved {
+    pub(super) fn by_policy(policy: Policy) -> Option<Self> {
+        matches!(policy, Policy::Auto).then_some(Self(()))
+    }
+
+    pub(super) fn before_a_crash(row: &ExecutionRow) -> Option<Self> {
+        (row.status == ExecutionStatus::Running).then_some(Self(()))
+    }
+
+    fn by_answer(question: &QuestionRow, row: &ExecutionRow, arguments: &str) -> Option<Self> {
+        let is_bound =
+            question.fingerprint == arguments && row.parameters.as_deref() == Some(&question.fingerprint);
+        let is_yes =
+            question.state != QuestionState::Pending && question.answer.as_deref() == Some("approve");
+        (is_bound && is_yes).then_some(Self(()))
+    }
+}
+
+fn rejected(reason: &str) -> Failure {
+    SkillError::new(ErrorKind::Rejected, reason).into()
+}
+
+impl Attempt<'_> {
+    /// Goes on with a call that a person was asked about, if budget, breaker and the world still allow it.
+    pub(super) async fn resume_answered(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+        let scope = self.scope;
+        let question = questions::of_execution(&scope.store, &scope.turn, &self.row.id).await?;
+        let missing =
+            || StoreError::Corrupt(format!("execution {} waits, but nobody was asked", self.row.id));
+        let question = question.ok_or_else(missing)?;
+        if question.state == QuestionState::Pending {
+            return Ok(CallEnd::Waiting);
+        }
+        let arguments = self.call.arguments.to_string();
+        let Some(approved) = Approved::by_answer(&question, &self.row, &arguments) else {
+            let is_expired = question.state == QuestionState::Expired;
+            return Err(rejected(if is_expired { "the approval expired" } else { "the person rejected it" }));
+        };
+        if let Err(limit) = scope.take_released_call(self.row.started_at.unwrap_or_default()).await? {
+            // It waits for the turn to go on, not for another approval.
+            let mut batch = scope.batch();
+            executions::hold(&mut batch, &self.row.id);
+            scope.store.write(batch).await?;
+            return Ok(CallEnd::LimitReached(limit));
+        }
+        let preview = self.preview(skill).await?;
+        if preview.text.is_some_and(|now| now != question.preview) {
+            return Err(rejected("what it would do has changed since the person was asked. Ask again"));
+        }
+        self.run_unless_open(skill, &approved).await
+    }
+
+    /// Asks the person, and leaves the call waiting.
+    pub(super) async fn ask(&mut self, skill: &Skill, preview: Preview) -> Result<CallEnd, Failure> {
+        let scope = self.scope;
+        let preview = match preview.text {
+            Some(text) => text,
+            None => self.arguments_as_text(skill).await?,
+        };
+        let mut batch = scope.batch();
+        self.row.status = ExecutionStatus::Waiting;
+        self.row.started_at = Some(scope.store.now());
+        executions::insert(&mut batch, &self.row, &scope.conversation.id);
+        executions::wait(&mut batch, self.call.agent);
+        let question = Question {
+            kind: "approve",
+            call: Some(&self.row),
+            text: wording::approval(&preview),
+            preview,
+            choices: wording::approve_choices,
+            options: &[],
+            needs_owner: false,
+        };
+        scope.ask(&mut batch, question);
+        scope.store.write(batch).await?;
+        fail_point("asked");
+        scope.said();
+        Ok(CallEnd::Waiting)
+    }
+
+    async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {
+        let mut text = risk::preview(skill, self.call.arguments);
+        if let Some(builtin) = super::implementation(skill)
+            && let Some(subject) = builtin.subject(&self.context(self.effect(skill), false)).await?
+        {
+            text.push_str(&format!("\n- {subject}"));
+        }
+        Ok(text)
+    }
+}
