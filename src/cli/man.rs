@@ -6,7 +6,7 @@ use clap::CommandFactory;
 
 use super::{Cli, CliError, ManArgs};
 
-/// Writes the man pages, one a command.
+/// Writes the man pages, one per command.
 pub(super) fn run(args: &ManArgs) -> Result<ExitCode, CliError> {
     let folder = &args.folder;
     let written =

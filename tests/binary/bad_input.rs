@@ -1,8 +1,8 @@
-//! What is wrong gets a sentence that names the place and the mend, and the documented exit status.
+//! Bad input gets a sentence that names the place and the fix, and the documented exit status.
 
 use crate::process::{Ended, Home};
 
-/// What a person reads, without the folder that is another for each run.
+/// The text for a person, without the folder that differs in each run.
 fn told(home: &Home, ended: &Ended) -> String {
     let text = format!("{:?} {}{}", ended.status, ended.stdout, ended.stderr);
     text.replace(home.path().to_str().unwrap(), "HOME")
@@ -67,7 +67,7 @@ fn a_store_that_cant_be_had() {
     Some(78) adjutant: the configuration is wrong
     config.toml:2: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
     "#);
-    // Nobody listens there.
+    // Nothing listens there.
     insta::assert_snapshot!(once("[store]\nurl = \"postgres://a:secret@127.0.0.1:1/b\"\n"), @"Some(1) adjutant: the store at postgres://127.0.0.1:1/b can't be opened: error communicating with database: Connection refused (os error 111). Check that [store] url is right and that the place is writable");
     // A folder below a file: not even root can make one.
     let home = Home::with_config("[store]\nurl = \"sqlite://file/adjutant.db\"\n");
@@ -82,7 +82,7 @@ fn a_store_that_cant_be_had() {
         .unwrap();
     let stderr = String::from_utf8(ended.stderr).unwrap().replace(home.path().to_str().unwrap(), "HOME");
     insta::assert_snapshot!(format!("{:?} {stderr}", ended.status.code()), @"Some(1) adjutant: the store at HOME/file/data/adjutant.db can't be opened: Not a directory (os error 20). Check that [store] url is right and that the place is writable");
-    // Something else lies in its place.
+    // Something else is in its place.
     let home = Home::with_config("[store]\nurl = \"sqlite://other.db\"\n");
     home.write("other.db", &"this is a letter, not a database. ".repeat(100));
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at other.db can't be opened: error returned from database: (code: 26) file is not a database. Check that [store] url is right and that the place is writable");
@@ -176,7 +176,7 @@ fn a_reader_that_goes_away_ends_it_and_nothing_is_lost() {
     drop(reader);
     let mut stdin = child.stdin.take().unwrap();
     let _ = std::io::Write::write_all(&mut stdin, b"{\"id\": \"m1\", \"text\": \"add a task to keep\"}\n");
-    // stdin stays open: it ends because nobody can be told anything any more.
+    // stdin stays open: it ends because nothing can be written any more.
     assert_eq!(child.wait().unwrap().code(), Some(0));
     drop(stdin);
     let mut chat = home.chat();

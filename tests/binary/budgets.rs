@@ -1,4 +1,4 @@
-//! Budgets of a day, by the real binary: the person is told, an owner is asked in a chat of his own, and says yes.
+//! Daily budgets with the real binary: the person is told, an owner is asked in a private chat, and says yes.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ fn config(telegram: &FakeTelegram, model: &FakeModel, owner: i64, more: &str) ->
     )
 }
 
-/// What the person wrote last: the last word of it.
+/// The last word of the person's last message.
 fn last_word(request: &Value) -> String {
     let last = last_message(request);
     let is_said = |word: &&str| !["", "role", "user", "content", "type", "text"].contains(word);
@@ -60,7 +60,7 @@ fn what_was_set_aside_for_a_call_that_a_crash_cut_off_is_given_back() {
     }
     assert_eq!(home.count("SELECT count(*) FROM spending WHERE reserved_tokens > 4096"), 2);
     gateway.kill();
-    // It is called again, and holds its part again.
+    // It's called again, and reserves its share again.
     let gateway = Gateway::start(&home);
     while model.received().len() < 2 {
         assert!(begun.elapsed() < DEADLINE, "it was never called again");
@@ -81,7 +81,7 @@ fn what_was_set_aside_for_a_call_that_a_crash_cut_off_is_given_back() {
 fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
     let telegram = FakeTelegram::start();
     let (ada, olga) = (telegram.person("Ada"), telegram.person("Olga"));
-    // A call takes 900,000 tokens, so that a day has one.
+    // A call reserves 900,000 tokens, so a day has room for one.
     let model = FakeModel::start(|request| {
         let usage = json!({"prompt_tokens": 900_000, "completion_tokens": 0, "total_tokens": 900_000});
         Reply::text(&format!("Heard {}.", last_word(request))).usage(usage)
@@ -105,7 +105,7 @@ fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
         "{asked:?}"
     );
     assert!(!asked.text.contains("third"), "what she wrote is hers: {asked:?}");
-    // It is there after a crash too.
+    // It survives a crash.
     gateway.kill();
     gateway = Gateway::start(&home);
     telegram.press(olga, olga, asked.id, "Continue");

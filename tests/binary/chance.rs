@@ -1,6 +1,6 @@
-//! Chance that can be had again.
+//! Repeatable randomness.
 
-/// Small and the same for the same seed (SplitMix64).
+/// A small deterministic generator (SplitMix64).
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {

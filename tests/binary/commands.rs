@@ -144,7 +144,7 @@ fn skills_are_listed_shown_checked_and_begun() {
     let (status, _, stderr) = run(adjutant(&home).args(["skills", "show", "tasks.crate"]));
     assert_eq!(status, Some(1));
     assert!(stderr.contains("did you mean 'tasks.create'?"), "{stderr}");
-    // What `new` writes is sound, and in use at once.
+    // The file that `new` writes is valid and in use at once.
     let (status, _, stderr) = run(adjutant(&home).args(["skills", "new", "weather"]));
     assert_eq!((status, stderr.as_str()), (Some(0), ""));
     let (status, stdout, _) = run(adjutant(&home).args(["skills", "check"]));

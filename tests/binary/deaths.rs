@@ -1,9 +1,9 @@
-//! Runs of workflows in the real process: it dies at each step, and the next one goes on where it was.
+//! Workflow runs in the real process: it dies at each step, and the next process continues.
 
 use crate::process::{Home, button};
 use crate::restart::{Program, once_each};
 
-/// Skills side by side, agents side by side, a question, a choice, and an end; all with the built-in model.
+/// Parallel skills, parallel agents, a question, a choice and an end, all with the built-in model.
 const FLOW: &str = r#"
 workflow:
   name: flow

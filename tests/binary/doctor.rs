@@ -1,4 +1,4 @@
-//! `doctor`: what it finds, and that it tells no secret.
+//! `doctor`: its findings, and that it reveals no secret.
 
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;

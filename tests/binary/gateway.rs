@@ -1,4 +1,4 @@
-//! Starts the real `serve` in a home of its own, and stops or kills it.
+//! Starts the real `serve` in its own home, and stops or kills it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::process::Home;
 
-/// Longer than anything here takes, on a machine with much else to do.
+/// Longer than anything here takes, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A running gateway, and what it logged.
+/// A running gateway and its log.
 pub(crate) struct Gateway {
     child: Child,
     lines: Receiver<String>,
@@ -23,7 +23,7 @@ impl Gateway {
         Self::start_with(home, &[])
     }
 
-    /// Starts it with these variables.
+    /// Starts it with these environment variables.
     pub(crate) fn start_with(home: &Home, variables: &[(&str, &str)]) -> Self {
         let mut command = home.command(&["serve"]);
         command.envs(variables.iter().copied());
@@ -39,7 +39,7 @@ impl Gateway {
         Self { child, lines, log: Vec::new() }
     }
 
-    /// The answer of its HTTP endpoint: status and text.
+    /// The response of its HTTP endpoint: status and text.
     #[track_caller]
     pub(crate) fn get(&mut self, path: &str) -> (String, String) {
         let address = self.address();
@@ -51,7 +51,7 @@ impl Gateway {
         (head.split_whitespace().nth(1).unwrap().to_owned(), body.to_owned())
     }
 
-    /// Where it answers, as it logged when it began.
+    /// Its address, from its log.
     #[track_caller]
     pub(crate) fn address(&mut self) -> String {
         self.logs("http://");
@@ -59,17 +59,17 @@ impl Gateway {
         said.unwrap_or_default().to_owned()
     }
 
-    /// Waits until it logs these words.
+    /// Waits until it logs this text.
     #[track_caller]
     pub(crate) fn logs(&mut self, words: &str) {
         self.logs_times(words, 1);
     }
 
-    /// Waits until it has logged these words so often.
+    /// Waits until it has logged this text this many times.
     #[track_caller]
     pub(crate) fn logs_times(&mut self, words: &str, times: usize) {
         let begun = Instant::now();
-        // Its lines are JSON, in which words with quotes look otherwise.
+        // Log lines are JSON, where quotes are escaped.
         let quoted = words.replace('"', "\\\"");
         let is_it = |line: &&String| line.contains(words) || line.contains(&quoted);
         while self.log.iter().filter(is_it).count() < times {
@@ -84,20 +84,20 @@ impl Gateway {
         assert!(Command::new("kill").arg(format!("-{name}")).arg(pid).status().unwrap().success());
     }
 
-    /// Tells it to stop as a service manager does; its exit status and all it logged.
+    /// Stops it as a service manager does; returns its exit status and log.
     pub(crate) fn stop(mut self) -> (Option<i32>, String) {
         self.signal("TERM");
         self.wait()
     }
 
-    /// Waits for its end; its exit status (none after a signal) and all it logged.
+    /// Waits for it to exit; returns its exit status (none after a signal) and log.
     pub(crate) fn wait(&mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap().code();
         self.log.extend(self.lines.iter());
         (status, self.log.join("\n"))
     }
 
-    /// Waits until it has died of itself.
+    /// Waits until it has died by itself.
     #[track_caller]
     pub(crate) fn dies(mut self) {
         let begun = Instant::now();
@@ -107,7 +107,7 @@ impl Gateway {
         }
     }
 
-    /// `kill -9`; all it logged.
+    /// `kill -9`; returns the log.
     pub(crate) fn kill(mut self) -> String {
         let _ = self.child.kill();
         self.wait().1

@@ -1,6 +1,6 @@
-//! The gauntlet: the gateway under a real `kill -9` at moments that nobody chose, while people write and a
-//! platform misbehaves. What people wrote must be answered once and done once, also when an answer arrived
-//! whose receipt did not. What is wrong is counted, so that the scorecard's table is written anyway.
+//! The gauntlet: a real `kill -9` hits the gateway at random moments while people write and a platform misbehaves.
+//! Each message must be answered once and carried out once, even if an answer arrived without its receipt. Errors
+//! are counted, so the scorecard's table is written in any case.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -10,19 +10,20 @@ use crate::gateway::{DEADLINE, Gateway};
 use crate::platform::{Make, Platform, TROUBLES};
 use crate::process::{self, Home};
 
-/// So high that no turn is parked, however many messages wait when it starts.
+/// High enough that no turn is parked, however many messages wait at startup.
 pub(crate) const LIMITS: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 10000\n\
                       conversation_calls = 100000\norchestrator_calls_per_turn = 1000\n";
 
-/// How many people write.
+/// The number of people.
 const PEOPLE: usize = 8;
 
-/// One message in so many runs a workflow.
+/// One in this many messages runs a workflow.
 const RUNS: usize = 6;
-/// The workflows; they add the same task as the other messages. What the second gives is so long that it is a file.
+/// The workflows; they add the same task as the other messages. The second one's output is long enough to become a
+/// file.
 const ERRANDS: [(&str, usize); 2] = [("errand", 10), ("long-errand", 7_000)];
 
-/// The text of a workflow whose task has so long a note.
+/// The text of a workflow whose task has a note of this length.
 fn errand(name: &str, length: usize) -> String {
     let note = "x".repeat(length);
     format!(
@@ -33,52 +34,50 @@ fn errand(name: &str, length: usize) -> String {
     )
 }
 
-/// How often it is looked who was answered.
+/// The interval of the checks for answers.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One run.
 pub(crate) struct Run {
     pub(crate) platform: Make,
-    /// The address of an empty database of a server; none: the embedded one.
+    /// The URL of an empty server database; none: the embedded store.
     pub(crate) database: Option<String>,
-    /// How many serve the platform at once.
+    /// The number of instances.
     pub(crate) instances: usize,
-    /// How many processes are killed.
+    /// The number of kills.
     pub(crate) kills: u32,
     pub(crate) seed: u64,
 }
 
-/// How a run went.
+/// The result of a run.
 pub(crate) struct Score {
     pub(crate) platform: &'static str,
     pub(crate) store: &'static str,
     pub(crate) instances: usize,
     pub(crate) kills: u32,
     pub(crate) messages: usize,
-    /// Messages without an answer.
     pub(crate) lost: Vec<usize>,
     pub(crate) answered_twice: Vec<usize>,
-    /// Messages that were not carried out.
+    /// Messages that weren't carried out.
     pub(crate) effects_lost: Vec<usize>,
     pub(crate) effects_doubled: Vec<usize>,
-    /// Work that the store holds as open after all have stopped, and what contradicts itself there.
+    /// Work left open in the store after all processes stopped, and inconsistencies there.
     pub(crate) left_undone: Vec<String>,
-    /// The longest that somebody waited for an answer, deaths included; as exact as [`LOOK`].
+    /// The longest wait for an answer, including crashes; as exact as [`LOOK`].
     pub(crate) worst_wait: Duration,
     pub(crate) took: Duration,
     pub(crate) seed: u64,
-    /// What all processes logged, one after another.
+    /// The logs of all processes, one after another.
     pub(crate) log: String,
 }
 
 impl Score {
-    /// What the columns of [`Self::row`] are.
+    /// The columns of [`Self::row`].
     pub(crate) const HEAD: &str = "\
         | platform | store | instances | kills | messages | lost | answered twice | effects lost | effects doubled \
         | left undone | longest wait | took | seed |\n\
         | --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |";
 
-    /// Its row of the table.
+    /// Its table row.
     pub(crate) fn row(&self) -> String {
         let Self { platform, store, instances, kills, messages, seed, .. } = self;
         let wrong = [&self.lost, &self.answered_twice, &self.effects_lost, &self.effects_doubled];
@@ -96,7 +95,7 @@ impl Score {
         wrong.iter().all(|messages| messages.is_empty()) && self.left_undone.is_empty()
     }
 
-    /// What is wrong, by the messages' numbers.
+    /// The errors, by message number.
     pub(crate) fn faults(&self) -> String {
         format!(
             "lost {:?}, answered twice {:?}, effects lost {:?}, effects doubled {:?}, left undone {:?}",
@@ -127,9 +126,9 @@ struct Gauntlet {
     gateways: Vec<Option<Gateway>>,
     chance: Chance,
     kills: u32,
-    /// When each message was written; its number is its place here, and one.
+    /// When each message was written; its number is its index plus one.
     written: Vec<Instant>,
-    /// The numbers of those without an answer, when it was last looked.
+    /// The numbers of unanswered messages at the last check.
     open: BTreeSet<usize>,
     worst_wait: Duration,
     looked: Instant,
@@ -165,8 +164,8 @@ impl Gauntlet {
         }
     }
 
-    /// Everybody is known before the first death: of a conversation that it never heard of, a bot that was
-    /// down is not told on every platform.
+    /// Everyone is known before the first crash: some platforms don't tell a bot about a new conversation that
+    /// started while it was down.
     fn meet(&mut self) {
         self.start_all();
         let begun = Instant::now();
@@ -186,7 +185,7 @@ impl Gauntlet {
         }
     }
 
-    /// Starts the dead again, now and then only one of them.
+    /// Restarts the dead processes, now and then only one of them.
     fn start_some(&mut self) {
         let alone = self.chance.below(3) == 0 && self.gateways.iter().any(Option::is_some);
         if !alone {
@@ -205,9 +204,8 @@ impl Gauntlet {
         if in_room { self.platform.say_in_room(person, &text) } else { self.platform.say(person, &text) }
     }
 
-    /// People write for a while, and things go wrong.
     fn write(&mut self) {
-        // Who stands by needs a second or two to take over; let them come to work before the next death.
+        // A standby needs a second or two to take over; let it start working before the next kill.
         let slowness = if self.gateways.len() > 1 { 3 } else { 1 };
         let death = Instant::now() + Duration::from_millis(20 + self.chance.below(1_000 * slowness));
         while Instant::now() < death {
@@ -223,7 +221,7 @@ impl Gauntlet {
         }
     }
 
-    /// One dies, or all at once.
+    /// Kills one process, or all.
     fn kill(&mut self, most: u32) {
         let alive: Vec<usize> =
             (0..self.gateways.len()).filter(|which| self.gateways[*which].is_some()).collect();
@@ -238,7 +236,7 @@ impl Gauntlet {
         }
     }
 
-    /// Waits until all are answered.
+    /// Waits until all messages are answered.
     fn wait(&mut self) {
         let begun = Instant::now();
         while !self.open.is_empty() && begun.elapsed() < DEADLINE {
@@ -250,7 +248,7 @@ impl Gauntlet {
     fn stop_all(&mut self) {
         for (which, gateway) in self.gateways.iter_mut().enumerate() {
             let Some(mut gateway) = gateway.take() else { continue };
-            // One that has only just begun would die of the signal.
+            // A process that has just started would die from the signal.
             gateway.logs("\"channel\":");
             let (status, log) = gateway.stop();
             self.log.push_str(&format!("== instance {which}, stopped\n{log}\n"));
@@ -260,7 +258,7 @@ impl Gauntlet {
         }
     }
 
-    /// Notes who has been answered.
+    /// Records which messages have been answered.
     fn look(&mut self) {
         if self.looked.elapsed() < LOOK {
             return;
@@ -275,7 +273,7 @@ impl Gauntlet {
     /// How often each message was answered.
     fn answered(&self) -> BTreeMap<usize, usize> {
         let said = self.platform.said();
-        // In a sentence, and in what a run gave.
+        // In a sentence, and in a run's output.
         let told = |begin: &'static str, end: char| {
             let things = said.iter().flat_map(move |text| text.split(begin).skip(1));
             things.filter_map(move |rest| rest.split_once(end)?.0.parse().ok())

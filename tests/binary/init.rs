@@ -1,4 +1,4 @@
-//! `init`: what it asks at a terminal and what it writes, with the services it tries as fakes.
+//! `init`: its questions at a terminal and the file it writes, with fakes of the services it tests.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ fn mode(home: &Home) -> u32 {
     fs::metadata(home.path().join("config.toml")).unwrap().permissions().mode() & 0o777
 }
 
-/// The files of a home, but for data.
+/// The files of a home, except data.
 fn files(home: &Home) -> Vec<String> {
     let names = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name());
     names.map(|name| name.into_string().unwrap()).filter(|name| !name.starts_with(".local")).collect()
@@ -210,7 +210,7 @@ fn a_file_that_is_no_toml_is_told_before_anything_is_asked() {
     assert_eq!(read(&home), "[model\n");
 }
 
-/// Every platform and a model, and a home whose file leads to them, so that they need not be asked for.
+/// All platforms and a model, and a home whose configuration names them, so they aren't asked for.
 struct World {
     telegram: FakeTelegram,
     discord: FakeDiscord,
@@ -235,7 +235,7 @@ impl World {
         Self { telegram, discord, slack, model, home: Home::with_config(&config) }
     }
 
-    /// A text without what differs from run to run, and without Slack's long link.
+    /// A text without the parts that differ between runs, and without Slack's long link.
     fn shown(&self, text: &str) -> String {
         let text = text.replace(&self.home.path().display().to_string(), "~");
         let text =
@@ -246,7 +246,7 @@ impl World {
         regex::Regex::new("(?s)%7B.*%7D").unwrap().replace_all(&text, "...").into_owned()
     }
 
-    /// Answers every question, some of them wrong at first.
+    /// Answers every question, some incorrectly at first.
     fn answer_all(&self, terminal: &mut Terminal) {
         terminal.answer("Connect Discord?", "");
         terminal.answer("The bot's token", discord::TOKEN);
@@ -542,7 +542,7 @@ fn a_check_can_be_stopped_and_secrets_can_lie_elsewhere() {
     assert_eq!(read(&home), config);
 }
 
-/// Answers what comes before the accounts.
+/// Answers the questions before the accounts.
 fn until_accounts(home: &Home) -> Terminal {
     let mut terminal = Terminal::start(home, "init --config config.toml");
     for platform in ["Discord", "Slack", "Telegram"] {

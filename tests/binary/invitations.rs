@@ -1,4 +1,4 @@
-//! Word to those who are invited, as real letters on a real mail server: what changes, and what is called off.
+//! Notifying attendees, with real mail on a real server: changes and cancellations.
 
 use adjutant_fakes::mail_server::{self, Server};
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
@@ -8,7 +8,7 @@ use crate::office::{arrived, mail};
 use crate::process::Home;
 use crate::restart::{Program, once_each};
 
-/// A model that does as it is told: `SKILL ARGUMENTS` calls that skill, and the answer is what came of it.
+/// A model that obeys: `SKILL ARGUMENTS` calls that skill, and the answer is its result.
 fn obedient() -> FakeModel {
     FakeModel::start(|request| {
         let said = last_message(request);
@@ -37,7 +37,7 @@ fn home(server: &Server, model: &FakeModel) -> Home {
     ))
 }
 
-/// What the calendar parts of somebody's letters with this subject say: the lines that matter, of each letter.
+/// The lines that matter of the calendar parts of someone's mails with this subject, per mail.
 fn received(server: &Server, who: &str, subject: &str, count: usize) -> Vec<String> {
     let wanted = ["METHOD:", "DTSTART;TZID", "RRULE:FREQ=W", "RECURRENCE-ID", "STATUS:CANCELLED"];
     let lines = |text: String| {

@@ -18,7 +18,7 @@ fn place(events: &[Value], wanted: impl Fn(&Value) -> bool) -> usize {
     events.iter().position(wanted).unwrap_or_else(|| panic!("it is not among{}", lines(events)))
 }
 
-/// Every reply's ids, each once.
+/// The ids of all replies, each once.
 #[track_caller]
 fn answered_once(events: &[Value]) -> BTreeSet<String> {
     let mut ids = BTreeSet::new();
@@ -83,7 +83,7 @@ fn a_repeated_id_is_the_same_message_also_after_a_restart() {
     assert_eq!(said(&chat.seen, "reply").len(), 1);
     let mut again = home.chat();
     again.send(&message);
-    // The same id elsewhere is another message.
+    // The same id in another conversation is another message.
     again.send(&json!({"id": "m1", "text": "add a task to buy bread", "conversation": "b"}));
     again.finish_well();
     assert_eq!(said(&again.seen, "accepted").len(), 2);
@@ -181,7 +181,7 @@ fn messages_of_several_people_are_turns_of_their_own() {
     let mut chat = home.chat();
     chat.send(&json!({"id": "a1", "user": "ada", "text": "add a task to write the letter"}));
     chat.reply("a1");
-    // Whoever else asks in the same room sees their own list.
+    // Another person in the same room sees their own list.
     chat.send(&json!({"id": "b1", "user": "bob", "text": "show my open tasks"}));
     let bob = chat.reply("b1");
     assert!(!bob["text"].as_str().unwrap().contains("letter"), "{bob}");
@@ -214,7 +214,7 @@ fn a_slash_command_gets_one_reply() {
     home.assert_tidy("commands");
 }
 
-/// A turn that asks for a yes before it deletes.
+/// A turn that asks for approval before it deletes.
 fn asks(chat: &mut Chat) -> Value {
     chat.say("m1", "add a task to buy milk");
     let question = chat.say("m2", "delete the task about milk");
@@ -270,7 +270,6 @@ fn a_parked_turn_goes_on_at_the_word() {
     let labels: Vec<&Value> = parked["buttons"].as_array().unwrap().iter().map(|it| &it["label"]).collect();
     assert_eq!(labels, ["Continue", "Summarise", "Stop"]);
     assert_eq!(home.tasks().len(), 1);
-    // The lane is free meanwhile.
     chat.say("m2", "what is overdue?");
     let end = chat.press("p1", &button(&parked, "Continue"));
     assert_eq!((&end["turn"], &end["answers"]), (&parked["turn"], &json!(["p1"])));

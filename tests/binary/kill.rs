@@ -1,4 +1,4 @@
-//! A real `kill -9` at moments that nobody chose.
+//! A real `kill -9` at random moments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use crate::chance::Chance;
 use crate::gauntlet::LIMITS;
 use crate::process::{Home, Value, json};
 
-/// How often it is killed, unless `ADJUTANT_KILLS` says otherwise.
+/// The number of kills, unless `ADJUTANT_KILLS` is set.
 const KILLS: u32 = 25;
 
-/// How often it is killed, and the seed of its chance; both are said, so that a run can be had again.
+/// The number of kills and the random seed; both are printed, so a run can be repeated.
 pub(crate) fn fate(kills: u32) -> (u32, u64) {
     let kills = std::env::var("ADJUTANT_KILLS").ok().map_or(kills, |text| text.parse().unwrap());
     let seed = std::env::var("ADJUTANT_SEED").ok().map_or(20_261_121, |text| text.parse().unwrap());
@@ -18,7 +18,7 @@ pub(crate) fn fate(kills: u32) -> (u32, u64) {
     (kills, seed)
 }
 
-/// What a program knows of its messages.
+/// A client's record of its messages.
 #[derive(Default)]
 struct Ledger {
     messages: BTreeMap<String, Value>,
@@ -41,7 +41,7 @@ impl Ledger {
         }
     }
 
-    /// What has to be sent again: nobody said that it is journalled.
+    /// Messages to send again: they weren't accepted.
     fn open(&self) -> Vec<Value> {
         self.messages
             .iter()
@@ -62,7 +62,7 @@ fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once(
         for line in ledger.open() {
             chat.send(&line);
         }
-        // Some die while they start, most while they work.
+        // Some die during startup, most while working.
         let life = Duration::from_millis(5 + chance.below(400));
         let death = Instant::now() + life;
         while Instant::now() < death {
@@ -75,7 +75,7 @@ fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once(
                 chat.send(&line);
                 ledger.messages.insert(id, line);
             }
-            // One event is waited for, so that the program's pace is the assistant's.
+            // Waiting for one event keeps the client at the assistant's pace.
             let left = death.saturating_duration_since(Instant::now());
             chat.next_within(left.min(Duration::from_millis(20)));
         }

@@ -1,4 +1,4 @@
-//! The log: its form for each reader, and what is in it and what never is.
+//! The log: its format for each reader, what it contains, and what it never contains.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use crate::metrics::{KEY, home, model};
 use crate::process::{Home, Value};
 use crate::serve::sees;
 
-/// Runs a turn whose model stumbles and whose answer is refused once. Gives its id and the log.
+/// Runs a turn whose model fails once and whose answer is refused once. Returns its id and the log.
 fn log_of_a_turn(filter: &str) -> (String, String) {
     let (telegram, model) = (FakeTelegram::start(), model());
     let ada = telegram.person("Ada");
@@ -49,7 +49,7 @@ fn every_line_of_a_turn_has_its_id_and_none_what_was_written() {
     let again = lines.iter().filter(of_turn).find(|line| line["message"] == "asking the model again");
     let again = again.unwrap_or_else(|| panic!("no such line of {turn} in:\n{log}"));
     assert_eq!((&again["level"], &again["target"]), (&"INFO".into(), &"adjutant::model::resilience".into()));
-    // What happens in a turn happens in these rooms alone, and what these rooms say is of a turn.
+    // All lines of a turn come from these modules, and these modules log only for turns.
     let rooms = ["conversation", "orchestrator", "agents", "model", "gateway::outbox"];
     for line in &lines {
         let target = line["target"].as_str().unwrap();
@@ -66,7 +66,7 @@ fn no_secret_is_in_the_most_talkative_log() {
     assert!(log.contains(&turn) && log.contains("\"level\":\"TRACE\""), "it is not talkative");
 }
 
-/// A command that warns of something.
+/// A command that logs a warning.
 fn warning(home: &Home) -> Command {
     let mut command = home.command(&["config", "check"]);
     command.env("ADJUTANT_CONFIG", home.path().join("nowhere.toml"));
@@ -90,7 +90,7 @@ fn journald_gets_text_behind_its_priority() {
 fn a_terminal_gets_text_in_colours() {
     let home = Home::new();
     let at_terminal = |name: &str, value: &str| {
-        // It runs a command at a terminal of its own; Debian always has it.
+        // It runs a command in its own terminal; Debian always has it.
         let mut command = Command::new("script");
         let words = format!("{} config check", env!("CARGO_BIN_EXE_adjutant"));
         command.args(["-qec", &words, "/dev/null"]).env_clear().current_dir(home.path());

@@ -1,4 +1,4 @@
-//! The real binary, as people, scripts and service managers meet it.
+//! The real binary, as people, scripts and service managers use it.
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 

@@ -1,4 +1,4 @@
-//! What was used, what is known of somebody, and forgetting it: the real commands.
+//! The real commands for usage, exporting a person and erasing one.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
@@ -64,11 +64,11 @@ fn somebody_is_exported_and_forgotten() {
     assert_eq!(home.tasks(), [""; 0]);
     let file = std::fs::read(home.data().join("adjutant.db")).unwrap();
     assert!(!file.windows(5).any(|found| found == b"xyzzy"), "the file keeps it");
-    // They may begin anew.
+    // They can start afresh.
     assert_eq!(home.run(&["chat", "--once", "add a task to buy milk"]).status, Some(0));
 }
 
-/// A gateway on this platform, with more in its configuration.
+/// A gateway on this platform, with extra configuration.
 fn home(telegram: &FakeTelegram, more: &str) -> Home {
     Home::with_config(&format!(
         "{more}[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n",
@@ -77,7 +77,7 @@ fn home(telegram: &FakeTelegram, more: &str) -> Home {
     ))
 }
 
-/// Waits until this is so.
+/// Waits until this is true.
 #[track_caller]
 fn comes(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
@@ -139,7 +139,7 @@ fn copies_are_made_while_it_serves_and_one_can_be_restored() {
     }
     let mut gateway = Gateway::start(&home);
     gateway.logs("the store is copied");
-    // It is not in the way of anybody.
+    // It blocks nobody.
     telegram.say(ada, ada, "add a task to come later");
     sees(&telegram, ada, "Added");
     let folder = home.path().join("copies");

@@ -1,4 +1,4 @@
-//! `/metrics` of a gateway that has something to count.
+//! `/metrics` of a busy gateway.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,10 +16,10 @@ use crate::gateway::{DEADLINE, Gateway};
 use crate::process::{Home, json};
 use crate::serve::sees;
 
-/// The key of the model; nobody but the model may see it.
+/// The model's key; nothing else may see it.
 pub(crate) const KEY: &str = "sk-made-up-for-this-test";
 
-/// A gateway on this platform and this model that asks before it adds a task.
+/// A gateway with this platform and model that asks before it adds a task.
 pub(crate) fn home(telegram: &FakeTelegram, model: &FakeModel) -> Home {
     Home::with_config(&format!(
         "[http]\nlisten = \"127.0.0.1:0\"\n[approval.skills]\n\"tasks.create\" = \"ask\"\n\
@@ -32,7 +32,7 @@ pub(crate) fn home(telegram: &FakeTelegram, model: &FakeModel) -> Home {
     ))
 }
 
-/// A model that adds figs to the list, fails once when it is told to, and else says that all is well.
+/// A model that adds figs to the list, fails once on request, and otherwise says that all is well.
 pub(crate) fn model() -> FakeModel {
     let failures = AtomicUsize::new(0);
     FakeModel::start(move |request| {
@@ -58,7 +58,7 @@ fn numbers(text: &str) -> BTreeMap<&str, f64> {
         .collect()
 }
 
-/// Scrapes until these numbers are so.
+/// Scrapes until the numbers have these values.
 #[track_caller]
 fn tells(gateway: &mut Gateway, wanted: &[(&str, f64)]) -> String {
     let begun = Instant::now();
@@ -79,7 +79,7 @@ fn tells(gateway: &mut Gateway, wanted: &[(&str, f64)]) -> String {
     }
 }
 
-/// What is told when all of the test has happened.
+/// The values at the end of the test.
 const AT_THE_END: [(&str, f64); 26] = [
     ("adjutant_turns_total{status=\"completed\"}", 2.0),
     ("adjutant_turns_total{status=\"failed\"}", 0.0),
@@ -87,12 +87,12 @@ const AT_THE_END: [(&str, f64); 26] = [
     ("adjutant_prompts_waiting{kind=\"approve\"}", 0.0),
     ("adjutant_answer_seconds_count", 2.0),
     ("adjutant_first_sign_seconds_count", 2.0),
-    // Dispatch, collect, sum up; and the second message at its second try.
+    // Dispatch, collect, summarise; and the second message on its second attempt.
     ("adjutant_model_calls_total{model=\"openai/fake\",status=\"completed\"}", 4.0),
     ("adjutant_model_calls_total{model=\"openai/fake\",status=\"network\"}", 1.0),
     ("adjutant_retries_total{of=\"model\"}", 1.0),
     ("adjutant_retries_total{of=\"turn\"}", 0.0),
-    // The fake says 100 and 10 each time.
+    // The fake reports 100 and 10 each time.
     ("adjutant_model_tokens_total{kind=\"prompt\",model=\"openai/fake\"}", 400.0),
     ("adjutant_model_tokens_total{kind=\"cached\",model=\"openai/fake\"}", 0.0),
     ("adjutant_model_tokens_total{kind=\"completion\",model=\"openai/fake\"}", 40.0),
@@ -147,7 +147,7 @@ fn the_numbers_are_those_of_what_happened() {
     sees(&telegram, ada, "All is well.");
 
     telegram.misbehave("sendmessage", &Fault::Flood(1), 1);
-    // A command has no turn, whose progress would be shown by the same method.
+    // A command has no turn, whose progress would use the same method.
     telegram.say(ada, ada, "/help");
     let delivered = [
         ("adjutant_deliveries_total{channel=\"telegram\",result=\"retry\"}", 1.0),
@@ -170,7 +170,7 @@ fn the_numbers_are_those_of_what_happened() {
     assert_eq!(gateway.stop().0, Some(0));
 }
 
-/// The page for administrators names exactly what there is.
+/// The documentation lists exactly the existing metrics.
 #[track_caller]
 fn documented(text: &str) {
     let page = include_str!("../../docs/monitoring.md");
@@ -215,7 +215,7 @@ fn the_dashboard_asks_for_what_there_is() {
             let name = name.trim_end_matches("_bucket");
             assert!(page.contains(&format!("| `{name}` |")), "{name} of {expression}");
         }
-        // Grafana puts a time there.
+        // Grafana inserts a duration there.
         let expression = json!(expression.replace("$__rate_interval", "5m"));
         rules.push_str(&format!("      - record: dashboard:{number}\n        expr: {expression}\n"));
     }
@@ -226,14 +226,14 @@ fn the_dashboard_asks_for_what_there_is() {
     assert!(status == Some(0) && said.contains(&format!("SUCCESS: {} rules found", asked.len())), "{said}");
 }
 
-/// Prometheus' own tool has nothing to complain of.
+/// Prometheus' own tool accepts it.
 #[track_caller]
 fn checked(text: &str) {
     let Some((said, status)) = promtool(&["check", "metrics"], text) else { return };
     assert_eq!((said.as_str(), status), ("", Some(0)), "{text}");
 }
 
-/// What promtool says, and its exit status; none where there is no promtool.
+/// promtool's output and exit status; none if it isn't installed.
 fn promtool(words: &[&str], input: &str) -> Option<(String, Option<i32>)> {
     let mut tool = Command::new("promtool");
     tool.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -246,7 +246,7 @@ fn promtool(words: &[&str], input: &str) -> Option<(String, Option<i32>)> {
         let _ = writeln!(std::io::stderr(), "SKIPPED: {skipped}");
         return None;
     };
-    // It closes its input when it does not read it.
+    // It closes its input when it doesn't read it.
     let _ = tool.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
     let output = tool.wait_with_output().unwrap();
     let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();

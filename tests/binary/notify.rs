@@ -1,4 +1,4 @@
-//! What `serve` tells a service manager, with a stand-in for its socket that reads every message.
+//! The messages of `serve` to a service manager, with a fake socket that reads them all.
 
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
@@ -14,7 +14,7 @@ use sqlx::{AnyConnection, Connection, Executor};
 use crate::gateway::{DEADLINE, Gateway};
 use crate::process::Home;
 
-/// How long the manager waits for a sign of life.
+/// The manager's watchdog interval.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The manager's end of the socket.
@@ -34,7 +34,7 @@ impl Manager {
         (Self { socket, seen: Vec::new() }, Gateway::start_with(home, &variables))
     }
 
-    /// The next message, if it comes within this time.
+    /// The next message within this time.
     fn next(&mut self, within: Duration) -> Option<String> {
         let mut message = [0; 4096];
         self.socket.set_read_timeout(Some(within.max(Duration::from_millis(1)))).unwrap();
@@ -50,7 +50,7 @@ impl Manager {
         }
     }
 
-    /// Waits for a message that begins so; all that came until then, it included.
+    /// Waits for a message with this prefix; returns all messages up to it.
     #[track_caller]
     fn hears(&mut self, beginning: &str) -> Vec<String> {
         let (begun, first) = (Instant::now(), self.seen.len());
@@ -62,7 +62,7 @@ impl Manager {
         panic!("it never heard {beginning}: {:#?}", self.seen)
     }
 
-    /// What comes within this time.
+    /// All messages within this time.
     fn hears_for(&mut self, time: Duration) -> Vec<String> {
         let (until, first) = (Instant::now() + time, self.seen.len());
         while Instant::now() < until {
@@ -142,7 +142,7 @@ fn the_manager_is_told_of_each_step() {
     home.assert_tidy("serve");
 }
 
-/// The store at this address does not answer while it is locked so.
+/// The store at this URL doesn't answer while it's locked like this.
 fn hangs(home: &Home, url: &str, lock: &[&'static str]) {
     let (mut manager, mut gateway) = Manager::start(home);
     manager.hears("WATCHDOG=1");
@@ -155,13 +155,13 @@ fn hangs(home: &Home, url: &str, lock: &[&'static str]) {
         }
         connection
     });
-    // The sign that was under way.
+    // The sign of life already in progress.
     manager.hears_for(PATIENCE / 2);
     let meanwhile = manager.hears("STATUS=the store does not answer, telegram ");
     assert!(!meanwhile.concat().contains("WATCHDOG"), "{meanwhile:?}");
     let meanwhile = manager.hears_for(PATIENCE * 2);
     assert!(!meanwhile.concat().contains("WATCHDOG"), "{meanwhile:?}");
-    // Readers of a file wait for no writer.
+    // Readers of a file don't wait for a writer.
     if !url.starts_with("sqlite") {
         assert_eq!(gateway.get("/readyz"), ("503".to_owned(), "store: it does not answer\n".to_owned()));
     }
@@ -192,7 +192,7 @@ fn no_sign_of_life_is_given_while_the_server_hangs() {
 #[test]
 fn a_platform_that_is_away_is_told_and_restarts_nothing() {
     let telegram = FakeTelegram::start();
-    // Nobody listens there.
+    // Nothing listens there.
     let home = home(&telegram, "http://127.0.0.1:1", "");
     let (mut manager, mut gateway) = Manager::start(&home);
     let begin = manager.hears("READY=1");

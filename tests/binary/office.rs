@@ -1,4 +1,4 @@
-//! Mail, calendar and contacts on real servers: what the real binary does there, once, however often it dies.
+//! Mail, calendar and contacts on real servers: the real binary does everything once, however often it dies.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(crate) fn mail(server: &mail_server::Server, more: &str) -> String {
     )
 }
 
-/// The letters with this subject that somebody has, by the files of the mail server.
+/// Someone's mails with this subject, from the mail server's files.
 pub(crate) fn texts(server: &mail_server::Server, who: &str, folder: &str, subject: &str) -> Vec<String> {
     let maildir = server.file(&format!("store/{who}@example.test/Maildir/{folder}"));
     let files = ["new", "cur"].iter().flat_map(|part| fs::read_dir(maildir.join(part)).into_iter().flatten());
@@ -30,8 +30,8 @@ pub(crate) fn texts(server: &mail_server::Server, who: &str, folder: &str, subje
     texts.filter(|text| text.contains(&format!("Subject: {subject}"))).collect()
 }
 
-/// The letters with this subject that somebody has, once there are so many: what the mail server has taken may lie in
-/// its queue for a while.
+/// Someone's mails with this subject, once there are this many: accepted mail may stay in the server's queue for a
+/// while.
 pub(crate) fn arrived(
     server: &mail_server::Server,
     (who, folder): (&str, &str),
@@ -129,7 +129,7 @@ fn a_mail_that_dies_on_its_way_is_never_two_and_never_none_without_a_word() {
             ("skill-before-close", 1),
         ] {
             if copy && sent == 0 {
-                // It is waited for a minute, and ends as it does without a copy.
+                // It's awaited for a minute, then ends as without a copy.
                 continue;
             }
             let home = Home::with_config(&mail(server, &format!("{INSIDE}\nself_copy = {copy}")));
@@ -137,7 +137,7 @@ fn a_mail_that_dies_on_its_way_is_never_two_and_never_none_without_a_word() {
             let mut program = Program::start(&home, point);
             let reply = program.say("m1", &format!("email bob@example.test: {subject}"));
             let text = reply["text"].as_str().unwrap();
-            // Only what the process had not been told about can't be known, unless there is a copy to look for.
+            // Only an unacknowledged mail is unknown, unless there is a copy to look for.
             let is_known = sent == 1 && (copy || point != "mail-sent");
             match is_known {
                 true => assert!(text.starts_with("Sent “Kill"), "{point} {copy}: {text}"),
@@ -151,7 +151,7 @@ fn a_mail_that_dies_on_its_way_is_never_two_and_never_none_without_a_word() {
     }
 }
 
-/// An account on Radicale with a calendar and an address book of its own.
+/// An account on Radicale with its own calendar and address book.
 fn dav(server: &dav_server::Server, name: &str) -> String {
     server.collection("me", &format!("{name}-events"), Kind::Calendar).unwrap();
     server.collection("me", &format!("{name}-people"), Kind::AddressBook).unwrap();
@@ -162,7 +162,7 @@ fn dav(server: &dav_server::Server, name: &str) -> String {
     )
 }
 
-/// What another program sees of the calendar: a line for each event.
+/// The calendar as another client sees it: a line per event.
 fn seen(server: &dav_server::Server, name: &str) -> String {
     let script = "import sys, caldav\n\
                   client = caldav.DAVClient(sys.argv[1], username='me', password='me-secret')\n\
@@ -202,7 +202,7 @@ fn an_event_and_a_contact_are_found_again_and_an_event_is_cancelled() {
     let mut chat = home.chat();
     chat.say("m1", "put the review into my calendar on 2030-03-04 at 3pm");
     let gone = chat.say("m2", "cancel the review");
-    // The search begins now and ends in a year, so that it is not found so far ahead.
+    // The search covers one year from now, so it doesn't find an event that far ahead.
     assert!(gone["text"].as_str().unwrap().contains("Nothing matches"), "{gone}");
     let added = chat.say("m3", "add a contact Bob Baker, baker@acme.test, at Acme");
     assert_eq!(added["text"], "Added the contact Bob Baker (baker@acme.test, Acme)");
@@ -250,7 +250,7 @@ fn who_is_invited_is_told_by_mail_once() {
     }
 }
 
-/// A server's notification that a letter did not arrive, put into Alice's inbox as the world would.
+/// A server's bounce message, put into Alice's inbox as if from outside.
 fn bounce(server: &mail_server::Server, message_id: &str) {
     let letter = format!(
         "From: MAILER-DAEMON@elsewhere.test\r\nTo: alice@example.test\r\nSubject: Undeliverable\r\n\
@@ -276,7 +276,7 @@ fn a_mail_that_comes_back_is_told_once() {
         rows[0].0.clone()
     });
     bounce(server, &format!("<{id}@example.test>"));
-    // One about a letter that is not ours.
+    // One about someone else's mail.
     bounce(server, "<forged@example.test>");
     let told =
         "The mail “Comes back” didn't reach everyone. The mail server says:\n- bob@example.test: 5.1.1";

@@ -127,7 +127,7 @@ fn what_a_killed_neighbour_left_is_taken_up_though_another_buried_it() {
     let mut victim = home.chat_until("dispatched");
     victim.send(&json!({"id": "v1", "text": "add a task to inherit", "conversation": "theirs"}));
     assert!(victim.find(|it| answers(it, "v1")).is_none());
-    // A short-lived process clears the dead one away, but looks after its own conversation only.
+    // A short-lived process cleans up after the dead one, but handles only its own conversation.
     assert_eq!(home.run(&["chat", "--once", "what is overdue?"]).status, Some(0));
     assert_eq!(keeper.reply("v1")["text"], "Added “inherit”");
     keeper.finish_well();
@@ -165,7 +165,7 @@ fn a_question_of_one_process_is_answered_in_another() {
     home.assert_tidy("a question over processes");
 }
 
-/// A skill that reads a pipe until the test lets go of its other end.
+/// A skill that reads a pipe until the test closes the other end.
 const WAIT: &str = r#"
 domain = "receiver"
 summary = "A receiver"
@@ -214,7 +214,7 @@ fn a_process_that_was_stopped_for_a_while_changes_nothing_wrong() {
     other.say("o1", "add a task to go on");
     sleeper.send(&json!({"id": "s1", "text": "wait at the receiver"}));
     sleeper.find(|it| it["event"] == "progress" && it.to_string().contains("running"));
-    // The program is at work and the process holds its conversation.
+    // The program is running and the process holds its conversation.
     let file = std::fs::File::options().write(true).open(&pipe).unwrap();
     sleeper.signal("STOP");
     sleeper.send(&json!({"id": "s2", "text": "add a task to sleep"}));

@@ -1,4 +1,4 @@
-//! Traces for a collector: they are those of `trace`, they tell no text, and nobody waits for them.
+//! Traces for a collector: they match `trace`, contain no texts, and nothing waits for them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::gateway::{DEADLINE, Gateway};
 use crate::process::{Home, Value, json};
 use crate::serve::sees;
 
-/// What lets us in at the collector; nobody else may see it.
+/// The collector's credential; nothing else may see it.
 const KEY: &str = "sesame-made-up-for-this-test";
 const STOPS: &str = "the collector of traces does not take them";
 const GOES_ON: &str = "the collector of traces takes them again";
@@ -31,8 +31,8 @@ fn home(telegram: &FakeTelegram, model: &FakeModel, endpoint: &str) -> Home {
     home
 }
 
-/// A model that has one agent add figs without a model, and another look for them, which also calls a skill that
-/// there is none of; and else says that all is well.
+/// A model with one agent that adds figs without a model and another that looks for them, which also calls a skill
+/// that doesn't exist; otherwise it says that all is well.
 fn model() -> FakeModel {
     FakeModel::start(move |request| {
         let last = last_message(request);
@@ -52,7 +52,7 @@ fn model() -> FakeModel {
     })
 }
 
-/// Waits until it is so.
+/// Waits until it's true.
 #[track_caller]
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
@@ -62,7 +62,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// The number of a metric.
+/// A metric's value.
 #[track_caller]
 fn number(gateway: &mut Gateway, name: &str) -> String {
     let (_, text) = gateway.get("/metrics");
@@ -70,7 +70,7 @@ fn number(gateway: &mut Gateway, name: &str) -> String {
     line.unwrap_or_else(|| panic!("no {name} in:\n{text}")).to_owned()
 }
 
-/// Of each span its way from the root, how it ended, how long it took, its tokens and what failed.
+/// Each span's path from the root, status, duration, tokens and errors.
 fn told(spans: &[Span]) -> Vec<String> {
     let names: BTreeMap<&[u8], &Span> = spans.iter().map(|span| (span.span_id.as_slice(), span)).collect();
     assert_eq!(names.len(), spans.len(), "two have one id");
@@ -100,13 +100,13 @@ fn told(spans: &[Span]) -> Vec<String> {
     told
 }
 
-/// The same of what `trace --json` says.
+/// The same from `trace --json`.
 fn traced(trace: &Value) -> Vec<String> {
     let executions = trace["executions"].as_array().unwrap();
     let name = |execution: &Value| match execution["kind"].as_str().unwrap() {
         "orchestrator" => "invoke_agent orchestrator".to_owned(),
         "agent" => format!("invoke_agent {}", execution["agent_id"].as_str().unwrap()),
-        // What a model made up is not told.
+        // A made-up name is not sent.
         _ if execution["skill"] == "figs.for_eve" => "execute_tool unknown".to_owned(),
         _ => format!("execute_tool {}", execution["skill"].as_str().unwrap()),
     };
@@ -141,7 +141,7 @@ fn traced(trace: &Value) -> Vec<String> {
     traced
 }
 
-/// The one trace that arrived is that of the last turn, and tells nothing that anybody wrote.
+/// The only trace that arrived is the last turn's, and contains nothing that anyone wrote.
 #[track_caller]
 fn is_the_last_trace(home: &Home, collector: &FakeCollector, ada: i64) {
     let spans = collector.spans();
@@ -218,7 +218,7 @@ fn nobody_waits_for_a_collector_that_is_busy_or_silent() {
     telegram.say(ada, ada, "say one");
     sees(&telegram, ada, "All is well.");
     gateway.logs(STOPS);
-    // While it is left alone, and then while it does not answer.
+    // While it works, then while it doesn't answer.
     for said in ["say two", "say three"] {
         let before = telegram.seen(ada).len();
         let tried = collector.received().len();
@@ -229,7 +229,7 @@ fn nobody_waits_for_a_collector_that_is_busy_or_silent() {
     }
     gateway.logs(GOES_ON);
     until("all three arrive", || collector.spans().iter().filter(|span| span.name == "turn").count() == 3);
-    // One that will never take them is not asked twice.
+    // A final refusal is not retried.
     collector.misbehave([Fault::Status(401)]);
     let tried = collector.received().len();
     telegram.say(ada, ada, "say four");

@@ -1,28 +1,28 @@
-//! The faked platforms behind one trait: people who write to the assistant, each alone and all in one room,
-//! and read what it says. Another platform is one more `impl`, and its place in [`PLATFORMS`].
+//! The fake platforms behind one trait: people write to the assistant, in direct messages and in one room, and read
+//! its messages. Another platform is one more `impl` and a place in [`PLATFORMS`].
 
 use std::time::Duration;
 
 use adjutant_fakes::{discord, slack, telegram};
 
-/// Makes a platform with so many people.
+/// Makes a platform with this many people.
 pub(crate) type Make = fn(usize) -> Box<dyn Platform>;
 
-/// All of them.
+/// All platforms.
 pub(crate) const PLATFORMS: [Make; 3] = [Telegram::make, Discord::make, Slack::make];
 
-/// What goes wrong next.
+/// What to break next.
 #[derive(Clone, Copy)]
 pub(crate) enum Trouble {
-    /// A sending arrives, and its answer does not.
+    /// A delivery arrives, but its reply doesn't.
     Cut,
-    /// A sending arrives, and is answered as if the platform had failed.
+    /// A delivery arrives, but its reply is an error.
     Fail,
-    /// A sending is refused: too many requests.
+    /// A delivery is refused: too many requests.
     Flood,
     /// Receiving breaks off.
     Deaf,
-    /// Something is told a second time.
+    /// An event is delivered twice.
     Again,
 }
 
@@ -32,17 +32,17 @@ pub(crate) const TROUBLES: [Trouble; 5] =
 /// A platform with people.
 pub(crate) trait Platform {
     fn name(&self) -> &'static str;
-    /// Its table in the configuration.
+    /// Its configuration table.
     fn config(&self) -> String;
-    /// Somebody writes to the assistant alone.
+    /// A person writes a direct message.
     fn say(&self, person: usize, text: &str);
-    /// Somebody writes to it where all read.
+    /// A person writes in the room.
     fn say_in_room(&self, person: usize, text: &str);
-    /// All that the assistant said and did not take away.
+    /// All messages of the assistant that it didn't delete.
     fn said(&self) -> Vec<String>;
-    /// How often somebody began to listen, by a poll or a session.
+    /// How often receiving has started, by a poll or a session.
     fn heard(&self) -> usize;
-    /// Waits until the assistant has said so much in all; whether it has.
+    /// Waits until the assistant has sent this many messages in all; returns whether it did.
     fn wait_for_said(&self, count: usize, most: Duration) -> bool;
     fn trouble(&self, trouble: Trouble);
 }
@@ -96,7 +96,7 @@ impl Platform for Telegram {
             Trouble::Deaf => (&["getupdates"][..], telegram::Fault::Cut),
             Trouble::Again => return self.fake.tell_again(),
         };
-        // Troubles don't pile up while nobody calls: the promise ends where fifty messages wait unheard.
+        // Errors don't pile up while nothing polls: the promise ends where fifty messages wait unheard.
         for method in methods.iter().filter(|method| !self.fake.will_misbehave(method)) {
             self.fake.misbehave(method, &fault, 1);
         }

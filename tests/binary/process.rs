@@ -1,4 +1,4 @@
-//! Starts the real debug binary in a home of its own, speaks `chat --json` with it, and kills it.
+//! Starts the real debug binary in its own home, talks `chat --json` to it, and kills it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,20 +14,20 @@ use adjutant::store::{Store, check};
 pub(crate) use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Events for a person who looks at a failed test, a line each.
+/// Events for a failed test's output, one per line.
 pub(crate) fn lines(events: &[Value]) -> String {
     events.iter().filter(|it| it["event"] != "progress").map(|it| format!("\n{it}")).collect()
 }
 
-/// No line takes this long, even on a machine with much else to do.
+/// No line takes this long, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A folder in which the binary finds nothing but what a test put there.
+/// A folder in which the binary finds only what a test put there.
 pub(crate) struct Home {
     dir: TempDir,
 }
 
-/// How a process ended.
+/// A process's result.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: Option<i32>,
@@ -71,7 +71,7 @@ impl Home {
         Ended::of(self.command(words).stdin(Stdio::null()).output().unwrap())
     }
 
-    /// Runs a command that reads this from its stdin.
+    /// Runs a command with this stdin.
     pub(crate) fn feed(&self, words: &[&str], input: &[u8]) -> Ended {
         let mut command = self.command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -89,19 +89,19 @@ impl Home {
         Chat::start(self.command(&["chat", "--json"]))
     }
 
-    /// `chat --json` that ends itself at a fail point, like `kill -9` there.
+    /// `chat --json` that kills itself at a fail point.
     pub(crate) fn chat_until(&self, fail_point: &str) -> Chat {
         let mut command = self.command(&["chat", "--json"]);
         command.env("ADJUTANT_FAIL_POINT", fail_point);
         Chat::start(command)
     }
 
-    /// Where its store is, unless its configuration names another.
+    /// The path of its default store.
     pub(crate) fn store_url(&self) -> String {
         format!("sqlite://{}", self.data().join("adjutant.db").display())
     }
 
-    /// Asks the store, beside whatever runs.
+    /// Queries the store, while other processes run.
     pub(crate) fn ask<T>(&self, question: impl AsyncFnOnce(&Store) -> T) -> T {
         ask(&self.store_url(), question)
     }
@@ -115,14 +115,14 @@ impl Home {
         self.ask(tasks)
     }
 
-    /// Nothing was left undone: after an orderly end there is no open work of any kind.
+    /// After a clean exit no work of any kind is left open.
     #[track_caller]
     pub(crate) fn assert_tidy(&self, what: &str) {
         assert_eq!(self.ask(undone), [""; 0], "{what}");
     }
 }
 
-/// Asks the store at an address, beside whatever runs.
+/// Queries the store at a URL, while other processes run.
 pub(crate) fn ask<T>(url: &str, question: impl AsyncFnOnce(&Store) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -141,7 +141,7 @@ pub(crate) async fn tasks(store: &Store) -> Vec<String> {
     titles
 }
 
-/// What an orderly end would not have left, and what contradicts itself.
+/// Work that a clean exit wouldn't leave, and inconsistencies.
 pub(crate) async fn undone(store: &Store) -> Vec<String> {
     let findings = check::findings(store).await.unwrap();
     let mut undone: Vec<String> = findings.iter().map(|finding| format!("{finding:?}")).collect();
@@ -167,7 +167,7 @@ impl Ended {
     }
 }
 
-/// A running `chat --json`, and all it said.
+/// A running `chat --json` and its events.
 pub(crate) struct Chat {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -199,7 +199,7 @@ impl Chat {
         std::thread::spawn(move || {
             let mut reader = BufReader::new(stdout);
             let mut line = String::new();
-            // What a killed process cut off in the middle has not been said.
+            // A line that a killed process cut off doesn't count.
             while reader.read_line(&mut line).is_ok_and(|_| line.ends_with('\n')) {
                 let event = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"));
                 if sender.send(event).is_err() {
@@ -221,7 +221,7 @@ impl Chat {
         i32::try_from(self.child.id()).unwrap()
     }
 
-    /// Writes a line; false when nobody reads any more.
+    /// Writes a line; false if nothing reads it any more.
     pub(crate) fn send_raw(&mut self, line: &[u8]) -> bool {
         let Some(stdin) = &mut self.stdin else { return false };
         stdin.write_all(line).and_then(|()| stdin.write_all(b"\n")).and_then(|()| stdin.flush()).is_ok()
@@ -231,7 +231,6 @@ impl Chat {
         self.send_raw(line.to_string().as_bytes())
     }
 
-    /// The next event; none at the end.
     #[track_caller]
     pub(crate) fn next(&mut self) -> Option<Value> {
         match self.lines.recv_timeout(DEADLINE) {
@@ -244,14 +243,14 @@ impl Chat {
         }
     }
 
-    /// Takes in the next event if there is one within this time.
+    /// Reads the next event within this time.
     pub(crate) fn next_within(&mut self, time: Duration) {
         if let Ok(event) = self.lines.recv_timeout(time) {
             self.seen.push(event);
         }
     }
 
-    /// Waits for an event; none when the process ends before it comes.
+    /// Waits for an event; none if the process ends first.
     #[track_caller]
     pub(crate) fn find(&mut self, wanted: impl Fn(&Value) -> bool) -> Option<Value> {
         let deadline = Instant::now() + DEADLINE;
@@ -264,7 +263,6 @@ impl Chat {
         panic!("it did not come among{}", lines(&self.seen))
     }
 
-    /// Waits for the reply to a message or press.
     #[track_caller]
     pub(crate) fn reply(&mut self, id: &str) -> Value {
         match self.find(|event| answers(event, id)) {
@@ -294,7 +292,7 @@ impl Chat {
         self.stdin = None;
     }
 
-    /// Ends stdin, takes in the rest, and gives the exit status (none after a signal) and stderr.
+    /// Closes stdin, reads the rest, and returns the exit status (none after a signal) and stderr.
     #[track_caller]
     pub(crate) fn finish(&mut self) -> (Option<i32>, String) {
         self.close_stdin();
@@ -308,14 +306,14 @@ impl Chat {
         (status, stderr)
     }
 
-    /// Ends stdin; the process must finish its work and be content.
+    /// Closes stdin; the process must finish its work and exit with 0.
     #[track_caller]
     pub(crate) fn finish_well(&mut self) {
         let (status, stderr) = self.finish();
         assert_eq!((status, stderr.as_str()), (Some(0), ""), "{}", lines(&self.seen));
     }
 
-    /// `kill -9`; what it had said until then is taken in.
+    /// `kill -9`, after which its events are read.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         while self.next().is_some() {}

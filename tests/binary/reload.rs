@@ -1,4 +1,4 @@
-//! What a running `serve` takes over of a changed configuration, and what it refuses.
+//! What a running `serve` applies from a changed configuration, and what it refuses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::process::Home;
 
 const APPLIED: &str = "the configuration applies from now on";
 
-/// A configuration: who may speak, and what else is in it.
+/// A configuration: who has access, and extra text.
 fn config(telegram: &FakeTelegram, allow: &[i64], more: &str) -> String {
     let allow: Vec<String> = allow.iter().map(|id| format!("\"{id}\"")).collect();
     format!(
@@ -24,7 +24,7 @@ fn config(telegram: &FakeTelegram, allow: &[i64], more: &str) -> String {
     )
 }
 
-/// Waits for a text of the assistant's with these words, the newest of which is given.
+/// Waits for a message of the assistant with this text; returns the newest.
 #[track_caller]
 fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
     let begun = Instant::now();
@@ -46,7 +46,7 @@ fn a_stranger_is_let_in_by_the_changed_file_and_out_again_by_the_signal() {
     let mut gateway = Gateway::start(&home);
     telegram.say(bob, bob, "add a task to knock");
     sees(&telegram, bob, "We haven't met");
-    // Nobody tells it of that.
+    // It gets no signal.
     home.write("config.toml", &config(&telegram, &[ada, bob], ""));
     gateway.logs(APPLIED);
     telegram.say(bob, bob, "add a task to come in");
@@ -103,7 +103,7 @@ fn limits_and_prices_hold_from_the_next_turn_on() {
     telegram.say(ada, ada, "first");
     sees(&telegram, ada, "Answer 0");
     assert_eq!(home.count("SELECT count(*) FROM calls WHERE cost_usd > 0"), 0);
-    // A call costs 110 dollars by this price.
+    // A call costs 110 dollars at this price.
     let price = "price = { input = 1000000, output = 1000000 }\n";
     home.write("config.toml", &with(price));
     gateway.logs_times(APPLIED, 1);
@@ -143,13 +143,13 @@ fn a_faulty_file_changes_nothing_and_what_needs_a_restart_is_named() {
     assert!(doctor.stdout.contains("a running service goes on with the last good one"), "{doctor:?}");
     telegram.say(bob, bob, "add a task to come in");
     sees(&telegram, bob, "We haven't met");
-    // A name that no skill has would protect nothing.
+    // A misspelt skill name would protect nothing.
     home.write(
         "config.toml",
         &config(&telegram, &[ada, bob], "[approval.skills]\n\"tasks.craete\" = \"deny\"\n"),
     );
     gateway.logs("unknown skill; did you mean `tasks.create`?");
-    // Now it is right, and holds things that only a restart can change.
+    // Now it's valid, and contains changes that need a restart.
     let calendar = "[calendar]\nurl = \"http://127.0.0.1:1/\"\nuser = \"ada\"\npassword = \"secret\"\n";
     let store = format!("[store]\nurl = \"sqlite://{}\"\n", home.path().join("else.db").display());
     let text = config(&telegram, &[ada, bob], &format!("{store}{calendar}"));

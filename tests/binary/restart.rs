@@ -1,5 +1,5 @@
-//! The process dies at each step of a turn; the next one goes on where it was: no message lost, nothing
-//! done twice, no answer twice.
+//! The process dies at each step of a turn; the next one continues: no message lost, nothing done twice, no answer
+//! twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,12 +7,11 @@ use std::path::Path;
 
 use crate::process::{Chat, Home, Value, answers, button, json, lines};
 
-/// A program that talks with the assistant, starts it again when it dies, and sends again what was not
-/// accepted.
+/// A client that restarts the assistant when it dies, and resends what wasn't accepted.
 pub(crate) struct Program<'a> {
     home: &'a Home,
     chat: Chat,
-    /// All events of the processes before.
+    /// All events of the earlier processes.
     before: Vec<Value>,
     crashes: usize,
 }
@@ -37,7 +36,7 @@ impl<'a> Program<'a> {
         self.heard().any(|it| it["event"] == "accepted" && it["id"] == *id)
     }
 
-    /// Sends a line with an id and waits for its reply, whoever gives it.
+    /// Sends a line with an id and waits for its reply, from whichever process.
     fn ask(&mut self, line: &Value) -> Value {
         let id = line["id"].as_str().unwrap();
         self.chat.send(line);
@@ -62,7 +61,7 @@ impl<'a> Program<'a> {
         self.ask(&json!({"id": id, "press": button}))
     }
 
-    /// Ends in an orderly way. Returns how often each id was answered, and whether the process had died.
+    /// Exits cleanly. Returns how often each id was answered, and whether the process had died.
     pub(crate) fn finish(mut self) -> (BTreeMap<String, usize>, bool) {
         let (mut status, mut stderr) = self.chat.finish();
         if status.is_none() {
@@ -104,16 +103,16 @@ fn fail_points() -> BTreeSet<String> {
     names
 }
 
-/// The points at which plain messages can die.
+/// The fail points of plain messages.
 const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-claimed outbox-receipt outbox-sent \
                      skill-before-close skill-closed turn-before-end turn-ended turn-started";
-/// The further ones of a question.
+/// The additional ones of a question.
 const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
-/// Those around a program.
+/// Those of a program.
 const PROGRAM: &str = "skill-running skill-worked";
-/// Those of a workflow's run; `deaths.rs` tries them.
+/// Those of a workflow run, tested by `deaths.rs`.
 const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
-/// Those of a mail; `office.rs` tries them.
+/// Those of a mail, tested by `office.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]
@@ -126,8 +125,8 @@ fn no_fail_point_is_left_out() {
     assert_eq!(tried, fail_points());
 }
 
-/// Holds a conversation once for each of these points, dying there, and once more dying there the second
-/// time it is reached, if it is.
+/// Has a conversation for each of these points, dying there, and once more dying there the second time it's
+/// reached.
 fn dying_at(
     points: &[&str],
     config: &str,
@@ -184,7 +183,7 @@ fn a_question_survives_every_fail_point() {
             assert_eq!(home.tasks().len(), 2, "{point}: it was done without a yes");
             let end = program.press("p1", &button(&question, "Approve"));
             assert_eq!(end["turn"], question["turn"], "{point}");
-            // A turn that takes its time to fall asleep leaves the press a word of its own.
+            // If the turn is slow to park, the press gets its own reply.
             let words = ["Deleted “buy milk”", "Approved. Going ahead."];
             assert!(words.iter().any(|word| end["text"] == *word), "{point}: {end}");
             let question = program.say("m4", "delete the task about bread");
@@ -298,7 +297,7 @@ fn a_turn_that_always_dies_is_set_aside_and_its_lane_goes_on() {
     let mut first = home.chat_until("turn-started");
     first.send(&json!({"id": "m1", "text": "add a task to die"}));
     assert!(first.find(|it| answers(it, "m1")).is_none());
-    // Each process dies again as soon as it goes on, until the third time is one too many.
+    // Each process dies again as soon as it continues, until the third time is one too many.
     let mut heard = Vec::new();
     for _ in 0..4 {
         let mut chat = home.chat_until("turn-resumed");

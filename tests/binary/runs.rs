@@ -1,4 +1,4 @@
-//! `adjutant workflow run | runs | show`: the real binary and a model that answers by what it is asked.
+//! `adjutant workflow run | runs | show`: the real binary and a model that answers according to the request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +35,7 @@ const ASK: &str = r#"workflow:
     - { id: sure, approval: { text: "Shall it go out?", choices: [Send it, Leave it] } }
 "#;
 
-/// What the model does when it is to find, and when it is to report.
+/// The model's behaviour when finding, and when reporting.
 #[derive(Default)]
 struct Model {
     finds_nothing: AtomicBool,
@@ -91,11 +91,11 @@ impl Office {
         runs["runs"][0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// What a person reads, without what is another each time.
+    /// The text for a person, without the parts that differ between runs.
     fn told(&self, ended: &Ended) -> String {
         let times = regex::Regex::new(r" *\b\d+(?:\.\d+)? m?s\b").unwrap();
         let text = format!("{:?} {}", ended.status, ended.stdout).replace(&self.id(), "ID");
-        // The column is as wide as the longest.
+        // The column is as wide as its longest entry.
         let head = regex::Regex::new(" +time +tries").unwrap();
         head.replace_all(&times.replace_all(&text, " TIME"), " time  tries").into_owned()
     }
@@ -193,7 +193,7 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     Again from there: adjutant workflow run visit --of ID --from find
     ");
     assert!(!office.home.path().join("report.md").exists());
-    // The step is mended; what came before it is taken over.
+    // The step is fixed; earlier outputs are reused.
     office.model.reports_nothing.store(false, Ordering::SeqCst);
     let again = office.run(&["run", "visit", "--of", "last", "--from", "write", "--output", "report.md"]);
     assert!(again.stdout.contains("The output is in report.md."), "{again:?}");

@@ -1,4 +1,4 @@
-//! Schedules, with two processes on one server.
+//! Schedules with two processes on one database server.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::gateway::{DEADLINE, Gateway};
 use crate::process::{self, Home};
 use crate::serve::sees;
 
-/// What is due soon, and not again for long.
+/// A schedule due soon, and not again for a long time.
 async fn insert(store: &Store, id: &str, text: &str, soon: Duration) {
     let all = "SELECT person_id, id FROM conversations";
     let (person_id, conversation_id): (String, String) = store.first(all, &[]).await.unwrap().unwrap();
@@ -61,14 +61,14 @@ fn a_schedule_runs_once_with_two_processes_on_a_server() {
         insert(store, "aaaaaa", "add a task to run once", Duration::from_secs(2)).await
     });
     sees(&telegram, ada, "Added “run once”");
-    // Whoever has it dies when it is due: before, in the middle, or after.
+    // The process that holds it dies when it's due: before, during or after.
     process::ask(&url, async |store| {
         insert(store, "bbbbbb", "add a task to outlive", Duration::from_millis(500)).await
     });
     std::thread::sleep(Duration::from_millis(1_000));
     one.kill();
     sees(&telegram, ada, "Added “outlive”");
-    // The other one has everything then, and knows of a reply that was on its way whether it arrived.
+    // The other process then has everything, and knows whether a reply in flight arrived.
     const LEFT: &str = "SELECT (SELECT count(*) FROM turns WHERE ended_at IS NULL) + \
                         (SELECT count(*) FROM outbox WHERE state <> 'sent') + \
                         (SELECT count(*) FROM instances) - 1";

@@ -6,7 +6,7 @@ use crate::gauntlet::{self, Run, Score};
 use crate::kill::fate;
 use crate::platform::{Make, PLATFORMS};
 
-/// How many processes are killed in each run, unless `ADJUTANT_KILLS` says otherwise.
+/// The number of kills per run, unless `ADJUTANT_KILLS` is set.
 const KILLS: u32 = 8;
 
 fn run(platform: Make, database: Option<String>, instances: usize) {

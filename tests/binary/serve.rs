@@ -1,4 +1,4 @@
-//! `serve`: the gateway with a platform on loopback.
+//! `serve` with a platform on loopback.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +19,12 @@ fn home(telegram: &FakeTelegram, allow: &str) -> Home {
     ))
 }
 
-/// All that the assistant said in a chat.
+/// The assistant's messages in a chat.
 fn texts(telegram: &FakeTelegram, chat: i64) -> Vec<String> {
     telegram.seen(chat).into_iter().map(|seen| seen.text).collect()
 }
 
-/// Waits for a text with these words.
+/// Waits for a message with this text.
 #[track_caller]
 pub(crate) fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
     let begun = Instant::now();
@@ -141,7 +141,7 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     let first = Gateway::start(&home);
     telegram.say(ada, ada, "find it");
     sees(&telegram, ada, "Working on it");
-    // Only a message whose receipt is stored can be gone on in.
+    // Only a message whose receipt is stored can be edited further.
     let begun = Instant::now();
     while home.count("SELECT count(*) FROM turns WHERE shown IS NOT NULL") == 0 {
         assert!(begun.elapsed() < DEADLINE, "its receipt was not stored");
@@ -150,7 +150,7 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     first.kill();
     let shown = telegram.calls("editmessagetext");
     let second = Gateway::start(&home);
-    // The next process goes on in the same message.
+    // The next process keeps editing the same message.
     let begun = Instant::now();
     while telegram.calls("editmessagetext") == shown {
         assert!(begun.elapsed() < DEADLINE, "nothing was shown again: {:?}", texts(&telegram, ada));
@@ -162,7 +162,7 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     assert_eq!(second.stop().0, Some(0));
 }
 
-/// It dies where this says, or is killed while its agent thinks; the next one goes on.
+/// It dies at this fail point, or is killed while its agent thinks; the next one continues.
 fn a_run_is_cut_off(point: Option<&str>) {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");

@@ -1,4 +1,4 @@
-//! `service`: the systemd unit, with a stand-in for `systemctl`, and judged by the real `systemd-analyze`.
+//! `service`: the systemd unit, with a fake `systemctl`, and checked by the real `systemd-analyze`.
 
 use std::fs;
 use std::io::Write;
@@ -10,13 +10,13 @@ use adjutant_fakes::postgres::NO_SKIP;
 
 use crate::process::{Ended, Home};
 
-/// Notes what it is asked, and says what a running service has to say.
+/// Records its arguments, and answers like a running service.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 echo "$*" >> "$HOME/asked"
 case "$*" in *show*) cat "$HOME/shown" ;; esac
 "#;
 
-/// A home with a `systemctl` in its path.
+/// A home with a `systemctl` in its PATH.
 struct Machine {
     home: Home,
 }
@@ -43,7 +43,7 @@ impl Machine {
         self.home.path().join(".config/systemd/user/adjutant.service")
     }
 
-    /// What `systemctl` was asked since the last time.
+    /// The calls of `systemctl` since the last check.
     fn asked(&self) -> Vec<String> {
         let asked = fs::read_to_string(self.home.path().join("asked")).unwrap();
         fs::remove_file(self.home.path().join("asked")).unwrap();
@@ -143,7 +143,7 @@ fn without_a_systemd_nothing_is_written() {
     assert!(!machine.home.path().join(".config").exists());
 }
 
-/// Runs `systemd-analyze`; none when the machine has none, which is said plainly.
+/// Runs `systemd-analyze`; if the machine has none, prints that and returns none.
 fn analyze(words: &[&str], unit: &Path) -> Option<Output> {
     match Command::new("systemd-analyze").args(words).arg(unit).env("LC_ALL", "C.UTF-8").output() {
         Ok(output) => Some(output),
@@ -160,20 +160,20 @@ fn analyze(words: &[&str], unit: &Path) -> Option<Output> {
 #[test]
 fn systemd_finds_no_fault_with_the_unit_and_little_exposed() {
     let home = Home::new();
-    // As the package has it, but for the program, which must be there.
+    // As in the package, except for the program, which must exist.
     let unit = include_str!("../../systemd/adjutant.service");
     let unit = unit.replace("/usr/bin/adjutant", env!("CARGO_BIN_EXE_adjutant"));
     home.write("adjutant.service", &unit);
     let path = home.path().join("adjutant.service");
     let Some(verified) = analyze(&["verify", "--man=no"], &path) else { return };
     let said = String::from_utf8_lossy(&[verified.stdout, verified.stderr].concat()).into_owned();
-    // Of the machine's own units we are no judge.
+    // The machine's own units don't matter here.
     let ours: Vec<&str> = said.lines().filter(|line| line.contains("adjutant")).collect();
     assert_eq!((verified.status.code(), ours), (Some(0), vec![]));
     let judged = analyze(&["security", "--offline=true", "--threshold=15"], &path).unwrap();
     let judged_as = String::from_utf8_lossy(&judged.stdout);
     assert_eq!(judged.status.code(), Some(0), "{judged_as}");
-    // It can tell: the same without its sandbox is exposed, and with a slip in a key is faulty.
+    // The check works: without the sandbox the unit is exposed, and a typo in a key is an error.
     home.write("adjutant.service", &unit.replace("Protect", "Portect"));
     let slipped = analyze(&["verify", "--man=no"], &path).unwrap();
     assert!(String::from_utf8_lossy(&slipped.stderr).contains("'PortectSystem'"));

@@ -1,4 +1,4 @@
-//! `serve` with a Slack on loopback, over a socket and by Slack's own requests.
+//! `serve` with a fake Slack on loopback, over Socket Mode and over HTTP.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn home(slack: &FakeSlack, way: &str) -> Home {
     ))
 }
 
-/// Waits for a message of the assistant's that is so.
+/// Waits for a message of the assistant that matches.
 #[track_caller]
 fn sees(slack: &FakeSlack, place: &str, is_it: impl Fn(&Seen) -> bool) -> Seen {
     let begun = Instant::now();
@@ -82,7 +82,7 @@ fn wrong_tokens_end_with_78_and_say_the_mend() {
         (socket.as_str(), BOT_TOKEN, "xoxb-999-wrong", "channels.slack.bot_token"),
         (socket.as_str(), APP_TOKEN, "xapp-999-wrong", "channels.slack.app_token"),
         ("signing_secret = \"s\"", BOT_TOKEN, "xoxb-999-wrong", "channels.slack.bot_token"),
-        // Refused before anything is asked of Slack.
+        // Refused before any request to Slack.
         (socket.as_str(), BOT_TOKEN, "xapp-999-wrong", "channels.slack.bot_token"),
     ] {
         let home = home(&slack, way);
@@ -116,7 +116,7 @@ fn a_channel_is_read_searched_and_posted_into_by_who_is_in_it() {
     slack.press("ada", &dm, &asked.ts, &approve.0);
     sees(&slack, &dm, |seen| seen.text.contains("Posted into #general on slack"));
     sees(&slack, &room, |seen| seen.text.contains("lunch"));
-    // She left between the question and the yes.
+    // She left between the question and the approval.
     slack.say("ada", &dm, "post to #general: dinner is here");
     let asked = sees(&slack, &dm, |seen| !seen.buttons.is_empty());
     slack.leave("ada", &room);

@@ -1,6 +1,6 @@
-//! The soak: people write to the real `serve` for long, the model, the platform and the skills fail now and then,
-//! questions are answered, turns are stopped, and what is old is emptied meanwhile. At the end nothing may be left
-//! open, and the process may hold no more than when it had warmed up.
+//! The soak: people write to the real `serve` for a long time; the model, the platform and the skills fail now and
+//! then, questions are answered, turns are stopped, and old data is emptied meanwhile. At the end nothing may be
+//! left open, and the process may not have grown since it warmed up.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -17,15 +17,15 @@ use adjutant_fakes::telegram::{FakeTelegram, Fault};
 use crate::chance::Chance;
 use crate::process::{Home, json};
 
-/// How many write, each alone with the assistant.
+/// The number of people, each in a direct conversation.
 const PEOPLE: usize = 64;
 
-/// Longer than any round takes, floods and retries included.
+/// Longer than any round takes, including rate limits and retries.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Memory that may come between the first tenth and the end: the C library's arenas and the caches fill up late.
+/// Memory growth allowed between the first tenth and the end: the C library's arenas and the caches fill up late.
 const MORE_MB: f64 = 16.0;
-/// Files that may: connections to the model come and go.
+/// Growth in open files: connections to the model come and go.
 const MORE_FILES: usize = 48;
 
 const CONFIG: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 10000\nconversation_calls = 1000000\n\
@@ -33,7 +33,7 @@ const CONFIG: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 
     [retention]\nbodies = \"10s\"\ntraces = \"5s\"\nmemories = \"30s\"\n\
     [backup]\nevery = \"5m\"\nkeep = 1\n[http]\nlisten = \"\"\n";
 
-/// How a process stood at a moment.
+/// A process's resources at one moment.
 struct Look {
     turns: i64,
     memory_mb: f64,
@@ -41,15 +41,15 @@ struct Look {
     store_mb: f64,
 }
 
-/// How a soak went.
+/// The result of a soak.
 pub(crate) struct Soaked {
     turns: i64,
     by_status: Vec<(String, i64)>,
     took: Duration,
     looks: Vec<Look>,
-    /// What of it is left open, by its noun: all should be zero.
+    /// Work left open, by kind: all should be zero.
     left: Vec<(&'static str, i64)>,
-    /// What is wrong beside that.
+    /// Other errors.
     faults: Vec<String>,
 }
 
@@ -76,13 +76,13 @@ impl Soaked {
         text
     }
 
-    /// What is not as it should be; empty when all is well.
+    /// The errors; empty if all is well.
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut faults = self.faults.clone();
         faults.extend(
             self.left.iter().filter(|it| it.1 != 0).map(|(noun, count)| format!("{count} {noun} left")),
         );
-        // Before that it warms up.
+        // Before that, it's warming up.
         if let (Some(first), Some(last)) = (self.looks.first(), self.looks.last())
             && first.turns >= 1_000
         {
@@ -97,7 +97,7 @@ impl Soaked {
     }
 }
 
-/// Drives so many turns through a binary.
+/// Runs this many turns through a binary.
 pub(crate) fn run(turns: i64, seed: u64, binary: Option<PathBuf>) -> Soaked {
     let telegram = FakeTelegram::start();
     let model = model(seed);
@@ -176,7 +176,7 @@ impl Soak {
         soaked
     }
 
-    /// Each person writes something, and all of it comes to its end.
+    /// Each person writes something, and all of it finishes.
     async fn round(&mut self, store: &Store) {
         if self.chance.below(4) == 0 {
             self.trouble();
@@ -205,7 +205,7 @@ impl Soak {
         let begun = Instant::now();
         loop {
             let waiting = queues::all(store).await.unwrap();
-            // Groups without rows are not there; inbox and outbox always are.
+            // Groups without rows are missing; inbox and outbox are always there.
             if self.telegram.unconfirmed() == 0 && waiting.iter().all(|queue| queue.waiting == 0) {
                 return;
             }
@@ -217,7 +217,7 @@ impl Soak {
         }
     }
 
-    /// Those who are asked say yes, or now and then no.
+    /// Answers open questions with yes, or now and then no.
     async fn press(&mut self, store: &Store) {
         let asked = "SELECT c.place FROM questions p JOIN conversations c ON c.id = p.conversation_id \
                      JOIN outbox o ON o.id = p.outbox_id WHERE p.state = 'pending' AND o.state = 'sent'";
@@ -232,7 +232,7 @@ impl Soak {
         }
     }
 
-    /// Something goes wrong on the platform.
+    /// Breaks something on the platform.
     fn trouble(&mut self) {
         let (method, fault) = match self.chance.below(12) {
             0 => ("sendmessage", Fault::Flood(1)),
@@ -264,7 +264,7 @@ impl Soak {
         lines[lines.len().saturating_sub(30)..].join("\n")
     }
 
-    /// Tells it to stop, and waits. What was wrong with that.
+    /// Stops it and waits; returns any errors.
     fn stop(&mut self) -> Vec<String> {
         let told = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status();
         assert!(told.unwrap().success());
@@ -288,7 +288,7 @@ async fn left(store: &Store) -> Vec<(&'static str, i64)> {
     left
 }
 
-/// A model that does what its person wants, and fails at one request in fifty.
+/// A model that does what its person wants, and fails one request in fifty.
 fn model(seed: u64) -> FakeModel {
     let chance = Mutex::new(Chance(seed ^ 1));
     let count = AtomicU64::new(0);

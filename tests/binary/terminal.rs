@@ -1,4 +1,4 @@
-//! The binary at a real pseudo-terminal, with somebody who reads what it shows and types.
+//! The binary at a real pseudo-terminal, with a person who reads and types.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 
 use crate::process::Home;
 
-/// Nothing takes this long, even on a machine with much else to do.
+/// Nothing takes this long, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) const CTRL_C: &str = "\x03";
 
-/// A running command at a terminal; util-linux's `script` makes the terminal.
+/// A running command at a terminal made by util-linux's `script`.
 pub(crate) struct Terminal {
     child: Child,
     stdin: ChildStdin,
     shown: Receiver<Vec<u8>>,
     bytes: Vec<u8>,
-    /// How much of the screen was read already.
+    /// How much of the screen has been read.
     read: usize,
 }
 
 impl Terminal {
-    /// Starts `adjutant` with these words, none of which needs quoting.
+    /// Starts `adjutant` with these arguments, none of which needs quoting.
     pub(crate) fn start(home: &Home, words: &str) -> Self {
         let line = format!("stty cols 300; exec {} {words}", env!("CARGO_BIN_EXE_adjutant"));
         let mut command = Command::new("script");
@@ -44,7 +44,7 @@ impl Terminal {
         Self { child, stdin, shown, bytes: Vec::new(), read: 0 }
     }
 
-    /// Waits until a line that was not read yet begins with this text; it is read then.
+    /// Waits for an unread line with this prefix, and marks it read.
     #[track_caller]
     pub(crate) fn expect(&mut self, text: &str) {
         let deadline = Instant::now() + DEADLINE;
@@ -75,7 +75,7 @@ impl Terminal {
         self.type_in(&format!("{answer}\r"));
     }
 
-    /// Waits for the end, and gives the exit status.
+    /// Waits for the end; returns the exit status.
     #[track_caller]
     pub(crate) fn end(&mut self) -> Option<i32> {
         loop {
@@ -88,12 +88,12 @@ impl Terminal {
         self.child.wait().unwrap().code()
     }
 
-    /// Every byte that the terminal was sent.
+    /// All bytes sent to the terminal.
     pub(crate) fn raw(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
-    /// What stands on the screen.
+    /// The screen's contents.
     pub(crate) fn text(&self) -> String {
         let lines =
             screen(&self.bytes).iter().map(|line| line.trim_end().to_owned() + "\n").collect::<String>();
@@ -108,7 +108,7 @@ impl Drop for Terminal {
     }
 }
 
-/// The lines of a screen that is high and wide enough, after these bytes.
+/// The lines of a large enough screen after these bytes.
 fn screen(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let (mut lines, mut column) = (vec![Vec::new()], 0);

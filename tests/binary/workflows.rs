@@ -1,4 +1,4 @@
-//! `adjutant workflow`: what it prints, and its exit statuses.
+//! `adjutant workflow`: its output and exit statuses.
 
 use std::fs;
 

@@ -1,7 +1,8 @@
-//! The app that flows play in: the assembled engine with a real store, a channel that keeps what was
-//! delivered, a clock that only tests move, and verbs for what people do.
+//! The app under test: the assembled engine with a real store, a channel that records deliveries, a clock that only
+//! tests move, and methods for what people do.
 //!
-//! Every test ends with [`TestApp::ends_well`] (or [`TestApp::ends_waiting`]): whatever is left undone fails it.
+//! Every test ends with [`TestApp::ends_well`] (or [`TestApp::ends_waiting`]), which fails if any work is left
+//! open.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,13 +26,13 @@ use adjutant_chat::{
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// Longer than anything here takes; a test that waits for what never comes fails after it.
+/// Longer than anything here takes; a test that waits in vain fails after it.
 const FOR_EVER: Duration = Duration::from_secs(20);
 
 /// Saturday morning.
 pub(crate) const NOW: &str = "2026-11-21T10:00:00Z";
 
-/// Something the assistant said.
+/// A delivered message.
 #[derive(Debug, Clone)]
 pub(crate) struct Heard {
     pub(crate) place: String,
@@ -49,13 +50,12 @@ impl Heard {
         Self { place: place.into(), text, choices, turn, answers: Vec::new(), receipt }
     }
 
-    /// The labels of its buttons.
     pub(crate) fn buttons(&self) -> Vec<&str> {
         self.choices.iter().map(|choice| choice.label.as_str()).collect()
     }
 }
 
-/// A channel that takes everything at once and keeps it.
+/// A channel that accepts everything at once and records it.
 struct Desk {
     delivered: Mutex<Vec<Heard>>,
     count: watch::Sender<usize>,
@@ -109,12 +109,12 @@ pub(crate) struct TestApp {
     _folder: tempfile::TempDir,
 }
 
-/// A app whose models follow this script.
+/// An app whose models follow this script.
 pub(crate) async fn scripted(script: Scripted) -> TestApp {
     scripted_with(script, |_| {}).await
 }
 
-/// A app whose models follow this script, with a configuration of its own.
+/// An app whose models follow this script, with its own configuration.
 pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Arc::new(script);
     let model = script.clone();
@@ -128,7 +128,7 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
     app
 }
 
-/// A app on a platform whose places can be read.
+/// An app on a platform with readable places.
 pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestApp {
     let model = Arc::new(script);
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
@@ -139,12 +139,12 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
     build(models, Some(rooms), |_| {}).await
 }
 
-/// A app with the models that the configuration names: the built-in planner, unless it is changed.
+/// An app with the configured models: by default, the built-in planner.
 pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> TestApp {
     build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), None, change).await
 }
 
-/// Any platform: the skills of the places are there where one is configured.
+/// Any platform: configuring one enables the chat skills.
 fn platform() -> ChannelConfig {
     let platform = Platform::Telegram(Secret::new("1:x"));
     ChannelConfig { enabled: true, platform, api_url: String::new(), allow: Vec::new() }
@@ -176,7 +176,7 @@ async fn build(
     TestApp { service, desk, clock, script: None, events: AtomicUsize::new(0), _folder: folder }
 }
 
-/// Puts a skill file into the configuration, as a person would. The folder lasts as long as the test.
+/// Adds a skill file to the configuration. The folder lasts as long as the test.
 pub(crate) fn skill_file(config: &mut Config, toml: &str) {
     let folder = config.data_dir.join("skills");
     std::fs::create_dir_all(&folder).unwrap();
@@ -185,7 +185,7 @@ pub(crate) fn skill_file(config: &mut Config, toml: &str) {
     config.skills.paths = vec![folder];
 }
 
-/// A place where people talk.
+/// A chat place.
 pub(crate) struct Place<'a> {
     app: &'a TestApp,
     name: &'a str,
@@ -193,33 +193,33 @@ pub(crate) struct Place<'a> {
 }
 
 impl TestApp {
-    /// A place where nobody else reads.
+    /// A private place.
     pub(crate) fn direct<'a>(&'a self, name: &'a str) -> Place<'a> {
         Place { app: self, name, direct: true }
     }
 
-    /// A place where others read.
+    /// A shared place.
     pub(crate) fn room<'a>(&'a self, name: &'a str) -> Place<'a> {
         Place { app: self, name, direct: false }
     }
 
-    /// Somebody says something at home; the answer.
+    /// A person writes in their private place; returns the answer.
     pub(crate) async fn says(&self, who: &str, text: &str) -> Heard {
         self.direct("home").says(who, text).await
     }
 
-    /// Somebody says something at home, and nobody waits for the answer.
+    /// A person writes in their private place, without waiting for the answer.
     pub(crate) async fn tells(&self, who: &str, text: &str) -> String {
         self.direct("home").tells(who, text).await
     }
 
-    /// Somebody presses a button below something said at home; the answer.
+    /// A person presses a button in their private place; returns the answer.
     pub(crate) async fn presses(&self, who: &str, on: &Heard, label: &str) -> Heard {
         let event = self.pushes(who, on, label).await;
         self.answer(&event).await
     }
 
-    /// Somebody presses a button, and nobody waits for the answer.
+    /// A person presses a button, without waiting for the answer.
     pub(crate) async fn pushes(&self, who: &str, on: &Heard, label: &str) -> String {
         let choice = on.choices.iter().find(|choice| choice.label == label);
         let button = choice.unwrap_or_else(|| panic!("no button {label} below {:?}", on.text)).id.clone();
@@ -236,7 +236,7 @@ impl TestApp {
         event
     }
 
-    /// Somebody replies, by the platform's reply, to something said at home.
+    /// A person uses the platform's reply in their private place.
     pub(crate) async fn replies_to(&self, who: &str, to: &Heard, text: &str) -> Heard {
         let place = Place { app: self, name: &to.place, direct: true };
         let event = place.writes(who, text, Some(to.receipt.clone())).await;
@@ -244,23 +244,23 @@ impl TestApp {
     }
 
     fn event(&self, kind: &str) -> String {
-        // Things that people do are a second apart.
+        // People's actions are a second apart.
         self.clock.advance(Duration::from_secs(1));
         format!("{kind}-{}", self.events.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// The answer to something that arrived.
+    /// The answer to an incoming message.
     pub(crate) async fn answer(&self, event: &str) -> Heard {
         self.heard(&format!("an answer to {event}"), |heard| heard.answers.iter().any(|known| known == event))
             .await
     }
 
-    /// The first thing said that holds this text.
+    /// The first delivered message with this text.
     pub(crate) async fn sees(&self, text: &str) -> Heard {
         self.heard(text, |heard| heard.text.contains(text)).await
     }
 
-    /// The first thing said that holds this text, and is not that one.
+    /// The first delivered message with this text, other than that one.
     pub(crate) async fn sees_another(&self, text: &str, than: &Heard) -> Heard {
         self.heard(text, |heard| heard.text.contains(text) && heard.receipt != than.receipt).await
     }
@@ -278,7 +278,7 @@ impl TestApp {
         };
         match tokio::time::timeout(FOR_EVER, look).await {
             Ok(heard) => {
-                // The receipt is stored right after; what people do next comes later.
+                // The receipt is stored right after; people act later.
                 self.receipts().await;
                 heard
             }
@@ -286,7 +286,7 @@ impl TestApp {
         }
     }
 
-    /// Waits until the receipts of all that was delivered are stored.
+    /// Waits until the receipts of all deliveries are stored.
     async fn receipts(&self) {
         let open = "SELECT count(*) FROM outbox WHERE state = 'sending'";
         while self.store().count(open, &[]).await.unwrap() > 0 {
@@ -294,67 +294,66 @@ impl TestApp {
         }
     }
 
-    /// Everything said so far.
+    /// All deliveries so far.
     pub(crate) fn texts(&self) -> Vec<String> {
         self.desk.delivered.lock().unwrap().iter().map(|heard| heard.text.clone()).collect()
     }
 
-    /// Everything shown of turns at work so far.
+    /// All progress shown so far.
     pub(crate) fn progress(&self) -> Vec<Progress> {
         self.desk.progress.lock().unwrap().clone()
     }
 
-    /// Time goes by, and the app looks after what is due.
+    /// Moves the clock and runs what is due.
     pub(crate) async fn passes(&self, time: Duration) {
         self.clock.advance(time);
-        // The app also looks by itself; where two look at the same moment, one leaves what is due to the next look.
+        // The app's own scheduler also checks. If both check at the same moment, one leaves what is due to the next
+        // check.
         for _ in 0..2 {
             self.service.tend().await.unwrap();
         }
     }
 
-    /// Waits until nothing is at work.
+    /// Waits until nothing is running.
     pub(crate) async fn rests(&self) {
         tokio::time::timeout(FOR_EVER, self.service.idle()).await.expect("the app never rests");
     }
 
-    /// The store.
     pub(crate) fn store(&self) -> &Store {
         self.service.store()
     }
 
-    /// The model's requests so far, of one kind.
+    /// The model's requests of one kind so far.
     pub(crate) fn requests(&self, who: Who) -> Vec<Request> {
         let script = self.script.as_ref().expect("a scripted app");
         script.requests().into_iter().filter(|request| Who::of(request) == who).collect()
     }
 
-    /// The turn that said this.
+    /// The turn that sent this message.
     pub(crate) async fn turn(&self, heard: &Heard) -> TurnRow {
         let id = heard.turn.as_deref().expect("said by a turn");
         turns::by_id(self.store(), &id.into()).await.unwrap().unwrap()
     }
 
-    /// Every execution of the turn that said this.
+    /// All executions of the turn that sent this message.
     pub(crate) async fn executions(&self, heard: &Heard) -> Vec<ExecutionRow> {
         executions::of_turn(self.store(), &heard.turn.as_deref().expect("said by a turn").into())
             .await
             .unwrap()
     }
 
-    /// Every model call of the turn that said this.
+    /// All model calls of the turn that sent this message.
     pub(crate) async fn calls(&self, heard: &Heard) -> Vec<CallRow> {
         calls::of_turn(self.store(), &heard.turn.as_deref().expect("said by a turn").into()).await.unwrap()
     }
 
-    /// How the agents and skill calls of a turn ended: `a completed`, `tasks.create failed params`.
+    /// The results of a turn's agents and skill calls: `a completed`, `tasks.create failed params`.
     pub(crate) async fn ends(&self, heard: &Heard) -> Vec<String> {
         let rows = self.executions(heard).await;
         let name = |row: &ExecutionRow| row.agent_id.clone().or(row.skill.clone());
         rows.iter().filter_map(|row| Some(format!("{} {}{}", name(row)?, row.status, kind(row)))).collect()
     }
 
-    /// An agent's row.
     pub(crate) async fn agent(&self, heard: &Heard, id: &str) -> ExecutionRow {
         let rows = self.executions(heard).await;
         rows.into_iter()
@@ -362,12 +361,12 @@ impl TestApp {
             .unwrap_or_else(|| panic!("no agent {id}"))
     }
 
-    /// Nothing is left undone, and everything was answered exactly once.
+    /// No work is left open, and everything was answered exactly once.
     pub(crate) async fn ends_well(self) {
         self.ends_waiting(0).await;
     }
 
-    /// Nothing is left undone but this many turns that wait for a person.
+    /// No work is left open, except this many turns that wait for a person.
     pub(crate) async fn ends_waiting(self, turns: i64) {
         self.rests().await;
         let store = self.store();
@@ -408,13 +407,13 @@ fn kind(row: &ExecutionRow) -> String {
 }
 
 impl Place<'_> {
-    /// Somebody says something here; the answer.
+    /// A person writes here; returns the answer.
     pub(crate) async fn says(&self, who: &str, text: &str) -> Heard {
         let event = self.tells(who, text).await;
         self.app.answer(&event).await
     }
 
-    /// Somebody says something here, and nobody waits for the answer.
+    /// A person writes here, without waiting for the answer.
     pub(crate) async fn tells(&self, who: &str, text: &str) -> String {
         self.writes(who, text, None).await
     }
@@ -432,13 +431,13 @@ impl Place<'_> {
             attachments: Vec::new(),
         };
         assert!(self.app.service.accept(Inbound::Message(said.clone()), async || {}).await.unwrap());
-        // What the platform brings twice is one message.
+        // The platform delivers it twice; it is one message.
         assert!(!self.app.service.accept(Inbound::Message(said), async || {}).await.unwrap());
         event
     }
 }
 
-/// A dispatch: the arguments of `dispatch_agent`, with a mission after its name.
+/// The arguments of `dispatch_agent`, with a mission named after the agent.
 pub(crate) fn agent(id: &str, skills: &[&str], more: Value) -> Reply {
     let mut arguments = json!({"agent_id": id, "mission": format!("mission {id}"), "skills": skills});
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -457,7 +456,6 @@ pub(crate) fn skill(name: &str, arguments: Value) -> Reply {
     call("use_skill", json!({"skill": name, "arguments": arguments}))
 }
 
-/// The tool results at the end of a request.
 pub(crate) fn results(request: &Request) -> Vec<&str> {
     let last = request.messages.iter().rev().take_while(|message| message.role == Role::Tool);
     let mut results: Vec<&str> = last.map(|message| message.text.as_str()).collect();
@@ -486,7 +484,7 @@ pub(crate) fn user_text(request: &Request) -> &str {
     user.map_or("", |message| &message.text)
 }
 
-/// A script for the orchestrator: these dispatches first; then it reads out all results.
+/// An orchestrator script: these dispatches first, then an answer with all results.
 pub(crate) fn plan(
     first: impl Fn() -> Reply + Send + Sync + 'static,
 ) -> impl Fn(&Request) -> Reply + Send + Sync {

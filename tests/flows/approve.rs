@@ -1,4 +1,4 @@
-//! Approvals: what exactly will happen is shown, a person says yes or no, and only that happens.
+//! Approvals: the person sees exactly what will happen, says yes or no, and only that happens.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill};
 
-/// A app where saving a task wants a yes.
+/// An app where saving a task needs approval.
 async fn careful(script: Scripted) -> TestApp {
     scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);
@@ -21,7 +21,7 @@ fn create(id: &str, title: &str) -> Reply {
     direct(id, "tasks.create", json!({"title": title}))
 }
 
-/// Reads out how every agent stands; waits for those that are not over.
+/// Answers with the state of every agent, after waiting for unfinished ones.
 fn read_out(request: &adjutant::model::Request) -> Reply {
     let reports = reports(request);
     let mut lines: Vec<String> = reports
@@ -140,7 +140,7 @@ async fn other_agents_go_on_while_one_waits() {
     let agents: Vec<String> = app.ends(&asked).await;
     assert_eq!(agents, ["a waiting", "b completed", "c completed", "d pending", "tasks.create waiting"]);
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
-    // The lane is free: another message has its own turn.
+    // The lane is free: another message gets its own turn.
     let other = app.says("ada", "and this?").await;
     assert_ne!(other.turn, asked.turn);
     app.presses("ada", &other, "Reject").await;
@@ -266,7 +266,7 @@ async fn a_yes_is_good_for_exactly_what_was_shown() {
     let script = Scripted::new().orchestrator(plan(|| create("a", "pay 1")));
     let app = careful(script).await;
     let asked = app.says("ada", "go").await;
-    // Somebody changes the journal behind our back.
+    // Someone changes the journal behind our back.
     let mut batch = adjutant::store::Batch::new();
     batch.run("UPDATE executions SET parameters = '{\"title\":\"pay 1000\"}' WHERE kind = 'skill'", []);
     app.store().write(batch).await.unwrap();

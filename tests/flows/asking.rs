@@ -1,4 +1,4 @@
-//! Questions with choices of their own, and questions for a word: who answers them, how, and what is stored.
+//! Choice and input questions: who can answer them, how, and what is stored.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ use serde_json::json;
 use crate::app::{Heard, TestApp, direct, plan, scripted_with};
 use crate::workflows::workflow_file;
 
-/// A app in which a question waits for an answer, as a step would ask it. What it comes to is not a yes, so what
-/// waits goes on without.
+/// An app with an open question, as a step would ask it. Its answer isn't a yes, so what waits for it continues
+/// without.
 async fn asked(kind: &'static str, options: &[&str]) -> (TestApp, Heard) {
     let script = Scripted::new()
         .when(Who::Orchestrator, "say hello", |_| text("Hello!"))
@@ -49,7 +49,7 @@ async fn pending(app: &TestApp, heard: &Heard) -> QuestionRow {
     row
 }
 
-/// The state of the question and its answer.
+/// The question's state and answer.
 async fn stored(app: &TestApp, heard: &Heard) -> (String, Option<String>) {
     let row = pending(app, heard).await;
     (row.state.to_string(), row.answer)
@@ -77,7 +77,7 @@ async fn a_question_for_a_word_is_answered_by_the_person_asked_and_not_by_a_comm
     let (app, asked) = asked("input", &[]).await;
     assert!(app.says("ada", "/status").await.text.contains("open questions: 1"));
     assert_eq!(app.says("eve", "say hello").await.text, "Hello!");
-    // The owner is at the terminal; not everything that they say is meant for Ada's question.
+    // The owner is at the terminal; not everything they write answers Ada's question.
     assert_eq!(app.says("local", "say hello").await.text, "Hello!");
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     let no = app.replies_to("eve", &asked, "Acme").await;
@@ -121,7 +121,7 @@ async fn a_choice_is_made_once_by_whom_it_was_asked_of() {
     let (app, asked) = asked("choose", &["red", "approve"]).await;
     let no = app.presses("eve", &asked, "red").await;
     assert!(no.text.starts_with("Only the person I asked, or an owner, can answer"), "{}", no.text);
-    // What is none of the choices is a new message; a bare word after it is one too.
+    // Anything but a choice is a new message, and so is a bare word after it.
     assert_eq!(app.says("ada", "say hello").await.text, "Hello!");
     let mut yes = asked.clone();
     yes.choices[0].id = yes.choices[0].id.replace(":0", ":7");
@@ -160,7 +160,7 @@ async fn nobody_answers_and_whoever_asked_goes_on_without() {
     }
 }
 
-/// A workflow that has to know something, and asks before it ends.
+/// A workflow that needs an input, and asks a question before it ends.
 const LAUNCH: &str = r#"workflow:
   name: launch
   inputs:

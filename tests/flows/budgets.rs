@@ -1,4 +1,4 @@
-//! Budgets: what model calls may use is set aside before them and settled after them; who is asked when it is used up.
+//! Budgets: reserved before model calls and settled after them; who is asked when one is used up.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, plan, results, scripted_with, skill};
 
-/// The reply reports so many tokens.
+/// The reply reports this many tokens.
 fn using(tokens: u64, reply: Reply) -> Reply {
     reply.usage(Usage { prompt: tokens, cached: 0, completion: 0 })
 }
 
-/// Every answer takes so many tokens, and says what was said to it.
+/// Every answer uses this many tokens and repeats the message.
 fn echo(tokens: u64) -> Scripted {
     Scripted::new().orchestrator(move |request| using(tokens, text(said(request))))
 }
@@ -34,14 +34,14 @@ async fn app(script: Scripted, change: impl FnOnce(&mut Config)) -> TestApp {
     .await
 }
 
-/// A app in which a person's day has 10,000 tokens, of which a message takes 6,000, and whose owner sits at his desk.
+/// An app with 10,000 tokens per person and day, 6,000 of which one message uses, and an owner at the terminal.
 async fn with_an_owner() -> TestApp {
     let app = app(echo(6000), |config| config.limits.day_tokens = 10_000).await;
     app.direct("desk").says("local", "hello").await;
     app
 }
 
-/// Ada has used up her day; what she was told, and what the owner was asked.
+/// Ada has used up her day; returns what she was told and what the owner was asked.
 async fn used_up(app: &TestApp) -> (Heard, Heard) {
     assert!(app.says("ada", "one").await.text.starts_with("You said: one"));
     let told = app.says("ada", "two").await;
@@ -58,7 +58,7 @@ async fn count(app: &TestApp, sql: &'static str) -> i64 {
     app.store().count(sql, &[]).await.unwrap()
 }
 
-/// Waits until the store counts so many.
+/// Waits until the store counts this many.
 async fn counts(app: &TestApp, sql: &'static str, wanted: i64) {
     let look = async {
         while count(app, sql).await != wanted {
@@ -143,7 +143,7 @@ async fn what_an_owner_grants_is_as_much_again_for_this_turn_alone() {
     app.says("ada", "one").await;
     let first = app.sees("Shall I continue with it?").await;
     app.presses("local", &first, "Continue").await;
-    // One call is made of the grant, and the next is not covered by it.
+    // The grant covers one call, but not the next.
     let second = app.sees_another("Shall I continue with it?", &first).await;
     assert_eq!(second.turn, first.turn);
     let other = app.says("ada", "two").await;
@@ -166,7 +166,7 @@ async fn without_an_owner_who_can_be_asked_the_person_is_told_who_it_takes() {
     insta::assert_snapshot!(told.text, @"Your budget for today (10000 tokens) doesn't cover the next step. Only an owner (eve, telegram:7) can let me continue, by writing “continue” here. No owner has ever messaged me directly, so I can't ask. Send `/stop` to cancel. The budget resets at midnight (Europe/Berlin).");
     assert_eq!(told.buttons(), [""; 0]);
     assert_eq!(app.turn(&told).await.status, TurnStatus::Waiting);
-    // An owner may come here and say so.
+    // An owner can also answer here.
     let done = app.says("eve", "continue").await;
     assert_eq!((done.text.as_str(), done.turn), ("You said: two", told.turn));
     app.ends_well().await;
@@ -287,7 +287,7 @@ async fn agents_at_once_wait_for_what_the_others_hold() {
             calls((0..3).map(|n| agent(&format!("a{n}"), &["tasks.search"], json!({}))).collect())
         }))
         .agent(move |_| using(100, text("looked")).behind(&held));
-    // An agent's call is taken for some 4,400 tokens: there is room for one beside another, and not for three.
+    // An agent's call reserves some 4,400 tokens: two fit side by side, three don't.
     let app = app(script, |config| config.limits.turn_tokens = 10_000).await;
     let event = app.tells("ada", "go").await;
     gate.arrived(2).await;
@@ -328,7 +328,7 @@ async fn money_is_set_aside_by_the_price() {
         cached_input: None,
         output: 100.0,
     });
-    // 4,096 tokens of an answer are taken for 41 cents.
+    // 4,096 tokens of an answer reserve 41 cents.
     let app = app(script, |config| config.limits.all_day_cost_usd = 0.80).await;
     let events = [app.direct("a").tells("ada", "one").await, app.direct("b").tells("bob", "two").await];
     gate.arrived(1).await;
@@ -434,7 +434,7 @@ async fn folded_history_and_answers_without_worth_count() {
     app.passes(Duration::from_secs(1)).await;
     let failed = app.direct("b").says("ada", "nothing").await;
     assert!(failed.text.starts_with("I couldn't finish this"), "{}", failed.text);
-    // Long turns are folded more than once; each time is written down, and then settled in the same commit.
+    // Long turns are compacted more than once; each time is recorded, then settled in the same commit.
     counts(&app, "SELECT count(*) > 0 FROM background_calls", 1).await;
     let counted = "SELECT s.tokens - 160 - 1000 * (SELECT count(*) FROM background_calls) FROM spending s WHERE s.who = ''";
     counts(&app, counted, 0).await;

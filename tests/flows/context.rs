@@ -1,4 +1,4 @@
-//! What the models see: the same beginning for all, what matters to this person here, and no more.
+//! What models see: the same prefix for all, what matters to this person here, and no more.
 
 use adjutant::model::Role;
 use adjutant::model::scripted::{Scripted, Who, call, calls, text};
@@ -17,7 +17,7 @@ async fn the_beginning_is_the_same_bytes_for_everybody_always() {
             calls(vec![
                 direct("a", "tasks.create", json!({"title": "buy milk"})),
                 agent("b", &["tasks.search", "memory.list"], json!({})),
-                // Another order, the same skills.
+                // The same skills in another order.
                 agent("c", &["memory.list", "tasks.search"], json!({"depends_on": ["a"]})),
             ])
         }))
@@ -87,7 +87,7 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     You remember:
     - Bob prefers mornings, private
     ");
-    // Where others read, tasks and private memories stay out.
+    // In a shared place, tasks and private memories stay out.
     app.room("team").says("ada", "when may I call Bob?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
     insta::assert_snapshot!(request.messages[1].text, @r"
@@ -106,11 +106,11 @@ async fn a_private_memory_never_shows_where_others_read() {
         let heard = app.room("team").says("ada", said).await;
         assert!(!heard.text.contains("1234"), "{}", heard.text);
     }
-    // A second person makes a place shared for ever.
+    // A second person makes a place shared for good.
     app.direct("home").says("bob", "hello").await;
     let heard = app.direct("home").says("ada", "what do you know about my salary?").await;
     assert!(!heard.text.contains("1234"), "{}", heard.text);
-    // And nobody else's private memories are theirs.
+    // They don't see anyone else's private memories.
     let heard = app.direct("bob's").says("bob", "what do you know about the salary?").await;
     assert!(!heard.text.contains("1234"), "{}", heard.text);
     let heard = app.direct("ada's").says("ada", "what do you know about my salary?").await;
@@ -143,7 +143,7 @@ async fn history_is_a_window_and_what_is_older_is_folded_off_the_path() {
     let app = scripted(script).await;
     for n in 0..25 {
         app.says("ada", &format!("message-{n} {}", "text ".repeat(100))).await;
-        // Folding is beside the turns; here it is waited for, so that the test is the same every time.
+        // Compaction runs in the background; the test waits for it to be deterministic.
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
     let sizes: Vec<usize> = app

@@ -1,4 +1,4 @@
-//! The one path of every skill call, against a service that misbehaves.
+//! The single path of every skill call, against a service that misbehaves.
 
 use adjutant::domain::ExecutionKind;
 use adjutant::model::scripted::{Reply, Scripted, Who, calls, has_results, in_order, text};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::app::{TestApp, agent, direct, plan, results, scripted, scripted_with, skill, skill_file};
 use crate::web::{Answer, Web};
 
-/// A app with the service's skills.
+/// An app with the service's skills.
 async fn with(web: &Web, script: Scripted) -> TestApp {
     let skills = web.skills();
     scripted_with(script, |config| skill_file(config, &skills)).await
@@ -49,7 +49,7 @@ async fn what_a_service_says_reaches_the_model_as_outside_text_only() {
 
 #[tokio::test]
 async fn a_read_is_tried_again_as_its_failure_allows() {
-    // What the service answers, how often it is asked, how it ends.
+    // The service's answers, the number of requests, the result.
     let cases = [
         (vec![status(429, "retry-after: 0\r\n"), status(429, "retry-after: 0\r\n")], 3, "completed"),
         (vec![status(429, "retry-after: 0\r\n"); 3], 3, "failed rate_limit"),
@@ -159,13 +159,13 @@ async fn reads_of_one_response_run_side_by_side_and_writes_in_order() {
         ]));
     let app = with(&web, script).await;
     let event = app.tells("ada", "go").await;
-    // All three are there before the first is answered.
+    // All three have arrived before the first is answered.
     web.arrived(3).await;
     web.open();
     let heard = app.answer(&event).await;
     assert_eq!(web.requests()[3..], ["POST /post/1", "GET /read/4"]);
     assert_eq!(app.ends(&heard).await[0], "a completed");
-    // Results are in the order of the calls, whoever was first.
+    // Results are in the order of the calls, whichever finished first.
     let request = &app.requests(Who::Agent)[1];
     for (place, result) in results(request).iter().enumerate() {
         assert!(result.contains(&format!("did GET /read/{}", place + 1)), "{result}");

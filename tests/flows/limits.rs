@@ -1,4 +1,4 @@
-//! Limits: a turn that comes to one is parked and asks; a person says how it goes on, once.
+//! Limits: a turn that reaches one is parked and asks; a person decides once how it continues.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::app::{
     Heard, TestApp, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text,
 };
 
-/// Four agents: two work, one fails, one depends on what the limit holds back.
+/// Four agents: two succeed, one fails, one depends on an agent that the limit holds back.
 fn four() -> Reply {
     calls(vec![
         direct("a", "tasks.create", json!({"title": "buy milk"})),
@@ -22,7 +22,7 @@ fn four() -> Reply {
     ])
 }
 
-/// A app in which a turn may have two agents.
+/// An app that allows two agents per turn.
 async fn two_agents(change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Scripted::new()
         .when(Who::Orchestrator, "say hello", |_| text("Hello!"))
@@ -192,7 +192,7 @@ async fn only_the_person_asked_or_an_owner_answers() {
     insta::assert_snapshot!(no.text, @"Only the person I asked, or an owner, can answer this question.");
     assert!(app.says("eve", "say hello, yes").await.text == "Hello!");
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
-    // The owner sits at the terminal.
+    // The owner is at the terminal.
     let done = app.presses("local", &asked, "Continue").await;
     assert_eq!(done.text, "All in: 4 reports.");
     app.ends_well().await;
@@ -213,7 +213,7 @@ async fn a_yes_after_another_message_is_a_new_message_and_the_turn_stays_parked(
     assert_eq!(app.turn(&asked).await.status, TurnStatus::Waiting);
     let yes = app.says("ada", "yes").await;
     assert_ne!(yes.turn, asked.turn);
-    // By the platform's reply it is still the answer.
+    // As a platform reply, it's still the answer.
     let done = app.replies_to("ada", &asked, "yes").await;
     assert_eq!(done.turn, asked.turn);
     app.rests().await;
@@ -354,7 +354,7 @@ async fn the_time_of_a_turn_is_limited_and_no_agent_has_more() {
     })
     .await;
     let asked = app.says("ada", "go").await;
-    // An agent has no more time than its turn.
+    // An agent gets no more time than its turn.
     insta::assert_snapshot!(asked.text, @r"
     I've worked on this for 2 seconds, which is the limit.
 

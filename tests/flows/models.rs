@@ -1,4 +1,4 @@
-//! Real providers' moods: whatever the model does, the person reads a clear sentence.
+//! Provider errors: whatever the model does, the person reads a clear sentence.
 
 use adjutant::config::{Config, Price, Secret};
 use adjutant::domain::TurnStatus;

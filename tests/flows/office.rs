@@ -1,4 +1,4 @@
-//! The office without a server: the store's own calendar and contacts, mails as files.
+//! Mail, calendar and contacts without a server: the store's own calendar and contacts, mail as files.
 
 use adjutant::config::{DavConfig, Secret};
 use adjutant::model::Request;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, reports, scripted_with};
 
-/// A model that does as it is told: `SKILL ARGUMENTS` calls that skill, and the answer is what came of it.
+/// A model that obeys: `SKILL ARGUMENTS` calls that skill, and the answer is its result.
 pub(crate) fn obedient() -> Scripted {
     Scripted::new()
         .orchestrator(|request| if has_results(request) { read_out(request) } else { obey(request) })
@@ -37,7 +37,7 @@ async fn office(zone: Tz) -> TestApp {
     scripted_with(obedient(), |config| config.assistant.timezone = zone).await
 }
 
-/// Calls a skill: what people read, and the data.
+/// Calls a skill; returns the text for people and the data.
 pub(crate) async fn call(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
     let heard = app.says("ada", &format!("{skill} {arguments}")).await;
     split(&heard)
@@ -51,7 +51,7 @@ pub(crate) fn split(heard: &Heard) -> (String, Value) {
     }
 }
 
-/// Calls a skill that asks first, and says yes.
+/// Calls a skill that needs approval, and approves it.
 async fn approved(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
     let asked = app.says("ada", &format!("{skill} {arguments}")).await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
@@ -60,7 +60,7 @@ async fn approved(app: &TestApp, skill: &str, arguments: Value) -> (String, Valu
 
 #[tokio::test]
 async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
-    // Both changes of 2026 in three zones: the Sunday of the change lies between the two Mondays.
+    // Both clock changes of 2026 in three zones: the change is on the Sunday between the two Mondays.
     for (zone, weeks) in [
         (Tz::Europe__Berlin, [("2026-03-23", "2026-04-01"), ("2026-10-19", "2026-10-28")]),
         (Tz::America__New_York, [("2026-03-02", "2026-03-11"), ("2026-10-26", "2026-11-04")]),
@@ -112,7 +112,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
             "2026-06-29T10:00 Weekly"
         ]
     );
-    // A whole series goes only after a yes.
+    // Deleting a whole series needs approval.
     let asked = app.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
     insta::assert_snapshot!(asked.text, @r"
     I need your approval for this:
@@ -205,7 +205,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     Are you *there*?
     ```
     ");
-    // Whom the name means changes before the yes: then it is a yes to something else.
+    // The name resolves to someone else before the approval, so the approval was for something else.
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});
     call(&app, "contacts.update", changed).await;
     let done = app.presses("ada", &asked, "Approve").await;
@@ -250,7 +250,7 @@ async fn what_is_private_is_ones_own() {
     app.ends_well().await;
 }
 
-/// The account of a server that is not there.
+/// An account on a server that doesn't exist.
 pub(crate) fn account() -> DavConfig {
     DavConfig {
         url: "http://127.0.0.1:1/".into(),

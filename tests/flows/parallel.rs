@@ -1,4 +1,4 @@
-//! Agents side by side: graphs, refusals, what is survived, and what an agent may and may not do.
+//! Agents in parallel: graphs, refusals, recovery, and what an agent can do.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
     let app = scripted(script).await;
     let event = app.tells("ada", "go").await;
     slow.arrived(1).await;
-    // "after" ends while "slow", of the same wave as "quick", is still at work.
+    // "after" ends while "slow", in the same wave as "quick", is still running.
     loop {
         let ended = "SELECT count(*) FROM executions WHERE agent_id = 'after' AND status = 'completed'";
         if app.store().count(ended, &[]).await.unwrap() == 1 {
@@ -71,7 +71,7 @@ async fn an_agent_starts_as_soon_as_its_own_dependencies_ended() {
 async fn a_diamond_and_a_chain_run_in_the_order_of_their_needs() {
     let script = Scripted::new()
         .orchestrator(plan(|| {
-            // Named before what they need, on purpose.
+            // Listed before their dependencies, on purpose.
             calls(vec![
                 thinker("d", &["b", "c"]),
                 thinker("b", &["a"]),

@@ -1,4 +1,4 @@
-//! Pause: what runs is let finish, nothing new begins, and a continue goes on where it was.
+//! Pause: running work finishes, nothing new starts, and a continue resumes where it stopped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::app::{Heard, TestApp, agent, direct, reports, scripted, scripted_with, skill};
 use crate::workflows::workflow_file;
 
-/// A app in which two agents work, each within its model, and a third waits for one of them.
+/// An app in which two agents work, each inside its model call, and a third waits for one of them.
 async fn at_work() -> (TestApp, Arc<Gate>) {
     let gate = Gate::closed();
     let (a, b) = (gate.clone(), gate.clone());
@@ -40,7 +40,7 @@ async fn tasks(app: &TestApp) -> i64 {
     app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap()
 }
 
-/// It has paused; what it asks then.
+/// It has paused; returns its question.
 async fn paused() -> (TestApp, Heard) {
     let (app, gate) = at_work().await;
     let event = app.tells("ada", "do it all").await;
@@ -109,14 +109,14 @@ async fn there_is_nothing_to_pause() {
     app.ends_well().await;
 }
 
-/// The one turn that is under way.
+/// The only running turn.
 async fn open_turn(app: &TestApp) -> String {
     let open: Option<(String,)> =
         app.store().first("SELECT id FROM turns WHERE ended_at IS NULL", &[]).await.unwrap();
     open.unwrap().0
 }
 
-/// A app in which an agent works until it has done enough.
+/// An app in which an agent works until it has done enough.
 async fn busy(enough: &Arc<AtomicBool>) -> TestApp {
     let enough = enough.clone();
     let script = Scripted::new()
@@ -136,7 +136,7 @@ async fn busy(enough: &Arc<AtomicBool>) -> TestApp {
     .await
 }
 
-/// As the command line of another process does it.
+/// As another process's command line does it.
 #[tokio::test]
 async fn another_process_pauses_and_resumes() {
     let enough = Arc::new(AtomicBool::new(false));
@@ -184,7 +184,7 @@ async fn another_process_cancels_what_waits() {
     app.ends_well().await;
 }
 
-/// A process that died before its turn came to rest leaves the pause behind; so does an answer that came first.
+/// A process that dies before its turn comes to rest leaves the pause behind; so does an answer that comes first.
 #[tokio::test]
 async fn a_pause_is_kept_until_the_turn_is_at_rest() {
     let script = Scripted::new().orchestrator(|request| match has_results(request) {
@@ -206,7 +206,7 @@ async fn a_pause_is_kept_until_the_turn_is_at_rest() {
     let asked = app.sees("I've paused this.").await;
     app.rests().await;
     assert_eq!((asked.turn.as_deref(), ending(&app, &asked).await), (Some(turn.as_str()), None));
-    // A yes to what it would do does nothing before it goes on.
+    // An approval has no effect until the turn resumes.
     app.presses("ada", &approve, "Approve").await;
     app.rests().await;
     app.presses("ada", &asked, "Continue").await;

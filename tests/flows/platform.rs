@@ -1,5 +1,4 @@
-//! A platform whose messages can be changed, whose people are strangers until somebody lets them in, and whose
-//! messages are short.
+//! A platform with editable, short messages, where everyone is a stranger until let in.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -21,10 +20,10 @@ use crate::app::{NOW, direct, plan};
 use crate::workflows::workflow_file;
 
 const FOR_EVER: Duration = Duration::from_secs(20);
-/// Characters of one message.
+/// Characters per message.
 const SHORT: usize = 200;
 
-/// A message of ours, as a reader sees it.
+/// A message of the assistant, as a reader sees it.
 #[derive(Debug, Clone, PartialEq)]
 struct Bubble {
     id: String,
@@ -33,7 +32,7 @@ struct Bubble {
     choices: Vec<Choice>,
 }
 
-/// The platform: what stands there, and what happened.
+/// The platform: its messages and events.
 struct Phone {
     bubbles: watch::Sender<Vec<Bubble>>,
     log: Mutex<Vec<String>>,
@@ -41,7 +40,7 @@ struct Phone {
     arriving: tokio::sync::Mutex<mpsc::UnboundedReceiver<Arrival>>,
 }
 
-/// What becomes of a file of ours.
+/// What happens to the assistant's files.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Files {
     /// There are none.
@@ -78,7 +77,7 @@ impl Phone {
     }
 }
 
-/// How many messages the text takes.
+/// How many messages the text needs.
 fn texts(outbound: &Outbound) -> usize {
     outbound.text.chars().count().div_ceil(SHORT).max(1)
 }
@@ -183,7 +182,7 @@ struct Town {
     _folder: tempfile::TempDir,
 }
 
-/// A town in which only Ada, who is the owner, and Carol may speak.
+/// A platform on which only Ada, the owner, and Carol have access.
 async fn town(script: Scripted, change: impl FnOnce(&mut Config)) -> Town {
     let folder = tempfile::tempdir().unwrap();
     let mut config = Config::in_dir(folder.path().to_owned());
@@ -217,7 +216,7 @@ impl Town {
         self.events.get().to_string()
     }
 
-    /// Somebody writes: to the assistant alone, unless the place is a room.
+    /// A person writes: a direct message, unless the place is a room.
     fn writes(&self, who: &str, text: &str) -> String {
         self.writes_in(who, who, text)
     }
@@ -238,7 +237,7 @@ impl Town {
             reply_to: None,
             attachments,
         };
-        // The platform brings it twice.
+        // The platform delivers it twice.
         for _ in 0..2 {
             self.arrivals.send(Arrival::Inbound(Inbound::Message(said.clone()))).unwrap();
         }
@@ -278,7 +277,7 @@ impl Town {
         self.phone.log.lock().unwrap().clone()
     }
 
-    /// Waits until this has happened so often.
+    /// Waits until this has happened this many times.
     async fn has_happened(&self, what: &str, times: usize) {
         let look = async {
             while self.log().iter().filter(|it| *it == what).count() < times {
@@ -554,7 +553,7 @@ async fn a_message_that_waits_can_be_changed() {
     });
     let town = town(script, |_| {}).await;
     town.writes("ada", "first");
-    // What comes before its turn has begun is answered together with it.
+    // A message that arrives before the turn starts is answered together with it.
     gate.arrived(1).await;
     let list = Attachment { name: "list.txt".into(), text: Some("milk".into()) };
     let event = town.sends("ada", "ada", "secnod", vec![list]);
@@ -617,12 +616,12 @@ async fn an_account_on_a_server_is_its_owners_alone() {
     town.writes_in("room", "carol", "what is on?");
     town.sees("this account belongs to my owners").await;
     town.writes("ada", "what is on?");
-    // The owner gets as far as the server, which is not there.
+    // The owner's request gets as far as the server, which doesn't exist.
     town.sees("the server can't be reached").await;
     town.ends_well().await;
 }
 
-/// What is read of a run with this output, message by message, and the answer that is kept.
+/// What a person reads of a run with this output, message by message, and the stored answer.
 async fn run_with(files: Files, output: &str) -> (Vec<String>, String) {
     let said = output.to_owned();
     let town = town(Scripted::new().plain(move |_| text(said.clone())), |config| {

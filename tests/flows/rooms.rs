@@ -1,4 +1,4 @@
-//! The places of a platform: read and posted into, for those who are in them.
+//! Chat places: read and posted to, for their members.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::app::{TestApp, with_rooms};
 use crate::office::{call, obedient, split};
 
-/// A platform with places, their members, and what was written there.
+/// A platform with places, members and messages.
 struct Square {
     has_history: bool,
 }
 
-/// A place, its name, its members, and what was written: id, time, who, text, answers.
+/// A place, its name, members and messages: id, time, author, text, replies.
 type Place = (&'static str, &'static str, &'static [&'static str], &'static [Line]);
 type Line = (&'static str, i64, &'static str, &'static str, u64);
 
@@ -82,7 +82,7 @@ impl Rooms for Square {
     }
 }
 
-/// Calls a skill: what came of it, without the marks of outside text.
+/// Calls a skill; returns its result without the markers of outside text.
 async fn reads(app: &TestApp, skill: &str, arguments: Value) -> String {
     let (said, _) = call(app, skill, arguments).await;
     let is_mark = |line: &&str| line.starts_with("[outside text") || line.starts_with("[end of outside text");
@@ -109,7 +109,7 @@ async fn a_place_is_read_by_who_is_in_it() {
     assert!(said.starts_with("1 message of the thread in #general:"), "{said}");
     let said = reads(&app, "chat.read_channel", json!({"place": "C1", "since": "2026-11-20T10:32"})).await;
     assert!(said.starts_with("1 message in #general:\n- Fri 20 Nov, 10:32, Bob"), "{said}");
-    // What she is not in is for her as if it were not there.
+    // Places she isn't in look as if they didn't exist.
     let secret = reads(&app, "chat.read_channel", json!({"place": "#secret"})).await;
     let nowhere = reads(&app, "chat.read_channel", json!({"place": "#nowhere"})).await;
     assert_eq!(secret, "not_found: there is no place “#secret” on console that we are both in");

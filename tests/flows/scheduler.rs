@@ -1,4 +1,4 @@
-//! What happens at its time: once, at the right local time, whatever dies.
+//! Reminders and schedules: once, at the right local time, whatever crashes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::app::{TestApp, configured, scripted_with};
 use crate::office::{call, obedient, obey, read_out};
 
-/// A app in Berlin with the built-in planner, on Saturday at 11 local time.
+/// An app in Berlin with the built-in planner, on Saturday at 11 local time.
 async fn app() -> TestApp {
     configured(|config| config.assistant.timezone = Berlin).await
 }
@@ -109,7 +109,7 @@ async fn three_failures_in_a_row_stop_a_schedule() {
             "tell me my day" => text("It is fine."),
             _ if has_results(request) => read_out(request),
             said if said.starts_with("schedule.") => obey(request),
-            // What was said is summed up, now and then.
+            // The history is compacted now and then.
             _ => text("Every day the same."),
         }
     });
@@ -122,7 +122,7 @@ async fn three_failures_in_a_row_stop_a_schedule() {
             app.passes(Duration::from_secs(1)).await;
         }
     };
-    // Two failures and a good run are no three in a row.
+    // Two failures and a success aren't three failures in a row.
     days(2).await;
     broken.store(false, Ordering::Relaxed);
     days(1).await;

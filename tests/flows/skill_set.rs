@@ -1,4 +1,4 @@
-//! Workflows in talk: what a dispatch of one may be, and schedules that start one.
+//! Workflows in conversations: valid dispatches, and schedules that start one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Talking: with the built-in planner as a person at a new terminal would; then who is answered when.
+//! Conversations: with the built-in planner, as at a new terminal; then who is answered when.
 
 use adjutant::domain::TurnStatus;
 use adjutant::model::scripted::{Gate, Scripted, Who, has_results, last_text, text};
@@ -170,7 +170,7 @@ async fn what_one_person_says_meanwhile_is_one_turn_and_others_have_their_own() 
     for event in &later {
         heard.push(app.answer(event).await.text);
     }
-    // The history holds "Xylophone" from here on, so that its rule answers again: order is what counts.
+    // From here on the history contains "Xylophone", so its rule answers again: order matters.
     let turns = app
         .requests(Who::Orchestrator)
         .iter()
@@ -228,7 +228,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
         while app.store().count(put_back, &[failures.into()]).await.unwrap() == 0 {
             tokio::task::yield_now().await;
         }
-        // The lane goes on meanwhile.
+        // The lane continues meanwhile.
         assert_eq!(app.direct("two").says("ada", "hello").await.text, "fine: hello");
         app.passes(std::time::Duration::from_secs(11)).await;
         app.direct("one").says("ada", "/status").await;
@@ -239,7 +239,7 @@ async fn our_own_panic_is_tried_three_times_and_then_told() {
     assert_eq!(adjutant::store::check::findings(app.store()).await.unwrap(), []);
 }
 
-/// The ids of tasks and memories are chance.
+/// Task and memory ids are random.
 fn without_ids(text: &str) -> String {
     let id = regex::Regex::new(r"[\[(]([0-9a-z]{6})[\])]").unwrap();
     id.replace_all(text, "[ID]").into_owned()

@@ -8,14 +8,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-/// How a request is answered.
+/// The reply to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
-    /// With this status, further header lines, and body.
+    /// This status, extra header lines and body.
     Status(u16, &'static str, String),
-    /// With 200 once the test lets it through.
+    /// 200, once the test releases it.
     Held,
-    /// Not at all: the connection is cut.
+    /// None: the connection is cut.
     Cut,
 }
 
@@ -33,7 +33,7 @@ struct Shared {
 }
 
 impl Web {
-    /// Starts it. Requests are answered in this order, and with 200 when the script is used up.
+    /// Starts it. Requests get these replies in order, then 200.
     pub(crate) async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -71,19 +71,19 @@ impl Web {
         .concat()
     }
 
-    /// The requests so far: `GET /read/1`.
+    /// The requests so far, such as `GET /read/1`.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.shared.requests.borrow().clone()
     }
 
-    /// Waits until this many requests have arrived in all.
+    /// Waits until this many requests have arrived.
     pub(crate) async fn arrived(&self, count: usize) {
         let mut requests = self.shared.requests.subscribe();
         let arrived = requests.wait_for(|requests| requests.len() >= count);
         tokio::time::timeout(Duration::from_secs(30), arrived).await.expect("never called").unwrap();
     }
 
-    /// Lets all held requests through, now and later.
+    /// Releases all held requests, now and later.
     pub(crate) fn open(&self) {
         self.shared.gate.close();
     }

@@ -1,4 +1,4 @@
-//! Workflows at work: from `/run NAME` to the report.
+//! Workflow runs, from `/run NAME` to the report.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::app::{Heard, TestApp, configured, plan, scripted_with, user_text};
 
-/// Puts a workflow file into the configuration, as a person would.
+/// Adds a workflow file to the configuration.
 pub(crate) fn workflow_file(config: &mut Config, name: &str, yaml: &str) {
     let folder = config.data_dir.join("skills");
     std::fs::create_dir_all(folder.join("workflows")).unwrap();
@@ -21,7 +21,7 @@ pub(crate) fn workflow_file(config: &mut Config, name: &str, yaml: &str) {
     config.skills.paths = vec![folder];
 }
 
-/// A app with one workflow, `flow`.
+/// An app with one workflow, `flow`.
 async fn with(script: Scripted, yaml: &str) -> TestApp {
     let yaml = format!("workflow:\n  name: flow\n{yaml}");
     scripted_with(script, |config| {
@@ -31,20 +31,19 @@ async fn with(script: Scripted, yaml: &str) -> TestApp {
     .await
 }
 
-/// The report of the run that said this.
+/// The report of the run that sent this message.
 async fn report(app: &TestApp, heard: &Heard) -> Report {
     let runs = runs::of_turn(app.store(), &heard.turn.as_deref().unwrap().into()).await.unwrap();
     serde_json::from_str(runs[0].report.as_deref().expect("a report")).unwrap()
 }
 
-/// A report in short: status, then each step with its status.
+/// A short report: the status, then each step with its status.
 fn short(report: &Report) -> String {
     let steps: Vec<String> = report.steps.iter().map(|step| format!("{} {}", step.id, step.status)).collect();
     format!("{}: {}", report.run.status, steps.join(", "))
 }
 
-/// Agents answer with what they were told to, from `answers`: a piece of the mission, and the answer. What begins with
-/// `!` is a failure.
+/// Agents answer from `answers`: a part of the mission, and the answer. One that starts with `!` is a failure.
 fn agents(
     answers: &'static [(&'static str, &'static str)],
 ) -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
@@ -144,7 +143,7 @@ async fn what_is_not_as_it_must_be_is_asked_for_again_with_the_reason() {
     app.ends_well().await;
 }
 
-/// Each kind of step, with the one that works in it called `w`, and `last` after it.
+/// Each type of step, with a working step named `w`, followed by `last`.
 const KINDS: [(&str, &str); 6] = [
     ("sequential", "{ id: step, agent: w }"),
     (
@@ -180,7 +179,7 @@ async fn every_kind_of_step_keeps_to_every_policy() {
             let app = with(script, &yaml).await;
             let heard = app.says("ada", "/run flow").await;
             let report = report(&app, &heard).await;
-            // Of those that are cancelled it depends on the moment how often they tried.
+            // How often cancelled ones tried depends on timing.
             let retries = match kind {
                 "any" | "map" => String::new(),
                 _ => format!(" ({} retries)", report.run.retries),
@@ -650,7 +649,7 @@ async fn a_step_waits_for_its_time_and_the_lane_is_free_meanwhile() {
     app.ends_well().await;
 }
 
-/// A graph of steps, each with what it waits for among those before it, and how many waves that makes.
+/// A graph of steps with their dependencies among the earlier ones, and its number of waves.
 fn graph(seed: u64) -> (String, Vec<usize>) {
     let mut state = seed;
     let mut chance = move |below: u64| {
@@ -691,7 +690,7 @@ async fn whatever_the_graph_each_step_runs_once_after_what_it_needs_and_beside_w
         let event = app.tells("ada", "/run flow").await;
         let mut arrived = 0;
         for width in &widths {
-            // All of a wave are at work at once, and nobody of the next one.
+            // All steps of a wave run at the same time, and none of the next wave.
             arrived += width;
             let all = tokio::time::timeout(Duration::from_secs(20), gate.arrived(arrived)).await;
             assert!(all.is_ok(), "seed {seed}: {yaml}");
@@ -745,7 +744,7 @@ async fn every_template_runs_to_its_end() {
             heard = app.says("ada", answer).await;
         }
         let report = report(&app, &heard).await;
-        // Without a mailbox the briefing says what it lacks.
+        // Without a mailbox, the briefing says what's missing.
         let expected = if line.contains("briefing") { "partial" } else { "complete" };
         assert_eq!(report.run.status, expected, "{line}: {:?}", report.run.warnings);
         app.ends_well().await;

@@ -1,4 +1,4 @@
-//! Who was let in, and the codes by which strangers get there.
+//! People with access, and the codes that strangers pair with.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn codes(world: &World) -> Vec<String> {
     access::open_codes(&world.store).await.unwrap().into_iter().map(|pairing| pairing.code).collect()
 }
 
-/// A stranger writes; false when the same message was kept before.
+/// A stranger writes. False if the same message was already held.
 async fn writes(world: &World, event: &str) -> bool {
     let room = world.room().await;
     let row = NewRow {

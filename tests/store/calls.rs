@@ -13,7 +13,7 @@ on_both!(
     the_calls_of_a_turn_come_in_the_order_of_their_executions,
 );
 
-/// A model call without tools that cost half a dollar.
+/// A model call without tools, for half a dollar.
 pub(crate) fn call(execution: &str, n: i64, started_at: i64) -> CallRow {
     CallRow {
         execution_id: execution.into(),

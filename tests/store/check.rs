@@ -1,4 +1,4 @@
-//! What `db check` and `db status` ask.
+//! The queries of `db check` and `db status`.
 
 use adjutant::domain::{ExecutionStatus, QuestionState, TurnStatus};
 use adjutant::store::check::{self, Finding};
@@ -13,8 +13,8 @@ use crate::world::{World, execution};
 
 on_both!(nothing_is_found_on_sound_rows, each_broken_rule_is_found, rows_are_counted);
 
-/// A running turn `t1`, an ended turn `t2` and a waiting turn `t3`, all as they should be, and the process
-/// that is at work on them.
+/// A running turn `t1`, an ended turn `t2` and a waiting turn `t3`, all consistent, and the process that works on
+/// them.
 async fn fill(world: &World) -> Instance {
     let instance = world.instance().await;
     let room = world.room().await;
@@ -84,7 +84,7 @@ async fn nothing_is_found_on_sound_rows(world: World) {
     assert_eq!(findings(&world).await, []);
 }
 
-/// A rule, how to break it by hand, the rows that must be found, and how to mend it.
+/// A rule, how to break it by hand, the rows to find, and the fix.
 const BROKEN: [(&str, &str, &[&str], &str); 13] = [
     (
         "a tool call has no result though its execution has gone on",

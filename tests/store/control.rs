@@ -1,4 +1,4 @@
-//! What people tell a turn that is under way.
+//! Control signals for a turn that is running.
 
 use adjutant::domain::{Ending, QuestionState, TurnId, TurnStatus};
 use adjutant::store::control::{self, Word};
@@ -35,7 +35,6 @@ async fn told(world: &World) -> Vec<(TurnId, Word)> {
     control::told(&world.store, &"a".into()).await.unwrap()
 }
 
-/// A question of the turn.
 async fn asks(world: &World, id: &str, kind: &str, fingerprint: &str) -> QuestionRow {
     let room = world.room().await;
     let row = QuestionRow {
@@ -83,7 +82,7 @@ async fn a_turn_that_waits_is_not_paused(world: World) {
         set(&world, status, None).await;
         assert!(!control::pause(&world.store, &"t1".into()).await.unwrap(), "{status}");
     }
-    // One that is about to go on, or to be tried again later, is taken up at once to come to rest.
+    // One that is about to resume or be retried is picked up at once, to come to rest.
     set(&world, "queued", None).await;
     let later = "UPDATE turns SET retry_at = 1000000000000000 WHERE id = 't1'";
     world

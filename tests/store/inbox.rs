@@ -1,4 +1,4 @@
-//! What arrived, once each.
+//! The inbox: each message once.
 
 use adjutant::domain::InboxKind;
 use adjutant::store::Stale;

@@ -1,4 +1,4 @@
-//! All that is known of somebody.
+//! Everything known about a person.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ async fn who_is_meant_is_found_by_id_account_and_name(world: World) {
     assert_eq!(ids("nobody").await, [""; 0]);
 }
 
-/// Ada's turn, with a secret in everything that was written, and Bob's memory.
+/// Ada's turn, with a secret in each text, and Bob's memory.
 async fn fill(world: &World) {
     let room = world.room().await;
     let row = world.said("m1", "xyzzy said", "i").await;
@@ -126,7 +126,7 @@ async fn nothing_of_somebody_is_left_and_all_of_others_is(world: World) {
 async fn who_they_were_before_is_forgotten_too(world: World) {
     fill(&world).await;
     let (ada, bob) = (world.person("ada").await, world.person("bob").await);
-    // As when Ada's account is joined to Bob's.
+    // As if Ada's account were linked to Bob's.
     for sql in [
         "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
         "UPDATE memories SET person_id = $1 WHERE person_id = $2",

@@ -1,4 +1,4 @@
-//! Who holds what, over processes.
+//! Leases across processes.
 
 use adjutant::domain::InstanceId;
 use adjutant::store::Stale;
@@ -39,7 +39,7 @@ async fn take(store: &Store, instance: &Instance, name: &str) -> Result<Lease, S
     Ok(instance.taken(name.to_owned(), &store.write(batch).await?))
 }
 
-/// A change under a lease.
+/// A write under a lease.
 async fn rename(store: &Store, lease: &Lease, name: &str) -> Result<(), StoreError> {
     let mut batch = lease.fence(store);
     batch.run("UPDATE people SET name = $1", [name.into()]);
@@ -50,8 +50,7 @@ async fn name(world: &World) -> String {
     world.store.first::<(String,)>("SELECT name FROM people", &[]).await.unwrap().unwrap().0
 }
 
-/// Lets an instance look after the others until it finds some dead: a server takes a moment to see that a
-/// connection is gone.
+/// Lets an instance check the others until it finds dead ones: a server takes a moment to notice a lost connection.
 async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
     for _ in 0..1000 {
         let dead = instance.tend(store).await.unwrap();

@@ -1,4 +1,4 @@
-//! What the assistant remembers, and who may recall it where.
+//! Memories, and who can recall them where.
 
 use adjutant::store::Stale;
 use adjutant::store::memories::{self, MemoryRow};
@@ -43,7 +43,7 @@ async fn list(world: &World, here: &Conversation) -> Vec<String> {
     found.into_iter().map(|memory| memory.id).collect()
 }
 
-/// A room where others read too, in which Ada spoke first.
+/// A shared room in which Ada spoke first.
 async fn shared_room(world: &World, place: &str) -> Conversation {
     let ada = world.person("ada").await;
     people::conversation(&world.store, "slack", place, &ada.id, false).await.unwrap()

@@ -1,4 +1,4 @@
-//! Opening, migrating, and copying a store; and what is said when that fails.
+//! Opening, migrating and copying a store, and the errors.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ on_both!(
     a_backup_overwrites_nothing,
 );
 
-/// What is said, as people and as logs see it.
+/// An error as people and logs see it.
 async fn why_not(url: &str) -> String {
     match Store::open(url, FixedClock::at("")).await {
         Ok(_) => panic!("{url} was opened"),
@@ -107,7 +107,7 @@ fn every_path_means_itself() {
     for name in ["plain", "with blank", "per%41cent", "ha#sh", "é🙂", "a&b=c+d", "'quoted'", "Up.Per"] {
         let file = folder.path().join(name).join("store.db");
         block_on(async {
-            // As in every address, a per cent sign begins an escape.
+            // As in every URL, a percent sign starts an escape.
             let url = format!("sqlite://{}", file.display().to_string().replace('%', "%25"));
             let store = Store::open(&url, FixedClock::at("")).await.unwrap();
             assert_eq!(store.file().as_deref(), Some(file.as_path()));
@@ -177,7 +177,7 @@ fn a_missing_database_is_named() {
     });
 }
 
-/// Something remembered that a backup must hold, full text included.
+/// A memory that a backup must contain, full text included.
 async fn remember(world: &World) {
     let room = world.room().await;
     let memory = MemoryRow {
@@ -191,7 +191,7 @@ async fn remember(world: &World) {
     world.write(|batch| memories::insert(batch, &room.person_id, &room.id, &memory)).await.unwrap();
 }
 
-/// Opens a copy and compares it with what it was made from.
+/// Opens a copy and compares it with the original.
 async fn compare(world: &World, url: &str) {
     let copy = Store::open(url, world.clock.clone()).await.unwrap();
     let room = world.room().await;
@@ -209,7 +209,7 @@ async fn compare(world: &World, url: &str) {
     copy.write(batch).await.unwrap();
 }
 
-/// Makes a backup while others write.
+/// Backs up while others write.
 async fn back_up(world: &World, to: &Path) {
     remember(world).await;
     let store = world.store.clone();

@@ -1,4 +1,4 @@
-//! What is to be said, until its receipt is stored.
+//! The outbox: messages until their receipts are stored.
 
 use adjutant::domain::{OutboxId, OutboxState};
 use adjutant::store::Stale;
@@ -21,7 +21,7 @@ on_both!(
     a_process_that_slept_does_not_undo_what_others_did,
 );
 
-/// Adds a plain message to Ada's room and returns its id.
+/// Adds a plain message to Ada's room; returns its id.
 pub(crate) async fn say(world: &World, text: &str, instance: &str) -> OutboxId {
     say_in_turn(world, text, instance, None).await
 }
@@ -51,7 +51,7 @@ async fn texts(world: &World, instance: &str) -> Vec<String> {
     open(world, instance).await.into_iter().map(|row| row.text).collect()
 }
 
-/// What is stored of a row: its state, attempts, receipt and error.
+/// A row's state, attempts, receipt and error.
 async fn stored(world: &World, id: &str) -> (String, i64, Option<String>, Option<String>) {
     world
         .store
@@ -196,7 +196,7 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     assert_eq!((second.state.as_str(), second.part, second.attempts), ("pending", 1, 0));
     assert_eq!((&second.mark, &second.stand_in), (&None, &None), "those were the first part's");
     outbox::claim(&world.store, &second, &"a".into()).await.unwrap();
-    // Whoever still believes that the first part is next changes nothing.
+    // A worker that still believes the first part is next changes nothing.
     outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
     outbox::sent(&world.store, &first, "receipt 1").await.unwrap();
     outbox::set_aside(&world.store, &first, OutboxState::Pending, 0, "not sent").await.unwrap();

@@ -1,4 +1,4 @@
-//! People, their accounts, and the conversations they have.
+//! People, their accounts and their conversations.
 
 use adjutant::domain::{ConversationId, PersonId};
 use adjutant::store::Stale;

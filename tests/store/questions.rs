@@ -1,4 +1,4 @@
-//! Questions that wait for a person.
+//! Open questions.
 
 use std::time::Duration;
 
@@ -155,7 +155,7 @@ async fn questions_whose_time_is_up_are_found(world: World) {
     assert_eq!(overdue().await, ["p1", "p2"]);
 }
 
-/// Questions of two steps: what each waits for, and whether it has choices.
+/// The questions of two steps: what each waits for, and whether it has choices.
 async fn asked_by_steps(world: &World) {
     world.turn("t1", "a", &[]).await;
     for step in ["one", "two"] {

@@ -1,4 +1,4 @@
-//! What waits, counted.
+//! Queue lengths.
 
 use std::time::Duration;
 

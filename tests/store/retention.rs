@@ -1,4 +1,4 @@
-//! What was kept for long enough is emptied, and nothing of what is alive.
+//! Retention empties what is old enough, and nothing that is still in use.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ const DAY: Duration = Duration::from_hours(24);
 
 const ALL: Ages = Ages { bodies: Some(DAY), traces: Some(DAY), memories: Some(DAY) };
 
-/// A turn of which everything is over, and ended now, in a conversation of its own; its texts hold `xyzzy`.
+/// A completely finished turn that ended now, in its own conversation; its texts contain `xyzzy`.
 async fn turn(world: &World, id: &str) -> Conversation {
     let ada = world.person("ada").await;
     let conversation = people::conversation(&world.store, "console", id, &ada.id, true).await.unwrap();
@@ -124,7 +124,7 @@ async fn run(world: &World, sql: &'static str, arguments: [Value; 1]) {
     world.store.write(batch).await.unwrap();
 }
 
-/// Whether a turn's texts, and whether its trace, hold what was said in it: all of it or nothing.
+/// Whether a turn's texts, and its trace, contain what was said: all of it or nothing.
 async fn holds(world: &World, turn: &str) -> (bool, bool) {
     const TEXTS: [&str; 4] = [
         "SELECT count(*) FROM turns WHERE id = $1 AND text LIKE '%xyzzy%' AND answer LIKE '%xyzzy%'",
@@ -155,8 +155,8 @@ async fn holds(world: &World, turn: &str) -> (bool, bool) {
     (held[0], held[1])
 }
 
-/// What is done to a turn that is over, in the conversation $1 that is named as the turn is, and whether its texts
-/// and its trace are kept then.
+/// A change to a finished turn, in the conversation $1 with the same name as the turn, and whether its texts and
+/// its trace are then kept.
 const CASES: [(&str, &str, bool, bool); 14] = [
     ("folded", "UPDATE conversations SET folded_to = 1000000 WHERE place = $1", false, false),
     ("forgotten", "UPDATE conversations SET history_from = 1000000 WHERE place = $1", false, false),
@@ -222,7 +222,7 @@ async fn numbers_and_statuses_stay(world: World) {
     };
     let before = used().await;
     world.clock.advance(2 * DAY);
-    // With a turn's texts goes its trace.
+    // The trace goes with the texts.
     let ages = Ages { traces: None, ..ALL };
     assert_eq!(
         retention::pass(&world.store, &ages).await.unwrap(),

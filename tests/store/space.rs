@@ -1,4 +1,4 @@
-//! Space goes back to the disk.
+//! Free space returns to the disk.
 
 use adjutant::store::{Batch, Store, space};
 use sqlx::{AnyConnection, Connection, Executor};
@@ -8,7 +8,7 @@ use crate::world::World;
 
 on_both!(what_was_emptied_is_given_back, a_file_of_old_gives_back_once_it_is_written_anew);
 
-/// Eight megabytes that are said.
+/// Eight megabytes of messages.
 async fn fill(world: &World) {
     let text = "xyzzy ".repeat(7_000);
     for _ in 0..200 {
@@ -42,7 +42,7 @@ async fn what_was_emptied_is_given_back(world: World) {
     let after = space::pages(&world.store).await.unwrap().unwrap();
     assert_eq!(after.all, full.all - given);
     assert!(after.all < full.all / 3 && after.spare() == 0, "{full:?} {after:?}");
-    // It is the file itself that is small.
+    // The file itself is small.
     let page = u64::try_from(world.store.count("PRAGMA page_size", &[]).await.unwrap()).unwrap();
     let size = std::fs::metadata(world.store.file().unwrap()).unwrap().len();
     assert_eq!(size, u64::try_from(after.all).unwrap() * page);

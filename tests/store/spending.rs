@@ -1,4 +1,4 @@
-//! The days' budgets: what is set aside for calls under way, and what they used.
+//! Daily budgets: reservations for running calls, and actual usage.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ on_both!(
 const DAY: &str = "2026-01-05";
 const NONE: Amount = Amount { tokens: 0, nano_usd: 0 };
 
-/// So many tokens, each at a billionth of a dollar.
+/// This many tokens, at a billionth of a dollar each.
 fn amount(tokens: i64) -> Amount {
     Amount { tokens, nano_usd: tokens }
 }
@@ -56,7 +56,7 @@ async fn of(world: &World, person: Option<&str>) -> SpendingRow {
     spending::of_day(&world.store, DAY, person.map(PersonId::from).as_ref()).await.unwrap()
 }
 
-/// What is used and what is set aside, in tokens.
+/// Used and reserved tokens.
 async fn tokens(world: &World, person: Option<&str>) -> (i64, i64) {
     let row = of(world, person).await;
     assert_eq!((row.tokens, row.reserved_tokens), (row.nano_usd, row.reserved_nano_usd));
@@ -174,7 +174,7 @@ async fn what_is_cut_off_is_given_back(world: World) {
     let next = spending::of_day(&world.store, "2026-01-06", None).await.unwrap();
     assert_eq!(next.reserved_tokens, 0);
     for _ in 0..2 {
-        // Once is enough, and what comes late gives nothing back twice.
+        // Once is enough; a late release returns nothing twice.
         world.write(|batch| free(batch, &"b".into())).await.unwrap();
         world.write(|batch| free_turn(batch, &"long".into())).await.unwrap();
     }
@@ -196,7 +196,7 @@ async fn what_a_dead_process_had_set_aside_is_given_back(world: World) {
     spending::free_of_dead(&world.store).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 1));
     assert_eq!(tokens(&world, Some("ada")).await, (0, 1));
-    // It was only suspended, and its call comes to an end after all.
+    // It was only suspended, and its call ends after all.
     world.write(|batch| settle(batch, ("b", "ada", DAY), amount(9))).await.unwrap();
     assert_eq!(tokens(&world, None).await, (9, 1));
     is_sound(&world).await;
@@ -215,7 +215,7 @@ async fn many_at_once_never_go_beyond_the_budget(world: World) {
                 Err(StoreError::Stale(Stale::EveryonesBudget | Stale::PersonsBudget)) => return 0,
                 Err(error) => panic!("{error}"),
             }
-            // Half of them are over at once, and used all of it.
+            // Half of them end at once and use everything they reserved.
             if n % 4 < 2 {
                 let mut batch = Batch::new();
                 settle(&mut batch, (&execution, person, DAY), amount(10));

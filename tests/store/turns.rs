@@ -1,4 +1,4 @@
-//! Turns: from what was said to the answer.
+//! Turns, from message to answer.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn next(world: &World, instance: &str) -> Option<TurnRow> {
     turns::next(&world.store, &world.room().await.id, &instance.into()).await.unwrap()
 }
 
-/// The next turn, if it can go on now.
+/// The next turn that can run now.
 async fn resumable(world: &World, instance: &str) -> Option<TurnId> {
     next(world, instance).await.filter(|turn| turn.retry_at <= world.store.now()).map(|turn| turn.id)
 }

@@ -1,4 +1,4 @@
-//! What was used, by model, by person and by skill.
+//! Usage by model, person and skill.
 
 use adjutant::store::calls::{self, CallRow};
 use adjutant::store::executions::ExecutionRow;

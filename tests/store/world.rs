@@ -1,4 +1,4 @@
-//! A store of its own for each test, and short words for what the tests put into it.
+//! A store per test, and short helpers to fill it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use adjutant::store::{Backend, Batch, Store, StoreError};
 use sqlx::{AnyConnection, Connection};
 use tempfile::TempDir;
 
-/// One store and the clock that it lives by.
+/// A store and its clock.
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) clock: Arc<FixedClock>,
@@ -35,13 +35,13 @@ pub(crate) fn on_postgres<F: Future<Output = ()>>(test: impl FnOnce(World) -> F)
     }
 }
 
-/// A fresh database of the suite's server; none when this machine has no server to start.
+/// A fresh database on the suite's server; none if this machine has no server.
 pub(crate) fn postgres_url() -> Option<String> {
     let server = adjutant_fakes::postgres::shared().unwrap_or_else(|error| panic!("{error}"))?;
     Some(server.database().unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Runs what a test does beside a store.
+/// Runs a future on its own runtime.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -60,7 +60,7 @@ fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F, url: String, folde
 }
 
 impl World {
-    /// The same store opened once more, as another process opens it.
+    /// The same store, opened again as another process would.
     pub(crate) async fn another(&self) -> Store {
         Store::open(&self.url, self.clock.clone()).await.unwrap()
     }
@@ -69,7 +69,7 @@ impl World {
         matches!(self.store.backend(), Backend::Embedded { .. })
     }
 
-    /// What no public function of the store would do, done by hand and past the foreign keys.
+    /// Changes a row by hand, bypassing the store's functions and foreign keys.
     pub(crate) async fn by_hand(&self, sql: &'static str) {
         let mut connection = self.connection().await;
         let unchained = if self.is_embedded() {
@@ -95,13 +95,12 @@ impl World {
         people::person(&self.store, "console", user, user).await.unwrap()
     }
 
-    /// Ada's direct conversation.
     pub(crate) async fn room(&self) -> Conversation {
         let ada = self.person("ada").await;
         people::conversation(&self.store, "console", "main", &ada.id, true).await.unwrap()
     }
 
-    /// A message that Ada writes in her room.
+    /// A message from Ada in her room.
     pub(crate) async fn said(&self, event: &str, text: &str, instance: &str) -> InboxRow {
         self.arrives(InboxKind::Message, event, text, instance).await.expect("the message is new")
     }
@@ -126,7 +125,7 @@ impl World {
         inbox::insert(&self.store, &row).await.unwrap()
     }
 
-    /// A turn in Ada's room as it is before its start.
+    /// A turn in Ada's room before it starts.
     pub(crate) async fn new_turn(&self, id: &str, instance: &str) -> TurnRow {
         let room = self.room().await;
         TurnRow {
@@ -150,7 +149,6 @@ impl World {
         }
     }
 
-    /// A running turn that took these messages.
     pub(crate) async fn turn(&self, id: &str, instance: &str, rows: &[InboxRow]) -> TurnRow {
         let turn = self.new_turn(id, instance).await;
         self.write(|batch| turns::start(batch, &turn, rows)).await.unwrap();
@@ -163,7 +161,7 @@ impl World {
         self.write(|batch| executions::insert(batch, &row, &room.id)).await.unwrap();
     }
 
-    /// Writes what a function of the store adds to a batch.
+    /// Writes a batch that a store function filled.
     pub(crate) async fn write(&self, add: impl FnOnce(&mut Batch)) -> Result<(), StoreError> {
         let mut batch = Batch::new();
         add(&mut batch);
@@ -171,7 +169,7 @@ impl World {
     }
 }
 
-/// An execution at work.
+/// A running execution.
 pub(crate) fn execution(turn: &str, id: &str, kind: &str) -> ExecutionRow {
     ExecutionRow {
         status: ExecutionStatus::Running,
@@ -180,7 +178,7 @@ pub(crate) fn execution(turn: &str, id: &str, kind: &str) -> ExecutionRow {
     }
 }
 
-/// The reason for which a write found the store changed.
+/// Why a write was stale.
 #[track_caller]
 pub(crate) fn stale<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> Stale {
     match outcome {
@@ -189,7 +187,7 @@ pub(crate) fn stale<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> Stale
     }
 }
 
-/// What the database says when it refuses a write.
+/// The database's error for a refused write.
 #[track_caller]
 pub(crate) fn refused<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {

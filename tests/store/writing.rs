@@ -27,7 +27,7 @@ async fn people(store: &Store) -> i64 {
     store.count("SELECT count(*) FROM people", &[]).await.unwrap()
 }
 
-/// Starts a task for each of these batches, all at once, and returns how they ended, in order.
+/// Starts a task for each batch at the same time; returns the results in order.
 async fn all_at_once(batches: Vec<(Store, Batch)>) -> Vec<Result<Vec<Value>, StoreError>> {
     let tasks: Vec<_> = batches
         .into_iter()
@@ -132,7 +132,7 @@ async fn what_was_answered_is_durable(world: World) {
         task.await.unwrap();
     }
     let url = world.url.clone();
-    // As after a crash: nothing is closed in an orderly way.
+    // As after a crash: nothing is closed cleanly.
     drop(world.store);
     let store = Store::open(&url, world.clock.clone()).await.unwrap();
     assert_eq!(people(&store).await, 640);
@@ -213,7 +213,7 @@ async fn closing_waits_for_what_is_under_way(world: World) {
             let store = world.store.clone();
             let mut batch = person(&n.to_string());
             if n % 20 == 7 {
-                // Its neighbours are then written one by one, which is still under way at the end.
+                // Its neighbours are then written one by one, which is still going on at the end.
                 batch.must(Stale::PersonGone, "UPDATE people SET name = 'y' WHERE id = 'z'", []);
             }
             tokio::spawn(async move { store.write(batch).await })

@@ -10,7 +10,7 @@ const UNIT: &str = include_str!("../../../systemd/adjutant.service");
 /// The program that it names.
 const PROGRAM: &str = "/usr/bin/adjutant";
 /// From here to the last section it is for a service of the machine.
-const OF_THE_MACHINE: &str = "# What follows is for a service of the machine";
+const OF_THE_MACHINE: &str = "# The rest is for a system service";
 
 /// Whose service.
 pub(super) struct Place {
