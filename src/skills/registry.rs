@@ -241,47 +241,47 @@ mod tests {
         let skills = load(&[&folder]);
         let before = skills.current();
         insta::assert_snapshot!(before.catalogue(), @r"
-        calendar: The person's calendar: what is on, when there is time, meetings
-        - calendar.check_availability(start, end, timezone?, attendees?, duration?): Whether a time is free, or when there is time for something
-        - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Put an event into the calendar, and invite people to it
-        - calendar.delete_event(id, instance?, span?): Delete an event, or some of a series
-        - calendar.list_events(start?, end?, calendar?): List what is on in a span of time; default: from now on, a week
+        calendar: The person's calendar: events, meetings, free time
+        - calendar.check_availability(start, end, timezone?, attendees?, duration?): Check whether a time is free, or find free slots
+        - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Create an event, and invite people to it
+        - calendar.delete_event(id, instance?, span?): Delete an event, or part of a series
+        - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
         - calendar.search(query, start?, end?): Find events by words of their title, place or notes
         - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
         chat: The channels and groups of the chat platforms that the person is in
         - chat.post(place, text): Post a message into a channel or group
         - chat.read_channel(place, since?, limit?): Read the newest messages of a channel or group
         - chat.read_thread(place, thread, since?, limit?): Read a thread
-        - chat.search(query, place?, since?, limit?): Search what was written in channels and groups
-        - chat.summarise(place, since?, limit?): Get what was written in a channel or group, to sum it up
-        - chat.user_info(user): What a chat platform tells of somebody
-        contacts: The people the person knows: addresses, numbers, organizations
+        - chat.search(query, place?, since?, limit?): Search the messages of channels and groups
+        - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarise them
+        - chat.user_info(user): Look up a person on a chat platform
+        contacts: The person's contacts: addresses, numbers, organizations
         - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
-        - contacts.get(id): All that is known of a contact
+        - contacts.get(id): Get all details of a contact
         - contacts.organizations(query?): List the organizations of the contacts
         - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
         - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
-        - contacts.validate_email(email): Whether a text can be a mail address
+        - contacts.validate_email(email): Check whether a text can be a mail address
         email: The person's mail: writing, finding, reading, sorting
-        - email.draft(subject, body, to?, cc?, bcc?, attachments?): Leave a mail in the drafts, unsent
+        - email.draft(subject, body, to?, cc?, bcc?, attachments?): Save a mail as a draft, unsent
         - email.mark(message_id, as): Mark a mail as read, unread, flagged or unflagged
         - email.move(message_id, folder): Move a mail to another folder
-        - email.read(message_id): Read a mail: its text, who got it, what goes with it
-        - email.reply(message_id, body, all?): Answer a mail
+        - email.read(message_id): Read a mail: its text, recipients and attachments
+        - email.reply(message_id, body, all?): Reply to a mail
         - email.search(text?, from?, to?, subject?, since?, before?, unread?, folder?, limit?): Find mails, the newest first
         - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
-        - email.status(message_id): Whether a mail of ours was sent, and whether it came back
+        - email.status(message_id): Check whether a mail was sent, and whether it bounced
         memory: Things
         - memory.run(x?): Run it
-        schedule: What the assistant does by itself, again and again
-        - schedule.create(when, text, timezone?): Do something at its time, again and again
+        schedule: Recurring jobs that the assistant does by itself
+        - schedule.create(when, text, timezone?): Schedule a recurring job
         - schedule.delete(id): Delete a schedule
-        - schedule.list(): Show what is scheduled
-        - schedule.pause(id, paused?): Pause a schedule, or let it go on
+        - schedule.list(): List the schedules
+        - schedule.pause(id, paused?): Pause or resume a schedule
         tasks: Things
         - tasks.run(x?): Run it
-        web: Pages of the web
-        - web.fetch(url): Read a page of the web
+        web: Web pages
+        - web.fetch(url): Read a web page
         zoo: Things
         - zoo.run(x?): Run it
         ");

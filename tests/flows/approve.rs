@@ -55,7 +55,7 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
     I need your approval for this:
 
-    Add a task, due at a date or time if it has one (`tasks.create`)
+    Add a task, optionally due at a date or time (`tasks.create`)
     - title: pay
     - notes:
     ````
@@ -116,7 +116,7 @@ async fn what_was_not_done_for_want_of_a_yes_is_told_whatever_the_model_says() {
     insta::assert_snapshot!(done.text, @r"
     All is well.
 
-    The approval expired, so I didn't do this: Add a task, due at a date or time if it has one (`tasks.create`)
+    The approval expired, so I didn't do this: Add a task, optionally due at a date or time (`tasks.create`)
     ");
     app.ends_well().await;
 }

@@ -196,47 +196,47 @@ async fn skills_are_looked_up() {
     let app = scripted(script).await;
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r"
-    calendar: The person's calendar: what is on, when there is time, meetings
-    - calendar.check_availability(start, end, timezone?, attendees?, duration?): Whether a time is free, or when there is time for something
-    - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Put an event into the calendar, and invite people to it
-    - calendar.delete_event(id, instance?, span?): Delete an event, or some of a series
-    - calendar.list_events(start?, end?, calendar?): List what is on in a span of time; default: from now on, a week
+    calendar: The person's calendar: events, meetings, free time
+    - calendar.check_availability(start, end, timezone?, attendees?, duration?): Check whether a time is free, or find free slots
+    - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Create an event, and invite people to it
+    - calendar.delete_event(id, instance?, span?): Delete an event, or part of a series
+    - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
     - calendar.search(query, start?, end?): Find events by words of their title, place or notes
     - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
-    contacts: The people the person knows: addresses, numbers, organizations
+    contacts: The person's contacts: addresses, numbers, organizations
     - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
-    - contacts.get(id): All that is known of a contact
+    - contacts.get(id): Get all details of a contact
     - contacts.organizations(query?): List the organizations of the contacts
     - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
     - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
-    - contacts.validate_email(email): Whether a text can be a mail address
+    - contacts.validate_email(email): Check whether a text can be a mail address
     email: The person's mail: writing, finding, reading, sorting
-    - email.draft(subject, body, to?, cc?, bcc?, attachments?): Leave a mail in the drafts, unsent
+    - email.draft(subject, body, to?, cc?, bcc?, attachments?): Save a mail as a draft, unsent
     - email.mark(message_id, as): Mark a mail as read, unread, flagged or unflagged
     - email.move(message_id, folder): Move a mail to another folder
-    - email.read(message_id): Read a mail: its text, who got it, what goes with it
-    - email.reply(message_id, body, all?): Answer a mail
+    - email.read(message_id): Read a mail: its text, recipients and attachments
+    - email.reply(message_id, body, all?): Reply to a mail
     - email.search(text?, from?, to?, subject?, since?, before?, unread?, folder?, limit?): Find mails, the newest first
     - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
-    - email.status(message_id): Whether a mail of ours was sent, and whether it came back
+    - email.status(message_id): Check whether a mail was sent, and whether it bounced
     memory: What the assistant remembers about the person
-    - memory.forget(id?, query?): Forget a memory, by id or by words of it
+    - memory.forget(id?, query?): Forget a memory, by its id or words of it
     - memory.list(kind?, limit?): List what is remembered, newest first
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
     - memory.search(query, kind?, limit?): Find what is remembered about something
-    schedule: What the assistant does by itself, again and again
-    - schedule.create(when, text, timezone?): Do something at its time, again and again
+    schedule: Recurring jobs that the assistant does by itself
+    - schedule.create(when, text, timezone?): Schedule a recurring job
     - schedule.delete(id): Delete a schedule
-    - schedule.list(): Show what is scheduled
-    - schedule.pause(id, paused?): Pause a schedule, or let it go on
+    - schedule.list(): List the schedules
+    - schedule.pause(id, paused?): Pause or resume a schedule
     tasks: The person's to-do list
     - tasks.complete(id?, title?): Mark a task as done, by id or by title
-    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task, due at a date or time if it has one
+    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task, optionally due at a date or time
     - tasks.delete(id): Delete a task for good, by its id
     - tasks.search(query?, state?, due_before?, due_after?, tag?, limit?): List or find tasks by text, state, due date or tag
     - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
-    web: Pages of the web
-    - web.fetch(url): Read a page of the web
+    web: Web pages
+    - web.fetch(url): Read a web page
     workflow: Pipelines; dispatch one by itself, with arguments
     - workflow.content-pipeline(topic, audience?, words?): Write a text about a topic, from research to a reviewed draft
     - workflow.iterative-refinement(goal, criteria): Make something to a list of criteria, and improve it until it meets them
@@ -264,8 +264,8 @@ async fn a_domain_and_a_skill_are_looked_up() {
     - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
     - memory.search(query, kind?, limit?): Find what is remembered about something
     - memory.list(kind?, limit?): List what is remembered, newest first
-    - memory.forget(id?, query?): Forget a memory, by id or by words of it
-    {"name":"memory.forget","summary":"Forget a memory, by id or by words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
+    - memory.forget(id?, query?): Forget a memory, by its id or words of it
+    {"name":"memory.forget","summary":"Forget a memory, by its id or words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
     "#);
     app.ends_well().await;
 }
