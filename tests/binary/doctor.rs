@@ -45,7 +45,7 @@ fn each_part_is_looked_at_by_itself() {
     let home = Home::with_config(&config(wrong));
     let ended = home.run(&["doctor", "--json"]);
     assert_eq!(ended.status, Some(1), "{ended:?}");
-    assert!(has(&ended, "channels.telegram", "fault", "Telegram does not know the token"), "{ended:?}");
+    assert!(has(&ended, "channels.telegram", "fault", "Telegram rejects the token"), "{ended:?}");
     assert!(has(&ended, "model", "fault", "no such key"), "{ended:?}");
     assert!(has(&ended, "serve", "warning", "it does not run"), "{ended:?}");
     assert!(has(&ended, "store", "ok", ""), "{ended:?}");

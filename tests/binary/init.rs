@@ -128,7 +128,7 @@ fn a_script_answers_by_options_and_what_does_not_work_is_not_written() {
     ];
     let ended = home.run(&options);
     assert_eq!(ended.status, Some(1), "{ended:?}");
-    assert!(ended.stdout.contains("✗ Telegram does not know the token"), "{ended:?}");
+    assert!(ended.stdout.contains("✗ Telegram rejects the token"), "{ended:?}");
     assert_eq!(ended.stderr, "adjutant: nothing was written; --unchecked writes it without trying it\n");
     assert!(!home.path().join("new").exists());
 
@@ -260,10 +260,10 @@ impl World {
         terminal.answer("The owner's user id", "U0ADA, U0BOB");
         terminal.answer("Connect Telegram?", "yes");
         terminal.answer("The bot's token", WRONG);
-        terminal.expect("✗ Telegram does not know the token");
+        terminal.expect("✗ Telegram rejects the token");
         terminal.answer("Number", "");
         terminal.answer("The bot's token", &format!(" {} ", self.telegram.token()));
-        terminal.expect("✓ logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot");
+        terminal.expect("✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot");
         terminal.answer("The owner's user id", "1000");
         terminal.answer("Number [3]", "");
         terminal.answer("The model's name", "fake");
@@ -357,14 +357,14 @@ Enter takes what stands in [brackets]; Ctrl-C leaves and writes nothing.
 
 Connect Discord? y/n [y]:
 
-  1. Make an application: https://discord.com/developers/applications
+  1. Create an application: https://discord.com/developers/applications
   2. Under “Bot”, switch on “Message Content Intent”.
-  3. There, press “Reset Token” and take the token.
+  3. On the same page, press “Reset Token” and copy the token.
 The bot's token: *****************************
   ✓ logged in as adjutant
   ✓ add it to a server: https://discord.com/oauth2/authorize?client_id=900000000000000002&scope=bot+applications.commands&permissions=274878008320
   ✗ Message Content Intent is off
-    → Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).
+    → Discord doesn't let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).
   1  Answer again
   2  Try it again
   3  Keep it all the same
@@ -372,40 +372,40 @@ The bot's token: *****************************
 Number [1]: 9
   Please type a number from 1 to 4.
 Number [1]: 3
-  Your own id there: with “Developer Mode” on (settings, “Advanced”), right-click your name, “Copy User ID”.
+  Your own id there: switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”.
 The owner's user id (Enter: none):
   Then write to the bot once it runs: it gives you a code, and `adjutant pair approve CODE` lets you in.
 
 Connect Slack? y/n [y]: y
 
-  1. Make the app by this link, which fills everything in:
+  1. Create the app with this link, which fills everything in:
 https://api.slack.com/apps?new_app=1&manifest_json=...
-  2. Choose the workspace, and press “Install to Workspace”.
-  3. Under “OAuth & Permissions”, take the “Bot User OAuth Token”, xoxb-...
+  2. Choose the workspace and press “Install to Workspace”.
+  3. Under “OAuth & Permissions”, copy the “Bot User OAuth Token”, xoxb-...
 The bot's token: ******************************
 
-  1. Under “Basic Information”, “App-Level Tokens”, generate one.
-  2. Add the scope connections:write to it, and take it: xapp-...
+  1. Under “Basic Information”, “App-Level Tokens”, generate a token.
+  2. Add the scope connections:write to it and copy it: xapp-...
 The app's token: ***************************************
-  ✓ logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel
-  Your own id there: “Copy member ID” in your profile, behind the three dots.
+  ✓ logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel
+  Your own id there: in your profile, under the three dots, “Copy member ID”.
 The owner's user id (Enter: none): U0ADA, U0BOB
 
 Connect Telegram? y/n [y]: yes
 
-  1. Write to @BotFather, https://t.me/BotFather: /newbot
-  2. Take the token that it gives you.
+  1. Send /newbot to @BotFather, https://t.me/BotFather
+  2. Copy the token that it gives you.
 The bot's token: **********************************************
-  ✗ Telegram does not know the token
-    → Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)
+  ✗ Telegram rejects the token
+    → Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).
   1  Answer again
   2  Try it again
   3  Keep it all the same
   4  Leave it as it was
 Number [1]:
 The bot's token [Enter: keep it]: *************************************************
-  ✓ logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot
-  Your own id there: @userinfobot tells it, https://t.me/userinfobot.
+  ✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot
+  Your own id there: ask @userinfobot, https://t.me/userinfobot.
 The owner's user id (Enter: none): 1000
 
 Who thinks?

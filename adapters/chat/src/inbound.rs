@@ -1,6 +1,7 @@
 //! What can arrive from a platform.
 
-use crate::{Address, EventId, SenderId};
+use crate::backoff::{self, Backoff};
+use crate::{Address, Attachment, ChannelIntake, ConnectionEvent, EventId, SenderId};
 
 /// Something that arrived from a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,15 +51,6 @@ pub struct IncomingMessage {
     pub attachments: Vec<Attachment>,
 }
 
-/// A file that came with a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attachment {
-    /// The file's name.
-    pub name: String,
-    /// Its content, if it is a text and not too long.
-    pub text: Option<String>,
-}
-
 /// A message whose writer changed its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageEdit {
@@ -83,4 +75,30 @@ pub struct ButtonPress {
     pub direct: bool,
     /// The [`crate::Choice::id`] of the button.
     pub button: String,
+}
+
+/// A message or an edit on its way into the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Update {
+    /// Something new.
+    New(Inbound),
+    /// A new text.
+    Edit(MessageEdit),
+}
+
+impl Update {
+    /// Hands it over until it is journalled, however long that takes.
+    pub async fn journal(self, intake: &dyn ChannelIntake, backoff: Backoff) {
+        for tries in 1.. {
+            let journalled = match &self {
+                Self::New(inbound) => intake.accept(inbound.clone()).await.map(drop),
+                Self::Edit(edit) => intake.edit(edit.clone()).await,
+            };
+            if journalled.is_ok() {
+                return;
+            }
+            intake.report(ConnectionEvent::Error("a message could not be journalled".into()));
+            tokio::time::sleep(backoff.after(tries, backoff::random())).await;
+        }
+    }
 }

@@ -1,39 +1,40 @@
-//! Rich text: markdown is read once, here, and every platform renders the same tree.
+//! Rich text: markdown is parsed once, here, and every platform renders the same tree.
 //!
-//! The markdown may come from a model or out of a mail, so it is not trusted: raw HTML is kept as the
-//! literal text it is, control characters are made visible, and nesting is bounded so that no text can
-//! exhaust the stack of whoever walks the tree.
+//! The markdown may come from a model or out of a mail, so it is not trusted: raw HTML stays literal text,
+//! control characters are made visible, and nesting is bounded so that no text can exhaust the stack of code that
+//! walks the tree.
 
+pub mod markup;
 mod parse;
 mod plain;
 mod table;
 
 use std::borrow::Cow;
 
-pub use table::{aligned_table, table_as_list};
+pub use table::aligned_table;
 
 /// A text as a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RichText {
-    /// Its blocks from top to bottom.
+    /// Its blocks, from top to bottom.
     pub blocks: Vec<Block>,
 }
 
-/// A part of a text that stands on lines of its own.
+/// A part of a text on lines of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     /// Running text.
     Paragraph(Vec<Inline>),
     /// A heading.
     Heading {
-        /// 1 is the greatest, 6 the least.
+        /// 1 is the largest, 6 the smallest.
         level: u8,
-        /// What it says.
+        /// Its text.
         text: Vec<Inline>,
     },
     /// A block of code.
     Code {
-        /// The language named at its fence.
+        /// The language named by its fence.
         language: Option<String>,
         /// The lines, without a newline after the last.
         text: String,
@@ -49,9 +50,9 @@ pub enum Block {
     },
     /// A table.
     Table {
-        /// The head row's cells.
+        /// The cells of the header.
         header: Vec<Cell>,
-        /// The rows below, each as long as the head.
+        /// The rows below, each as long as the header.
         rows: Vec<Vec<Cell>>,
     },
     /// A line across.
@@ -61,7 +62,7 @@ pub enum Block {
 /// One cell of a table; never holds a [`Inline::Break`].
 pub type Cell = Vec<Inline>;
 
-/// A piece of running text.
+/// An element of running text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inline {
     /// Characters; never a newline.
@@ -76,17 +77,17 @@ pub enum Inline {
     Strike(Vec<Inline>),
     /// A link.
     Link {
-        /// Where to.
+        /// The address.
         to: String,
-        /// What is shown.
+        /// The text.
         text: Vec<Inline>,
     },
-    /// A new line. In a chat a line break is meant, so soft ones of markdown count too.
+    /// A new line. People mean their line breaks in a chat, so markdown's soft ones count too.
     Break,
 }
 
 impl RichText {
-    /// Reads markdown. Every text is some markdown, so this never fails.
+    /// Parses markdown. Every text is markdown, so this never fails.
     pub fn parse(markdown: &str) -> Self {
         parse::parse(markdown)
     }
@@ -96,13 +97,13 @@ impl RichText {
         plain::blocks(&self.blocks)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether it has no blocks.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 }
 
-/// The plain characters of a piece of running text, links without their addresses.
+/// The plain characters of running text, links without their addresses.
 pub fn inline_text(inlines: &[Inline]) -> String {
     inlines.iter().map(one_inline_text).collect()
 }
@@ -116,8 +117,8 @@ fn one_inline_text(inline: &Inline) -> String {
     }
 }
 
-/// The text with every character made visible that could drive a terminal or turn the order of what is
-/// read: control characters but newline and tab, and bidirectional overrides.
+/// The text with characters made visible that could control a terminal or reorder what is read: control characters
+/// except newline and tab, and bidirectional overrides.
 pub fn sanitized(text: &str) -> Cow<'_, str> {
     if !text.chars().any(|char| visible(char) != char) {
         return Cow::Borrowed(text);
@@ -125,7 +126,7 @@ pub fn sanitized(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace("\r\n", "\n").chars().map(visible).collect())
 }
 
-/// A name or the like: [`sanitized`], and without line breaks.
+/// A name or the like: [`sanitized`] and without line breaks.
 pub fn one_line(text: &str) -> String {
     sanitized(text).replace('\n', " ")
 }

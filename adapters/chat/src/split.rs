@@ -1,11 +1,10 @@
-//! Cuts a long text into parts that each fit a limit.
+//! Splits a long text into parts that each fit a limit.
 //!
-//! Wanted: every part fits, nothing is dropped, order is kept. A part ends between blocks if it can, then
-//! between list items or table rows (the head is repeated), then between lines of code (each part is a
-//! code block of its own), then between lines, words and at last characters of running text. How long a
-//! part is only the platform's own rendering knows, so the caller brings the measure. What does not fit
-//! however it is cut (a long address behind one word, a row as long as a message) loses its form and
-//! keeps its text.
+//! Every part fits, nothing is dropped, and the order stays. A part ends between blocks if possible, then between
+//! list items or table rows (the header is repeated), then between lines of code (each part is a code block of its
+//! own), then between lines, words and finally characters of running text. Only the platform's rendering knows how
+//! long a part is, so the caller brings the measure. Where no cut fits (a long address behind one word, a row as long
+//! as a message), the text loses its form.
 
 mod inline;
 mod table;
@@ -15,12 +14,11 @@ use crate::{Block, Inline, RichText};
 /// Whether blocks fit into one part.
 type Fits<'a> = &'a dyn Fn(&[Block]) -> bool;
 
-/// A front that fits, maybe none, and what is left.
+/// A front that fits, maybe empty, and the rest.
 type Cut = (Vec<Block>, Vec<Block>);
 
-/// Cuts `text` into parts for which `measure` is at most `limit`; `measure` must not shrink when text is
-/// added. There is always at least one part, and one is longer than the limit only where not even a
-/// single character fits.
+/// Splits `text` into parts for which `measure` is at most `limit`; `measure` must not shrink when text is added.
+/// There is always at least one part, and a part is longer than the limit only if not even one character fits.
 pub fn split(text: &RichText, limit: usize, measure: impl Fn(&RichText) -> usize) -> Vec<RichText> {
     if measure(text) <= limit {
         return vec![text.clone()];
@@ -38,21 +36,20 @@ pub fn split(text: &RichText, limit: usize, measure: impl Fn(&RichText) -> usize
     if parts.is_empty() { vec![RichText::default()] } else { parts }
 }
 
-/// Takes from the front what fits. With `must` something is always taken, and what is whole may be broken
-/// for it; without, nothing may be.
+/// Takes from the front what fits. With `must` something is always taken, even if a block has to be broken for it.
 fn take(mut blocks: Vec<Block>, fits: Fits<'_>, must: bool) -> Cut {
     let mut whole = largest(blocks.len(), |count| fits(&blocks[..count]));
     let Some(next) = blocks.get(whole) else { return (blocks, Vec::new()) };
-    let surely = whole == 0 && must;
-    let (cut, mut left) = if surely {
-        cut_surely(next, fits)
+    let forced = whole == 0 && must;
+    let (cut, mut left) = if forced {
+        force_cut(next, fits)
     } else {
         let before = &blocks[..whole];
         cut(next, &|more| fits(&[before, more].concat()), false)
     };
-    // Cut surely and still nothing: the block was empty, and goes.
-    if cut.is_empty() && !surely {
-        // A heading stays with what it stands above.
+    // Forced, and still nothing: the block was empty and goes.
+    if cut.is_empty() && !forced {
+        // A heading stays with the text below it.
         while whole > 1 && matches!(blocks[whole - 1], Block::Heading { .. }) {
             whole -= 1;
         }
@@ -64,8 +61,8 @@ fn take(mut blocks: Vec<Block>, fits: Fits<'_>, must: bool) -> Cut {
     (blocks, left)
 }
 
-/// Cuts a block that does not fit; as a last resort it loses its form.
-fn cut_surely(block: &Block, fits: Fits<'_>) -> Cut {
+/// Cuts a block that doesn't fit; as a last resort it loses its form.
+fn force_cut(block: &Block, fits: Fits<'_>) -> Cut {
     let (head, rest) = cut(block, fits, true);
     let last_resort = matches!(block, Block::Paragraph(_) | Block::Rule);
     if !head.is_empty() && (last_resort || fits(&head)) {
@@ -108,7 +105,7 @@ fn cut_code(language: Option<&String>, text: &str, fits: Fits<'_>) -> Cut {
         let end = ends[lines - 1];
         return (vec![code(&text[..end])], vec![code(&text[end + 1..])]);
     }
-    // Not even the first line fits: it is cut between characters.
+    // Not even the first line fits: cut it between characters.
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     let chars = largest(starts.len(), |count| fits(&[code(&text[..starts[count - 1]])]));
     match chars.checked_sub(1).map(|last| text.split_at(starts[last])) {
@@ -132,7 +129,7 @@ fn cut_list(start: Option<u64>, items: &[Vec<Block>], fits: Fits<'_>, must: bool
     (list(start, vec![head]), list(start, [rest, others.to_vec()].concat()))
 }
 
-/// The block as blocks of less form, for when no cut of it fits.
+/// The block as simpler blocks, for when no cut of it fits.
 fn unwrapped(block: &Block, fits: Fits<'_>) -> Vec<Block> {
     match block {
         Block::Quote(inner) => inner.clone(),
@@ -149,8 +146,8 @@ fn unwrapped(block: &Block, fits: Fits<'_>) -> Vec<Block> {
     }
 }
 
-/// The largest count up to `most` that is `ok`, which has to hold for every smaller one; 0 is taken for
-/// granted. Looks at small counts first, so that a long text is never measured as a whole for a short part.
+/// The largest count up to `most` that is `ok`. Every smaller one must be too, and 0 is assumed to be. Tries small
+/// counts first, so that a short part never costs measuring a long text.
 fn largest(most: usize, ok: impl Fn(usize) -> bool) -> usize {
     let (mut good, mut step) = (0, 1);
     while good < most && ok((good + step).min(most)) {

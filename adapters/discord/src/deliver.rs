@@ -1,193 +1,247 @@
-//! Thin: sends, changes and finds messages.
+//! Sends, edits and finds messages.
 
-use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, Reconciliation, Retract};
+use adjutant_chat::{Address, ChatPort, Delivery, Limits, Outbound, OutgoingFile, Reconciliation, Retract};
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{ChannelId, MessageId};
 
-use crate::rest::{self, CallError};
+use crate::rest::{self, ApiError};
 use crate::{Discord, id_of, render};
 
-/// No link gets a preview: what a text links to was not asked for, and previews are fetched by Discord,
-/// so a text could carry something out with the address.
+/// No link gets a preview: nobody asked for it, and Discord fetches previews, so a text could leak something through
+/// the address.
 /// Source: <https://discord.com/developers/docs/resources/message#message-object-message-flags>
 const SUPPRESS_EMBEDS: u64 = 1 << 2;
 
-/// Messages that Discord gives at once.
+/// Messages in a page.
 pub(crate) const PAGE: usize = 100;
 
-/// So many pages are read for one reconciliation.
+/// Pages that are read for one reconciliation.
 const PAGES: usize = 10;
 
-/// Discord's codes for a place that is not there or closed to us.
+/// Discord's codes for a channel that doesn't exist or is closed to us.
 /// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#json-json-error-codes>
-const NO_PLACE: [isize; 3] = [10003, 50001, 50007];
+const NO_CHANNEL: [isize; 3] = [10003, 50001, 50007];
 
-/// What one message of several is.
-enum Part<'a> {
+/// One message of those that an [`Outbound`] takes.
+enum OutgoingPart<'a> {
     /// Rendered text, and whether it is the last of it.
     Text(String, bool),
     File(&'a OutgoingFile),
 }
 
-/// The part that is meant; nothing if there are not so many.
-fn part(outbound: &Outbound) -> Option<Part<'_>> {
+fn part(outbound: &Outbound) -> Option<OutgoingPart<'_>> {
     let mut parts = render::parts(&outbound.text);
     if outbound.part >= parts.len() {
-        return outbound.file_part(|| parts.len()).map(Part::File);
+        return outbound.file_part(|| parts.len()).map(OutgoingPart::File);
     }
     let is_last = outbound.part + 1 == parts.len();
-    Some(Part::Text(parts.swap_remove(outbound.part), is_last))
+    Some(OutgoingPart::Text(parts.swap_remove(outbound.part), is_last))
 }
 
-pub(crate) async fn deliver(discord: &Discord, outbound: &Outbound) -> Delivery {
-    let place = match place(&outbound.address) {
-        Ok(place) => place,
-        Err(gone) => return gone,
-    };
-    let (content, is_last) = match part(outbound) {
-        Some(Part::Text(content, is_last)) => (content, is_last),
-        Some(Part::File(file)) => return deliver_file(discord, place, outbound, file).await,
-        None => return Delivery::Refused(format!("there is no part {}", outbound.part)),
-    };
-    let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
-    let mut body = body(&content, buttons);
-    if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0) {
-        match change(discord, place, shown, &body).await {
-            // Somebody deleted it; then the answer is a message of its own.
-            Err(CallError::NoMessage) => {}
-            done => return delivery(done),
+#[async_trait]
+impl ChatPort for Discord {
+    fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    fn limits(&self) -> Limits {
+        render::LIMITS
+    }
+
+    fn parts(&self, outbound: &Outbound) -> usize {
+        outbound.parts(render::parts(&outbound.text).len())
+    }
+
+    /// The newest message known to be in the channel: what is sent next has a greater id.
+    async fn checkpoint(&self, address: &Address) -> Option<String> {
+        let channel = channel(address).ok()?;
+        let known = self.channels.get(channel).newest;
+        if known > 0 {
+            return Some(known.to_string());
+        }
+        // The first message to this channel: only Discord knows.
+        let page = page(self, channel, vec![("limit", "1".to_owned())]).await.ok()?;
+        let newest = page.last().and_then(id_of).unwrap_or_default();
+        self.channels.add_message(channel, newest);
+        Some(newest.to_string())
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        self.send_part(outbound).await.map_or_else(|failed| failed, Delivery::Sent)
+    }
+
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
+        match self.find_sent(outbound).await {
+            Ok(Some(id)) => Reconciliation::Sent(id.to_string()),
+            // If the channel is closed, sending again finds out.
+            Ok(None) | Err(ApiError::Closed(..)) => Reconciliation::NotSent,
+            Err(_) => Reconciliation::Unavailable,
         }
     }
-    once(&mut body, outbound);
-    let answered = outbound.answers.last().and_then(|answered| answered.parse::<u64>().ok());
-    if let (0, Some(answered), Some(false)) = (outbound.part, answered, discord.known.get(place).direct) {
-        body["message_reference"] = json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
-    }
-    delivery(send(discord, place, &body).await)
-}
 
-async fn deliver_file(
-    discord: &Discord,
-    place: ChannelId,
-    outbound: &Outbound,
-    file: &OutgoingFile,
-) -> Delivery {
-    let mut body = body("", json!([]));
-    body["attachments"] = json!([{"id": 0, "filename": file.name}]);
-    once(&mut body, outbound);
-    let route = Route::ChannelMessages { channel_id: place };
-    match sent(discord, place, rest::upload(&discord.http, route, &body, file).await) {
-        // Without the right to attach files Discord says what it says without the right to write, and it has more
-        // reasons than it documents. When it is not the file that is unwanted, the text in its place finds out.
-        Err(CallError::Closed(code, why)) if !NO_PLACE.contains(&code) => Delivery::FileRefused(why),
-        Err(CallError::Refused(why)) => Delivery::FileRefused(why),
-        done => delivery(done),
-    }
-}
-
-pub(crate) async fn show(discord: &Discord, address: &Address, shown: Option<&str>, text: &str) -> Delivery {
-    let place = match place(address) {
-        Ok(place) => place,
-        Err(gone) => return gone,
-    };
-    let content = render::parts(text).into_iter().next().unwrap_or_default();
-    let body = body(&content, json!([]));
-    if let Some(shown) = shown {
-        match change(discord, place, shown, &body).await {
-            Err(CallError::NoMessage) => {}
-            done => return delivery(done),
+    async fn typing(&self, address: &Address) {
+        let Ok(channel_id) = channel(address) else { return };
+        let route = Route::ChannelTyping { channel_id };
+        if let Err(error) = rest::call(&self.http, LightMethod::Post, route, None).await {
+            tracing::debug!(channel = self.channel, %error, "typing was not shown");
         }
     }
-    delivery(send(discord, place, &body).await)
-}
 
-pub(crate) async fn retract(discord: &Discord, address: &Address, receipt: &str, what: Retract) {
-    let (Ok(channel_id), Some(message_id)) = (place(address), message(receipt)) else { return };
-    let route = Route::ChannelMessage { channel_id, message_id };
-    let bare = json!({"components": []});
-    let done = match what {
-        Retract::Message => rest::call(&discord.http, LightMethod::Delete, route, None).await,
-        Retract::Buttons => rest::call(&discord.http, LightMethod::Patch, route, Some(&bare)).await,
-    };
-    if let Err(error) = done {
-        tracing::debug!(channel = discord.channel, %error, "not taken away");
+    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        self.show_text(address, receipt, text).await.map_or_else(|failed| failed, Delivery::Sent)
     }
-}
 
-pub(crate) async fn typing(discord: &Discord, address: &Address) {
-    let Ok(channel_id) = place(address) else { return };
-    let route = Route::ChannelTyping { channel_id };
-    if let Err(error) = rest::call(&discord.http, LightMethod::Post, route, None).await {
-        tracing::debug!(channel = discord.channel, %error, "typing was not shown");
-    }
-}
-
-/// The newest message known to be in the place: what is sent next has a greater id.
-pub(crate) async fn checkpoint(discord: &Discord, address: &Address) -> Option<String> {
-    let place = place(address).ok()?;
-    let known = discord.known.get(place).newest;
-    if known > 0 {
-        return Some(known.to_string());
-    }
-    // The first message to this place: only Discord knows.
-    let page = page(discord, place, vec![("limit", "1".to_owned())]).await.ok()?;
-    let newest = page.last().and_then(id_of).unwrap_or_default();
-    discord.known.is_there(place, newest);
-    Some(newest.to_string())
-}
-
-/// Looks through what was written after the mark. A nonce comes back for a few minutes only, so a message
-/// of ours with the same text, or with a file of the same name and size, is the one as well: one sending is in flight
-/// in a place at a time.
-pub(crate) async fn reconcile(discord: &Discord, outbound: &Outbound) -> Reconciliation {
-    let Ok(place) = place(&outbound.address) else { return Reconciliation::NotSent };
-    let Some(part) = part(outbound) else { return Reconciliation::NotSent };
-    let Ok(me) = discord.me().await else { return Reconciliation::Unavailable };
-    let (me, nonce) = (me.to_string(), nonce(outbound));
-    let is_same = |message: &Value| match &part {
-        Part::Text(content, _) => message["content"] == *content,
-        Part::File(file) => message["attachments"].as_array().into_iter().flatten().any(|one| is(one, file)),
-    };
-    let is_it =
-        |message: &&Value| message["author"]["id"] == *me && (message["nonce"] == *nonce || is_same(message));
-    // What it answers is older than itself, too.
-    let answered = outbound.answers.iter().filter_map(|answered| answered.parse().ok());
-    let mut after =
-        outbound.checkpoint.iter().filter_map(|mark| mark.parse::<u64>().ok()).chain(answered).max();
-    for _ in 0..PAGES {
-        let page = match after {
-            Some(after) => since(discord, place, after).await,
-            None => page(discord, place, vec![("limit", "50".to_owned())]).await,
+    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
+        let (Ok(channel_id), Some(message_id)) = (channel(address), message_id(receipt)) else { return };
+        let route = Route::ChannelMessage { channel_id, message_id };
+        let bare = json!({"components": []});
+        let done = match what {
+            Retract::Message => rest::call(&self.http, LightMethod::Delete, route, None).await,
+            Retract::Buttons => rest::call(&self.http, LightMethod::Patch, route, Some(&bare)).await,
         };
-        let page = match page {
-            Ok(page) => page,
-            // Sending it again will tell.
-            Err(CallError::Closed(..)) => return Reconciliation::NotSent,
-            Err(_) => return Reconciliation::Unavailable,
-        };
-        if let Some(id) = page.iter().find(is_it).and_then(id_of) {
-            return Reconciliation::Sent(id.to_string());
+        if let Err(error) = done {
+            tracing::debug!(channel = self.channel, %error, "a message or its buttons were not removed");
         }
-        if after.is_none() || page.len() < PAGE {
-            break;
-        }
-        after = page.last().and_then(id_of);
     }
-    Reconciliation::NotSent
 }
 
-/// Whether an attachment is this file, by what Discord tells of it. It takes such letters off a name's ends:
+impl Discord {
+    /// The receipt, or why there is none.
+    async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
+        let channel = channel(&outbound.address)?;
+        let (content, is_last) = match part(outbound) {
+            Some(OutgoingPart::Text(content, is_last)) => (content, is_last),
+            Some(OutgoingPart::File(file)) => return self.send_file(channel, outbound, file).await,
+            None => return Err(Delivery::Refused(format!("there is no part {}", outbound.part))),
+        };
+        let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
+        let mut body = body(&content, buttons);
+        if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0)
+            && self.edit(channel, shown, &body).await?
+        {
+            return Ok(shown.to_owned());
+        }
+        set_nonce(&mut body, outbound);
+        let answered = outbound.answers.last().and_then(|answered| answered.parse::<u64>().ok());
+        let direct = self.channels.get(channel).direct;
+        if let (0, Some(answered), Some(false)) = (outbound.part, answered, direct) {
+            body["message_reference"] =
+                json!({"message_id": answered.to_string(), "fail_if_not_exists": false});
+        }
+        self.send(channel, &body).await
+    }
+
+    async fn send_file(
+        &self,
+        channel_id: ChannelId,
+        outbound: &Outbound,
+        file: &OutgoingFile,
+    ) -> Result<String, Delivery> {
+        let mut body = body("", json!([]));
+        body["attachments"] = json!([{"id": 0, "filename": file.name}]);
+        set_nonce(&mut body, outbound);
+        let route = Route::ChannelMessages { channel_id };
+        match rest::upload(&self.http, route, &body, file).await {
+            Ok(message) => self.receipt(channel_id, &message),
+            // Without the permission to attach files, Discord answers as without the permission to write, and it has
+            // more reasons than it documents. If it isn't the file, the text sent instead finds out.
+            Err(ApiError::Closed(code, why)) if !NO_CHANNEL.contains(&code) => {
+                Err(Delivery::FileRefused(why))
+            }
+            Err(ApiError::Refused(why)) => Err(Delivery::FileRefused(why)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn show_text(
+        &self,
+        address: &Address,
+        shown: Option<&str>,
+        text: &str,
+    ) -> Result<String, Delivery> {
+        let channel = channel(address)?;
+        let content = render::parts(text).into_iter().next().unwrap_or_default();
+        let body = body(&content, json!([]));
+        if let Some(shown) = shown
+            && self.edit(channel, shown, &body).await?
+        {
+            return Ok(shown.to_owned());
+        }
+        self.send(channel, &body).await
+    }
+
+    /// Looks through the messages after the checkpoint. Discord forgets a nonce after a few minutes, so a message of
+    /// ours with the same text, or with a file of the same name and size, counts too: only one delivery at a time is
+    /// under way in a channel.
+    async fn find_sent(&self, outbound: &Outbound) -> Result<Option<u64>, ApiError> {
+        let (Ok(channel), Some(part)) = (channel(&outbound.address), part(outbound)) else { return Ok(None) };
+        let (me, nonce) = (self.me().await?.to_string(), nonce(outbound));
+        let is_same = |message: &Value| match &part {
+            OutgoingPart::Text(content, _) => message["content"] == *content,
+            OutgoingPart::File(file) => {
+                message["attachments"].as_array().into_iter().flatten().any(|one| is_file(one, file))
+            }
+        };
+        let is_it = |message: &&Value| {
+            message["author"]["id"] == *me && (message["nonce"] == *nonce || is_same(message))
+        };
+        // The messages that it answers are older, too.
+        let answered = outbound.answers.iter().filter_map(|answered| answered.parse().ok());
+        let checkpoint = outbound.checkpoint.iter().filter_map(|checkpoint| checkpoint.parse::<u64>().ok());
+        let mut after = checkpoint.chain(answered).max();
+        for _ in 0..PAGES {
+            let page = match after {
+                Some(after) => since(self, channel, after).await?,
+                None => page(self, channel, vec![("limit", "50".to_owned())]).await?,
+            };
+            if let Some(id) = page.iter().find(is_it).and_then(id_of) {
+                return Ok(Some(id));
+            }
+            if after.is_none() || !is_full(&page) {
+                break;
+            }
+            after = page.last().and_then(id_of);
+        }
+        Ok(None)
+    }
+
+    async fn send(&self, channel_id: ChannelId, body: &Value) -> Result<String, Delivery> {
+        let route = Route::ChannelMessages { channel_id };
+        let message = rest::call(&self.http, LightMethod::Post, route, Some(body)).await?;
+        self.receipt(channel_id, &message)
+    }
+
+    fn receipt(&self, channel: ChannelId, message: &Value) -> Result<String, Delivery> {
+        let id = id_of(message).ok_or(Delivery::Unknown)?;
+        self.channels.add_message(channel, id);
+        Ok(id.to_string())
+    }
+
+    /// Edits a message; false if somebody has deleted it.
+    async fn edit(&self, channel_id: ChannelId, receipt: &str, body: &Value) -> Result<bool, ApiError> {
+        let Some(message_id) = message_id(receipt) else { return Ok(false) };
+        let route = Route::ChannelMessage { channel_id, message_id };
+        match rest::call(&self.http, LightMethod::Patch, route, Some(body)).await {
+            Ok(_) => Ok(true),
+            Err(ApiError::NoMessage) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether an attachment is this file. Discord strips these characters from the ends of a name:
 /// <https://github.com/discord/discord-api-docs/issues/4847>.
-fn is(attachment: &Value, file: &OutgoingFile) -> bool {
+fn is_file(attachment: &Value, file: &OutgoingFile) -> bool {
     let bare = |name: &str| name.trim_matches(['_', '.']).to_owned();
     attachment["size"] == file.text.len()
         && attachment["filename"].as_str().map(bare) == Some(bare(&file.name))
 }
 
 /// The messages after one, oldest first, at most [`PAGE`].
-pub(crate) async fn since(discord: &Discord, place: ChannelId, after: u64) -> Result<Vec<Value>, CallError> {
-    page(discord, place, vec![("limit", PAGE.to_string()), ("after", after.to_string())]).await
+pub(crate) async fn since(discord: &Discord, channel: ChannelId, after: u64) -> Result<Vec<Value>, ApiError> {
+    page(discord, channel, vec![("limit", PAGE.to_string()), ("after", after.to_string())]).await
 }
 
 /// Whether a page was full, so that there may be more.
@@ -195,18 +249,18 @@ pub(crate) fn is_full(page: &[Value]) -> bool {
     page.len() >= PAGE
 }
 
-/// Messages of a place, oldest first.
+/// Messages of a channel, oldest first.
 pub(crate) async fn page(
     discord: &Discord,
     channel_id: ChannelId,
     params: Vec<(&'static str, String)>,
-) -> Result<Vec<Value>, CallError> {
+) -> Result<Vec<Value>, ApiError> {
     match rest::read(&discord.http, Route::ChannelMessages { channel_id }, params).await? {
         Value::Array(mut page) => {
             page.sort_by_key(id_of);
             Ok(page)
         }
-        _ => Err(CallError::Unclear),
+        _ => Err(ApiError::Unclear),
     }
 }
 
@@ -219,62 +273,36 @@ fn body(content: &str, buttons: Value) -> Value {
     })
 }
 
-/// Discord does not take the same sending twice, if the second comes soon.
-fn once(body: &mut Value, outbound: &Outbound) {
+/// Discord ignores a second message with the same nonce if it comes soon.
+fn set_nonce(body: &mut Value, outbound: &Outbound) {
     body["nonce"] = json!(nonce(outbound));
     body["enforce_nonce"] = json!(true);
 }
 
-/// Which sending of ours a message comes from; Discord takes 25 characters.
+/// Identifies a part of a message; Discord allows 25 characters.
 fn nonce(outbound: &Outbound) -> String {
     format!("{}{:03}", outbound.id, outbound.part)
 }
 
-async fn send(discord: &Discord, channel_id: ChannelId, body: &Value) -> Result<Value, CallError> {
-    let route = Route::ChannelMessages { channel_id };
-    sent(discord, channel_id, rest::call(&discord.http, LightMethod::Post, route, Some(body)).await)
-}
-
-/// The answer to a sending, of which note is taken.
-fn sent(
-    discord: &Discord,
-    channel_id: ChannelId,
-    answer: Result<Value, CallError>,
-) -> Result<Value, CallError> {
-    if let Some(id) = answer.as_ref().ok().and_then(id_of) {
-        discord.known.is_there(channel_id, id);
-    }
-    answer
-}
-
-async fn change(
-    discord: &Discord,
-    channel_id: ChannelId,
-    receipt: &str,
-    body: &Value,
-) -> Result<Value, CallError> {
-    let Some(message_id) = message(receipt) else { return Err(CallError::NoMessage) };
-    let route = Route::ChannelMessage { channel_id, message_id };
-    rest::call(&discord.http, LightMethod::Patch, route, Some(body)).await
-}
-
-fn delivery(done: Result<Value, CallError>) -> Delivery {
-    match done {
-        Ok(message) => id_of(&message).map_or(Delivery::Unknown, |id| Delivery::Sent(id.to_string())),
-        // A token can be mended while the message waits.
-        Err(CallError::Token | CallError::TooMany | CallError::Unreachable) => Delivery::Retry(None),
-        Err(CallError::Closed(_, why)) => Delivery::Gone(why),
-        Err(CallError::Refused(why)) => Delivery::Refused(why),
-        Err(error @ CallError::NoMessage) => Delivery::Refused(error.to_string()),
-        Err(CallError::Unclear) => Delivery::Unknown,
+impl From<ApiError> for Delivery {
+    fn from(error: ApiError) -> Self {
+        match error {
+            // The message can wait until the token is fixed.
+            ApiError::Token | ApiError::TooMany | ApiError::Unreachable => Self::Retry(None),
+            ApiError::Closed(_, why) => Self::Gone(why),
+            ApiError::Refused(why) => Self::Refused(why),
+            ApiError::NoMessage => Self::Refused(error.to_string()),
+            ApiError::Unclear => Self::Unknown,
+        }
     }
 }
 
-fn place(address: &Address) -> Result<ChannelId, Delivery> {
+pub(crate) fn channel(address: &Address) -> Result<ChannelId, Delivery> {
     let id = address.place.parse().ok().filter(|id| *id > 0);
-    id.map(ChannelId::new).ok_or_else(|| Delivery::Gone(format!("“{}” is no Discord channel", address.place)))
+    id.map(ChannelId::new)
+        .ok_or_else(|| Delivery::Gone(format!("“{}” is not a Discord channel", address.place)))
 }
 
-fn message(receipt: &str) -> Option<MessageId> {
+fn message_id(receipt: &str) -> Option<MessageId> {
     receipt.parse().ok().filter(|id| *id > 0).map(MessageId::new)
 }

@@ -1,4 +1,4 @@
-//! Pure: what Discord sends, and what it means to us.
+//! Pure: reads what Discord sends.
 //!
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
@@ -6,20 +6,20 @@ use adjutant_chat::{Address, ButtonPress, EventId, IncomingMessage, MessageEdit,
 use serde::Deserialize;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
 
-/// What something that arrived is.
+/// Something that arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
     /// A message to us, its files not yet read.
     Message(IncomingMessage, Vec<File>),
-    /// A message has a new text.
+    /// A new text of a message.
     Edit(MessageEdit),
-    /// What we wrote ourselves comes back.
+    /// A message of our own.
     Own,
     /// Not for us, or not understood.
     Ignored,
 }
 
-/// An interaction of ours, and what is needed to acknowledge it.
+/// An interaction, and what is needed to acknowledge it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum InteractionEvent {
     /// A slash command.
@@ -28,7 +28,7 @@ pub(crate) enum InteractionEvent {
     ButtonPress(ButtonPress, InteractionToken),
 }
 
-/// Permits to answer one interaction.
+/// The right to respond to one interaction.
 #[derive(Clone, PartialEq)]
 pub(crate) struct InteractionToken {
     pub(crate) id: InteractionId,
@@ -41,20 +41,20 @@ impl std::fmt::Debug for InteractionToken {
     }
 }
 
-/// Who reads: the configured channel, our own account, and our own role there, when it was mentioned.
+/// Who we are: the configured channel, our own account, and our own role if it was mentioned.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct BotIdentity<'a> {
     pub(crate) channel: &'a str,
     pub(crate) me: UserId,
     pub(crate) role: Option<RoleId>,
 }
 
-/// A message as Discord tells of it.
+/// A message. Source: <https://discord.com/developers/docs/resources/message#message-object>
 #[derive(Debug, Deserialize)]
-pub(crate) struct Post {
+pub(crate) struct MessageObject {
     pub(crate) id: MessageId,
     #[serde(flatten)]
-    pub(crate) at: Mentioned,
+    pub(crate) at: MessageContext,
     author: Account,
     member: Option<Member>,
     #[serde(default)]
@@ -69,11 +69,11 @@ pub(crate) struct Post {
     webhook_id: Option<String>,
 }
 
-/// Where a message is, and which roles it mentions.
+/// The place of a message, and the roles that it mentions.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Mentioned {
+pub(crate) struct MessageContext {
     pub(crate) channel_id: ChannelId,
-    /// Told of new messages only, not of those that are read later.
+    /// Only new messages have it, not those from the history.
     pub(crate) guild_id: Option<GuildId>,
     #[serde(default)]
     pub(crate) mention_roles: Vec<RoleId>,
@@ -90,7 +90,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// How people call them where they have no nickname.
+    /// The display name without a guild's nickname.
     pub(crate) fn name(&self) -> &str {
         self.global_name.as_deref().unwrap_or(&self.username)
     }
@@ -102,13 +102,13 @@ struct Member {
     user: Option<Account>,
 }
 
-/// A file that hangs on a message.
+/// An attached file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct File {
     pub(crate) filename: String,
     pub(crate) url: String,
     /// In bytes.
-    pub(crate) size: u64,
+    pub(crate) size: usize,
     pub(crate) content_type: Option<String>,
 }
 
@@ -118,68 +118,68 @@ struct Quoted {
     author: Account,
 }
 
-/// Kinds of messages that people write: an ordinary one and a reply. The others are the platform's own
-/// (joins, pins, boosts).
+/// The types of messages that people write: ordinary ones and replies. The others are Discord's own (joins, pins,
+/// boosts).
 /// Source: <https://discord.com/developers/docs/resources/message#message-object-message-types>
-const WRITTEN: [u64; 2] = [0, 19];
+const BY_PEOPLE: [u64; 2] = [0, 19];
 
-/// What a message is to us. In company only a mention of us or a reply to us speaks to us.
-pub(crate) fn post(post: Post, reader: Reader<'_>, direct: bool) -> Received {
-    if post.author.id == reader.me {
+/// Reads a message. In a group only a mention or a reply addresses us.
+pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool) -> Received {
+    if message.author.id == bot.me {
         return Received::Own;
     }
-    let by_machine = post.author.bot || post.webhook_id.is_some();
-    if by_machine || !WRITTEN.contains(&post.kind) {
+    let by_bot = message.author.bot || message.webhook_id.is_some();
+    if by_bot || !BY_PEOPLE.contains(&message.kind) {
         return Received::Ignored;
     }
-    let answered = post.referenced_message.as_ref().filter(|quoted| quoted.author.id == reader.me);
-    if !direct && answered.is_none() && !mentions(&post.content, reader) {
+    let answered = message.referenced_message.as_ref().filter(|quoted| quoted.author.id == bot.me);
+    if !direct && answered.is_none() && !mentions_us(&message.content, bot) {
         return Received::Ignored;
     }
-    let text = cleaned(&post.content, &post.mentions, reader);
-    // A sticker, a poll: nothing that could be read.
-    if text.is_empty() && post.attachments.is_empty() {
+    let text = cleaned(&message.content, &message.mentions, bot);
+    // A sticker or a poll has nothing to read.
+    if text.is_empty() && message.attachments.is_empty() {
         return Received::Ignored;
     }
-    let said = IncomingMessage {
-        event: EventId(post.id.to_string()),
-        address: reader.address(post.at.channel_id),
-        sender: SenderId(post.author.id.to_string()),
-        sender_name: name(&post.author, post.member.as_ref()),
+    let incoming = IncomingMessage {
+        event: EventId(message.id.to_string()),
+        address: bot.address(message.at.channel_id),
+        sender: SenderId(message.author.id.to_string()),
+        sender_name: name(&message.author, message.member.as_ref()),
         direct,
         text,
         reply_to: answered.map(|quoted| quoted.id.to_string()),
         attachments: Vec::new(),
     };
-    Received::Message(said, post.attachments)
+    Received::Message(incoming, message.attachments)
 }
 
-/// What the change of a message is to us. One without a text has only got its previews.
-pub(crate) fn changed(change: Change, reader: Reader<'_>) -> Received {
-    let Some(author) = change.author else { return Received::Ignored };
-    match change.content {
-        _ if author.id == reader.me => Received::Own,
+/// Reads an edit. One without a text only adds previews.
+pub(crate) fn edit(update: MessageUpdate, bot: BotIdentity<'_>) -> Received {
+    let Some(author) = update.author else { return Received::Ignored };
+    match update.content {
+        _ if author.id == bot.me => Received::Own,
         Some(content) if !author.bot => Received::Edit(MessageEdit {
-            event: EventId(change.id.to_string()),
-            text: cleaned(&content, &change.mentions, reader),
+            event: EventId(update.id.to_string()),
+            text: cleaned(&content, &update.mentions, bot),
         }),
         _ => Received::Ignored,
     }
 }
 
-/// A changed message, as far as Discord tells.
+/// An edited message, with the fields that Discord sends.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct MessageUpdate {
     id: MessageId,
     #[serde(flatten)]
-    pub(crate) at: Mentioned,
+    pub(crate) at: MessageContext,
     author: Option<Account>,
     content: Option<String>,
     #[serde(default)]
     mentions: Vec<Account>,
 }
 
-/// A slash command or a press.
+/// A slash command or a button press.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Interaction {
     id: InteractionId,
@@ -207,19 +207,19 @@ struct Choice {
     value: Option<serde_json::Value>,
 }
 
-/// Kinds of interactions.
+/// Types of interactions.
 /// Source: <https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-type>
 const COMMAND: u64 = 2;
 const COMPONENT: u64 = 3;
 
-/// What an interaction is to us; nothing if it is not understood.
-pub(crate) fn interaction(interaction: Interaction, reader: Reader<'_>) -> Option<InteractionEvent> {
+/// Reads an interaction; nothing if it is not understood.
+pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Option<InteractionEvent> {
     let Interaction { id, token, kind, channel_id, guild_id, member, user, data } = interaction;
     let (nick, in_guild) = member.map(|member| (member.nick, member.user)).unwrap_or_default();
     let account = in_guild.or(user)?;
     let sender_name = nick.unwrap_or_else(|| name(&account, None));
-    let (address, sender) = (reader.address(channel_id?), SenderId(account.id.to_string()));
-    let (direct, ticket) = (guild_id.is_none(), InteractionToken { id, token });
+    let (address, sender) = (bot.address(channel_id?), SenderId(account.id.to_string()));
+    let (direct, token) = (guild_id.is_none(), InteractionToken { id, token });
     match kind {
         COMMAND => {
             let words = data.options.iter().filter_map(|option| option.value.as_ref()?.as_str());
@@ -227,20 +227,20 @@ pub(crate) fn interaction(interaction: Interaction, reader: Reader<'_>) -> Optio
             let text = std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ");
             let event = EventId(id.to_string());
             let (reply_to, attachments) = (None, Vec::new());
-            let said =
+            let message =
                 IncomingMessage { event, address, sender, sender_name, direct, text, reply_to, attachments };
-            Some(InteractionEvent::Command(said, ticket))
+            Some(InteractionEvent::Command(message, token))
         }
         COMPONENT => {
             let (event, button) = (EventId(format!("press:{id}")), data.custom_id?);
-            let pressed = ButtonPress { event, address, sender, sender_name, direct, button };
-            Some(InteractionEvent::ButtonPress(pressed, ticket))
+            let press = ButtonPress { event, address, sender, sender_name, direct, button };
+            Some(InteractionEvent::ButtonPress(press, token))
         }
         _ => None,
     }
 }
 
-impl Reader<'_> {
+impl BotIdentity<'_> {
     fn address(self, place: ChannelId) -> Address {
         Address { channel: self.channel.to_owned(), place: place.to_string() }
     }
@@ -251,37 +251,37 @@ fn name(account: &Account, member: Option<&Member>) -> String {
     nick.unwrap_or_else(|| account.name().to_owned())
 }
 
-/// Both forms in which a text may mention an account.
-fn marks(id: UserId) -> [String; 2] {
+/// Both forms of an account's mention.
+fn mentions_of(id: UserId) -> [String; 2] {
     [format!("<@{id}>"), format!("<@!{id}>")]
 }
 
-/// What in a text means us: our account in both forms, and our role.
-fn our_marks(reader: Reader<'_>) -> impl Iterator<Item = String> {
-    marks(reader.me).into_iter().chain(reader.role.map(|role| format!("<@&{role}>")))
+/// The mentions of us: our account in both forms, and our role.
+fn our_mentions(bot: BotIdentity<'_>) -> impl Iterator<Item = String> {
+    mentions_of(bot.me).into_iter().chain(bot.role.map(|role| format!("<@&{role}>")))
 }
 
-fn mentions(content: &str, reader: Reader<'_>) -> bool {
-    our_marks(reader).any(|mark| content.contains(&mark))
+fn mentions_us(content: &str, bot: BotIdentity<'_>) -> bool {
+    our_mentions(bot).any(|mention| content.contains(&mention))
 }
 
-/// The text without the mention of us, and with others by their names.
-fn cleaned(content: &str, mentioned: &[Account], reader: Reader<'_>) -> String {
+/// The text without mentions of us, and with other people's names.
+fn cleaned(content: &str, mentioned: &[Account], bot: BotIdentity<'_>) -> String {
     let mut text = content.to_owned();
-    for mark in our_marks(reader) {
-        // With the space behind it, or a double one would be left.
-        text = text.replace(&format!("{mark} "), "").replace(&mark, "");
+    for mention in our_mentions(bot) {
+        // With the space after it, or two would be left.
+        text = text.replace(&format!("{mention} "), "").replace(&mention, "");
     }
-    let others = mentioned.iter().filter(|account| account.id != reader.me);
-    named(&text, others).trim().to_owned()
+    let others = mentioned.iter().filter(|account| account.id != bot.me);
+    with_names(&text, others).trim().to_owned()
 }
 
-/// The text with those that it mentions by their names.
-pub(crate) fn named<'a>(text: &str, mentioned: impl IntoIterator<Item = &'a Account>) -> String {
+/// The text with names in place of mentions.
+pub(crate) fn with_names<'a>(text: &str, mentioned: impl IntoIterator<Item = &'a Account>) -> String {
     let mut text = text.to_owned();
     for account in mentioned {
-        for mark in marks(account.id) {
-            text = text.replace(&mark, &format!("@{}", account.name()));
+        for mention in mentions_of(account.id) {
+            text = text.replace(&mention, &format!("@{}", account.name()));
         }
     }
     text

@@ -78,7 +78,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
     Finding {
         status: Error,
         reason: "Message Content Intent is off",
-        fix: "Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).",
+        fix: "Discord doesn't let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).",
     },
 ]
 "#);
@@ -87,8 +87,8 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
 [
     Finding {
         status: Error,
-        reason: "Discord refuses the token",
-        fix: "Discord refuses the token. Set channels.discord.token to the one that the Developer Portal gives (your application, Bot, Reset Token).",
+        reason: "Discord rejects the token",
+        fix: "Discord rejects the token. Set channels.discord.token to the one from the Developer Portal (your application, Bot, Reset Token).",
     },
 ]
 "#);

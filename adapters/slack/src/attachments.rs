@@ -1,6 +1,6 @@
-//! Files that come with a message: small texts are read, others are only named.
+//! Files that come with a message.
 
-use adjutant_chat::Attachment;
+use adjutant_chat::{Attachment, TextDownload};
 use futures::future::join_all;
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
@@ -8,14 +8,8 @@ use reqwest::header::CONTENT_TYPE;
 use crate::Slack;
 use crate::receive::File;
 
-/// The longest text that is read, in bytes.
-const LONGEST: u64 = 64 * 1024;
-
 /// Where Slack keeps files.
 const HOST: &str = "files.slack.com";
-
-/// Endings of texts whose type Slack does not tell as one.
-const ENDINGS: [&str; 9] = [".txt", ".md", ".csv", ".json", ".log", ".yaml", ".yml", ".toml", ".xml"];
 
 /// Reads the files of a message at the same time.
 pub(crate) async fn read_all(slack: &Slack, files: &[File]) -> Vec<Attachment> {
@@ -23,31 +17,29 @@ pub(crate) async fn read_all(slack: &Slack, files: &[File]) -> Vec<Attachment> {
 }
 
 /// The files by their names alone.
-pub(crate) fn named(files: &[File]) -> Vec<Attachment> {
+pub(crate) fn names_only(files: &[File]) -> Vec<Attachment> {
     files.iter().map(|file| Attachment { name: name(file), text: None }).collect()
 }
 
 async fn read(slack: &Slack, file: &File) -> Attachment {
     let url = Url::parse(&file.url_private).ok().filter(|url| is_trusted(url, &slack.api_url));
+    let name = name(file);
     let text = match url {
-        Some(url) if is_text(file) && file.size <= LONGEST => fetch(slack, url).await,
+        Some(url)
+            if Attachment::is_text(&name, Some(&file.mimetype)) && file.size <= Attachment::MAX_BYTES =>
+        {
+            fetch(slack, url).await
+        }
         _ => None,
     };
-    Attachment { name: name(file), text }
+    Attachment { name, text }
 }
 
 fn name(file: &File) -> String {
     file.name.clone().unwrap_or_else(|| "a file".to_owned())
 }
 
-fn is_text(file: &File) -> bool {
-    let name = name(file).to_lowercase();
-    file.mimetype.starts_with("text/")
-        || file.mimetype.starts_with("application/json")
-        || ENDINGS.iter().any(|end| name.ends_with(end))
-}
-
-/// The bot's token goes along, so files are fetched from Slack's own host alone, or from the proxy in its place.
+/// The request carries the bot's token, so files come only from Slack's own host, or from the proxy in its place.
 fn is_trusted(url: &Url, api_url: &Url) -> bool {
     (url.scheme() == "https" && url.host_str() == Some(HOST)) || url.origin() == api_url.origin()
 }
@@ -57,19 +49,15 @@ async fn fetch(slack: &Slack, url: Url) -> Option<String> {
     let is_page = url.path().ends_with(".html");
     let mut response = client.get(url).bearer_auth(slack.bot.token()).send().await.ok()?;
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    // Without the scope files:read Slack shows a page to log in.
+    // Without the scope files:read Slack sends a login page.
     if !response.status().is_success() || (kind.starts_with("text/html") && !is_page) {
         return None;
     }
-    let mut bytes = Vec::new();
+    let mut text = TextDownload::default();
     while let Some(chunk) = response.chunk().await.ok()? {
-        bytes.extend_from_slice(&chunk);
-        // The size that was told need not be true.
-        if bytes.len() as u64 > LONGEST {
-            return None;
-        }
+        text.add(&chunk)?;
     }
-    String::from_utf8(bytes).ok()
+    text.finish()
 }
 
 #[cfg(test)]

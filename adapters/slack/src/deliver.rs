@@ -1,193 +1,264 @@
-//! Thin: sends, changes and finds messages.
+//! Sends, edits and finds messages.
 
-use adjutant_chat::{Address, Delivery, Outbound, Reconciliation, Retract};
+use adjutant_chat::{Address, ChatPort, Delivery, Limits, Outbound, Reconciliation, Retract};
+use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::Slack;
-use crate::api::CallError;
-use crate::files;
-use crate::place::{Place, Ts};
-use crate::render::{self, Part};
+use crate::place::{SlackPlace, Ts};
+use crate::render::{self, MessagePart};
+use crate::web_api::ApiError;
+use crate::{Slack, files};
 
-/// What our metadata is called.
+/// The name of our metadata.
 const METADATA: &str = "adjutant";
 
-/// Messages that Slack gives at once.
+/// Messages in a page.
 const PAGE: usize = 200;
 
-/// So many pages are read for one reconciliation.
+/// Pages that are read for one reconciliation.
 const PAGES: usize = 10;
 
-/// The mark is taken so many seconds earlier: Slack's clocks need not agree.
+/// Reconciliation starts this many seconds before the checkpoint, because Slack's clocks may differ.
 const MARGIN: u64 = 60;
 
-/// Errors that another try without blocks may mend.
-const NOT_AS_BLOCKS: [&str; 5] =
+/// Errors that another try without blocks may avoid.
+const BLOCK_ERRORS: [&str; 5] =
     ["invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"];
 
-pub(crate) async fn deliver(slack: &Slack, outbound: &Outbound) -> Delivery {
-    let place = match place(&outbound.address) {
-        Ok(place) => place,
-        Err(gone) => return gone,
-    };
-    let parts = render::parts(&outbound.text);
-    let Some(part) = parts.get(outbound.part) else {
-        return match outbound.file_part(|| parts.len()) {
-            Some(file) => files::deliver(slack, outbound, &place, file).await,
-            None => Delivery::Refused(format!("the message has no part {}", outbound.part)),
+#[async_trait]
+impl ChatPort for Slack {
+    fn channel(&self) -> &str {
+        &self.channel
+    }
+
+    fn limits(&self) -> Limits {
+        render::LIMITS
+    }
+
+    fn parts(&self, outbound: &Outbound) -> usize {
+        outbound.parts(render::parts(&outbound.text).len())
+    }
+
+    async fn seed(&self, _: &Address, ids: &[String]) {
+        ids.iter().filter_map(|id| Ts::of_event(id)).for_each(|ts| self.cache.add_message(ts));
+    }
+
+    async fn checkpoint(&self, _: &Address) -> Option<String> {
+        self.cache.newest().map(|ts| ts.to_string())
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        self.send_part(outbound).await.map_or_else(|failed| failed, Delivery::Sent)
+    }
+
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
+        if let Some(file) = outbound.file_part(|| render::parts(&outbound.text).len()) {
+            return files::reconcile(self, outbound, file).await;
+        }
+        let is_it = |message: &Value| {
+            let metadata = &message["metadata"];
+            let payload = &metadata["event_payload"];
+            metadata["event_type"] == METADATA
+                && payload["id"] == outbound.id
+                && payload["part"] == outbound.part
         };
-    };
-    let is_last = outbound.part + 1 == parts.len();
-    let mut message = message(&place, part);
-    message["blocks"] = part.blocks(if is_last { &outbound.choices } else { &[] });
-    if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0) {
-        match change(slack, &message, part, shown).await {
-            // Somebody deleted it; then the answer is a message of its own.
-            Err(CallError::NoMessage) => {}
-            done => return delivery(done),
+        self.find_sent(outbound, is_it).await
+    }
+
+    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
+        self.show_text(address, receipt, text).await.map_or_else(|failed| failed, Delivery::Sent)
+    }
+
+    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
+        let (Ok(place), Ok(ts)) = (place(address), receipt.parse()) else { return };
+        let done = match what {
+            Retract::Message => {
+                let message = json!({"channel": place.channel, "ts": receipt});
+                self.bot.call("chat.delete", &message).await.map(drop)
+            }
+            Retract::Buttons => self.remove_buttons(&place, ts).await,
+        };
+        if let Err(error) = done {
+            tracing::debug!(channel = self.channel, %error, "a message or its buttons were not removed");
         }
     }
-    let payload = json!({"id": outbound.id, "part": outbound.part});
-    message["metadata"] = json!({"event_type": METADATA, "event_payload": payload});
-    delivery(post(slack, &message, part).await)
 }
 
-pub(crate) async fn show(slack: &Slack, address: &Address, shown: Option<&str>, text: &str) -> Delivery {
-    let place = match place(address) {
-        Ok(place) => place,
-        Err(gone) => return gone,
-    };
-    let parts = render::parts(text);
-    let Some(part) = parts.first() else { return Delivery::Refused("there is nothing to show".to_owned()) };
-    let mut message = message(&place, part);
-    message["blocks"] = part.blocks(&[]);
-    if let Some(shown) = shown {
-        match change(slack, &message, part, shown).await {
-            Err(CallError::NoMessage) => {}
-            done => return delivery(done),
+impl Slack {
+    /// The receipt, or why there is none.
+    async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
+        let place = place(&outbound.address)?;
+        let parts = render::parts(&outbound.text);
+        let Some(part) = parts.get(outbound.part) else {
+            return match outbound.file_part(|| parts.len()) {
+                Some(file) => files::send(self, outbound, &place, file).await,
+                None => Err(Delivery::Refused(format!("the message has no part {}", outbound.part))),
+            };
+        };
+        let is_last = outbound.part + 1 == parts.len();
+        let mut message = message(&place, part);
+        message["blocks"] = part.blocks(if is_last { &outbound.choices } else { &[] });
+        if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0)
+            && self.edit(&message, part, shown).await?
+        {
+            return Ok(shown.to_owned());
+        }
+        let payload = json!({"id": outbound.id, "part": outbound.part});
+        message["metadata"] = json!({"event_type": METADATA, "event_payload": payload});
+        Ok(self.post(&message, part).await?)
+    }
+
+    async fn show_text(
+        &self,
+        address: &Address,
+        shown: Option<&str>,
+        text: &str,
+    ) -> Result<String, Delivery> {
+        let place = place(address)?;
+        let parts = render::parts(text);
+        let part = parts.first().ok_or_else(|| Delivery::Refused("there is nothing to show".to_owned()))?;
+        let mut message = message(&place, part);
+        message["blocks"] = part.blocks(&[]);
+        if let Some(shown) = shown
+            && self.edit(&message, part, shown).await?
+        {
+            return Ok(shown.to_owned());
+        }
+        Ok(self.post(&message, part).await?)
+    }
+
+    /// Shows a text to one person only; best effort.
+    pub(crate) async fn show_privately(&self, address: &Address, person: &str, text: &str) {
+        let Ok(place) = place(address) else { return };
+        let mut message = json!({"channel": place.channel, "user": person, "text": render::escaped(text)});
+        if let Some(thread) = place.thread {
+            message["thread_ts"] = json!(thread.to_string());
+        }
+        if let Err(error) = self.bot.call("chat.postEphemeral", &message).await {
+            tracing::debug!(channel = self.channel, %error, "a notice was not shown");
         }
     }
-    delivery(post(slack, &message, part).await)
-}
 
-pub(crate) async fn retract(slack: &Slack, address: &Address, receipt: &str, what: Retract) {
-    let (Ok(place), Ok(ts)) = (place(address), receipt.parse()) else { return };
-    let done = match what {
-        Retract::Message => {
-            slack.bot.call("chat.delete", &json!({"channel": place.channel, "ts": receipt})).await.map(drop)
+    /// Looks through the messages after the checkpoint.
+    pub(crate) async fn find_sent(
+        &self,
+        outbound: &Outbound,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Reconciliation {
+        let Ok(place) = place(&outbound.address) else { return Reconciliation::NotSent };
+        let after = outbound.checkpoint.as_deref().and_then(|checkpoint| checkpoint.parse::<Ts>().ok());
+        let messages = match self.messages_after(&place, after.map(|ts| ts.before(MARGIN)), PAGES).await {
+            Ok(messages) => messages,
+            // Sending it again finds out.
+            Err(ApiError::Closed(_)) => return Reconciliation::NotSent,
+            Err(error) => {
+                tracing::debug!(channel = self.channel, %error, "can't reconcile");
+                return Reconciliation::Unavailable;
+            }
+        };
+        let found = messages.iter().find(|message| is_it(message)).and_then(|message| message["ts"].as_str());
+        let Some(ts) = found else { return Reconciliation::NotSent };
+        self.remember(ts);
+        Reconciliation::Sent(ts.to_owned())
+    }
+
+    /// The messages of a place after a time (without one, the newest page), oldest first, with their metadata; at
+    /// most this many pages.
+    pub(crate) async fn messages_after(
+        &self,
+        place: &SlackPlace,
+        after: Option<Ts>,
+        pages: usize,
+    ) -> Result<Vec<Value>, ApiError> {
+        let mut arguments = place_arguments(place);
+        arguments.extend([("limit", PAGE.to_string()), ("include_all_metadata", "true".to_owned())]);
+        arguments.extend(after.map(|after| ("oldest", after.to_string())));
+        let pages = if after.is_some() { pages } else { 1 };
+        let mut all = self.bot.list(history_method(place), "messages", &arguments, pages, Some).await?;
+        let ts = |message: &Value| message["ts"].as_str().and_then(|ts| ts.parse::<Ts>().ok());
+        // Slack always includes a thread's first message.
+        all.retain(|message| ts(message).is_some_and(|ts| after.is_none_or(|after| ts > after)));
+        all.sort_by_key(ts);
+        Ok(all)
+    }
+
+    /// Sends the message again without its buttons; only Slack knows its text.
+    async fn remove_buttons(&self, place: &SlackPlace, ts: Ts) -> Result<(), ApiError> {
+        let mut arguments = place_arguments(place);
+        let at = ts.to_string();
+        arguments.extend([("oldest", at.clone()), ("latest", at.clone()), ("inclusive", "true".to_owned())]);
+        let page = self.bot.read(history_method(place), &arguments).await?;
+        let mut messages = page["messages"].as_array().into_iter().flatten();
+        let message = messages.find(|message| message["ts"] == *at).ok_or(ApiError::NoMessage)?;
+        let blocks = message["blocks"].as_array().into_iter().flatten();
+        let bare: Vec<&Value> = blocks.clone().filter(|block| block["type"] != "actions").collect();
+        if bare.len() == blocks.count() {
+            return Ok(());
         }
-        Retract::Buttons => without_buttons(slack, &place, ts).await,
-    };
-    if let Err(error) = done {
-        tracing::debug!(channel = slack.channel, %error, "not taken away");
+        let message = json!({"channel": place.channel, "ts": at, "text": message["text"], "blocks": bare});
+        self.bot.call("chat.update", &message).await.map(drop)
     }
-}
 
-/// Says something to one person alone; best effort.
-pub(crate) async fn whisper(slack: &Slack, address: &Address, person: &str, text: &str) {
-    let Ok(place) = place(address) else { return };
-    let mut message = json!({"channel": place.channel, "user": person, "text": render::escaped(text)});
-    if let Some(thread) = place.thread {
-        message["thread_ts"] = json!(thread.to_string());
+    async fn post(&self, message: &Value, part: &MessagePart) -> Result<String, ApiError> {
+        let sent = self.with_plain_fallback("chat.postMessage", message, part).await?;
+        let ts = sent["ts"].as_str().ok_or(ApiError::Unclear)?;
+        self.remember(ts);
+        Ok(ts.to_owned())
     }
-    if let Err(error) = slack.bot.call("chat.postEphemeral", &message).await {
-        tracing::debug!(channel = slack.channel, %error, "a notice was not shown");
-    }
-}
 
-pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound) -> Reconciliation {
-    if let Some(file) = outbound.file_part(|| render::parts(&outbound.text).len()) {
-        return files::reconcile(slack, outbound, file).await;
-    }
-    let is_it = |message: &Value| {
-        let metadata = &message["metadata"];
-        let payload = &metadata["event_payload"];
-        metadata["event_type"] == METADATA && payload["id"] == outbound.id && payload["part"] == outbound.part
-    };
-    find(slack, outbound, is_it).await
-}
-
-/// Looks through what was written after the mark.
-pub(crate) async fn find(
-    slack: &Slack,
-    outbound: &Outbound,
-    is_it: impl Fn(&Value) -> bool,
-) -> Reconciliation {
-    let Ok(place) = place(&outbound.address) else { return Reconciliation::NotSent };
-    let after = outbound.checkpoint.as_deref().and_then(|mark| mark.parse::<Ts>().ok());
-    let messages = match since(slack, &place, after.map(|ts| ts.before(MARGIN)), PAGES).await {
-        Ok(messages) => messages,
-        // Sending it again will tell.
-        Err(CallError::Closed(_)) => return Reconciliation::NotSent,
-        Err(error) => {
-            tracing::debug!(channel = slack.channel, %error, "not looked for");
-            return Reconciliation::Unavailable;
+    /// Edits a message; false if somebody has deleted it.
+    async fn edit(&self, message: &Value, part: &MessagePart, receipt: &str) -> Result<bool, ApiError> {
+        let mut message = message.clone();
+        message["ts"] = json!(receipt);
+        match self.with_plain_fallback("chat.update", &message, part).await {
+            Ok(_) => Ok(true),
+            Err(ApiError::NoMessage) => Ok(false),
+            Err(error) => Err(error),
         }
-    };
-    let Some(ts) = messages.iter().find(|message| is_it(message)).and_then(|message| message["ts"].as_str())
-    else {
-        return Reconciliation::NotSent;
-    };
-    if let Ok(ts) = ts.parse() {
-        slack.known.is_there(ts);
     }
-    Reconciliation::Sent(ts.to_owned())
+
+    fn remember(&self, ts: &str) {
+        if let Ok(ts) = ts.parse() {
+            self.cache.add_message(ts);
+        }
+    }
+
+    /// If Slack refuses the blocks, the message is sent once more as plain text.
+    async fn with_plain_fallback(
+        &self,
+        method: &str,
+        message: &Value,
+        part: &MessagePart,
+    ) -> Result<Value, ApiError> {
+        match self.bot.call(method, message).await {
+            Err(ApiError::Refused(why)) if BLOCK_ERRORS.contains(&why.as_str()) => {
+                tracing::warn!(channel = self.channel, why, "sent as plain text");
+                let mut message = message.clone();
+                message["text"] = json!(part.plain);
+                message["mrkdwn"] = json!(false);
+                // Without an empty list, an edit would keep the old blocks.
+                message["blocks"] = json!([]);
+                self.bot.call(method, &message).await
+            }
+            done => done,
+        }
+    }
 }
 
-/// The messages of a place after a time (a first page's worth of the newest without one), oldest first,
-/// with their metadata; at most so many pages.
-pub(crate) async fn since(
-    slack: &Slack,
-    place: &Place,
-    after: Option<Ts>,
-    pages: usize,
-) -> Result<Vec<Value>, CallError> {
-    let mut arguments = place_arguments(place);
-    arguments.extend([("limit", PAGE.to_string()), ("include_all_metadata", "true".to_owned())]);
-    arguments.extend(after.map(|after| ("oldest", after.to_string())));
-    let pages = if after.is_some() { pages } else { 1 };
-    let mut all = slack.bot.list(method(place), "messages", &arguments, pages, Some).await?;
-    let ts = |message: &Value| message["ts"].as_str().and_then(|ts| ts.parse::<Ts>().ok());
-    // A thread's first message is always there.
-    all.retain(|message| ts(message).is_some_and(|ts| after.is_none_or(|after| ts > after)));
-    all.sort_by_key(ts);
-    Ok(all)
-}
-
-fn method(place: &Place) -> &'static str {
+pub(crate) fn history_method(place: &SlackPlace) -> &'static str {
     if place.thread.is_some() { "conversations.replies" } else { "conversations.history" }
 }
 
-fn place_arguments(place: &Place) -> Vec<(&'static str, String)> {
+pub(crate) fn place_arguments(place: &SlackPlace) -> Vec<(&'static str, String)> {
     let thread = place.thread.map(|thread| ("ts", thread.to_string()));
     [("channel", place.channel.clone())].into_iter().chain(thread).collect()
 }
 
-/// The message is written again without its buttons; only Slack has what it says.
-async fn without_buttons(slack: &Slack, place: &Place, ts: Ts) -> Result<(), CallError> {
-    let mut arguments = place_arguments(place);
-    let at = ts.to_string();
-    arguments.extend([("oldest", at.clone()), ("latest", at.clone()), ("inclusive", "true".to_owned())]);
-    let page = slack.bot.read(method(place), &arguments).await?;
-    let mut messages = page["messages"].as_array().into_iter().flatten();
-    let Some(message) = messages.find(|message| message["ts"] == *at) else {
-        return Err(CallError::NoMessage);
-    };
-    let blocks = message["blocks"].as_array().into_iter().flatten();
-    let bare: Vec<&Value> = blocks.clone().filter(|block| block["type"] != "actions").collect();
-    if bare.len() == blocks.count() {
-        return Ok(());
-    }
-    let message = json!({"channel": place.channel, "ts": at, "text": message["text"], "blocks": bare});
-    slack.bot.call("chat.update", &message).await.map(drop)
-}
-
-fn message(place: &Place, part: &Part) -> Value {
+fn message(place: &SlackPlace, part: &MessagePart) -> Value {
     let mut message = json!({
         "channel": place.channel,
         "text": part.notification(),
-        // What a text links to was not asked for, and previews are fetched by Slack, so a text could carry
-        // something out with the address.
+        // Nobody asked for previews, and Slack fetches them, so a text could leak something through the address.
         "unfurl_links": false,
         "unfurl_media": false,
     });
@@ -197,57 +268,21 @@ fn message(place: &Place, part: &Part) -> Value {
     message
 }
 
-async fn post(slack: &Slack, message: &Value, part: &Part) -> Result<String, CallError> {
-    let sent = once_more_plain(slack, "chat.postMessage", message, part).await?;
-    let ts = sent["ts"].as_str().ok_or(CallError::Unclear)?.to_owned();
-    if let Ok(ts) = ts.parse() {
-        slack.known.is_there(ts);
-    }
-    Ok(ts)
-}
-
-async fn change(slack: &Slack, message: &Value, part: &Part, shown: &str) -> Result<String, CallError> {
-    let mut message = message.clone();
-    message["ts"] = json!(shown);
-    once_more_plain(slack, "chat.update", &message, part).await?;
-    Ok(shown.to_owned())
-}
-
-/// What Slack refuses for its form is sent once more without any.
-async fn once_more_plain(
-    slack: &Slack,
-    method: &str,
-    message: &Value,
-    part: &Part,
-) -> Result<Value, CallError> {
-    match slack.bot.call(method, message).await {
-        Err(CallError::Refused(why)) if NOT_AS_BLOCKS.contains(&why.as_str()) => {
-            tracing::warn!(channel = slack.channel, why, "sent without its form");
-            let mut message = message.clone();
-            message["text"] = json!(part.plain);
-            message["mrkdwn"] = json!(false);
-            // An empty list, or an edit would keep the old ones.
-            message["blocks"] = json!([]);
-            slack.bot.call(method, &message).await
+impl From<ApiError> for Delivery {
+    fn from(error: ApiError) -> Self {
+        match error {
+            // The message can wait until the token and its scopes are fixed.
+            ApiError::Token(_) | ApiError::Scope(_) | ApiError::Unreachable => Self::Retry(None),
+            ApiError::TooMany(pause) => Self::Retry(pause),
+            ApiError::Closed(why) => Self::Gone(why),
+            ApiError::Refused(why) => Self::Refused(why),
+            ApiError::NoMessage => Self::Refused(error.to_string()),
+            ApiError::Unclear => Self::Unknown,
         }
-        done => done,
     }
 }
 
-fn delivery(done: Result<String, CallError>) -> Delivery {
-    match done {
-        Ok(ts) => Delivery::Sent(ts),
-        // A token and its scopes can be mended while the message waits.
-        Err(CallError::Token(_) | CallError::Scope(_) | CallError::Unreachable) => Delivery::Retry(None),
-        Err(CallError::TooMany(pause)) => Delivery::Retry(pause),
-        Err(CallError::Closed(why)) => Delivery::Gone(why),
-        Err(CallError::Refused(why)) => Delivery::Refused(why),
-        Err(error @ CallError::NoMessage) => Delivery::Refused(error.to_string()),
-        Err(CallError::Unclear) => Delivery::Unknown,
-    }
-}
-
-fn place(address: &Address) -> Result<Place, Delivery> {
+fn place(address: &Address) -> Result<SlackPlace, Delivery> {
     let place = address.place.parse();
-    place.map_err(|_| Delivery::Gone(format!("“{}” is no place of Slack's", address.place)))
+    place.map_err(|_| Delivery::Gone(format!("“{}” is not a Slack channel", address.place)))
 }

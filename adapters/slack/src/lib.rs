@@ -1,38 +1,25 @@
 //! Slack as a chat platform. It knows only `adjutant-chat`.
 //!
-//! [`connect`] gives a [`Slack`], which is both sides of the door: the port that sends and the
-//! connection that receives. The Web API's client and the check of signatures are slack-morphism's. The socket is
-//! our own (`socket.rs`), because the library reads an envelope into fixed types and acknowledges what does not
-//! fit them, closes a socket before it opens the next, and tells neither of pings nor of a socket's end.
+//! [`connect`] returns a [`Slack`], both the port that sends and the connection that receives. The Web API's client and
+//! the check of signatures are slack-morphism's. The socket is our own (`events/socket.rs`), because the library
+//! acknowledges envelopes that don't fit its types, closes a socket before it opens the next, and reports neither pings
+//! nor a socket's end.
 
+mod attachments;
+mod cache;
+mod deliver;
+mod events;
+mod files;
 mod place;
 mod receive;
 mod render;
-
-mod api;
-mod deliver;
-mod files;
-mod known;
-
-mod connect;
-mod hook;
-mod listen;
-mod socket;
-
-mod attachments;
-mod catch_up;
-mod check;
 mod rooms;
 mod setup;
+mod web_api;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use adjutant_chat::{
-    Address, ChannelIntake, ChatPort, Connection, Delivery, Finding, Limits, Outbound, Reconciliation,
-    Retract, WebhookRequest, WebhookResponse,
-};
-use async_trait::async_trait;
 use hyper_rustls::HttpsConnectorBuilder;
 use reqwest::Url;
 use reqwest::redirect::Policy;
@@ -40,64 +27,63 @@ use slack_morphism::SlackSigningSecret;
 use slack_morphism::prelude::SlackClientHyperHttpsConnector;
 use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
 use thiserror::Error;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{OnceCell, Semaphore};
 
-use api::{Api, CallError};
-use known::Known;
-use listen::{Waiting, Waitlist};
-use place::Ts;
+use cache::Cache;
+use events::Queued;
+use web_api::{Api, ApiError};
 
 pub use setup::setup;
 
-/// Places that are caught up at the same time.
-const AT_ONCE: usize = 8;
+/// Places that catch up at the same time.
+const CONCURRENT_CATCH_UPS: usize = 8;
 
-/// The longest time in which a host that is there is reached.
-const CONNECTING: Duration = Duration::from_secs(10);
+/// The longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a Slack channel needs.
+/// The settings of a Slack channel.
 #[derive(Clone)]
 pub struct Settings {
     /// The configured channel's name.
     pub channel: String,
     /// The bot's token, `xoxb-...`.
     pub bot_token: String,
-    /// The app's token, `xapp-...`: then what happens gets to us over a socket that we open (Socket Mode).
+    /// The app's token, `xapp-...`, for events over a socket that we open (Socket Mode).
     pub app_token: Option<String>,
-    /// What Slack signs its requests to our HTTP endpoint with (Events API). One of the two there must be; with both,
-    /// what comes either way is taken.
+    /// The secret that Slack signs its requests to our HTTP endpoint with (Events API). One of the two is required;
+    /// with both, events may come either way.
     pub signing_secret: Option<String>,
-    /// The Web API, below which its methods lie: `https://slack.com/api`, or a proxy.
+    /// The root of the Web API: `https://slack.com/api`, or a proxy.
     pub api_url: String,
 }
 
-/// Why a channel can't even begin to connect.
+/// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectError {
-    /// The root is no http or https address.
-    #[error("channels.{0}.api_url is no address; write \"https://slack.com/api\"")]
+    /// `api_url` is not an http or https address.
+    #[error("channels.{0}.api_url is not a web address; write \"https://slack.com/api\"")]
     ApiUrl(String),
-    /// The bot's token is none.
+    /// The bot's token is invalid.
     #[error(
-        "channels.{0}.bot_token is no bot's token: one begins with xoxb- and stands on the app's page at \
-         api.slack.com/apps, under “OAuth & Permissions”"
+        "channels.{0}.bot_token is not a bot's token. A bot's token begins with xoxb- and is on the app's page at \
+         api.slack.com/apps, under “OAuth & Permissions”."
     )]
     BotToken(String),
-    /// The app's token is none.
+    /// The app's token is invalid.
     #[error(
-        "channels.{0}.app_token is no app's token: one begins with xapp- and is made on the app's page at \
-         api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write"
+        "channels.{0}.app_token is not an app's token. Create one on the app's page at api.slack.com/apps, under \
+         “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-."
     )]
     AppToken(String),
     /// The secret is empty.
     #[error(
-        "channels.{0}.signing_secret is empty: it stands on the app's page at api.slack.com/apps, under \
-         “Basic Information”"
+        "channels.{0}.signing_secret is empty. It is on the app's page at api.slack.com/apps, under “Basic \
+         Information”."
     )]
     SigningSecret(String),
-    /// No HTTPS client could be made, for this reason.
-    #[error("no HTTPS client for channels.{0}: {1}")]
+    /// The HTTPS client can't be made, for this reason.
+    #[error("can't create an HTTPS client for channels.{0}: {1}")]
     Client(String, String),
 }
 
@@ -106,26 +92,23 @@ pub struct Slack {
     channel: String,
     api_url: Url,
     bot: Api,
-    /// For the socket, if there is to be one.
+    /// For Socket Mode, if it is used.
     app: Option<Api>,
-    /// Tells Slack's own requests from others, if there are to be any.
+    /// Verifies Slack's requests, if the Events API is used.
     verifier: Option<SlackEventSignatureVerifier>,
-    /// Made when it is first needed, because that takes longer than all the rest.
+    /// Created when first needed, because that is slow.
     plain: OnceCell<reqwest::Client>,
     /// Our own account.
     me: OnceCell<String>,
-    known: Known,
-    /// Where messages wait to be journalled, while anybody receives.
-    posts: Mutex<Option<UnboundedSender<Waiting>>>,
-    /// So many places are caught up at the same time.
+    cache: Cache,
+    /// The messages to journal, while this process receives.
+    queue: Mutex<Option<UnboundedSender<Queued>>>,
+    /// Limits the places that catch up at the same time.
     catching_up: Semaphore,
     lists: rooms::Lists,
 }
 
-/// Makes a channel. Nothing is sent yet.
-///
-/// # Errors
-/// [`ConnectError`] when the settings can't be used.
+/// Prepares a channel; nothing is sent yet.
 pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     let Settings { channel, bot_token, app_token, signing_secret, api_url } = settings;
     let url = Url::parse(&api_url).ok().filter(|url| url.has_host() && url.scheme().starts_with("http"));
@@ -133,7 +116,7 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     if !is_token(&bot_token, "xoxb-") {
         return Err(ConnectError::BotToken(channel));
     }
-    // The clients want to be told which of TLS's providers to take; an error says that they were before.
+    // The clients need a TLS provider; an error means that there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let https = HttpsConnectorBuilder::new().with_native_roots();
     let https = https.map_err(|error| ConnectError::Client(channel.clone(), error.to_string()))?;
@@ -148,103 +131,32 @@ pub fn connect(settings: Settings) -> Result<Slack, ConnectError> {
     }
     let app = app_token.map(|token| Api::new(connector.clone(), &token));
     let verifier = signing_secret.map(|secret| SlackEventSignatureVerifier::new(&SlackSigningSecret(secret)));
-    let (plain, me, known, posts, lists) = Default::default();
-    let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(AT_ONCE));
-    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, known, posts, catching_up, lists })
+    let (plain, me, cache, queue, lists) = Default::default();
+    let (bot, catching_up) = (Api::new(connector, &bot_token), Semaphore::new(CONCURRENT_CATCH_UPS));
+    Ok(Slack { channel, api_url, bot, app, verifier, plain, me, cache, queue, catching_up, lists })
 }
 
 impl Slack {
-    /// For what is none of the Web API's; no redirects: they lead to a page to log in, or anywhere.
+    /// For requests outside the Web API. No redirects: they lead to a login page, or anywhere.
     async fn plain_client(&self) -> reqwest::Result<&reqwest::Client> {
         let build = || async {
-            reqwest::Client::builder().redirect(Policy::none()).connect_timeout(CONNECTING).build()
+            reqwest::Client::builder().redirect(Policy::none()).connect_timeout(CONNECT_TIMEOUT).build()
         };
         self.plain.get_or_try_init(build).await
     }
 
-    /// Asks for our own account; that it is answered means that the bot's token is good.
-    async fn find_out_who_we_are(&self) -> Result<(), CallError> {
+    /// Fetches our own account, which also proves that the bot's token is valid.
+    async fn authenticate(&self) -> Result<(), ApiError> {
         let answer = self.bot.read("auth.test", &[]).await?;
-        let me = answer["user_id"].as_str().ok_or(CallError::Unclear)?.to_owned();
+        let me = answer["user_id"].as_str().ok_or(ApiError::Unclear)?.to_owned();
         self.me.get_or_init(|| async { me }).await;
         Ok(())
     }
 }
 
-/// Whether it can be a token of this kind; a header holds no others.
+/// Whether it can be a token of this kind, and fits into a header.
 fn is_token(text: &str, begins: &str) -> bool {
     text.starts_with(begins) && text.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-#[async_trait]
-impl ChatPort for Slack {
-    fn channel(&self) -> &str {
-        &self.channel
-    }
-
-    fn limits(&self) -> Limits {
-        render::LIMITS
-    }
-
-    fn parts(&self, outbound: &Outbound) -> usize {
-        outbound.parts(render::parts(&outbound.text).len())
-    }
-
-    async fn seed(&self, _: &Address, names: &[String]) {
-        names.iter().filter_map(|name| Ts::of_event(name)).for_each(|ts| self.known.is_there(ts));
-    }
-
-    async fn checkpoint(&self, _: &Address) -> Option<String> {
-        self.known.newest().map(|ts| ts.to_string())
-    }
-
-    async fn deliver(&self, outbound: &Outbound) -> Delivery {
-        deliver::deliver(self, outbound).await
-    }
-
-    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
-        deliver::reconcile(self, outbound).await
-    }
-
-    async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
-        deliver::show(self, address, receipt, text).await
-    }
-
-    async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
-        deliver::retract(self, address, receipt, what).await;
-    }
-}
-
-#[async_trait]
-impl Connection for Slack {
-    async fn receive(&self, intake: &dyn ChannelIntake) -> String {
-        let (posts, waiting_posts) = unbounded_channel();
-        let (presses, waiting_presses) = unbounded_channel();
-        *self.posts.lock().unwrap_or_else(PoisonError::into_inner) = Some(posts.clone());
-        let waitlist = Waitlist { posts, presses };
-        let stay = async {
-            match &self.app {
-                Some(app) => self.stay_connected(app, intake, &waitlist).await,
-                None => self.stay_reachable(intake, &waitlist).await,
-            }
-        };
-        tokio::select! {
-            sentence = stay => sentence,
-            () = self.journal_posts(waiting_posts, intake) => String::new(),
-            () = self.journal_presses(waiting_presses, intake) => String::new(),
-        }
-    }
-
-    async fn webhook(&self, intake: &dyn ChannelIntake, request: WebhookRequest) -> WebhookResponse {
-        match &self.verifier {
-            Some(verifier) => self.answer(verifier, &request, intake).await,
-            None => WebhookResponse::not_found(),
-        }
-    }
-
-    async fn check(&self) -> Vec<Finding> {
-        self.look().await
-    }
 }
 
 #[cfg(test)]

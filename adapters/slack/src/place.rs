@@ -1,29 +1,29 @@
-//! Slack's places and time stamps: a channel, or one thread of it; a message's name is its time.
+//! Slack's places, a channel or a thread in it, and time stamps, which identify messages.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// `CHANNEL` or `CHANNEL/TS`, as in an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct SlackPlace {
     pub(crate) channel: String,
     /// The thread's first message.
     pub(crate) thread: Option<Ts>,
 }
 
-impl Place {
+impl SlackPlace {
     /// The channel itself.
     pub(crate) fn top(channel: &str) -> Self {
         Self { channel: channel.to_owned(), thread: None }
     }
 
-    /// Whether nobody but one person reads it, as its id tells.
+    /// Whether it is a direct conversation, as its id says.
     pub(crate) fn is_direct(&self) -> bool {
         self.channel.starts_with('D')
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SlackPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.thread {
             Some(thread) => write!(f, "{}/{thread}", self.channel),
@@ -32,24 +32,24 @@ impl fmt::Display for Place {
     }
 }
 
-/// No place of Slack's.
+/// The text is not a place or time stamp of Slack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NoPlace;
+pub(crate) struct InvalidId;
 
-impl FromStr for Place {
-    type Err = NoPlace;
+impl FromStr for SlackPlace {
+    type Err = InvalidId;
 
-    fn from_str(text: &str) -> Result<Self, NoPlace> {
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
         let (channel, thread) = match text.split_once('/') {
             Some((channel, thread)) => (channel, Some(thread.parse()?)),
             None => (text, None),
         };
         let is_id = !channel.is_empty() && channel.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        is_id.then(|| Self { channel: channel.to_owned(), thread }).ok_or(NoPlace)
+        is_id.then(|| Self { channel: channel.to_owned(), thread }).ok_or(InvalidId)
     }
 }
 
-/// A message's time stamp, which is its name within its channel: `1503435956.000247`.
+/// A message's time stamp, which is its id within its channel: `1503435956.000247`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Ts {
     seconds: u64,
@@ -57,24 +57,24 @@ pub(crate) struct Ts {
 }
 
 impl Ts {
-    /// A time so many seconds before.
+    /// The time this many seconds before.
     pub(crate) fn before(self, seconds: u64) -> Self {
         Self { seconds: self.seconds.saturating_sub(seconds), ..self }
     }
 
-    /// The first that can be at a time, in milliseconds since 1970 UTC.
+    /// The earliest time stamp at a time in milliseconds since 1970 UTC.
     pub(crate) fn at(millis: u64) -> Self {
         let micros = u32::try_from(millis % 1_000).unwrap_or_default() * 1_000;
         Self { seconds: millis / 1_000, micros }
     }
 
-    /// When that was, in milliseconds since 1970 UTC.
+    /// In milliseconds since 1970 UTC.
     pub(crate) fn millis(self) -> i64 {
         let millis = self.seconds.saturating_mul(1_000).saturating_add(u64::from(self.micros / 1_000));
         i64::try_from(millis).unwrap_or(i64::MAX)
     }
 
-    /// The time stamp at the end of one of Slack's names: of a message or a press.
+    /// The time stamp at the end of an event id, of a message or a press.
     pub(crate) fn of_event(event: &str) -> Option<Self> {
         event.rsplit(':').next()?.parse().ok()
     }
@@ -87,16 +87,16 @@ impl fmt::Display for Ts {
 }
 
 impl FromStr for Ts {
-    type Err = NoPlace;
+    type Err = InvalidId;
 
-    fn from_str(text: &str) -> Result<Self, NoPlace> {
-        let (seconds, micros) = text.split_once('.').ok_or(NoPlace)?;
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let (seconds, micros) = text.split_once('.').ok_or(InvalidId)?;
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if micros.len() != 6 || !digits(seconds) || !digits(micros) {
-            return Err(NoPlace);
+            return Err(InvalidId);
         }
-        let seconds = seconds.parse().map_err(|_| NoPlace)?;
-        Ok(Self { seconds, micros: micros.parse().map_err(|_| NoPlace)? })
+        let seconds = seconds.parse().map_err(|_| InvalidId)?;
+        Ok(Self { seconds, micros: micros.parse().map_err(|_| InvalidId)? })
     }
 }
 
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_is_written() {
         for text in ["C0123", "D9", "C0123/1503435956.000247"] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<SlackPlace>().unwrap().to_string(), text);
         }
         for text in ["", "/1.000000", "C1/", "C1/2", "C1/1.00", "C 1", "C1/1.000000/2", "C1/+1.000000"] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<SlackPlace>().is_err(), "{text}");
         }
     }
 

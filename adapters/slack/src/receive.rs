@@ -1,4 +1,4 @@
-//! Pure: what Slack sends, and what it means to us.
+//! Pure: reads what Slack sends.
 //!
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
@@ -8,33 +8,33 @@ use adjutant_chat::{Address, ButtonPress, EventId, IncomingMessage, MessageEdit,
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::place::{Place, Ts};
+use crate::place::{SlackPlace, Ts};
 
-/// What something that arrived is. Texts and names are still Slack's: see [`text::readable`].
+/// Something that arrived. Texts and names are still in Slack's form: see [`text::readable`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Received {
     /// A message to us, its files not yet read.
     Message(IncomingMessage, Vec<File>),
-    /// A message has a new text.
+    /// A new text of a message.
     Edit(MessageEdit),
-    /// What we wrote ourselves comes back.
+    /// A message of our own.
     Own,
     /// Not for us, or not understood.
     Ignored,
 }
 
-/// Who reads: the configured channel and our own account.
+/// Who we are: the configured channel and our own account.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reader<'a> {
+pub(crate) struct BotIdentity<'a> {
     pub(crate) channel: &'a str,
     pub(crate) me: &'a str,
 }
 
-/// A message as Slack tells of it, at once or later.
+/// A message event, or a message of the history.
 /// Source: <https://docs.slack.dev/reference/events/message>
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Post {
+pub(crate) struct MessageEvent {
     #[serde(rename = "type")]
     kind: String,
     subtype: Option<String>,
@@ -44,52 +44,52 @@ pub(crate) struct Post {
     pub(crate) ts: String,
     thread_ts: Option<String>,
     parent_user_id: Option<String>,
-    /// Told of new messages only, not of those that are read later.
+    /// Only new messages have it, not those from the history.
     pub(crate) channel: Option<String>,
     channel_type: Option<String>,
     files: Value,
-    message: Option<Box<Post>>,
-    previous_message: Option<Box<Post>>,
+    message: Option<Box<MessageEvent>>,
+    previous_message: Option<Box<MessageEvent>>,
 }
 
-/// A file that hangs on a message.
+/// An attached file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct File {
     pub(crate) name: Option<String>,
     pub(crate) url_private: String,
     /// In bytes.
-    pub(crate) size: u64,
+    pub(crate) size: usize,
     pub(crate) mimetype: String,
 }
 
-/// Subtypes of messages that people write. The others are Slack's own (joins, topics) or machines'.
-pub(crate) const WRITTEN: [&str; 3] = ["file_share", "thread_broadcast", "me_message"];
+/// Subtypes of messages that people write. The others are Slack's own (joins, topics) or bots'.
+pub(crate) const BY_PEOPLE: [&str; 3] = ["file_share", "thread_broadcast", "me_message"];
 
-impl Post {
-    /// The place that it belongs to, in this channel.
-    pub(crate) fn place(&self, channel: &str) -> Place {
+impl MessageEvent {
+    /// Its place in this channel.
+    pub(crate) fn place(&self, channel: &str) -> SlackPlace {
         let changed = self.message.as_deref().unwrap_or(self);
         let root = changed.thread_ts.as_deref().filter(|root| *root != changed.ts);
-        Place { channel: channel.to_owned(), thread: root.and_then(|root| root.parse().ok()) }
+        SlackPlace { channel: channel.to_owned(), thread: root.and_then(|root| root.parse().ok()) }
     }
 
-    /// When its thread, of which it is the first, was last answered in.
-    pub(crate) fn own_thread(message: &Value) -> Option<(Ts, Ts)> {
+    /// If it begins a thread: its own time stamp and that of the last reply.
+    pub(crate) fn thread_of(message: &Value) -> Option<(Ts, Ts)> {
         let ts = |key: &str| message[key].as_str()?.parse::<Ts>().ok();
         Some((ts("ts").filter(|own| ts("thread_ts") == Some(*own))?, ts("latest_reply")?))
     }
 
-    /// What it is to us. In company only a mention of us, or an answer in a thread that we began, speaks to us.
-    pub(crate) fn heard(&self, channel: &str, reader: Reader<'_>) -> Received {
+    /// Reads it. In a group only a mention, or a reply in a thread that we began, addresses us.
+    pub(crate) fn read(&self, channel: &str, bot: BotIdentity<'_>) -> Received {
         let place = self.place(channel);
         match self.subtype.as_deref() {
-            Some("message_changed") => return self.changed(channel, reader),
-            Some(subtype) if !WRITTEN.contains(&subtype) => return Received::Ignored,
+            Some("message_changed") => return self.edit(channel, bot),
+            Some(subtype) if !BY_PEOPLE.contains(&subtype) => return Received::Ignored,
             _ => {}
         }
         let Some(user) = &self.user else { return Received::Ignored };
-        if user == reader.me {
+        if user == bot.me {
             return Received::Own;
         }
         let is_message = matches!(self.kind.as_str(), "message" | "app_mention");
@@ -97,39 +97,39 @@ impl Post {
             return Received::Ignored;
         }
         let direct = self.channel_type.as_deref().map_or(place.is_direct(), |kind| kind == "im");
-        let root_is_ours = place.thread.is_some() && self.parent_user_id.as_deref() == Some(reader.me);
+        let root_is_ours = place.thread.is_some() && self.parent_user_id.as_deref() == Some(bot.me);
         let written = self.text.as_deref().unwrap_or_default();
-        if !direct && !root_is_ours && !text::mentions(written, reader.me) {
+        if !direct && !root_is_ours && !text::mentions(written, bot.me) {
             return Received::Ignored;
         }
-        let text = text::without(written, reader.me);
+        let text = text::without(written, bot.me);
         let files = self.files();
         if text.is_empty() && files.is_empty() {
             return Received::Ignored;
         }
-        let said = IncomingMessage {
+        let message = IncomingMessage {
             event: event(channel, &self.ts),
             reply_to: place.thread.filter(|_| root_is_ours).map(|root| root.to_string()),
-            address: reader.address(&place),
+            address: bot.address(&place),
             sender: SenderId(user.clone()),
             sender_name: user.clone(),
             direct,
             text,
             attachments: Vec::new(),
         };
-        Received::Message(said, files)
+        Received::Message(message, files)
     }
 
-    /// A changed message; one whose text stayed has only got a preview or an answer.
-    fn changed(&self, channel: &str, reader: Reader<'_>) -> Received {
+    /// Reads an edit. If the text is the same, only a preview or a reply is new.
+    fn edit(&self, channel: &str, bot: BotIdentity<'_>) -> Received {
         let Some(message) = self.message.as_deref() else { return Received::Ignored };
         let before = self.previous_message.as_deref().and_then(|before| before.text.as_ref());
         match &message.text {
-            _ if message.user.as_deref() == Some(reader.me) => Received::Own,
+            _ if message.user.as_deref() == Some(bot.me) => Received::Own,
             Some(text) if message.bot_id.is_none() && message.user.is_some() && before != Some(text) => {
                 Received::Edit(MessageEdit {
                     event: event(channel, &message.ts),
-                    text: text::without(text, reader.me),
+                    text: text::without(text, bot.me),
                 })
             }
             _ => Received::Ignored,
@@ -142,13 +142,13 @@ impl Post {
     }
 }
 
-/// What Slack calls a message.
+/// The id of a message.
 fn event(channel: &str, ts: &str) -> EventId {
     EventId(format!("{channel}:{ts}"))
 }
 
-impl Reader<'_> {
-    fn address(self, place: &Place) -> Address {
+impl BotIdentity<'_> {
+    fn address(self, place: &SlackPlace) -> Address {
         Address { channel: self.channel.to_owned(), place: place.to_string() }
     }
 }
@@ -166,22 +166,22 @@ pub(crate) struct Command {
     trigger_id: String,
 }
 
-/// The commands that are ours by their names; Slack has some of these for itself.
+/// Our commands by their own names; Slack reserves some of these.
 const COMMANDS: [&str; 10] =
     ["/new", "/run", "/draft", "/stop", "/pause", "/status", "/trace", "/help", "/link", "/pair"];
 
-/// What a slash command is to us; nothing if it is not understood. One of another name (`/adjutant status`) says in
-/// its text which of ours is meant.
+/// Reads a slash command; nothing if it is not understood. Under another name (`/adjutant status`) its text names our
+/// command.
 pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage> {
     let Command { command, text, channel_id, user_id, user_name, trigger_id } = command;
-    let place = channel_id.parse::<Place>().ok()?;
+    let place = channel_id.parse::<SlackPlace>().ok()?;
     let words = match COMMANDS.contains(&command.as_str()) {
         true => format!("{command} {text}"),
         false if text.trim().is_empty() => "/help".to_owned(),
         false => format!("/{}", text.trim().trim_start_matches('/')),
     };
     Some(IncomingMessage {
-        // Slack names no message: there is none.
+        // There is no message whose id we could take.
         event: EventId(format!("command:{trigger_id}")),
         address: Address { channel: channel.to_owned(), place: place.to_string() },
         sender: SenderId(user_id),
@@ -193,7 +193,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
     })
 }
 
-/// ButtonPress buttons, or something else that Slack calls interactive.
+/// Pressed buttons, or another of Slack's interactions.
 /// Source: <https://docs.slack.dev/reference/interaction-payloads/block_actions-payload>
 #[derive(Debug, Deserialize)]
 pub(crate) struct Interaction {
@@ -219,7 +219,7 @@ struct Container {
     thread_ts: Option<String>,
 }
 
-/// What a press is to us; nothing if it is not understood.
+/// Reads a press; nothing if it is not understood.
 pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPress> {
     let Interaction { kind, user, container, actions } = interaction;
     let (user, Container { channel_id, message_ts, thread_ts }) = (user?, container?);
@@ -227,7 +227,7 @@ pub(crate) fn press(interaction: Interaction, channel: &str) -> Option<ButtonPre
     let text = |key: &str| action[key].as_str().filter(|text| !text.is_empty());
     let (button, at) = (text("value").or(text("action_id"))?, text("action_ts")?);
     let root = thread_ts.filter(|root| *root != message_ts);
-    let place: Place = match root {
+    let place: SlackPlace = match root {
         Some(root) => format!("{channel_id}/{root}").parse().ok()?,
         None => channel_id.parse().ok()?,
     };

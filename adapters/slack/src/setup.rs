@@ -1,21 +1,49 @@
-//! What `init` has to know of an app.
+//! Setting up an app, and checking it.
 
-use adjutant_chat::{Credential, SetupGuide};
+use std::collections::BTreeSet;
+
+use adjutant_chat::{Credential, Finding, SetupGuide, sanitized};
 use reqwest::Url;
 use serde_json::json;
 
-use crate::check::SCOPES;
+use crate::Slack;
+use crate::events::Disconnect;
+use crate::web_api::ApiError;
 
-/// How an app is set up, with Socket Mode.
+/// The scopes that the bot's token needs; `docs/channels.md` has the same list.
+const SCOPES: [&str; 14] = [
+    "app_mentions:read",
+    "channels:history",
+    "channels:read",
+    "chat:write",
+    "commands",
+    "files:read",
+    FOR_FILES,
+    "groups:history",
+    "groups:read",
+    "im:history",
+    "im:read",
+    "mpim:history",
+    "mpim:read",
+    "users:read",
+];
+
+/// Apps made from an older manifest lack it and work without it.
+const FOR_FILES: &str = "files:write";
+
+/// The header with a token's scopes. Source: <https://docs.slack.dev/authentication/>
+const SCOPES_HEADER: &str = "x-oauth-scopes";
+
+/// How to set up an app with Socket Mode.
 pub fn setup() -> SetupGuide {
     let bot_token = [
-        format!("Make the app by this link, which fills everything in:\n{}", creation()),
-        "Choose the workspace, and press “Install to Workspace”.".to_owned(),
-        "Under “OAuth & Permissions”, take the “Bot User OAuth Token”, xoxb-...".to_owned(),
+        format!("Create the app with this link, which fills everything in:\n{}", creation()),
+        "Choose the workspace and press “Install to Workspace”.".to_owned(),
+        "Under “OAuth & Permissions”, copy the “Bot User OAuth Token”, xoxb-...".to_owned(),
     ];
     let app_token = [
-        "Under “Basic Information”, “App-Level Tokens”, generate one.".to_owned(),
-        "Add the scope connections:write to it, and take it: xapp-...".to_owned(),
+        "Under “Basic Information”, “App-Level Tokens”, generate a token.".to_owned(),
+        "Add the scope connections:write to it and copy it: xapp-...".to_owned(),
     ];
     SetupGuide {
         platform: "Slack",
@@ -23,11 +51,11 @@ pub fn setup() -> SetupGuide {
             Credential { key: "bot_token", name: "The bot's token", steps: bot_token.to_vec() },
             Credential { key: "app_token", name: "The app's token", steps: app_token.to_vec() },
         ],
-        own_id: "“Copy member ID” in your profile, behind the three dots",
+        own_id: "in your profile, under the three dots, “Copy member ID”",
     }
 }
 
-/// Where an app is made that has all it needs: the manifest of `docs/channels.md`.
+/// The page that creates the app from the manifest of `docs/channels.md`.
 /// Source: <https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests#sharing_manifests>
 fn creation() -> String {
     let manifest = json!({
@@ -53,8 +81,70 @@ fn creation() -> String {
     });
     let parameters = [("new_app", "1"), ("manifest_json", &manifest.to_string())];
     let url = Url::parse_with_params("https://api.slack.com/apps", parameters);
-    // A blank is a plus in forms alone.
+    // A space is a plus only in forms.
     url.map(|url| url.as_str().replace('+', "%20")).unwrap_or_default()
+}
+
+impl Slack {
+    pub(crate) async fn check_account(&self) -> Vec<Finding> {
+        let account = match self.bot.read("auth.test", &[]).await {
+            Ok(account) => account,
+            Err(error) => return vec![self.failed_check("bot_token", error)],
+        };
+        let text = |key: &str| sanitized(account[key].as_str().unwrap_or("?")).into_owned();
+        let (team, user) = (text("team"), text("user"));
+        let who = format!("logged in to {team} as {user}; `/invite @{user}` adds it to a channel");
+        let mut findings = vec![Finding::ok(who)];
+        let missing = self.missing_scopes().await;
+        let fix = |them: &str| {
+            format!(
+                "add {them} on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, \
+                 reinstall the app, and if the token has changed, set channels.{}.bot_token to the new one",
+                self.channel
+            )
+        };
+        let (for_files, missing): (Vec<_>, Vec<_>) =
+            missing.into_iter().partition(|scope| *scope == FOR_FILES);
+        if !missing.is_empty() {
+            let reason = format!("the bot lacks the scopes {}", missing.join(", "));
+            findings.push(Finding::error(reason, fix("them")));
+        }
+        if !for_files.is_empty() {
+            let reason =
+                "the bot lacks the scope files:write; long outputs come as messages instead of files";
+            findings.push(Finding::warning(reason, fix("it")));
+        }
+        if let Some(app) = &self.app
+            && let Err(error) = app.call("apps.connections.open", &json!({})).await
+        {
+            findings.push(self.failed_check("app_token", error));
+        }
+        findings
+    }
+
+    /// Empty, too, if Slack doesn't say.
+    async fn missing_scopes(&self) -> Vec<&'static str> {
+        let url = format!("{}/auth.test", self.api_url.as_str().trim_end_matches('/'));
+        let Ok(client) = self.plain_client().await else { return Vec::new() };
+        let Ok(answer) = client.get(url).bearer_auth(self.bot.token()).send().await else {
+            return Vec::new();
+        };
+        let scopes = answer.headers().get(SCOPES_HEADER).and_then(|value| value.to_str().ok());
+        let Some(scopes) = scopes else { return Vec::new() };
+        let granted: BTreeSet<&str> = scopes.split(',').map(str::trim).collect();
+        SCOPES.into_iter().filter(|scope| !granted.contains(scope)).collect()
+    }
+
+    fn failed_check(&self, key: &str, error: ApiError) -> Finding {
+        let reason = error.to_string();
+        match self.disconnect(key, error) {
+            Disconnect::Fatal(fix) => Finding::error(reason, fix),
+            Disconnect::Retry(_) => {
+                let fix = format!("check this machine's network and channels.{}.api_url", self.channel);
+                Finding::error(reason, fix)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
 [
     Finding {
         status: Ok,
-        reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
+        reason: "logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel",
         fix: "",
     },
 ]
@@ -72,18 +72,18 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
 [
     Finding {
         status: Ok,
-        reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
+        reason: "logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel",
         fix: "",
     },
     Finding {
         status: Error,
         reason: "the bot lacks the scopes files:read, im:history",
-        fix: "add them on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
+        fix: "add them on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, reinstall the app, and if the token has changed, set channels.slack.bot_token to the new one",
     },
     Finding {
         status: Error,
-        reason: "Slack refuses the token (invalid_auth)",
-        fix: "Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.",
+        reason: "Slack rejects the token (invalid_auth)",
+        fix: "Slack rejects the token (invalid_auth). Set channels.slack.app_token to one from the app's page at api.slack.com/apps, “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.",
     },
 ]
 "#);
@@ -92,8 +92,8 @@ async fn a_look_tells_who_we_are_and_what_is_missing() {
 [
     Finding {
         status: Error,
-        reason: "Slack refuses the token (invalid_auth)",
-        fix: "Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.",
+        reason: "Slack rejects the token (invalid_auth)",
+        fix: "Slack rejects the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, “OAuth & Permissions”; it begins with xoxb-.",
     },
 ]
 "#);
@@ -196,13 +196,13 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     panic!("it never came true: {what}");
 }
 
-struct Place {
+struct SlackPlace {
     fake: FakeSlack,
     place: String,
 }
 
 #[async_trait]
-impl Platform for Place {
+impl Platform for SlackPlace {
     fn connect(&self) -> Arc<dyn ChatPort> {
         Arc::new(connected(&self.fake))
     }
@@ -230,7 +230,7 @@ async fn in_a_channel_it_keeps_the_promises_of_every_adapter() {
     check_all(|| {
         let fake = FakeSlack::start();
         let place = fake.channel("general");
-        Place { fake, place }
+        SlackPlace { fake, place }
     })
     .await;
 }
@@ -241,7 +241,7 @@ async fn in_a_thread_it_keeps_the_promises_of_every_adapter() {
         let fake = FakeSlack::start();
         let channel = fake.channel("general");
         let root = fake.say("ada", &channel, "a root");
-        Place { fake, place: format!("{channel}/{root}") }
+        SlackPlace { fake, place: format!("{channel}/{root}") }
     })
     .await;
 }

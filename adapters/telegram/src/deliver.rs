@@ -1,4 +1,4 @@
-//! Thin: what is to be said, as calls of the Bot API, and what became of them.
+//! Sends, edits and finds messages.
 
 use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, Reconciliation, Retract};
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -14,14 +14,14 @@ use teloxide::types::{
 };
 
 use crate::Telegram;
-use crate::api::Failure;
-use crate::place::{Place, message_of};
-use crate::render::{self, Part};
+use crate::api::ApiError;
+use crate::place::{TelegramPlace, message_of};
+use crate::render::{self, MessagePart};
 
-/// The most messages that are probed for one that may have been sent.
+/// The most messages that are probed in one reconciliation.
 const PROBES: usize = 50;
 
-/// Words of a 400 that mean that the place is gone or closed to us.
+/// Messages of a 400 for a place that is gone or closed to us.
 const GONE: [&str; 12] = [
     "chat not found",
     "user not found",
@@ -37,7 +37,7 @@ const GONE: [&str; 12] = [
     "TOPIC_",
 ];
 
-/// Words of a 400 to an edit that mean that there is no such message of ours.
+/// Messages of a 400 to an edit of a message that is not ours or doesn't exist.
 const NO_SUCH_MESSAGE: [&str; 3] =
     ["message to edit not found", "message can't be edited", "MESSAGE_ID_INVALID"];
 
@@ -46,25 +46,25 @@ pub(crate) struct SentMessage {
     pub(crate) message_id: i32,
 }
 
-/// One message to be.
+/// A message to send.
 struct Draft {
-    place: Place,
-    part: Part,
+    place: TelegramPlace,
+    part: MessagePart,
     keyboard: Option<InlineKeyboardMarkup>,
     reply_to: Option<i32>,
 }
 
-impl From<Failure> for Delivery {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Unreachable(_) | Failure::Moved(_) => Self::Retry(None),
-            Failure::Flood(pause) => Self::Retry(Some(pause)),
-            Failure::Unclear(_) => Self::Unknown,
-            // The receiving side tells of the token; the answer keeps until it is mended.
-            _ if failure.is_wrong_token() => Self::Retry(None),
-            Failure::Refused { code: 403, text } => Self::Gone(text),
-            _ if failure.says(&GONE) => Self::Gone(failure.to_string()),
-            Failure::Refused { text, .. } => Self::Refused(text),
+impl From<ApiError> for Delivery {
+    fn from(error: ApiError) -> Self {
+        match error {
+            ApiError::Unreachable(_) | ApiError::Moved(_) => Self::Retry(None),
+            ApiError::Flood(pause) => Self::Retry(Some(pause)),
+            ApiError::Unclear(_) => Self::Unknown,
+            // The receiving side reports the token; the message waits until it is fixed.
+            _ if error.is_wrong_token() => Self::Retry(None),
+            ApiError::Refused { code: 403, text } => Self::Gone(text),
+            _ if error.says(&GONE) => Self::Gone(error.to_string()),
+            ApiError::Refused { text, .. } => Self::Refused(text),
         }
     }
 }
@@ -75,34 +75,36 @@ impl Telegram {
             return self.deliver_file(outbound, file).await;
         }
         let Some(draft) = draft(outbound) else {
-            return Delivery::Refused("there is no such part, or no such place".to_owned());
+            return Delivery::Refused("there is no such part or no such chat".to_owned());
         };
-        let sent = match self.edit_stand_in(outbound, &draft).await {
+        let sent = match self.edit_shown(outbound, &draft).await {
             Ok(None) => self.send(&draft).await,
             Ok(Some(message)) => Ok(message),
-            Err(failure) => Err(failure),
+            Err(error) => Err(error),
         };
         match sent {
             Ok(message) => self.receipt(draft.place, message, outbound),
-            Err(failure) => failure.into(),
+            Err(error) => error.into(),
         }
     }
 
-    pub(crate) fn receipt(&self, place: Place, message: i32, outbound: &Outbound) -> Delivery {
-        self.ids().sent(self.chat(place), message, &outbound.id, outbound.part);
+    pub(crate) fn receipt(&self, place: TelegramPlace, message: i32, outbound: &Outbound) -> Delivery {
+        self.message_ids().add_sent(self.chat(place), message, &outbound.id, outbound.part);
         Delivery::Sent(message.to_string())
     }
 
-    /// Makes the shown message the part; nothing if there is none, or it has been taken away.
-    async fn edit_stand_in(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, Failure> {
-        let stand_in = outbound.edit_of.as_ref().filter(|_| outbound.part == 0);
-        let Some(message) = stand_in.and_then(|receipt| receipt.parse().ok()) else { return Ok(None) };
+    /// Edits the shown message into the part; nothing if there is none any more.
+    async fn edit_shown(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, ApiError> {
+        let shown = outbound.edit_of.as_ref().filter(|_| outbound.part == 0);
+        let Some(message) = shown.and_then(|receipt| receipt.parse().ok()) else { return Ok(None) };
         Ok(self.edit(draft, message).await?.then_some(message))
     }
 
     pub(crate) async fn look_for(&self, outbound: &Outbound) -> Reconciliation {
-        let Ok(place) = outbound.address.place.parse::<Place>() else { return Reconciliation::NotSent };
-        if let Some(message) = self.ids().message_of(&outbound.id, outbound.part) {
+        let Ok(place) = outbound.address.place.parse::<TelegramPlace>() else {
+            return Reconciliation::NotSent;
+        };
+        if let Some(message) = self.message_ids().message_of(&outbound.id, outbound.part) {
             return Reconciliation::Sent(message.to_string());
         }
         let found = match file_part(outbound) {
@@ -118,17 +120,17 @@ impl Telegram {
                 Reconciliation::Sent(message.to_string())
             }
             Ok(None) => Reconciliation::NotSent,
-            Err(failure) => match failure.into() {
-                // To deliver again says so.
+            Err(error) => match error.into() {
+                // Sending it again finds out.
                 Delivery::Refused(_) | Delivery::Gone(_) => Reconciliation::NotSent,
                 _ => Reconciliation::Unavailable,
             },
         }
     }
 
-    async fn probe(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, Failure> {
-        // To edit is to deliver, however often.
-        if let Some(message) = self.edit_stand_in(outbound, draft).await? {
+    async fn probe(&self, outbound: &Outbound, draft: &Draft) -> Result<Option<i32>, ApiError> {
+        // An edit is a delivery, and can be repeated.
+        if let Some(message) = self.edit_shown(outbound, draft).await? {
             return Ok(Some(message));
         }
         for message in self.candidates(outbound, draft.place) {
@@ -139,45 +141,48 @@ impl Telegram {
         Ok(None)
     }
 
-    /// The messages that may be a part whose sending was cut off.
-    pub(crate) fn candidates(&self, outbound: &Outbound, place: Place) -> Vec<i32> {
-        let Some(mark) = outbound.checkpoint.as_ref().and_then(|mark| mark.parse().ok()) else {
+    /// The messages that may be a part whose delivery was interrupted.
+    pub(crate) fn candidates(&self, outbound: &Outbound, place: TelegramPlace) -> Vec<i32> {
+        let Some(checkpoint) = outbound.checkpoint.as_ref().and_then(|checkpoint| checkpoint.parse().ok())
+        else {
             return Vec::new();
         };
         let answered = outbound.answers.iter().filter_map(|event| message_of(event, place.chat));
-        let after = answered.fold(mark, i32::max);
-        self.ids().unknown_after(self.chat(place), after, PROBES)
+        let after = answered.fold(checkpoint, i32::max);
+        self.message_ids().unknown_after(self.chat(place), after, PROBES)
     }
 
-    /// Messages of which the journal knows what they are need not be probed.
-    pub(crate) fn learn(&self, address: &Address, names: &[String]) {
-        let Ok(place) = address.place.parse::<Place>() else { return };
+    /// Messages that the journal knows need not be probed.
+    pub(crate) fn add_known(&self, address: &Address, known: &[String]) {
+        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
         let here = self.chat(place);
-        let mut ids = self.ids();
-        for name in names {
+        let mut ids = self.message_ids();
+        for id in known {
             // A receipt alone is a message of this chat.
-            let (chat, message) = match name.split_once(':') {
-                Some((place, message)) => (place.parse().ok().map(|place: Place| place.chat), message),
-                None => (Some(here), name.as_str()),
+            let (chat, message) = match id.split_once(':') {
+                Some((place, message)) => {
+                    (place.parse().ok().map(|place: TelegramPlace| place.chat), message)
+                }
+                None => (Some(here), id.as_str()),
             };
             if let (Some(chat), Ok(message)) = (chat, message.parse()) {
-                ids.saw(chat, message);
+                ids.add(chat, message);
             }
         }
     }
 
     pub(crate) async fn show_text(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
         let (Ok(place), Some(part)) = (address.place.parse(), render::parts(text).into_iter().next()) else {
-            return Delivery::Refused("there is no such place".to_owned());
+            return Delivery::Refused("there is no such chat".to_owned());
         };
         let draft = Draft { place, part, keyboard: None, reply_to: None };
         let Some(receipt) = receipt else {
             return match self.send(&draft).await {
                 Ok(message) => {
-                    self.ids().saw(self.chat(place), message);
+                    self.message_ids().add(self.chat(place), message);
                     Delivery::Sent(message.to_string())
                 }
-                Err(failure) => failure.into(),
+                Err(error) => error.into(),
             };
         };
         let Ok(message) = receipt.parse() else {
@@ -185,12 +190,12 @@ impl Telegram {
         };
         match self.edit(&draft, message).await {
             Ok(true) => Delivery::Sent(receipt.to_owned()),
-            Ok(false) => Delivery::Refused("what was shown is gone".to_owned()),
-            Err(failure) => failure.into(),
+            Ok(false) => Delivery::Refused("the shown message is gone".to_owned()),
+            Err(error) => error.into(),
         }
     }
 
-    pub(crate) async fn take_away(&self, address: &Address, receipt: &str, what: Retract) {
+    pub(crate) async fn retract_message(&self, address: &Address, receipt: &str, what: Retract) {
         let (Ok(place), Ok(message)) = (address.place.parse(), receipt.parse()) else { return };
         let message = MessageId(message);
         // Best effort: it may be gone already.
@@ -204,8 +209,8 @@ impl Telegram {
         };
     }
 
-    pub(crate) async fn say_typing(&self, address: &Address) {
-        let Ok(place) = address.place.parse::<Place>() else { return };
+    pub(crate) async fn show_typing(&self, address: &Address) {
+        let Ok(place) = address.place.parse::<TelegramPlace>() else { return };
         let typing = |chat| {
             let typing = SendChatAction::new(ChatId(chat), ChatAction::Typing);
             match place.thread {
@@ -213,11 +218,11 @@ impl Telegram {
                 None => typing,
             }
         };
-        // Best effort: the answer will tell.
+        // Best effort.
         let _ = self.in_chat::<IgnoredAny, _>(place, typing).await;
     }
 
-    async fn send(&self, draft: &Draft) -> Result<i32, Failure> {
+    async fn send(&self, draft: &Draft) -> Result<i32, ApiError> {
         let make = |chat, text: &str, mode: Option<ParseMode>| {
             let mut message = in_thread(SendMessage::new(ChatId(chat), text), draft.place)
                 .link_preview_options(no_preview());
@@ -232,8 +237,8 @@ impl Telegram {
         Ok(sent.message_id)
     }
 
-    /// Makes a message the draft; false if it is none of ours, or none at all.
-    async fn edit(&self, draft: &Draft, message: i32) -> Result<bool, Failure> {
+    /// Edits a message into the draft; false if it isn't ours or doesn't exist.
+    async fn edit(&self, draft: &Draft, message: i32) -> Result<bool, ApiError> {
         let make = |chat, text: &str, mode: Option<ParseMode>| {
             let mut edit = EditMessageText::new(ChatId(chat), MessageId(message), text)
                 .link_preview_options(no_preview());
@@ -243,33 +248,33 @@ impl Telegram {
         };
         match self.formatted::<IgnoredAny, _>(draft.place, &draft.part, make).await {
             Ok(_) => Ok(true),
-            Err(failure) if failure.says(&["message is not modified"]) => Ok(true),
-            Err(failure) if failure.says(&NO_SUCH_MESSAGE) => Ok(false),
-            Err(failure) => Err(failure),
+            Err(error) if error.says(&["message is not modified"]) => Ok(true),
+            Err(error) if error.says(&NO_SUCH_MESSAGE) => Ok(false),
+            Err(error) => Err(error),
         }
     }
 
-    /// Makes a call with the text as HTML, and if Telegram refuses that, with the plain text.
+    /// Makes a call with the text as HTML, or as plain text if Telegram refuses that.
     async fn formatted<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
         &self,
-        place: Place,
-        part: &Part,
+        place: TelegramPlace,
+        part: &MessagePart,
         make: impl Fn(i64, &str, Option<ParseMode>) -> P + Send + Sync,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ApiError> {
         match self.in_chat(place, |chat| make(chat, &part.html, Some(ParseMode::Html))).await {
-            Err(failure) if failure.says(&["can't parse entities"]) => {
+            Err(error) if error.says(&["can't parse entities"]) => {
                 self.in_chat(place, |chat| make(chat, &part.plain, None)).await
             }
             result => result,
         }
     }
 
-    /// Makes a call in a chat, where it has moved to if it has.
+    /// Makes a call in a chat, also if it has moved.
     pub(crate) async fn in_chat<T: DeserializeOwned, P: Payload + Serialize + Send + Sync>(
         &self,
-        place: Place,
+        place: TelegramPlace,
         make: impl Fn(i64) -> P + Send + Sync,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ApiError> {
         let result = self.api.call(&make(self.chat(place))).await;
         match self.moved_to(place, &result) {
             Some(chat) => self.api.call(&make(chat)).await,
@@ -278,14 +283,14 @@ impl Telegram {
     }
 
     /// Where the chat has moved to, if that is why a call failed.
-    pub(crate) fn moved_to<T>(&self, place: Place, result: &Result<T, Failure>) -> Option<i64> {
-        let Err(Failure::Moved(chat)) = result else { return None };
+    pub(crate) fn moved_to<T>(&self, place: TelegramPlace, result: &Result<T, ApiError>) -> Option<i64> {
+        let Err(ApiError::Moved(chat)) = result else { return None };
         self.moved().insert(place.chat, *chat);
         Some(*chat)
     }
 
     /// The chat's id as it is now.
-    pub(crate) fn chat(&self, place: Place) -> i64 {
+    pub(crate) fn chat(&self, place: TelegramPlace) -> i64 {
         self.moved().get(&place.chat).copied().unwrap_or(place.chat)
     }
 }
@@ -295,27 +300,27 @@ fn file_part(outbound: &Outbound) -> Option<&OutgoingFile> {
 }
 
 fn draft(outbound: &Outbound) -> Option<Draft> {
-    let place: Place = outbound.address.place.parse().ok()?;
+    let place: TelegramPlace = outbound.address.place.parse().ok()?;
     let mut parts = render::parts(&outbound.text);
     let is_last = outbound.part + 1 == parts.len();
     let part = (outbound.part < parts.len()).then(|| parts.swap_remove(outbound.part))?;
     let keyboard = if is_last { render::keyboard(&outbound.choices) } else { None };
-    // Groups have negative ids; there others may have spoken meanwhile.
+    // Groups have negative ids; others may have written there meanwhile.
     let answered = outbound.answers.first().filter(|_| place.chat < 0 && outbound.part == 0);
     let reply_to = answered.and_then(|event| message_of(event, place.chat));
     Some(Draft { place, part, keyboard, reply_to })
 }
 
-/// Whether a probed message is the one, unless that can't be known now.
-pub(crate) fn is_it(probed: Result<bool, Failure>) -> Result<bool, Failure> {
+/// Whether a probed message is the one, unless that can't be determined now.
+pub(crate) fn is_it(probed: Result<bool, ApiError>) -> Result<bool, ApiError> {
     match probed {
-        // Some other reason why it is not this one.
-        Err(failure @ Failure::Refused { code: 400, .. }) if !failure.says(&GONE) => Ok(false),
+        // Another reason why it isn't this one.
+        Err(error @ ApiError::Refused { code: 400, .. }) if !error.says(&GONE) => Ok(false),
         probed => probed,
     }
 }
 
-fn in_thread(message: SendMessage, place: Place) -> SendMessage {
+fn in_thread(message: SendMessage, place: TelegramPlace) -> SendMessage {
     match place.thread {
         Some(thread) => message.message_thread_id(ThreadId(MessageId(thread))),
         None => message,

@@ -1,4 +1,4 @@
-//! Files of ours: sent, and found again.
+//! Sends files, and finds them again.
 
 use adjutant_chat::{Delivery, Outbound, OutgoingFile};
 use reqwest_of_serenity::multipart::{Form, Part};
@@ -8,11 +8,11 @@ use teloxide::payloads::EditMessageCaption;
 use teloxide::types::{ChatId, MessageId};
 
 use crate::Telegram;
-use crate::api::Failure;
+use crate::api::ApiError;
 use crate::deliver::{SentMessage, is_it};
-use crate::place::Place;
+use crate::place::TelegramPlace;
 
-/// Words of a refusal that mean that files are not wanted in a chat to which texts may be sent.
+/// Messages of a chat that takes texts but no files.
 const NO_FILES: [&str; 4] = [
     "not enough rights to send",
     "have no rights to send",
@@ -20,9 +20,9 @@ const NO_FILES: [&str; 4] = [
     "CHAT_SEND_MEDIA_FORBIDDEN",
 ];
 
-/// A message as an edit gives it back.
+/// A message as an edit returns it.
 #[derive(Deserialize)]
-struct Probed {
+struct EditedMessage {
     document: Option<Document>,
 }
 
@@ -50,22 +50,22 @@ impl Telegram {
         }
         match sent {
             Ok(message) => self.receipt(place, message.message_id, outbound),
-            Err(failure) if failure.says(&NO_FILES) => Delivery::FileRefused(failure.to_string()),
-            Err(failure) => match failure.into() {
-                // Too large, or of a kind that is not wanted: as a text it can go.
+            Err(error) if error.says(&NO_FILES) => Delivery::FileRefused(error.to_string()),
+            Err(error) => match error.into() {
+                // Too large, or of an unwanted type: it can be sent as text.
                 Delivery::Refused(why) => Delivery::FileRefused(why),
                 delivery => delivery,
             },
         }
     }
 
-    /// What a message is, only an edit of ours tells. A file of ours has no caption: it gets one, and loses it again.
+    /// Only an edit shows a message. Our files have no caption, so the probe adds one and removes it again.
     pub(crate) async fn probe_for_file(
         &self,
         outbound: &Outbound,
         file: &OutgoingFile,
-        place: Place,
-    ) -> Result<Option<i32>, Failure> {
+        place: TelegramPlace,
+    ) -> Result<Option<i32>, ApiError> {
         for message in self.candidates(outbound, place) {
             let caption = |text: Option<String>| {
                 move |chat| {
@@ -75,13 +75,13 @@ impl Telegram {
                 }
             };
             let probed = match self.in_chat(place, caption(Some(file.name.clone()))).await {
-                Ok(Probed { document }) => {
+                Ok(EditedMessage { document }) => {
                     self.in_chat::<IgnoredAny, _>(place, caption(None)).await?;
                     Ok(document.is_some_and(|it| it.is(file)))
                 }
-                // It has kept the caption of an earlier look.
-                Err(failure) if failure.says(&["message is not modified"]) => Ok(true),
-                Err(failure) => Err(failure),
+                // It still has the caption of an earlier probe.
+                Err(error) if error.says(&["message is not modified"]) => Ok(true),
+                Err(error) => Err(error),
             };
             if is_it(probed)? {
                 return Ok(Some(message));
@@ -90,16 +90,22 @@ impl Telegram {
         Ok(None)
     }
 
-    async fn upload(&self, chat: i64, place: Place, file: &OutgoingFile) -> Result<SentMessage, Failure> {
+    async fn upload(
+        &self,
+        chat: i64,
+        place: TelegramPlace,
+        file: &OutgoingFile,
+    ) -> Result<SentMessage, ApiError> {
         self.api.upload("SendDocument", form(chat, place, file)?).await
     }
 }
 
 /// Source: <https://core.telegram.org/bots/api#senddocument>
-fn form(chat: i64, place: Place, file: &OutgoingFile) -> Result<Form, Failure> {
+fn form(chat: i64, place: TelegramPlace, file: &OutgoingFile) -> Result<Form, ApiError> {
     let kind = if file.is_json() { "application/json" } else { "text/markdown" };
     let content = Part::text(file.text.clone()).file_name(file.name.clone());
-    let refused = |error: reqwest_of_serenity::Error| Failure::Refused { code: 400, text: error.to_string() };
+    let refused =
+        |error: reqwest_of_serenity::Error| ApiError::Refused { code: 400, text: error.to_string() };
     let form = Form::new()
         .text("chat_id", chat.to_string())
         .part("document", content.mime_str(kind).map_err(refused)?);

@@ -1,10 +1,9 @@
 //! Telegram as a chat platform, by the Bot API. <https://core.telegram.org/bots/api>
 //!
-//! An update is confirmed only after it is journalled, so nothing that Telegram still has (24 hours) is
-//! lost. After a cut-off sending the message is looked for by edits: see [`Telegram`].
+//! An update is confirmed only after it is journalled, so nothing that Telegram keeps (24 hours) is lost. After an
+//! interrupted delivery, edits find the message: see [`Telegram`].
 
 mod api;
-mod check;
 mod deliver;
 mod files;
 mod ids;
@@ -28,69 +27,65 @@ use teloxide::Bot;
 use tokio::sync::watch;
 
 use crate::api::Api;
-use crate::ids::Ids;
-use crate::place::Place;
+use crate::ids::MessageIds;
+use crate::place::TelegramPlace;
 
 pub use crate::setup::setup;
 
-/// So long a sending waits for the first polls.
-const CATCHES_UP: Duration = Duration::from_secs(5);
+/// The longest time that a delivery waits for the first polls.
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// So many connections wait for the next call; more would only keep memory after a rush.
-const MOST_IDLE: usize = 4;
+/// Idle connections that are kept; more would only hold memory after a rush.
+const MAX_IDLE: usize = 4;
 
-/// What a Telegram channel needs.
+/// The settings of a Telegram channel.
 pub struct Settings {
     /// The configured channel's name.
     pub channel: String,
     /// The bot's token, from @BotFather.
     pub token: String,
-    /// The root of the Bot API: `https://api.telegram.org`, or a Bot API server of one's own.
+    /// The root of the Bot API: `https://api.telegram.org`, or your own Bot API server.
     pub api_url: String,
 }
 
-/// Why a channel can't even be tried.
+/// Why a channel can't connect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The address is none of HTTP.
-    #[error("[channels.{0}] api_url is not an http or https address")]
+    /// `api_url` is not an http or https address.
+    #[error("channels.{0}.api_url is not a web address; write \"https://api.telegram.org\"")]
     ApiUrl(String),
-    /// The token is empty, or holds what no token holds.
-    #[error("[channels.{0}] token is none: one looks like 123456789:AAF... and comes from @BotFather")]
+    /// The token is empty or has invalid characters.
+    #[error("channels.{0}.token is not a token; it looks like 123456789:AAF... and comes from @BotFather")]
     Token(String),
-    /// No client could be made, for this reason.
-    #[error("no HTTP client for [channels.{0}]: {1}")]
+    /// The HTTP client can't be made, for this reason.
+    #[error("can't create an HTTP client for [channels.{0}]: {1}")]
     Client(String, String),
 }
 
-/// One bot.
+/// One Telegram bot.
 ///
-/// The Bot API can't be asked what was sent, and takes no key against doubles. So
-/// [`ChatPort::checkpoint`] names the highest message id so far, and [`ChatPort::reconcile`] tries to edit what
-/// came after it into the very same message: "message is not modified" names the one that was sent. Ids are
-/// known from what arrives and what is sent, and from before the process began by what the engine has kept. It
-/// must not be too low either: then the edit could hit an older message of ours. Without a mark nothing is
-/// looked for, and the message is sent again: rather twice than never. More than 50 messages of unknown origin
-/// since the mark are not looked through.
+/// The Bot API can't be asked what was sent, and has no idempotency key. So [`ChatPort::checkpoint`] is the highest
+/// message id so far, and [`ChatPort::reconcile`] tries to edit each later message into the same text: "message is not
+/// modified" identifies the one that was sent. Ids are known from what arrives and what is sent, and from the journal
+/// for the time before this process. The checkpoint must not be too low, or the edit could change an older message of
+/// ours. Without a checkpoint nothing is probed and the message is sent again: rather twice than never. At most 50
+/// unknown messages since the checkpoint are probed.
 ///
-/// The mark is only as good as what this process sees: the one that delivers has to be the one that receives.
+/// The checkpoint is only as good as what this process sees: the process that delivers must also receive.
 pub struct Telegram {
     channel: String,
     api: Api,
-    ids: Mutex<Ids>,
-    /// Groups that have become supergroups, with their new ids.
+    ids: Mutex<MessageIds>,
+    /// The new ids of groups that have become supergroups.
     moved: Mutex<HashMap<i64, i64>>,
-    /// Whether all that waited when this process began has been polled.
+    /// Whether everything from before this process has been polled.
     caught_up: watch::Sender<bool>,
     /// The pauses after failed polls.
     backoff: Backoff,
     titles: rooms::Titles,
 }
 
-/// Prepares a channel; nothing is asked of the network yet.
-///
-/// # Errors
-/// [`ConnectError`]: the settings can't be right.
+/// Prepares a channel; nothing is sent yet.
 pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
     let Settings { channel, token, api_url } = settings;
     let is_token = |char: char| char.is_ascii_alphanumeric() || ":_-".contains(char);
@@ -101,9 +96,9 @@ pub fn connect(settings: Settings) -> Result<Telegram, ConnectError> {
     let Some(url) = api_url.parse().ok().filter(|_| is_http) else {
         return Err(ConnectError::ApiUrl(channel));
     };
-    // A connection that was silent for long may be dead without a word, and what is written to it in doubt.
+    // A connection that was silent for long may be dead, and it would be unclear whether a request arrived.
     let client = teloxide::net::default_reqwest_settings().pool_idle_timeout(Duration::from_secs(30));
-    let client = client.pool_max_idle_per_host(MOST_IDLE).build();
+    let client = client.pool_max_idle_per_host(MAX_IDLE).build();
     let client =
         client.map_err(|error| ConnectError::Client(channel.clone(), error.without_url().to_string()))?;
     let api = Api::new(Bot::with_client(token, client).set_api_url(url));
@@ -140,14 +135,14 @@ impl ChatPort for Telegram {
         outbound.parts(render::parts(&outbound.text).len())
     }
 
-    async fn seed(&self, address: &Address, names: &[String]) {
-        self.learn(address, names);
+    async fn seed(&self, address: &Address, ids: &[String]) {
+        self.add_known(address, ids);
     }
 
     async fn checkpoint(&self, address: &Address) -> Option<String> {
-        self.catches_up().await;
-        let place: Place = address.place.parse().ok()?;
-        self.ids().highest(self.chat(place)).map(|highest| highest.to_string())
+        self.wait_until_caught_up().await;
+        let place: TelegramPlace = address.place.parse().ok()?;
+        self.message_ids().highest(self.chat(place)).map(|highest| highest.to_string())
     }
 
     async fn deliver(&self, outbound: &Outbound) -> Delivery {
@@ -155,13 +150,13 @@ impl ChatPort for Telegram {
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
-        // What waits to be polled need not be probed.
-        self.catches_up().await;
+        // Messages that can be polled need not be probed.
+        self.wait_until_caught_up().await;
         self.look_for(outbound).await
     }
 
     async fn typing(&self, address: &Address) {
-        self.say_typing(address).await;
+        self.show_typing(address).await;
     }
 
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {
@@ -169,7 +164,7 @@ impl ChatPort for Telegram {
     }
 
     async fn retract(&self, address: &Address, receipt: &str, what: Retract) {
-        self.take_away(address, receipt, what).await;
+        self.retract_message(address, receipt, what).await;
     }
 }
 
@@ -180,18 +175,18 @@ impl Connection for Telegram {
     }
 
     async fn check(&self) -> Vec<Finding> {
-        self.look().await
+        self.check_account().await
     }
 }
 
 impl Telegram {
-    /// Ids that wait to be polled count as well; where nobody polls, nothing is waited for long.
-    async fn catches_up(&self) {
+    /// Unpolled ids count as well. If nobody polls, the wait ends soon.
+    async fn wait_until_caught_up(&self) {
         let mut caught_up = self.caught_up.subscribe();
-        let _ = tokio::time::timeout(CATCHES_UP, caught_up.wait_for(|caught_up| *caught_up)).await;
+        let _ = tokio::time::timeout(CATCH_UP_TIMEOUT, caught_up.wait_for(|caught_up| *caught_up)).await;
     }
 
-    fn ids(&self) -> MutexGuard<'_, Ids> {
+    fn message_ids(&self) -> MutexGuard<'_, MessageIds> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

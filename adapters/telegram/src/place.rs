@@ -1,16 +1,16 @@
-//! Telegram's places: a chat, or one topic of a forum.
+//! Telegram's places: a chat, or a topic of a forum.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// `CHAT` or `CHAT/THREAD`, as in an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TelegramPlace {
     pub(crate) chat: i64,
     pub(crate) thread: Option<i32>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TelegramPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.thread {
             Some(thread) => write!(f, "{}/{thread}", self.chat),
@@ -19,7 +19,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for TelegramPlace {
     type Err = std::num::ParseIntError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -31,12 +31,12 @@ impl FromStr for Place {
     }
 }
 
-/// The platform's name of a message, under which it is journalled.
+/// The id under which a message is journalled.
 pub(crate) fn event_of(chat: i64, message: i32) -> String {
     format!("{chat}:{message}")
 }
 
-/// The message of this chat that such a name stands for.
+/// The message of this chat with such an id.
 pub(crate) fn message_of(event: &str, chat: i64) -> Option<i32> {
     let (of, message) = event.split_once(':')?;
     (of.parse() == Ok(chat)).then(|| message.parse().ok()).flatten()
@@ -49,10 +49,10 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_is_written() {
         for text in ["5", "-1001234567890", "-1001234567890/7"] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<TelegramPlace>().unwrap().to_string(), text);
         }
         for text in ["", "a", "1/", "1/2/3", "/2", "99999999999999999999"] {
-            assert!(text.parse::<Place>().is_err(), "{text}");
+            assert!(text.parse::<TelegramPlace>().is_err(), "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Pure: an update of Telegram's as what it means to us.
+//! Pure: reads Telegram's updates.
 
 mod message;
 
@@ -10,57 +10,54 @@ use serde_json::Value;
 use teloxide::types::{CallbackQueryId, FileId};
 
 use self::message::{Entity, Message, Press, Sender};
-use crate::place::{Place, event_of};
+use crate::place::{TelegramPlace, event_of};
 
-/// The commands that are registered, and for us in a group also without our name.
+/// The registered commands; in a group they address us even without our name.
 pub(crate) const COMMANDS: [(&str, &str); 9] = [
     ("new", "Start a new conversation"),
     ("run", "Run a workflow"),
-    ("draft", "Make a workflow of your words"),
+    ("draft", "Turn a description into a workflow"),
     ("stop", "Stop what is running"),
     ("pause", "Pause what is running"),
-    ("status", "How things stand"),
-    ("trace", "What the last answer was made of"),
-    ("help", "What I can do"),
-    ("link", "Join your accounts on several platforms"),
+    ("status", "Show what is running"),
+    ("trace", "Show how I got to the last answer"),
+    ("help", "Show what I can do"),
+    ("link", "Link your accounts on several platforms"),
 ];
 
-/// The longest text file that is read, in bytes.
-pub(crate) const LONGEST_FILE: usize = 64 * 1024;
-
-/// Who we are.
+/// Our own account.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Myself {
+pub(crate) struct BotUser {
     pub(crate) id: u64,
     pub(crate) username: String,
 }
 
-/// What arrived.
+/// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Update {
-    /// Somebody wrote to us; the file is the text of its first attachment.
-    Message { said: IncomingMessage, file: Option<FileId> },
-    /// Somebody changed a message.
+    /// A message to us; the file is the text of its first attachment.
+    Message { message: IncomingMessage, file: Option<FileId> },
+    /// A new text of a message.
     Edit(MessageEdit),
-    /// Somebody pressed a button; the query is to be answered.
-    ButtonPress { pressed: ButtonPress, query: CallbackQueryId },
+    /// A pressed button, with the query to answer.
+    ButtonPress { press: ButtonPress, query: CallbackQueryId },
     /// Not for us, or not understood.
     Ignored,
 }
 
-/// What an update means.
-pub(crate) fn arrived(update: &Value, me: &Myself, channel: &str) -> Update {
+/// Reads an update.
+pub(crate) fn update_of(update: &Value, me: &BotUser, channel: &str) -> Update {
     let found = if let Some(message) = update.get("message") {
-        said(message, me, channel)
+        message_of(message, me, channel)
     } else if let Some(message) = update.get("edited_message") {
-        edited(message, me)
+        edit_of(message, me)
     } else {
-        update.get("callback_query").and_then(|query| pressed(query, channel))
+        update.get("callback_query").and_then(|query| press_of(query, channel))
     };
     found.unwrap_or(Update::Ignored)
 }
 
-/// The chat and the id of the message that an update tells of.
+/// The chat and the id of an update's message.
 pub(crate) fn message_id(update: &Value) -> Option<(i64, i32)> {
     let message = ["message", "edited_message"].iter().find_map(|kind| update.get(kind));
     let message = message.or_else(|| update.get("callback_query")?.get("message"))?;
@@ -68,9 +65,9 @@ pub(crate) fn message_id(update: &Value) -> Option<(i64, i32)> {
     Some((message.get("chat")?.get("id")?.as_i64()?, id))
 }
 
-fn said(value: &Value, me: &Myself, channel: &str) -> Option<Update> {
+fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
-    // Who writes in the name of a chat can't be told from others who do, so they have no rights here.
+    // Somebody who writes in the name of a chat can't be identified, so they have no rights here.
     let person = message.from.as_ref().filter(|from| !from.is_bot && message.sender_chat.is_none())?;
     let (attachments, file) = attachments(&message);
     let text = Text::of(&message, me);
@@ -80,7 +77,7 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Update> {
     if !for_us || (text.text.is_empty() && attachments.is_empty()) {
         return None;
     }
-    let said = IncomingMessage {
+    let incoming = IncomingMessage {
         event: EventId(event_of(message.chat.id, message.message_id)),
         address: address(&message, channel),
         sender: SenderId(person.id.to_string()),
@@ -90,21 +87,21 @@ fn said(value: &Value, me: &Myself, channel: &str) -> Option<Update> {
         reply_to,
         attachments,
     };
-    Some(Update::Message { said, file })
+    Some(Update::Message { message: incoming, file })
 }
 
-fn edited(value: &Value, me: &Myself) -> Option<Update> {
+fn edit_of(value: &Value, me: &BotUser) -> Option<Update> {
     let message = Message::deserialize(value).ok()?;
     let text = Text::of(&message, me).text;
     let event = EventId(event_of(message.chat.id, message.message_id));
     (!text.is_empty()).then_some(Update::Edit(MessageEdit { event, text }))
 }
 
-fn pressed(value: &Value, channel: &str) -> Option<Update> {
+fn press_of(value: &Value, channel: &str) -> Option<Update> {
     let press = Press::deserialize(value).ok()?;
-    // A message that the bot can't reach any more is no place to answer in.
+    // The bot can't answer a message that it can't reach any more.
     let message = press.message.filter(|message| message.date != 0)?;
-    let pressed = ButtonPress {
+    let button_press = ButtonPress {
         event: EventId(format!("press:{}", press.id)),
         address: address(&message, channel),
         sender: SenderId(press.from.id.to_string()),
@@ -112,11 +109,11 @@ fn pressed(value: &Value, channel: &str) -> Option<Update> {
         direct: message.chat.is_private(),
         button: press.data?,
     };
-    Some(Update::ButtonPress { pressed, query: CallbackQueryId(press.id) })
+    Some(Update::ButtonPress { press: button_press, query: CallbackQueryId(press.id) })
 }
 
 fn address(message: &Message, channel: &str) -> Address {
-    let place = Place { chat: message.chat.id, thread: message.topic() };
+    let place = TelegramPlace { chat: message.chat.id, thread: message.topic() };
     Address { channel: channel.to_owned(), place: place.to_string() }
 }
 
@@ -124,25 +121,25 @@ fn name(person: &Sender) -> String {
     one_line(&person.name())
 }
 
-fn reply_to_us(message: &Message, me: &Myself) -> Option<String> {
+fn reply_to_us(message: &Message, me: &BotUser) -> Option<String> {
     let reply = message.reply_to_message.as_ref()?;
-    // Within a topic everything "replies" to the message that opened it, which may be ours.
+    // Within a topic everything "replies" to its first message, which may be ours.
     let opened_topic = message.message_thread_id == Some(reply.message_id);
     let ours = reply.from.as_ref().is_some_and(|from| from.id == me.id);
     (ours && !opened_topic).then(|| reply.message_id.to_string())
 }
 
-/// What somebody wrote, without our name.
+/// A message's text without our name.
 struct Text {
     text: String,
-    /// It names us, or is one of our commands.
+    /// Whether it mentions us or is one of our commands.
     is_for_us: bool,
-    /// It is a command for another bot.
+    /// Whether it is a command for another bot.
     is_for_another: bool,
 }
 
 impl Text {
-    fn of(message: &Message, me: &Myself) -> Self {
+    fn of(message: &Message, me: &BotUser) -> Self {
         let (text, entities) = message.text();
         let (mut cut, mut is_for_us, mut is_for_another) = (Vec::new(), false, false);
         for entity in entities {
@@ -170,13 +167,13 @@ impl Text {
         }
         is_for_us |= !cut.is_empty();
         let rest = without(text, &cut);
-        // Who says only our name still says something.
+        // A message with only our name is still a message.
         let text = if rest.is_empty() { text.trim().to_owned() } else { rest };
         Self { text, is_for_us: is_for_us && !is_for_another, is_for_another }
     }
 }
 
-/// The marked piece of a text and where it begins. Telegram may be wrong.
+/// An entity's text and where it begins, if Telegram's offsets are valid.
 fn slice<'a>(text: &'a str, entity: &Entity) -> Option<(usize, &'a str)> {
     let byte_at = |units: usize| {
         let mut passed = 0;
@@ -191,7 +188,7 @@ fn slice<'a>(text: &'a str, entity: &Entity) -> Option<(usize, &'a str)> {
     Some((start, text.get(start..end)?))
 }
 
-/// The text without these pieces, and without the comma or colon that followed our name at its start.
+/// The text without these ranges, and without the comma or colon after our name at its start.
 fn without(text: &str, cut: &[(usize, usize)]) -> String {
     let mut rest = String::new();
     let mut at = 0;
@@ -209,7 +206,7 @@ fn without(text: &str, cut: &[(usize, usize)]) -> String {
     rest.trim().to_owned()
 }
 
-/// What hangs on a message by name, and the file to read if it is a short text.
+/// The names of attached files, and the file to read if it is a short text.
 fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
     let files = [
         (&message.animation, "animation.mp4"),
@@ -227,20 +224,13 @@ fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
             None => return (Vec::new(), None),
         },
     };
-    let short = |size: u64| usize::try_from(size).is_ok_and(|size| size <= LONGEST_FILE);
+    let short = |size: u64| usize::try_from(size).is_ok_and(|size| size <= Attachment::MAX_BYTES);
     let read = message.document.as_ref().filter(|_| message.animation.is_none());
-    let read =
-        read.filter(|file| is_text(&name, file.mime_type.as_deref()) && file.file_size.is_none_or(short));
+    let read = read.filter(|file| {
+        Attachment::is_text(&name, file.mime_type.as_deref()) && file.file_size.is_none_or(short)
+    });
     let read = read.map(|file| FileId(file.file_id.clone()));
     (vec![Attachment { name: one_line(&name), text: None }], read)
-}
-
-fn is_text(name: &str, kind: Option<&str>) -> bool {
-    const ENDINGS: &str = " txt md csv tsv json yaml yml toml xml html css log ini cfg conf ics vcf eml sql \
-                           sh py rs js ts go c h java rb tex srt diff patch ";
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_lowercase()).unwrap_or_default();
-    let by_ending = !ending.is_empty() && ENDINGS.contains(&format!(" {ending} "));
-    by_ending || kind.is_some_and(|kind| kind.starts_with("text/") || kind == "application/json")
 }
 
 #[cfg(test)]

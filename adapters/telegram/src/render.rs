@@ -1,39 +1,40 @@
-//! Pure: rich text as Telegram's HTML, in parts, each with its plain twin for the day Telegram refuses the
-//! markup. <https://core.telegram.org/bots/api#html-style>
+//! Pure: rich text as Telegram's HTML, in parts, each also as plain text in case Telegram refuses the markup. <https://core.telegram.org/bots/api#html-style>
 
-use adjutant_chat::{Block, Choice, Inline, LengthUnit, RichText, aligned_table, one_line, split};
+use adjutant_chat::richtext::aligned_table;
+use adjutant_chat::richtext::markup::list_marker;
+use adjutant_chat::{Block, Choice, Inline, LengthUnit, RichText, one_line, split};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
 /// The longest text of a message after its markup is parsed, in UTF-16 units.
 pub(crate) const LONGEST: usize = 4_096;
 
-/// Telegram forgets the entities of a message after the hundredth, and with them the addresses of links.
+/// Telegram ignores a message's entities after the hundredth, and with them the addresses of links.
 const ENTITIES: usize = 100;
 
-/// How many bytes of markup a unit of text may take: well below what a request can hold.
+/// Bytes of markup per unit of text, well below the limit of a request.
 const MARKUP: usize = 8;
 
 /// The widest table, in columns, that a phone shows without breaking its lines.
-const NARROW: usize = 40;
+const WIDEST_TABLE: usize = 40;
 
-/// Up to this many characters labels share a row of three.
+/// Labels of at most this many characters share rows of three.
 const SHORT_LABEL: usize = 24;
 
-/// One message of Telegram's.
+/// A message of Telegram.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct MessagePart {
     pub(crate) html: String,
     pub(crate) plain: String,
 }
 
 /// The messages that a markdown text takes; at least one, none of them blank.
-pub(crate) fn parts(markdown: &str) -> Vec<Part> {
+pub(crate) fn parts(markdown: &str) -> Vec<MessagePart> {
     let text = RichText::parse(markdown);
-    let parts = split(&text, LONGEST, |text| Page::of(text).size());
-    parts.iter().map(|part| Page::of(part).part()).collect()
+    let parts = split(&text, LONGEST, |text| HtmlWriter::of(text).size());
+    parts.iter().map(|part| HtmlWriter::of(part).part()).collect()
 }
 
-/// The buttons below a message: side by side when their labels are short.
+/// The buttons under a message, side by side if their labels are short.
 pub(crate) fn keyboard(choices: &[Choice]) -> Option<InlineKeyboardMarkup> {
     let short = choices.iter().all(|choice| choice.label.chars().count() <= SHORT_LABEL);
     let button = |choice: &Choice| InlineKeyboardButton::callback(one_line(&choice.label), choice.id.clone());
@@ -42,21 +43,21 @@ pub(crate) fn keyboard(choices: &[Choice]) -> Option<InlineKeyboardMarkup> {
     (!rows.is_empty()).then(|| InlineKeyboardMarkup::new(rows))
 }
 
-/// A text while it is written.
+/// A text being written.
 #[derive(Default)]
-struct Page {
+struct HtmlWriter {
     html: String,
     plain: String,
     entities: usize,
-    /// What every further line begins with.
+    /// Begins every further line.
     indent: String,
-    /// Whether it is within a quotation of Telegram's, which can't hold another.
+    /// Whether it is within a quotation, which can't hold another.
     quoted: bool,
     /// Whether it is within a link, which can't hold code.
     linked: bool,
 }
 
-impl Page {
+impl HtmlWriter {
     fn of(text: &RichText) -> Self {
         let mut page = Self::default();
         page.blocks(&text.blocks, 2);
@@ -69,14 +70,14 @@ impl Page {
     }
 
     /// Telegram refuses a text that shows nothing.
-    fn part(self) -> Part {
+    fn part(self) -> MessagePart {
         if self.plain.trim().is_empty() {
-            return Part { html: "…".to_owned(), plain: "…".to_owned() };
+            return MessagePart { html: "…".to_owned(), plain: "…".to_owned() };
         }
-        Part { html: self.html, plain: self.plain }
+        MessagePart { html: self.html, plain: self.plain }
     }
 
-    /// Characters as they are.
+    /// Literal text.
     fn raw(&mut self, text: &str) {
         self.plain.push_str(text);
         self.html.push_str(&escaped(text));
@@ -107,7 +108,7 @@ impl Page {
         for (number, block) in blocks.iter().enumerate() {
             if number > 0 {
                 (1..gap).for_each(|_| self.line());
-                // Preformatted lines stay at the left edge, all of them.
+                // All preformatted lines stay at the left edge.
                 match block {
                     Block::Code { .. } | Block::Table { .. } => self.raw("\n"),
                     _ => self.line(),
@@ -132,7 +133,7 @@ impl Page {
                 self.quoted = false;
             }
             Block::List { start, items } => self.list(*start, items),
-            Block::Table { header, rows } => match aligned_table(header, rows, NARROW, (" │ ", "─┼─"))
+            Block::Table { header, rows } => match aligned_table(header, rows, WIDEST_TABLE, (" │ ", "─┼─"))
             {
                 Some(lines) => self.tagged("pre", "", |page| page.raw(&lines)),
                 None => self.rows(header, rows),
@@ -158,14 +159,13 @@ impl Page {
             if number > 0 {
                 self.line();
             }
-            let mark =
-                start.map_or_else(|| "• ".to_owned(), |first| format!("{}. ", first.saturating_add(number)));
-            self.raw(&mark);
-            self.indented(&" ".repeat(mark.chars().count()), |page| page.blocks(item, 1));
+            let marker = list_marker(start, number, "• ");
+            self.raw(&marker);
+            self.indented(&" ".repeat(marker.chars().count()), |page| page.blocks(item, 1));
         }
     }
 
-    /// A wide table: each row as lines of "head: cell".
+    /// A wide table: each row as lines of "header: cell".
     fn rows(&mut self, header: &[Vec<Inline>], rows: &[Vec<Vec<Inline>>]) {
         if rows.is_empty() {
             header.iter().enumerate().for_each(|(number, name)| {
@@ -207,7 +207,7 @@ impl Page {
     fn link(&mut self, to: &str, text: &[Inline]) {
         let label = adjutant_chat::inline_text(text);
         if to == label || to.strip_prefix("mailto:") == Some(&label) || label.trim().is_empty() {
-            // Telegram makes addresses clickable by itself.
+            // Telegram itself makes addresses clickable.
             return self.raw(if label.trim().is_empty() { to } else { &label });
         }
         if !is_web(to) {
@@ -218,7 +218,7 @@ impl Page {
         self.linked = true;
         self.tagged("a", &href, |page| page.inlines(text));
         self.linked = false;
-        // Only the twin shows the address.
+        // Only the plain text shows the address.
         self.plain.push_str(&format!(" ({to})"));
     }
 }
@@ -227,8 +227,8 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// Whether Telegram keeps a link to it; others it drops without a word. Links to `tg://user` would call
-/// somebody, so they are none.
+/// Whether Telegram keeps a link to it; it silently drops others. Links to `tg://user` would notify somebody, so they
+/// don't count.
 fn is_web(to: &str) -> bool {
     let rest = to.strip_prefix("https://").or_else(|| to.strip_prefix("http://"));
     let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
@@ -236,8 +236,8 @@ fn is_web(to: &str) -> bool {
     host.trim_matches('.').contains('.') && host.chars().all(plain) && !to.contains(char::is_whitespace)
 }
 
-/// The text with names of accounts broken by an invisible joiner, so that nobody is called by what a model
-/// wrote. Addresses stay whole.
+/// The text with user names broken by an invisible joiner, so that a model's text notifies nobody. Addresses stay
+/// whole.
 fn without_mentions(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_inclusive(char::is_whitespace) {

@@ -1,5 +1,5 @@
-//! What Telegram lets a bot know of places and people: no history, no list of its places, and of a group's
-//! members those who are asked for by their ids, and the administrators.
+//! What a bot may know about chats and people: no history, no list of its chats, and of a group's members only the
+//! administrators and those asked for by their ids.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,29 +14,29 @@ use teloxide::payloads::{GetChat, GetChatAdministrators, GetChatMember};
 use teloxide::types::{ChatId, Recipient, UserId};
 
 use crate::Telegram;
-use crate::api::Failure;
-use crate::place::Place;
+use crate::api::ApiError;
+use crate::place::TelegramPlace;
 
-/// Known places whose titles are looked at.
-const MOST: usize = 50;
+/// The most known chats whose titles are compared.
+const MAX_CHATS: usize = 50;
 
 /// Titles that are asked for at the same time.
-const AT_ONCE: usize = 4;
+const CONCURRENT: usize = 4;
 
-/// How long titles are kept.
-const FRESH: Duration = Duration::from_secs(300);
+/// How long titles are cached.
+const CACHED: Duration = Duration::from_secs(300);
 
-/// Titles by the ids of chats.
+/// Titles by chat id.
 pub(crate) type Titles = Cache<i64, Arc<str>>;
 
 pub(crate) fn titles() -> Titles {
-    Cache::builder().time_to_live(FRESH).max_capacity(1_000).build()
+    Cache::builder().time_to_live(CACHED).max_capacity(1_000).build()
 }
 
-/// Words of a 400 that mean that there is no such chat.
+/// Messages of a 400 for an unknown chat.
 const NO_CHAT: [&str; 2] = ["chat not found", "PEER_ID_INVALID"];
 
-/// Words of a 400 that mean that there is no such person in a chat.
+/// Messages of a 400 for an unknown person or member.
 const NO_MEMBER: [&str; 5] = [
     "user not found",
     "member not found",
@@ -55,11 +55,11 @@ struct Chat {
     last_name: Option<String>,
 }
 
-/// Somebody in a chat. Source: <https://core.telegram.org/bots/api#chatmember>
+/// A member of a chat. Source: <https://core.telegram.org/bots/api#chatmember>
 #[derive(Deserialize)]
 struct Member {
     status: String,
-    /// Of those who are restricted.
+    /// Only for restricted members.
     #[serde(default)]
     is_member: bool,
     custom_title: Option<String>,
@@ -79,33 +79,34 @@ struct Person {
 
 #[async_trait]
 impl Rooms for Telegram {
-    async fn find(&self, said: &str, known: &[String]) -> Result<Vec<Room>, RoomError> {
-        let said = said.trim();
-        if let Ok(place) = said.parse::<Place>()
+    async fn find(&self, query: &str, known: &[String]) -> Result<Vec<Room>, RoomError> {
+        let query = query.trim();
+        if let Ok(place) = query.parse::<TelegramPlace>()
             && let Some(title) = self.title(place.chat).await?
         {
             return Ok(vec![room(place.to_string(), &title)]);
         }
-        let public = said.strip_prefix('@').unwrap_or_default();
+        let public = query.strip_prefix('@').unwrap_or_default();
         if !public.is_empty() && public.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            let chat = GetChat::new(Recipient::ChannelUsername(said.to_owned()));
+            let chat = GetChat::new(Recipient::ChannelUsername(query.to_owned()));
             return match self.api.call::<Chat>(&chat).await {
                 Ok(chat) => Ok(vec![room(chat.id.to_string(), &chat.name())]),
-                Err(failure) if failure.says(&NO_CHAT) => Ok(Vec::new()),
-                Err(failure) => Err(self.unread(failure)),
+                Err(error) if error.says(&NO_CHAT) => Ok(Vec::new()),
+                Err(error) => Err(self.room_error(error)),
             };
         }
-        let chats = known.iter().filter_map(|place| place.parse::<Place>().ok()).map(|place| place.chat);
-        let chats: BTreeSet<i64> = chats.take(MOST).collect();
+        let chats =
+            known.iter().filter_map(|place| place.parse::<TelegramPlace>().ok()).map(|place| place.chat);
+        let chats: BTreeSet<i64> = chats.take(MAX_CHATS).collect();
         let asked = futures::stream::iter(chats).map(|chat| async move { (chat, self.title(chat).await) });
-        let titles: Vec<_> = asked.buffered(AT_ONCE).collect().await;
+        let titles: Vec<_> = asked.buffered(CONCURRENT).collect().await;
         let mut found = Vec::new();
         for (chat, title) in titles {
             match title {
-                Ok(Some(title)) if title.to_lowercase() == said.to_lowercase() => {
+                Ok(Some(title)) if title.to_lowercase() == query.to_lowercase() => {
                     found.push(room(chat.to_string(), &title));
                 }
-                // One that is closed to us by now is none that could be read.
+                // A chat that is closed to us can't be read.
                 Ok(_) | Err(RoomError::Closed(_)) => {}
                 Err(unread) => return Err(unread),
             }
@@ -116,7 +117,7 @@ impl Rooms for Telegram {
     async fn is_member(&self, place: &str, sender: &SenderId) -> Result<bool, RoomError> {
         let place = parse(place)?;
         let Ok(person) = sender.0.parse::<u64>() else { return Ok(false) };
-        // A private chat has its person's id; groups have negative ones.
+        // A private chat has the person's id; groups have negative ids.
         if place.chat > 0 {
             return Ok(i64::try_from(person) == Ok(place.chat));
         }
@@ -135,22 +136,22 @@ impl Rooms for Telegram {
         _: Option<i64>,
         _: usize,
     ) -> Result<Option<Vec<RoomMessage>>, RoomError> {
-        // Bots hear what is said while they are there, and can ask for nothing of it later.
+        // Bots only receive messages; they can't read them later.
         parse(place).map(|_| None)
     }
 
-    async fn profiles(&self, place: &str, said: &str) -> Result<Vec<Profile>, RoomError> {
-        let (place, said) = (parse(place)?, said.trim());
-        if let Ok(person) = said.parse() {
+    async fn profiles(&self, place: &str, query: &str) -> Result<Vec<Profile>, RoomError> {
+        let (place, query) = (parse(place)?, query.trim());
+        if let Ok(person) = query.parse() {
             return Ok(self.member(place, person).await?.map(Profile::from).into_iter().collect());
         }
-        let name = said.trim_start_matches('@').to_lowercase();
+        let name = query.trim_start_matches('@').to_lowercase();
         let people = match u64::try_from(place.chat) {
             Ok(person) => self.member(place, person).await?.into_iter().collect(),
             Err(_) => {
                 let admins = |chat| GetChatAdministrators::new(ChatId(chat));
                 let admins = self.in_chat::<Vec<Member>, _>(place, admins).await;
-                admins.map_err(|failure| self.unread(failure))?
+                admins.map_err(|error| self.room_error(error))?
             }
         };
         let is_it = |member: &Member| {
@@ -164,53 +165,51 @@ impl Rooms for Telegram {
 }
 
 impl Telegram {
-    /// What a chat is called; nothing if there is none.
+    /// A chat's title; nothing if there is no such chat.
     async fn title(&self, chat: i64) -> Result<Option<Arc<str>>, RoomError> {
         if let Some(title) = self.titles.get(&chat).await {
             return Ok(Some(title));
         }
-        let place = Place { chat, thread: None };
+        let place = TelegramPlace { chat, thread: None };
         match self.in_chat::<Chat, _>(place, |chat| GetChat::new(ChatId(chat))).await {
             Ok(found) => {
                 let title: Arc<str> = found.name().into();
                 self.titles.insert(chat, Arc::clone(&title)).await;
                 Ok(Some(title))
             }
-            Err(failure) if failure.says(&NO_CHAT) => Ok(None),
-            Err(failure) => Err(self.unread(failure)),
+            Err(error) if error.says(&NO_CHAT) => Ok(None),
+            Err(error) => Err(self.room_error(error)),
         }
     }
 
-    async fn member(&self, place: Place, person: u64) -> Result<Option<Member>, RoomError> {
+    async fn member(&self, place: TelegramPlace, person: u64) -> Result<Option<Member>, RoomError> {
         let ask = |chat| GetChatMember::new(ChatId(chat), UserId(person));
         match self.in_chat::<Member, _>(place, ask).await {
-            // Whoever was asked for has to be told of, nobody else.
+            // Only the person we asked for counts.
             Ok(member) => Ok(Some(member).filter(|member| member.user.id == person)),
-            Err(failure) if failure.says(&NO_MEMBER) => Ok(None),
-            Err(failure) => Err(self.unread(failure)),
+            Err(error) if error.says(&NO_MEMBER) => Ok(None),
+            Err(error) => Err(self.room_error(error)),
         }
     }
 
-    /// Why something can't be known, with the mend.
-    fn unread(&self, failure: Failure) -> RoomError {
-        match failure {
-            Failure::Flood(pause) => RoomError::TooMany(Some(pause)),
-            _ if failure.is_wrong_token() => RoomError::Token(self.wrong_token()),
-            Failure::Unreachable(_) | Failure::Unclear(_) | Failure::Moved(_) => {
-                RoomError::Unreachable(failure.to_string())
+    /// Why something can't be read, and how to fix it.
+    fn room_error(&self, error: ApiError) -> RoomError {
+        match error {
+            ApiError::Flood(pause) => RoomError::TooMany(Some(pause)),
+            _ if error.is_wrong_token() => RoomError::Token(self.wrong_token()),
+            ApiError::Unreachable(_) | ApiError::Unclear(_) | ApiError::Moved(_) => {
+                RoomError::Unreachable(error.to_string())
             }
-            _ if failure.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => RoomError::Closed(
-                "Telegram shows the members of this group to administrators alone; make the bot one"
+            _ if error.says(&["member list is inaccessible", "CHAT_ADMIN_REQUIRED"]) => RoomError::Closed(
+                "Telegram shows the members of this group only to administrators; make the bot one"
                     .to_owned(),
             ),
-            _ if failure.says(&NO_CHAT) => {
-                RoomError::Closed("Telegram has no such chat for the bot".to_owned())
-            }
-            Failure::Refused { code: 403, text } => RoomError::Closed(format!(
+            _ if error.says(&NO_CHAT) => RoomError::Closed("the bot has no such chat".to_owned()),
+            ApiError::Refused { code: 403, text } => RoomError::Closed(format!(
                 "the bot is not in this chat ({text}); add it to the group, or write to it first"
             )),
-            Failure::Refused { text, .. } => {
-                RoomError::Closed(format!("Telegram does not let the bot see this ({text})"))
+            ApiError::Refused { text, .. } => {
+                RoomError::Closed(format!("Telegram doesn't let the bot see this ({text})"))
             }
         }
     }
@@ -252,8 +251,8 @@ impl From<Member> for Profile {
     }
 }
 
-fn parse(place: &str) -> Result<Place, RoomError> {
-    place.parse().map_err(|_| RoomError::Closed(format!("“{}” is no chat of Telegram's", one_line(place))))
+fn parse(place: &str) -> Result<TelegramPlace, RoomError> {
+    place.parse().map_err(|_| RoomError::Closed(format!("“{}” is not a Telegram chat", one_line(place))))
 }
 
 fn room(place: String, title: &str) -> Room {

@@ -56,7 +56,7 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
 [
     Finding {
         status: Ok,
-        reason: "logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot",
+        reason: "logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot",
         fix: "",
     },
 ]
@@ -66,13 +66,13 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
 [
     Finding {
         status: Ok,
-        reason: "logged in as @Adjutant_Bot; people write to it at https://t.me/Adjutant_Bot",
+        reason: "logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot",
         fix: "",
     },
     Finding {
         status: Warning,
         reason: "another program has set a webhook for this bot",
-        fix: "nothing, if that program is out of use: `adjutant serve` takes the webhook away; else give each program a bot of its own",
+        fix: "if that program is still in use, give each program its own bot; otherwise `adjutant serve` removes the webhook",
     },
 ]
 "#);
@@ -80,8 +80,8 @@ async fn a_look_tells_who_we_are_and_what_is_in_the_way() {
 [
     Finding {
         status: Error,
-        reason: "Telegram does not know the token",
-        fix: "Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)",
+        reason: "Telegram rejects the token",
+        fix: "Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).",
     },
 ]
 "#);

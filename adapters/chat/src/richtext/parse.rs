@@ -1,4 +1,4 @@
-//! From markdown's events to the tree, with a stack of our own instead of recursion.
+//! Builds the tree from markdown's events, with an explicit stack instead of recursion.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,8 +7,8 @@ use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
 use super::{Block, Cell, Inline, RichText, inline_text, one_line, sanitized};
 
-/// What is nested deeper is kept, but as if it stood at this depth. A level of a list is two.
-const DEEPEST: usize = 24;
+/// Deeper nesting is flattened to this depth. A level of a list counts twice.
+const MAX_DEPTH: usize = 24;
 
 pub(super) fn parse(markdown: &str) -> RichText {
     let markdown = sanitized(markdown);
@@ -24,8 +24,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH
 }
 
-/// Markdown swallows "[Note]: done" as the definition of a link. One that no link uses is a sentence
-/// for people: its bracket is escaped, so that nothing a person should read vanishes.
+/// Markdown swallows "[Note]: done" as the definition of a link. If no link uses it, it is a sentence for people:
+/// its bracket is escaped so that it doesn't vanish.
 fn keep_definitions(markdown: &str) -> Cow<'_, str> {
     let mut parser = Parser::new_ext(markdown, options());
     let mut used = HashSet::new();
@@ -54,14 +54,14 @@ fn keep_definitions(markdown: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// An open element: what it is, and what it holds so far.
+/// An open element and its content so far.
 struct Open {
     kind: Kind,
     blocks: Vec<Block>,
     inlines: Vec<Inline>,
 }
 
-/// What an open element becomes when it closes.
+/// The kind of an open element.
 enum Kind {
     Paragraph,
     Heading(u8),
@@ -85,15 +85,15 @@ enum Kind {
     Italic,
     Strike,
     Link(String),
-    /// A block that passes on its blocks as if it were not there.
-    Loose,
-    /// The same for a piece of running text.
-    Through,
+    /// A block without a form of its own: its blocks go to its parent.
+    Transparent,
+    /// The same for running text.
+    TransparentInline,
 }
 
 impl Kind {
     fn is_block(&self) -> bool {
-        !matches!(self, Self::Bold | Self::Italic | Self::Strike | Self::Link(_) | Self::Through)
+        !matches!(self, Self::Bold | Self::Italic | Self::Strike | Self::Link(_) | Self::TransparentInline)
     }
 }
 
@@ -113,7 +113,7 @@ impl Builder {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::SoftBreak | Event::HardBreak => self.inline(Inline::Break),
             Event::Rule => self.block(Block::Rule),
-            // Not switched on, but if it ever is, its text must not vanish.
+            // Not enabled, but its text must not vanish if it ever is.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.text(&text)
             }
@@ -142,19 +142,19 @@ impl Builder {
             }
             Tag::Paragraph | Tag::HtmlBlock | Tag::DefinitionListTitle => Kind::Paragraph,
             Tag::Strong | Tag::Emphasis | Tag::Strikethrough | Tag::Superscript | Tag::Subscript => {
-                Kind::Through
+                Kind::TransparentInline
             }
-            Tag::Link { .. } | Tag::Image { .. } => Kind::Through,
-            _ => Kind::Loose,
+            Tag::Link { .. } | Tag::Image { .. } => Kind::TransparentInline,
+            _ => Kind::Transparent,
         };
         if kind.is_block() {
-            self.gather();
+            self.flush();
         }
         self.stack.push(Open { kind, blocks: Vec::new(), inlines: Vec::new() });
     }
 
     fn shallow(&self) -> bool {
-        self.stack.len() < DEEPEST
+        self.stack.len() < MAX_DEPTH
     }
 
     fn close(&mut self) {
@@ -189,12 +189,12 @@ impl Builder {
                 }
                 self.inline(Inline::Link { to, text: open.inlines });
             }
-            Kind::Loose => {
+            Kind::Transparent => {
                 for block in all_blocks(open.blocks, open.inlines) {
                     self.block(block);
                 }
             }
-            Kind::Through => {
+            Kind::TransparentInline => {
                 for inline in open.inlines {
                     self.inline(inline);
                 }
@@ -227,7 +227,7 @@ impl Builder {
         }
     }
 
-    /// The lists that running text and blocks go to: the innermost open element's.
+    /// Where blocks and running text go: into the innermost open element.
     fn here(&mut self) -> (&mut Vec<Block>, &mut Vec<Inline>) {
         match self.stack.last_mut() {
             Some(open) => (&mut open.blocks, &mut open.inlines),
@@ -249,14 +249,14 @@ impl Builder {
         }
     }
 
-    /// The text of a tight list item comes without a paragraph around it: close it before a block.
-    fn gather(&mut self) {
+    /// The text of a tight list item comes without a paragraph around it: end it before a block.
+    fn flush(&mut self) {
         let (blocks, inlines) = self.here();
         blocks.extend(paragraph(std::mem::take(inlines)));
     }
 
     fn block(&mut self, block: Block) {
-        self.gather();
+        self.flush();
         self.here().0.push(block);
     }
 
@@ -264,7 +264,7 @@ impl Builder {
         while !self.stack.is_empty() {
             self.close();
         }
-        self.gather();
+        self.flush();
         self.done
     }
 }

@@ -1,5 +1,6 @@
 //! The tree as plain text that reads well anywhere.
 
+use super::markup::list_marker;
 use super::{Block, Inline};
 
 pub(super) fn blocks(blocks: &[Block]) -> String {
@@ -25,11 +26,10 @@ fn block(block: &Block) -> String {
 
 fn list(start: Option<u64>, items: &[Vec<Block>]) -> String {
     let item = |(number, item): (u64, &Vec<Block>)| {
-        let mark =
-            start.map_or_else(|| "• ".to_owned(), |first| format!("{}. ", first.saturating_add(number)));
-        // Within an item blocks follow one another closely, or a nested list looks torn off.
+        let marker = list_marker(start, number, "• ");
+        // Blocks of an item follow closely, or a nested list looks torn off.
         let text = item.iter().map(block).collect::<Vec<_>>().join("\n");
-        prefixed(&text, &mark, &" ".repeat(mark.chars().count()))
+        prefixed(&text, &marker, &" ".repeat(marker.chars().count()))
     };
     (0..).zip(items).map(item).collect::<Vec<_>>().join("\n")
 }

@@ -1,10 +1,10 @@
-//! Tables where a platform has none: in columns of a fixed font where they are narrow, else row by row.
+//! Tables on platforms without them: in columns of a fixed-width font if narrow enough, otherwise row by row.
 
 use unicode_width::UnicodeWidthStr;
 
 use super::{Block, Cell, Inline, RichText};
 
-/// The lines of a table with its columns aligned_table; nothing if they are wider than `most` characters. `between` stands
+/// The lines of a table with its columns aligned; nothing if they are wider than `most` characters. `between` stands
 /// between two cells, `below` as wide between two parts of the rule under the head.
 pub fn aligned_table(
     header: &[Cell],
@@ -34,8 +34,8 @@ pub fn aligned_table(
     Some(all.join("\n"))
 }
 
-/// A list with an item for each row, each cell behind its head.
-pub fn table_as_list(header: &[Cell], rows: &[Vec<Cell>]) -> Block {
+/// A list with an item for each row, each cell after its header.
+pub(super) fn table_as_list(header: &[Cell], rows: &[Vec<Cell>]) -> Block {
     if rows.is_empty() {
         return Block::Paragraph(header.join(&Inline::Text(" ".to_owned())));
     }
@@ -50,7 +50,7 @@ pub fn table_as_list(header: &[Cell], rows: &[Vec<Cell>]) -> Block {
     Block::List { start: None, items: rows.iter().map(item).collect() }
 }
 
-/// With the addresses of its links: a fixed font can't hold links.
+/// With the addresses of its links: a fixed-width font can't show links.
 fn text(cell: &Cell) -> String {
     RichText { blocks: vec![Block::Paragraph(cell.clone())] }.plain()
 }

@@ -1,4 +1,4 @@
-//! Cutting running text: between lines, then words, then characters.
+//! Cuts running text between lines, then words, then characters.
 
 use super::largest;
 use crate::{Inline, inline_text};
@@ -11,23 +11,23 @@ pub(super) fn take(mut text: Vec<Inline>, fits: &dyn Fn(Vec<Inline>) -> bool) ->
         if most > 0 || length == 0 {
             break most;
         }
-        // Not one character fits with its form around it: the form goes, and at last the limit.
+        // Not one character fits with its form around it: drop the form, then the limit.
         match unwrap_first(&text) {
             Some(plainer) => text = plainer,
             None => break 1,
         }
     };
     let chars: Vec<char> = inline_text(&text).chars().collect();
-    let (head, mut rest) = cut(&text, good_place(&chars, most));
-    // The end of the part stands for the new line.
+    let (head, mut rest) = cut(&text, cut_point(&chars, most));
+    // The end of the part replaces the new line.
     if rest.first() == Some(&Inline::Break) && rest.len() > 1 {
         rest.remove(0);
     }
     (head, rest)
 }
 
-/// The best place to cut at or before `most`: not so far back that parts become tiny.
-fn good_place(chars: &[char], most: usize) -> usize {
+/// The best place to cut at or before `most`, but not so far back that parts become tiny.
+fn cut_point(chars: &[char], most: usize) -> usize {
     if most >= chars.len() {
         return chars.len();
     }
@@ -100,7 +100,7 @@ fn cut_one(inline: &Inline, count: usize) -> (Inline, Inline) {
     }
 }
 
-/// The text with the form of its first piece taken off; nothing if that is plain already.
+/// The text without the form of its first element; nothing if that is plain already.
 fn unwrap_first(text: &[Inline]) -> Option<Vec<Inline>> {
     let (first, others) = text.split_first()?;
     let plainer = match first {

@@ -1,4 +1,4 @@
-//! Cutting a table between rows.
+//! Cuts a table between rows.
 
 use super::{Cut, Fits, largest};
 use crate::{Block, Cell, Inline};
@@ -16,18 +16,18 @@ pub(super) fn cut(header: &[Cell], rows: &[Vec<Cell>], fits: Fits<'_>) -> Cut {
     (vec![table(&rows[..whole])], rest)
 }
 
-/// A head is repeated in each part only if that leaves half of the part for rows, or a long head over
-/// many rows would make parts without end.
+/// A header is repeated in each part only if that leaves half of the part for rows, or a long header over many rows
+/// would make endless parts.
 fn is_short(header: &[Cell], fits: Fits<'_>) -> bool {
     let head = Block::Table { header: header.to_vec(), rows: Vec::new() };
     header.iter().all(Vec::is_empty) || fits(&[head.clone(), head])
 }
 
-/// The table with its head, or else its first row, taken out of it as running text.
+/// The table with its header, or else its first row, as running text.
 pub(super) fn unwrapped(header: &[Cell], rows: &[Vec<Cell>], fits: Fits<'_>) -> Vec<Block> {
     if rows.is_empty() || !is_short(header, fits) {
         let bare = Block::Table { header: vec![Vec::new(); header.len()], rows: rows.to_vec() };
-        let head = Block::Paragraph(joined(header, &Inline::Text(" | ".to_owned())));
+        let head = Block::Paragraph(header.join(&Inline::Text(" | ".to_owned())));
         return if rows.is_empty() { vec![head] } else { vec![head, bare] };
     }
     let Some((first, others)) = rows.split_first() else { return Vec::new() };
@@ -38,13 +38,9 @@ pub(super) fn unwrapped(header: &[Cell], rows: &[Vec<Cell>], fits: Fits<'_>) -> 
         _ => cell.clone(),
     };
     let cells: Vec<Cell> = first.iter().enumerate().map(named).collect();
-    let mut blocks = vec![Block::Paragraph(joined(&cells, &Inline::Break))];
+    let mut blocks = vec![Block::Paragraph(cells.join(&Inline::Break))];
     if !others.is_empty() {
         blocks.push(Block::Table { header: header.to_vec(), rows: others.to_vec() });
     }
     blocks
-}
-
-fn joined(cells: &[Cell], between: &Inline) -> Vec<Inline> {
-    cells.join(between)
 }

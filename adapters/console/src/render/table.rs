@@ -1,4 +1,4 @@
-//! A table with its columns aligned_table; one that is too wide becomes a list of its rows.
+//! A table with its columns aligned; one that is too wide becomes a list of its rows.
 
 use adjutant_chat::Cell;
 

@@ -3,18 +3,19 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const READER: Reader<'static> = Reader { channel: "discord", me: UserId::new(9), role: Some(RoleId::new(8)) };
+const BOT: BotIdentity<'static> =
+    BotIdentity { channel: "discord", me: UserId::new(9), role: Some(RoleId::new(8)) };
 
-fn heard(fields: Value, direct: bool) -> Received {
-    let mut message = json!({"id": "5", "channel_id": "7", "author": {"id": "1", "username": "ada"}, "content": "hi", "type": 0});
+fn received(fields: Value, direct: bool) -> Received {
+    let mut object = json!({"id": "5", "channel_id": "7", "author": {"id": "1", "username": "ada"}, "content": "hi", "type": 0});
     for (key, value) in fields.as_object().unwrap() {
-        message[key] = value.clone();
+        object[key] = value.clone();
     }
-    post(serde_json::from_value(message).unwrap(), READER, direct)
+    message(serde_json::from_value(object).unwrap(), BOT, direct)
 }
 
-fn text(heard: Received) -> Option<String> {
-    match heard {
+fn text(received: Received) -> Option<String> {
+    match received {
         Received::Message(said, _) => Some(said.text),
         _ => None,
     }
@@ -31,7 +32,7 @@ fn the_mention_of_us_is_cut_out_and_others_get_their_names() {
         ("<@9> <@99> <@&9> stay", "<@99> <@&9> stay"),
     ] {
         assert_eq!(
-            text(heard(json!({"content": content, "mentions": bob}), false)).as_deref(),
+            text(received(json!({"content": content, "mentions": bob}), false)).as_deref(),
             Some(expected)
         );
     }
@@ -56,9 +57,9 @@ fn who_speaks_to_us() {
         (json!({"content": "<@9>"}), false, false),
         (json!({"content": "", "attachments": [{"filename": "a", "url": "b", "size": 1}]}), true, true),
     ] {
-        assert_eq!(text(heard(fields.clone(), direct)).is_some(), is_heard, "{fields} {direct}");
+        assert_eq!(text(received(fields.clone(), direct)).is_some(), is_heard, "{fields} {direct}");
     }
-    assert_eq!(heard(json!({"author": {"id": "9", "bot": true}}), true), Received::Own);
+    assert_eq!(received(json!({"author": {"id": "9", "bot": true}}), true), Received::Own);
 }
 
 #[test]
@@ -68,7 +69,7 @@ fn people_are_called_as_they_call_themselves() {
         (json!({"author": {"id": "1", "username": "ada", "global_name": "Ada L."}}), "Ada L."),
         (json!({"member": {"nick": "Countess"}}), "Countess"),
     ] {
-        let Received::Message(said, _) = heard(fields, true) else { panic!() };
+        let Received::Message(said, _) = received(fields, true) else { panic!() };
         assert_eq!(said.sender_name, expected);
     }
 }
@@ -82,7 +83,7 @@ fn a_ticket_is_no_secret_told() {
 #[test]
 fn a_preview_is_no_change() {
     let preview = json!({"id": "5", "channel_id": "7", "embeds": []});
-    assert_eq!(changed(serde_json::from_value(preview).unwrap(), READER), Received::Ignored);
+    assert_eq!(edit(serde_json::from_value(preview).unwrap(), BOT), Received::Ignored);
 }
 
 /// Any JSON, with the names that are read.
@@ -127,15 +128,15 @@ fn anything() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn no_event_does_harm(event in anything()) {
-        let _ = serde_json::from_value(event.clone()).map(|one| post(one, READER, false));
-        let _ = serde_json::from_value(event.clone()).map(|one| changed(one, READER));
-        let _ = serde_json::from_value(event).map(|one| interaction(one, READER));
+        let _ = serde_json::from_value(event.clone()).map(|one| message(one, BOT, false));
+        let _ = serde_json::from_value(event.clone()).map(|one| edit(one, BOT));
+        let _ = serde_json::from_value(event).map(|one| interaction(one, BOT));
     }
 
     #[test]
     fn any_content_is_taken(content in ".*") {
         let expected = content.replace("<@9>", "").trim().to_owned();
         prop_assume!(!expected.is_empty() && !content.contains("<@"));
-        prop_assert_eq!(text(heard(json!({"content": content}), true)), Some(expected));
+        prop_assert_eq!(text(received(json!({"content": content}), true)), Some(expected));
     }
 }

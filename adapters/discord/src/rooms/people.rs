@@ -7,18 +7,18 @@ use serde_json::Value;
 use serenity::http::Route;
 use serenity::model::id::{ChannelId, UserId};
 
-use super::{guild_of, known};
+use super::{guild_of, if_exists};
 use crate::receive::Account;
-use crate::rest::{self, CallError};
+use crate::rest::{self, ApiError};
 use crate::{Discord, id_of};
 
-/// So many people that a name may mean are told of.
-const MOST: usize = 20;
+/// The most people that are returned for a name.
+const MAX_PEOPLE: usize = 20;
 
-/// The longest name that is looked for, in characters.
+/// The longest name that is searched for, in characters.
 const LONGEST: usize = 100;
 
-/// Somebody as Discord tells of them in a guild; elsewhere there is only the account.
+/// A member of a guild; elsewhere there is only the account.
 /// Source: <https://discord.com/developers/docs/resources/guild#guild-member-object>
 #[derive(Deserialize)]
 struct Member {
@@ -30,15 +30,11 @@ struct Member {
 }
 
 impl Discord {
-    pub(super) async fn people_called(
-        &self,
-        place: ChannelId,
-        said: &str,
-    ) -> Result<Vec<Profile>, CallError> {
-        let mention = said.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
-        let id = mention.map_or(said, |inner| inner.trim_start_matches('!'));
+    pub(super) async fn find_people(&self, place: ChannelId, query: &str) -> Result<Vec<Profile>, ApiError> {
+        let mention = query.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
+        let id = mention.map_or(query, |inner| inner.trim_start_matches('!'));
         let id = id.parse().ok().filter(|id| *id > 0).map(UserId::new);
-        let name: String = said.trim_start_matches('@').to_lowercase().chars().take(LONGEST).collect();
+        let name: String = query.trim_start_matches('@').to_lowercase().chars().take(LONGEST).collect();
         if id.is_none() && (name.is_empty() || mention.is_some()) {
             return Ok(Vec::new());
         }
@@ -52,20 +48,22 @@ impl Discord {
         };
         let members = match id {
             Some(user_id) => {
-                let member = known(self.get(Route::GuildMember { guild_id, user_id }).await)?;
+                let member = if_exists(self.get(Route::GuildMember { guild_id, user_id }).await)?;
                 member.into_iter().collect()
             }
             None => {
-                // It finds those whose name or nickname begins so.
-                // The library puts into the address what it is given, as it is.
+                // This finds names and nicknames that begin with the query. The library doesn't encode it.
                 let query = utf8_percent_encode(&name, NON_ALPHANUMERIC).to_string();
-                let params = vec![("query", query), ("limit", MOST.to_string())];
+                let params = vec![("query", query), ("limit", MAX_PEOPLE.to_string())];
                 let found = rest::read(&self.http, Route::GuildMembersSearch { guild_id }, params).await?;
-                found.as_array().cloned().ok_or(CallError::Unclear)?
+                found.as_array().cloned().ok_or(ApiError::Unclear)?
             }
         };
-        let mut members: Vec<Member> =
-            members.into_iter().filter_map(|member| Member::deserialize(member).ok()).take(MOST).collect();
+        let mut members: Vec<Member> = members
+            .into_iter()
+            .filter_map(|member| Member::deserialize(member).ok())
+            .take(MAX_PEOPLE)
+            .collect();
         let is_exact = |member: &Member| is_called(&member.user, member.nick.as_deref(), &name);
         if members.iter().any(is_exact) {
             members.retain(is_exact);

@@ -67,7 +67,7 @@ async fn where_no_file_is_taken_its_text_can_be_said() {
     // Ten megabytes are the most, says Discord or what stands before it; and it has codes that it does not document.
     let (fake, discord, place) = start();
     let part = report(&place, "report.md", &"x".repeat(10 * 1024 * 1024 + 1));
-    assert_eq!(refused(discord.deliver(&part).await), "it is larger than Discord takes");
+    assert_eq!(refused(discord.deliver(&part).await), "it is too large for Discord");
     let part = report(&place, "report.md", "All.");
     for fault in [Fault::Page(413), Fault::Status(413), Fault::Status(400), Fault::Status(403)] {
         fake.misbehave("POST", "/messages", 1, fault);
@@ -180,7 +180,7 @@ async fn servers_without_files_are_noted() {
 [
     (
         Ok,
-        "it may not attach files on “Home”, so long outputs come as messages there (the permission is “Attach Files”)",
+        "can't attach files on “Home”, so long outputs come as messages there; the permission is “Attach Files”",
     ),
 ]
 "#);
@@ -189,7 +189,7 @@ async fn servers_without_files_are_noted() {
 [
     (
         Ok,
-        "it may not attach files on “Home”, “Guild 1”, “Guild 2” and on 2 more, so long outputs come as messages there (the permission is “Attach Files”)",
+        "can't attach files on “Home”, “Guild 1”, “Guild 2” and 2 more, so long outputs come as messages there; the permission is “Attach Files”",
     ),
 ]
 "#);

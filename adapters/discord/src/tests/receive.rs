@@ -240,7 +240,7 @@ async fn a_deaf_gateway_is_noticed_and_resumed() {
         assert_eq!(fake.sessions(), (1, 1));
     })
     .await;
-    assert!(is_in_trouble(&journal, "deaf"));
+    assert!(is_in_trouble(&journal, "stopped acknowledging heartbeats"));
 }
 
 #[tokio::test]
@@ -347,5 +347,5 @@ async fn a_missing_permission_is_told_with_its_mend() {
     let (fake, journal) = (FakeDiscord::start(), Journal::default());
     fake.forbid_message_content();
     let sentence = connected(&fake).receive(&journal).await;
-    insta::assert_snapshot!(sentence, @"Discord does not let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).");
+    insta::assert_snapshot!(sentence, @"Discord doesn't let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).");
 }

@@ -213,13 +213,13 @@ async fn what_keeps_from_reading_is_told_with_its_mend() {
     told.push(ask(&stranger, &place).await);
     insta::assert_snapshot!(told.join("\n"), @"
 too many: None
-unreachable: Discord did not answer properly
+unreachable: Discord sent no valid response
 unreachable: Discord can't be reached
-unreachable: Discord did not answer properly
-closed: Discord refuses to show this (Something went wrong (0))
-closed: Discord does not let the bot read this (Missing Access (50001)); give its role the rights View Channel and Read Message History there
-closed: Discord has no such place
-token: Discord refuses the token. Set channels.discord.token to the one that the Developer Portal gives (your application, Bot, Reset Token).
+unreachable: Discord sent no valid response
+closed: Discord doesn't show this (Something went wrong (0))
+closed: Discord doesn't let the bot read this (Missing Access (50001)). Give its role the permissions View Channel and Read Message History there.
+closed: Discord has no such channel
+token: Discord rejects the token. Set channels.discord.token to the one from the Developer Portal (your application, Bot, Reset Token).
 ");
     assert!(matches!(discord.find(&place, &[]).await, Err(RoomError::Closed(_))));
     assert!(matches!(stranger.find("general", &[]).await, Err(RoomError::Token(_))));

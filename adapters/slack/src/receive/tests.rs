@@ -3,9 +3,9 @@ use super::*;
 use proptest::prelude::*;
 use serde_json::json;
 
-const READER: Reader<'static> = Reader { channel: "slack", me: "U9" };
+const BOT: BotIdentity<'static> = BotIdentity { channel: "slack", me: "U9" };
 
-fn post(fields: &Value) -> Post {
+fn post(fields: &Value) -> MessageEvent {
     let mut message = json!({"type": "message", "ts": "1500.000100", "user": "U1", "text": "hi"});
     for (key, value) in fields.as_object().unwrap() {
         message[key] = value.clone();
@@ -14,7 +14,7 @@ fn post(fields: &Value) -> Post {
 }
 
 fn said(fields: &Value, channel: &str) -> Option<IncomingMessage> {
-    match post(fields).heard(channel, READER) {
+    match post(fields).read(channel, BOT) {
         Received::Message(said, _) => Some(said),
         _ => None,
     }
@@ -49,7 +49,7 @@ fn who_speaks_to_us() {
     ] {
         assert_eq!(said(&fields, channel).is_some(), is_heard, "{fields} {channel}");
     }
-    assert_eq!(post(&json!({"user": "U9", "bot_id": "B9"})).heard("D1", READER), Received::Own);
+    assert_eq!(post(&json!({"user": "U9", "bot_id": "B9"})).read("D1", BOT), Received::Own);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_new_text_is_an_edit_and_a_preview_is_none() {
     let changed = |text: &str, before: &str, user: &str| {
         let message = |text: &str| json!({"user": user, "text": text, "ts": "1.000000"});
         let fields = json!({"subtype": "message_changed", "message": message(text), "previous_message": message(before)});
-        post(&fields).heard("C1", READER)
+        post(&fields).read("C1", BOT)
     };
     let edited = MessageEdit { event: EventId("C1:1.000000".into()), text: "buy milk".into() };
     assert_eq!(changed("<@U9> buy milk", "<@U9> buy mlik", "U1"), Received::Edit(edited));
@@ -178,10 +178,10 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn nothing_panics(value in any_json(), text in ".{0,60}") {
-        if let Ok(post) = Post::deserialize(&value) {
-            post.heard("C1", READER);
+        if let Ok(post) = MessageEvent::deserialize(&value) {
+            post.read("C1", BOT);
         }
-        Post::own_thread(&value);
+        MessageEvent::thread_of(&value);
         drop(Interaction::deserialize(&value).ok().and_then(|one| press(one, "slack")));
         drop(Command::deserialize(&value).ok().and_then(|one| command(one, "slack")));
         text::readable(&text, &[]);

@@ -1,4 +1,4 @@
-//! Slack's way of writing: what is between angles is a link or a name, and `&`, `<` and `>` are escaped.
+//! Slack's text format: links and mentions are in angle brackets, and `&`, `<` and `>` are escaped.
 //! Source: <https://docs.slack.dev/messaging/formatting-message-text#retrieving-messages>
 
 /// Whether a text mentions an account.
@@ -15,7 +15,7 @@ pub(crate) fn mentioned(text: &str) -> Vec<String> {
     pieces(text).into_iter().filter_map(id).collect()
 }
 
-/// The text without the mention of an account, and without the space behind that.
+/// The text without mentions of an account and the space after each.
 pub(crate) fn without(text: &str, id: &str) -> String {
     let mut out = String::new();
     let mut is_cut = false;
@@ -37,7 +37,7 @@ pub(crate) fn without(text: &str, id: &str) -> String {
     out.trim().to_owned()
 }
 
-/// The text as people read it, accounts by these names.
+/// The text as people read it, with these names for accounts.
 pub(crate) fn readable(text: &str, names: &[(String, String)]) -> String {
     let name = |piece: Piece<'_>| match piece {
         Piece::Text(text) => unescaped(text),
@@ -55,7 +55,7 @@ fn angle(inner: &str, names: &[(String, String)]) -> String {
             format!("@{}", known.map_or(&what[1..], |(_, name)| name))
         }
         (Some('#'), label) => format!("#{}", label.unwrap_or(&what[1..])),
-        // Groups and times bring their own words.
+        // Groups and times have a label.
         (Some('!'), Some(label)) => label.to_owned(),
         (Some('!'), None) => format!("@{}", &what[1..]),
         (_, None) => what.to_owned(),
@@ -64,7 +64,7 @@ fn angle(inner: &str, names: &[(String, String)]) -> String {
     }
 }
 
-/// What stands before the bar, and what behind it if there is something.
+/// What is before the bar, and after it if there is something.
 fn split(inner: &str) -> (&str, Option<&str>) {
     match inner.split_once('|') {
         Some((what, label)) => (what, Some(label).filter(|label| !label.is_empty())),
@@ -74,7 +74,7 @@ fn split(inner: &str) -> (&str, Option<&str>) {
 
 enum Piece<'a> {
     Text(&'a str),
-    /// What stands between angles; never empty.
+    /// The content of angle brackets; never empty.
     Angle(&'a str),
 }
 
@@ -99,7 +99,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether Slack would write this between angles.
+/// Whether Slack would write this in angle brackets.
 fn is_sequence(inner: &str) -> bool {
     let is_name = inner.len() > 1 && inner.starts_with(['@', '#', '!']);
     let is_link = inner.contains("://") || inner.starts_with("mailto:") || inner.starts_with("tel:");

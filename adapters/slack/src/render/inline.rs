@@ -1,75 +1,61 @@
-//! Running text. Each stretch of one look gets its own marks, so that marks never cross.
+//! Running text. Each stretch of one emphasis gets marks of its own, so that marks never overlap.
 //!
-//! Slack's markup has no escape for its marks. A mark that could begin or end something is parted from what it
-//! would enclose by a space of no width, beside which Slack takes no mark for one. Two ticks enclose code
-//! whatever is beside them, so a tick becomes a character that looks like it.
+//! Slack's markup has no escape for its marks. A zero-width space separates a mark that could begin or end something
+//! from what it would enclose, because Slack ignores marks next to a space. Two backticks enclose code whatever is
+//! next to them, so a backtick becomes a character that looks like it.
 
+use adjutant_chat::richtext::markup::{Emphasis, Leaf, ZERO_WIDTH_SPACE, percent_encoded, url_length};
 use adjutant_chat::{Inline, inline_text, sanitized};
 
 use super::escaped;
 
-/// Looks like a tick and means nothing.
-const TICK: char = '\u{2035}';
+/// Looks like a backtick and means nothing.
+const FAKE_BACKTICK: char = '\u{2035}';
 
-/// Takes a place and shows nothing.
-pub(super) const NOTHING: &str = "\u{200b}";
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Look {
-    bold: bool,
-    italic: bool,
-    strike: bool,
+/// The marks that begin an emphasis.
+fn opening(emphasis: Emphasis) -> String {
+    let marks = [(emphasis.bold, "*"), (emphasis.italic, "_"), (emphasis.strike, "~")];
+    marks.iter().filter(|(on, _)| *on).map(|(_, mark)| *mark).collect()
 }
 
-impl Look {
-    fn open(self) -> String {
-        let marks = [(self.bold, "*"), (self.italic, "_"), (self.strike, "~")];
-        marks.iter().filter(|(on, _)| *on).map(|(_, mark)| *mark).collect()
-    }
-
-    fn close(self) -> String {
-        self.open().chars().rev().collect()
-    }
-}
-
-/// A piece of text as it is sent, all its characters escaped and disarmed.
+/// A stretch of text as it is sent, with all its characters escaped.
 struct Piece {
-    look: Look,
+    emphasis: Emphasis,
     text: String,
 }
 
 /// Running text in Slack's markup, its breaks as newlines.
 pub(super) fn line(inlines: &[Inline]) -> String {
-    rendered(inlines, Look::default())
+    rendered(inlines, Emphasis::default())
 }
 
 /// Slack has no headings; they are bold.
 pub(super) fn heading(inlines: &[Inline]) -> String {
-    rendered(inlines, Look { bold: true, ..Look::default() })
+    rendered(inlines, Emphasis { bold: true, ..Emphasis::default() })
 }
 
-fn rendered(inlines: &[Inline], look: Look) -> String {
+fn rendered(inlines: &[Inline], emphasis: Emphasis) -> String {
     let mut pieces = Vec::new();
-    collect(inlines, look, &mut pieces);
+    collect(inlines, emphasis, &mut pieces);
     let mut out = String::new();
-    for run in pieces.chunk_by(|one, other| one.look == other.look) {
-        let look = run.first().map(|piece| piece.look).unwrap_or_default();
+    for run in pieces.chunk_by(|one, other| one.emphasis == other.emphasis) {
         let mut text = String::new();
         for piece in run {
-            // Two neighbours' ticks would be read as one mark.
+            // The backticks of two neighbours would be read as one mark.
             if text.ends_with('`') && piece.text.starts_with('`') {
-                text.push_str(NOTHING);
+                text.push_str(ZERO_WIDTH_SPACE);
             }
             text.push_str(&piece.text);
         }
-        let (open, close) = (look.open(), look.close());
-        // A mark beside a space is none.
+        let open = run.first().map(|piece| opening(piece.emphasis)).unwrap_or_default();
+        let close: String = open.chars().rev().collect();
+        // A mark next to a space doesn't count.
         let core = text.trim();
         if open.is_empty() || core.is_empty() {
             // What follows a mark must not look like the rest of a word, nor like another mark.
             let joins = |char: char| char.is_alphanumeric() || "*_~".contains(char);
             if ends_with_mark(&out) && text.starts_with(joins) {
-                out.push_str(NOTHING);
+                out.push_str(ZERO_WIDTH_SPACE);
             }
             out.push_str(&text);
             continue;
@@ -77,96 +63,81 @@ fn rendered(inlines: &[Inline], look: Look) -> String {
         let (before, behind) = text.split_once(core).unwrap_or_default();
         out.push_str(before);
         if !out.is_empty() && !out.ends_with(char::is_whitespace) {
-            out.push_str(NOTHING);
+            out.push_str(ZERO_WIDTH_SPACE);
         }
         out.extend([&open, core, &close, behind]);
     }
-    quotes_disarmed(&out)
+    escape_quotes(&out)
 }
 
 fn ends_with_mark(text: &str) -> bool {
     text.ends_with(['*', '_', '~'])
 }
 
-/// A line that begins with an angle is a quotation.
-fn quotes_disarmed(text: &str) -> String {
+/// A line that begins with an angle bracket would be a quotation.
+fn escape_quotes(text: &str) -> String {
     let line = |line: &str| match line.trim_start().starts_with("&gt;") {
-        true => format!("{NOTHING}{line}"),
+        true => format!("{ZERO_WIDTH_SPACE}{line}"),
         false => line.to_owned(),
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn collect(inlines: &[Inline], look: Look, into: &mut Vec<Piece>) {
-    for inline in inlines {
-        match inline {
-            Inline::Text(text) => into.push(Piece { look, text: disarmed(text) }),
-            // Marks don't reach over the end of a line.
-            Inline::Break => into.push(Piece { look: Look::default(), text: "\n".to_owned() }),
-            Inline::Code(text) => into.push(Piece { look, text: code(text) }),
-            Inline::Bold(inner) => collect(inner, Look { bold: true, ..look }, into),
-            Inline::Italic(inner) => collect(inner, Look { italic: true, ..look }, into),
-            Inline::Strike(inner) => collect(inner, Look { strike: true, ..look }, into),
-            Inline::Link { to, text } => link(to, text, look, into),
-        }
-    }
+fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<Piece>) {
+    emphasis.visit(inlines, &mut |emphasis, leaf| match leaf {
+        Leaf::Text(text) => into.push(Piece { emphasis, text: literal(text) }),
+        // Marks don't reach over the end of a line.
+        Leaf::Break => into.push(Piece { emphasis: Emphasis::default(), text: "\n".to_owned() }),
+        Leaf::Code(text) => into.push(Piece { emphasis, text: code(text) }),
+        Leaf::Link(to, text) => link(to, text, emphasis, into),
+    });
 }
 
-/// Code within a line; what holds a tick can't be enclosed by ticks.
+/// Code within a line, as text if it holds a backtick.
 fn code(text: &str) -> String {
     match text.contains('`') || text.trim().is_empty() {
-        true => disarmed(text),
+        true => literal(text),
         false => format!("`{}`", escaped(text)),
     }
 }
 
-/// A link that Slack shows as one, else its text and its address.
-fn link(to: &str, text: &[Inline], look: Look, into: &mut Vec<Piece>) {
+/// A link if Slack shows it as one, otherwise its text and its address.
+fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<Piece>) {
     let label = inline_text(text).replace('\n', " ");
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| to.starts_with(scheme));
     let same = label == to || to.strip_prefix("mailto:") == Some(&label);
-    let piece = |text: String| Piece { look, text };
+    let piece = |text: String| Piece { emphasis, text };
     match known {
         true if same && to.starts_with("http") => into.push(piece(format!("<{}>", address(to)))),
         // A label that looks like another address would deceive.
         true if !label.trim().is_empty() && (same || !label.contains("://")) => {
-            into.push(piece(format!("<{}|{}>", address(to), disarmed(&label))));
+            into.push(piece(format!("<{}|{}>", address(to), literal(&label))));
         }
         true => {
-            collect(text, look, into);
+            collect(text, emphasis, into);
             into.push(piece(format!(" (<{}>)", address(to))));
         }
-        false if same => collect(text, look, into),
+        false if same => collect(text, emphasis, into),
         false => {
-            collect(text, look, into);
-            into.push(piece(disarmed(&format!(" ({to})"))));
+            collect(text, emphasis, into);
+            into.push(piece(literal(&format!(" ({to})"))));
         }
     }
 }
 
-/// The address of a link, in which nothing can be taken for its end.
+/// The address of a link, without characters that could be taken for its end.
 fn address(to: &str) -> String {
-    let mut out = String::new();
-    for char in sanitized(to).chars() {
-        match char {
-            _ if char.is_whitespace() => out.push_str("%20"),
-            '|' | '<' | '>' | '"' | '`' => out.push_str(&format!("%{:02X}", u32::from(char))),
-            '&' => out.push_str("&amp;"),
-            _ => out.push(char),
-        }
-    }
-    out
+    percent_encoded(&sanitized(to), "|<>\"`").replace('&', "&amp;")
 }
 
-/// Text that stays what it is. Bare addresses become links, which Slack does not make by itself where it is told
-/// to make no mentions.
-fn disarmed(text: &str) -> String {
+/// Literal text. Bare addresses become links; Slack doesn't do so itself in `verbatim` text.
+fn literal(text: &str) -> String {
     let text = sanitized(text);
     let mut out = String::new();
     let mut before: Option<char> = None;
     let mut rest: &str = &text;
     while let Some(char) = rest.chars().next() {
-        let length = url_length(rest);
+        let length = link_length(rest);
         if length > 0 && !before.is_some_and(char::is_alphanumeric) {
             out.push_str(&format!("<{}>", address(&rest[..length])));
             before = rest[..length].chars().next_back();
@@ -176,7 +147,7 @@ fn disarmed(text: &str) -> String {
         rest = &rest[char.len_utf8()..];
         let after = rest.chars().next();
         match char {
-            '`' => out.push(TICK),
+            '`' => out.push(FAKE_BACKTICK),
             '*' | '_' | '~' => push_mark(char, before, after, &mut out),
             _ => out.push_str(&escaped(char.encode_utf8(&mut [0; 4]))),
         }
@@ -187,25 +158,21 @@ fn disarmed(text: &str) -> String {
 
 fn push_mark(mark: char, before: Option<char>, after: Option<char>, out: &mut String) {
     let in_word = [before, after].iter().all(|one| one.is_some_and(char::is_alphanumeric));
-    // Within a word Slack takes no mark for one.
+    // Slack ignores marks within a word.
     let open = |one: Option<char>| one.is_none_or(|one| !one.is_whitespace());
-    if !in_word && open(before) && !out.ends_with(NOTHING) {
-        out.push_str(NOTHING);
+    if !in_word && open(before) && !out.ends_with(ZERO_WIDTH_SPACE) {
+        out.push_str(ZERO_WIDTH_SPACE);
     }
     out.push(mark);
     if !in_word && open(after) {
-        out.push_str(NOTHING);
+        out.push_str(ZERO_WIDTH_SPACE);
     }
 }
 
-/// How many bytes at the beginning are an address, 0 if none begins here. Signs at the end belong to the
-/// sentence.
-fn url_length(text: &str) -> usize {
-    let Some(scheme) = ["https://", "http://"].iter().find(|scheme| text.starts_with(**scheme)) else {
-        return 0;
-    };
-    let end = text.find(|char: char| char.is_whitespace() || "<>\"|`".contains(char)).unwrap_or(text.len());
-    let end =
-        text[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '*', '_', '~']).len();
-    if end > scheme.len() { end } else { 0 }
+/// The length of the address that a text begins with, 0 if there is none. Punctuation at its end belongs to the sentence.
+fn link_length(text: &str) -> usize {
+    let address = &text[..url_length(text, "<>\"|`")];
+    let address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '\'', '*', '_', '~']);
+    let scheme = address.find("//").map_or(0, |at| at + 2);
+    if address.len() > scheme { address.len() } else { 0 }
 }

@@ -161,10 +161,10 @@ proptest! {
         }
     }
 
-    /// Whatever the markdown meant, a reader sees the characters of the tree, none lost to a mark.
+    /// Whatever the markdown meant, a bot sees the characters of the tree, none lost to a mark.
     #[test]
     fn a_reader_sees_the_whole_text(words in prop::collection::vec("[a-zA-Z0-9*_~`|<>#+.:@!(){}\\[\\]\\\\&;-]{1,12}", 1..30)) {
-        let tree = RichText { blocks: vec![Block::Paragraph(vec![adjutant_chat::Inline::Text(words.join(" "))])] };
+        let tree = RichText { blocks: vec![adjutant_chat::Block::Paragraph(vec![adjutant_chat::Inline::Text(words.join(" "))])] };
         prop_assert_eq!(plain(&rendered(&tree)), words.join(" ").replace('`', "\u{2035}"));
     }
 

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{LIST_PAGE, LIST_PAGES};
 use crate::Slack;
-use crate::api::CallError;
-use crate::listen::called;
+use crate::events::display_name;
+use crate::web_api::ApiError;
 
-/// So many people that a name may mean are told of.
-const MOST: usize = 20;
+/// The most people that are returned for a name.
+const MAX_PEOPLE: usize = 20;
 
-/// Somebody who is on the list.
+/// Somebody on the list.
 pub(super) struct Person {
     profile: Profile,
     /// In lower case.
@@ -21,25 +21,25 @@ pub(super) struct Person {
 }
 
 impl Slack {
-    pub(super) async fn people_called(&self, said: &str) -> Result<Vec<Profile>, CallError> {
-        let said = said.trim();
-        let mention = said.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
-        let said = mention.map_or(said, |inner| inner.split('|').next().unwrap_or(inner));
-        if is_id(said) {
-            match self.bot.read("users.info", &[("user", said.to_owned())]).await {
+    pub(super) async fn find_people(&self, query: &str) -> Result<Vec<Profile>, ApiError> {
+        let query = query.trim();
+        let mention = query.strip_prefix("<@").and_then(|inner| inner.strip_suffix('>'));
+        let query = mention.map_or(query, |inner| inner.split('|').next().unwrap_or(inner));
+        if is_id(query) {
+            match self.bot.read("users.info", &[("user", query.to_owned())]).await {
                 Ok(answer) => return Ok(profile(&answer["user"]).into_iter().collect()),
-                Err(CallError::Refused(why)) if why.starts_with("user_not_") => {}
+                Err(ApiError::Refused(why)) if why.starts_with("user_not_") => {}
                 Err(error) => return Err(error),
             }
         }
-        let name = said.trim_start_matches('@').to_lowercase();
+        let name = query.trim_start_matches('@').to_lowercase();
         if name.is_empty() || mention.is_some() {
             return Ok(Vec::new());
         }
         let people = self.lists.people.try_get_with((), self.list_people()).await;
         let people = people.map_err(|error| (*error).clone())?;
         let with = |is_it: &dyn Fn(&Person) -> bool| {
-            let found = people.iter().filter(|person| is_it(person)).take(MOST);
+            let found = people.iter().filter(|person| is_it(person)).take(MAX_PEOPLE);
             found.map(|person| person.profile.clone()).collect::<Vec<_>>()
         };
         let exact = with(&|person| person.names.contains(&name));
@@ -50,7 +50,7 @@ impl Slack {
         Ok(with(&|person| name.split_whitespace().all(|word| has(person, word))))
     }
 
-    async fn list_people(&self) -> Result<Arc<Vec<Person>>, CallError> {
+    async fn list_people(&self) -> Result<Arc<Vec<Person>>, ApiError> {
         let arguments = [("limit", LIST_PAGE.to_string())];
         let person = |user: Value| {
             let names = names(&user).map(str::to_lowercase).collect();
@@ -65,7 +65,7 @@ fn is_id(text: &str) -> bool {
     is_of_ids && text.len() > 1 && text.starts_with(['U', 'W'])
 }
 
-/// All that somebody is called.
+/// All names of a person.
 fn names(user: &Value) -> impl Iterator<Item = &str> {
     let profile = &user["profile"];
     let names =
@@ -73,7 +73,7 @@ fn names(user: &Value) -> impl Iterator<Item = &str> {
     names.filter_map(|name| name.as_str().filter(|name| !name.is_empty()))
 }
 
-/// What Slack tells of somebody.
+/// A person's profile.
 /// Source: <https://docs.slack.dev/reference/objects/user-object>
 fn profile(user: &Value) -> Option<Profile> {
     let (id, about) = (user["id"].as_str()?, &user["profile"]);
@@ -93,7 +93,7 @@ fn profile(user: &Value) -> Option<Profile> {
         ("e-mail", text(&about["email"])),
         ("account", account.to_owned()),
     ];
-    let name = one_line(called(user).unwrap_or(id));
+    let name = one_line(display_name(user).unwrap_or(id));
     let facts = facts.into_iter().filter(|(_, value)| *value != name);
     Some(Profile::new(id.to_owned(), name.clone(), facts))
 }

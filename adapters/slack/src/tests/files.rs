@@ -93,12 +93,12 @@ async fn where_files_are_not_allowed_is_told() {
     }
     let (fake, slack, report) = start().await;
     fake.misbehave(COMPLETE, 1, Fault::Error("not_allowed_token_type"));
-    assert_eq!(slack.deliver(&report).await, no_file("Slack refuses the token (not_allowed_token_type)"));
+    assert_eq!(slack.deliver(&report).await, no_file("Slack rejects the token (not_allowed_token_type)"));
     fake.misbehave("upload", 1, Fault::Page(403));
-    assert_eq!(slack.deliver(&report).await, no_file("Slack's host of files answers with 403 Forbidden"));
+    assert_eq!(slack.deliver(&report).await, no_file("Slack's file server responds with 403 Forbidden"));
     for (host, why) in [
         ("http://127.0.0.1:1", "Slack wants the file unencrypted"),
-        ("https://127.0.0.1:1", "Slack's host of files can't be reached"),
+        ("https://127.0.0.1:1", "Slack's file server can't be reached"),
     ] {
         fake.store_files_at(host);
         assert_eq!(slack.deliver(&report).await, no_file(why));
@@ -196,7 +196,7 @@ async fn a_file_that_slack_takes_and_never_shows_is_taken_back() {
     assert_eq!(files(&fake, place).len(), 1);
     let report = Outbound { id: "0123456789abcdefghijAD".into(), ..report.clone() };
     fake.share_after(usize::MAX);
-    let never = Delivery::FileRefused("Slack took the file, but does not show it".into());
+    let never = Delivery::FileRefused("Slack took the file but doesn't show it".into());
     assert_eq!(slack.deliver(&report).await, never);
     // Somebody else was faster.
     fake.misbehave("files.delete", 1, Fault::Error("file_deleted"));
@@ -220,13 +220,13 @@ async fn without_the_scope_for_files_an_app_is_well() {
 [
     Finding {
         status: Ok,
-        reason: "logged in to Acme as adjutant; `/invite @adjutant` brings it into a channel",
+        reason: "logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel",
         fix: "",
     },
     Finding {
         status: Warning,
         reason: "the bot lacks the scope files:write; long outputs come as messages instead of files",
-        fix: "add it on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, install the app again, and set channels.slack.bot_token to the new token if there is one",
+        fix: "add it on the app's page at api.slack.com/apps, under “OAuth & Permissions”, “Bot Token Scopes”, reinstall the app, and if the token has changed, set channels.slack.bot_token to the new one",
     },
 ]
 "#);

@@ -155,7 +155,7 @@ async fn our_own_calls_are_the_sign_of_life_and_after_trouble_it_is_caught_up() 
     journal.knows(&place, &format!("{place}:{ts}"));
     receiving(&slack, &journal, async || {
         fake.misbehave("auth.test", 1, Fault::Status(503));
-        until("told", || journal.is_in_trouble("properly")).await;
+        until("told", || journal.is_in_trouble("no valid response")).await;
         fake.say("ada", &place, "missed");
         until("caught up", || journal.texts() == ["missed"]).await;
     })

@@ -271,7 +271,7 @@ async fn a_deaf_socket_is_noticed_and_what_it_swallowed_comes_again() {
         until("closed", || fake.sockets() == (1, 2)).await;
     })
     .await;
-    assert!(journal.is_in_trouble("deaf"));
+    assert!(journal.is_in_trouble("stopped answering"));
 }
 
 #[tokio::test]
@@ -329,7 +329,7 @@ async fn a_socket_that_breaks_is_replaced() {
         assert_eq!(fake.sockets(), (1, 4));
     })
     .await;
-    assert!(journal.is_in_trouble("hung up"));
+    assert!(journal.is_in_trouble("cut off"));
 }
 
 #[tokio::test]
@@ -399,9 +399,9 @@ async fn a_wrong_token_is_told_with_its_mend() {
         sentence
     };
     let bot_token = "xoxb-wrong".to_owned();
-    insta::assert_snapshot!(give_up(Settings { bot_token, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.");
+    insta::assert_snapshot!(give_up(Settings { bot_token, ..settings(&fake) }).await, @"Slack rejects the token (invalid_auth). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, “OAuth & Permissions”; it begins with xoxb-.");
     let app_token = Some("xapp-wrong".into());
-    insta::assert_snapshot!(give_up(Settings { app_token, ..settings(&fake) }).await, @"Slack refuses the token (invalid_auth). Set channels.slack.app_token to one that is made on the app's page at api.slack.com/apps, under “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.");
+    insta::assert_snapshot!(give_up(Settings { app_token, ..settings(&fake) }).await, @"Slack rejects the token (invalid_auth). Set channels.slack.app_token to one from the app's page at api.slack.com/apps, “Basic Information”, “App-Level Tokens”, with the scope connections:write; it begins with xapp-.");
     for error in ["account_inactive", "token_revoked", "not_authed"] {
         fake.misbehave("auth.test", 1, Fault::Error(error));
         assert!(give_up(settings(&fake)).await.contains(error));

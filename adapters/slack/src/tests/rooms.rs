@@ -65,7 +65,7 @@ async fn a_list_has_its_end() {
     (0..21).for_each(|number| fake.join(&format!("person {number}"), &place));
     let ada = SenderId(fake.person("ada"));
     let unread = slack.is_member(&place, &ada).await;
-    assert!(matches!(&unread, Err(RoomError::Closed(why)) if why.contains("more members")), "{unread:?}");
+    assert!(matches!(&unread, Err(RoomError::Closed(why)) if why.contains("too many members")), "{unread:?}");
 }
 
 #[tokio::test]
@@ -212,16 +212,16 @@ async fn what_keeps_from_reading_is_told_with_its_mend() {
     told.push(ask(&place).await);
     insta::assert_snapshot!(told.join("\n"), @"
 too many: Some(1s)
-unreachable: Slack did not answer properly
+unreachable: Slack sent no valid response
 unreachable: Slack can't be reached
-unreachable: Slack did not answer properly
-token: Slack refuses the token (token_revoked). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.
-closed: Slack does not let the bot read this place (is_archived)
-closed: Slack refuses to show this (no_permission)
-unreachable: Slack did not answer properly
-closed: The token of channels.slack.bot_token lacks the scope channels:history. Add it on the app's page at api.slack.com/apps, install the app again, and set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, under “OAuth & Permissions”; it begins with xoxb-.
-closed: Slack shows the bot no such place; if it is a private channel, write /invite and the bot's name there
-closed: the bot is not in this Slack channel; write /invite and its name there
+unreachable: Slack sent no valid response
+token: Slack rejects the token (token_revoked). Set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, “OAuth & Permissions”; it begins with xoxb-.
+closed: Slack doesn't let the bot read this (is_archived)
+closed: Slack doesn't show this (no_permission)
+unreachable: Slack sent no valid response
+closed: The token of channels.slack.bot_token lacks the scope channels:history. Add it on the app's page at api.slack.com/apps, reinstall the app, and set channels.slack.bot_token to the “Bot User OAuth Token” on the app's page at api.slack.com/apps, “OAuth & Permissions”; it begins with xoxb-.
+closed: Slack has no such channel for the bot; if it is private, send /invite and the bot's name there
+closed: the bot is not in this Slack channel; send /invite and its name there
 ");
     fake.withdraw("groups:read");
     let unread = slack.find("general", &[]).await;

@@ -1,6 +1,5 @@
-//! What we read of an update. The library's own types refuse a whole message for an unknown kind of entity,
-//! a file type that is none, or a voice without its type; a message must not be lost for what nobody needs.
-//! Of an update of another shape nothing is read.
+//! The fields of an update that we read. The library's own types reject a whole message for an unknown entity, an
+//! invalid file type, or a voice message without a type; a message must not be lost for a field that nobody needs.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -29,7 +28,7 @@ pub(super) struct Message {
     pub(super) video_note: Option<IgnoredAny>,
     pub(super) audio: Option<File>,
     pub(super) video: Option<File>,
-    /// Comes with a document that is the same file.
+    /// Comes with a `document` for the same file.
     pub(super) animation: Option<File>,
 }
 
@@ -40,7 +39,7 @@ pub(super) struct Chat {
     kind: String,
 }
 
-/// Of a message that is replied to.
+/// The message that is replied to.
 #[derive(Deserialize)]
 pub(super) struct Reply {
     pub(super) message_id: i32,
@@ -58,14 +57,14 @@ pub(super) struct Sender {
     username: Option<String>,
 }
 
-/// A marked piece of a text; it counts in UTF-16 units.
+/// An entity of a text, counted in UTF-16 units.
 #[derive(Deserialize)]
 pub(super) struct Entity {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) offset: usize,
     pub(super) length: usize,
-    /// Who is named, if it is somebody without a name of an account.
+    /// The mentioned user, if they have no user name.
     pub(super) user: Option<Sender>,
 }
 
@@ -86,7 +85,7 @@ pub(super) struct Press {
 }
 
 impl Message {
-    /// The text, or the words below a file.
+    /// The text, or a file's caption.
     pub(super) fn text(&self) -> (&str, &[Entity]) {
         match (&self.text, &self.caption) {
             (Some(text), _) => (text, &self.entities),
@@ -95,7 +94,7 @@ impl Message {
         }
     }
 
-    /// The topic of a forum it is in; chains of replies elsewhere are threads too, but no places.
+    /// Its forum topic; chains of replies are threads too, but not places.
     pub(super) fn topic(&self) -> Option<i32> {
         self.message_thread_id.filter(|_| self.is_topic_message)
     }

@@ -6,8 +6,8 @@ use super::*;
 
 const GROUP: i64 = -1_002_003_004_005;
 
-fn me() -> Myself {
-    Myself { id: 42, username: "Adjutant_Bot".to_owned() }
+fn me() -> BotUser {
+    BotUser { id: 42, username: "Adjutant_Bot".to_owned() }
 }
 
 fn ada() -> Value {
@@ -32,26 +32,26 @@ fn in_private(fields: Value) -> Value {
 }
 
 fn arrives(message: Value) -> Update {
-    arrived(&json!({"update_id": 1, "message": message}), &me(), "telegram")
+    update_of(&json!({"update_id": 1, "message": message}), &me(), "telegram")
 }
 
 /// What was said, if it was for us.
-fn heard(message: Value) -> Option<IncomingMessage> {
+fn received(message: Value) -> Option<IncomingMessage> {
     match arrives(message) {
-        Update::Message { said, .. } => Some(said),
+        Update::Message { message, .. } => Some(message),
         _ => None,
     }
 }
 
 fn text(message: Value) -> Option<String> {
-    heard(message).map(|said| said.text)
+    received(message).map(|said| said.text)
 }
 
 #[test]
 fn a_private_message_is_for_us() {
     assert_debug_snapshot!(arrives(in_private(json!({"text": "Hello, @somebody"}))), @r#"
-    IncomingMessage {
-        said: IncomingMessage {
+    Message {
+        message: IncomingMessage {
             event: EventId(
                 "7:9",
             ),
@@ -117,22 +117,22 @@ fn in_a_group_replies_to_us_are_for_us() {
         message["is_topic_message"] = true.into();
         message
     };
-    let said = heard(reply(42, 8)).unwrap();
+    let said = received(reply(42, 8)).unwrap();
     assert_eq!((said.reply_to.as_deref(), said.address.place), (Some("8"), format!("{GROUP}/3")));
-    assert_eq!(heard(reply(43, 8)), None);
+    assert_eq!(received(reply(43, 8)), None);
     // The message that opened the topic is what everything in it replies to.
-    assert_eq!(heard(reply(42, 3)), None);
+    assert_eq!(received(reply(42, 3)), None);
     let mut command = reply(42, 8);
     command["text"] = "/stop@other_bot".into();
     command["entities"] = json!([{"type": "bot_command", "offset": 0, "length": 15}]);
-    assert_eq!(heard(command), None);
+    assert_eq!(received(command), None);
 }
 
 #[test]
 fn a_thread_that_is_no_topic_is_no_place() {
     let mut message = in_group("/stop", &[entity("bot_command", "/stop", "/stop")]);
     message["message_thread_id"] = 3.into();
-    assert_eq!(heard(message).unwrap().address.place, GROUP.to_string());
+    assert_eq!(received(message).unwrap().address.place, GROUP.to_string());
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn who_can_not_be_told_is_nobody() {
     ] {
         let mut message = in_private(json!({"text": "hello"}));
         message.as_object_mut().unwrap().extend(field.as_object().unwrap().clone());
-        assert_eq!(heard(message), None, "{field}");
+        assert_eq!(received(message), None, "{field}");
     }
 }
 
@@ -164,7 +164,7 @@ fn attachments_are_named_and_short_texts_are_to_be_read() {
         let document = json!({"file_id": "F", "file_unique_id": "U", "file_size": size, "file_name": name,
             "mime_type": kind});
         match arrives(in_private(json!({"document": document, "caption": "see"}))) {
-            Update::Message { said, file } => (said.attachments[0].name.clone(), file.is_some()),
+            Update::Message { message, file } => (message.attachments[0].name.clone(), file.is_some()),
             other => panic!("{other:?}"),
         }
     };
@@ -173,10 +173,10 @@ fn attachments_are_named_and_short_texts_are_to_be_read() {
     assert_eq!(file("notes", "text/plain", 65_537), ("notes".to_owned(), false));
     assert_eq!(file("a\nb\u{202e}.pdf", "application/pdf", 9), ("a b\u{fffd}.pdf".to_owned(), false));
     let size = json!({"file_id": "F", "file_unique_id": "U", "file_size": 9, "width": 1, "height": 1});
-    let photo = heard(in_private(json!({"photo": [size]}))).unwrap();
+    let photo = received(in_private(json!({"photo": [size]}))).unwrap();
     assert_eq!((photo.text.as_str(), photo.attachments[0].name.as_str()), ("", "photo.jpg"));
     let voice = json!({"file_id": "F", "file_unique_id": "U", "file_size": 9, "duration": 1});
-    assert_eq!(heard(in_private(json!({"voice": voice}))).unwrap().attachments[0].name, "voice.ogg");
+    assert_eq!(received(in_private(json!({"voice": voice}))).unwrap().attachments[0].name, "voice.ogg");
 }
 
 #[test]
@@ -185,11 +185,11 @@ fn a_press_on_what_is_out_of_reach_is_nothing() {
         let on = json!({"message_id": 5, "date": date, "chat": {"id": 7, "type": "private", "first_name": "Ada"},
             "from": {"id": 42, "is_bot": true, "first_name": "A"}, "text": "Go?", "entities": []});
         let query = json!({"id": "77", "from": ada(), "chat_instance": "1", "data": "go", "message": on});
-        arrived(&json!({"callback_query": query}), &me(), "telegram")
+        update_of(&json!({"callback_query": query}), &me(), "telegram")
     };
     assert_debug_snapshot!(press(1_700_000_000), @r#"
     ButtonPress {
-        pressed: ButtonPress {
+        press: ButtonPress {
             event: EventId(
                 "press:77",
             ),
@@ -256,7 +256,7 @@ proptest! {
 
     #[test]
     fn no_update_breaks_anything(update in odd_json()) {
-        arrived(&update, &me(), "telegram");
+        update_of(&update, &me(), "telegram");
         message_id(&update);
     }
 
@@ -265,6 +265,6 @@ proptest! {
         let marks = marks.iter().flat_map(|(offset, length)| ["mention", "bot_command", "text_mention"]
             .map(|kind| json!({"type": kind, "offset": offset, "length": length, "user":
                 {"id": 42, "is_bot": true, "first_name": "A"}})));
-        heard(in_group(&text, &marks.collect::<Vec<_>>()));
+        received(in_group(&text, &marks.collect::<Vec<_>>()));
     }
 }

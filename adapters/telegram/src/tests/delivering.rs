@@ -113,7 +113,7 @@ async fn an_answer_in_the_shown_messages_place_is_never_sent_twice() {
     assert_eq!(first.deliver(&row).await, Delivery::Unknown);
     assert_eq!(port(&telegram).reconcile(&row).await, Reconciliation::Sent(shown.clone()));
     assert_eq!(texts(&telegram, ada), ["The answer"]);
-    // IntakeOutcome away by somebody, it is sent anew, and that is found too.
+    // Taken away by somebody, it is sent anew, and that is found too.
     first.retract(&address(ada), &shown, Retract::Message).await;
     telegram.misbehave("sendMessage", &Fault::Cut, 1);
     assert_eq!(first.deliver(&row).await, Delivery::Unknown);

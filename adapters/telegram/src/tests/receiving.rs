@@ -202,7 +202,7 @@ async fn a_poll_that_hangs_is_given_up() {
     telegram.misbehave("getUpdates", &Fault::Hang, 1);
     telegram.say(ada, ada, "Hello");
     let mut impatient = Arc::into_inner(port(&telegram)).unwrap();
-    impatient.api.patience = Duration::from_millis(300);
+    impatient.api.timeout = Duration::from_millis(300);
     let first = receive_by(Arc::new(impatient), Journal::default());
     until("it is heard", || first.journal.texts() == ["Hello"]).await;
     assert!(first.journal.trouble().contains("did not come"), "{}", first.journal.trouble());

@@ -1,34 +1,34 @@
-//! Pure: who may read a channel of a guild, and what we may do there, by Discord's own rule.
+//! Pure: who may read a channel of a guild, and what we may do there, by Discord's rules.
 //! Source: <https://discord.com/developers/docs/topics/permissions#permission-overwrites>
 
 use serde_json::Value;
 
-/// May do everything.
+/// Allows everything.
 const ADMINISTRATOR: u64 = 1 << 3;
 const VIEW_CHANNEL: u64 = 1 << 10;
 const ATTACH_FILES: u64 = 1 << 15;
 const READ_MESSAGE_HISTORY: u64 = 1 << 16;
-/// Without it a voice channel is closed, its text too.
+/// Without it a voice channel is closed, its text included.
 const CONNECT: u64 = 1 << 20;
 
-/// Kinds of channels in which people speak.
+/// Types of voice channels.
 const VOICE: [u64; 2] = [2, 13];
 
-/// Whether somebody with these roles may read a channel: all as Discord tells of them.
+/// Whether a person with these roles may read a channel; all are Discord's own objects.
 pub(crate) fn may_read(guild: &Value, channel: &Value, person: &str, roles: &[&str]) -> bool {
     let is_voice = channel["type"].as_u64().is_none_or(|kind| VOICE.contains(&kind));
     let needed = VIEW_CHANNEL | READ_MESSAGE_HISTORY | if is_voice { CONNECT } else { 0 };
     permissions(guild, channel, person, roles) & needed == needed
 }
 
-/// Whether we may attach files in a guild, by the list of our own guilds; what a channel says otherwise is not in it.
+/// Whether we may attach files in a guild, by the list of our guilds; it doesn't include a channel's overwrites.
 pub(crate) fn may_attach(guild: &Value) -> bool {
-    let is_told = guild["permissions"].is_string();
-    !is_told || guild["owner"] == true || bits(&guild["permissions"]) & (ADMINISTRATOR | ATTACH_FILES) != 0
+    let is_given = guild["permissions"].is_string();
+    !is_given || guild["owner"] == true || bits(&guild["permissions"]) & (ADMINISTRATOR | ATTACH_FILES) != 0
 }
 
 fn permissions(guild: &Value, channel: &Value, person: &str, roles: &[&str]) -> u64 {
-    // What is not told must not open anything: an id that is none is nobody's.
+    // Missing data must not allow anything: an empty id is nobody's.
     let Some(everyone) = guild["id"].as_str().filter(|_| !person.is_empty()) else { return 0 };
     if guild["owner_id"] == *person {
         return u64::MAX;
@@ -48,13 +48,13 @@ fn permissions(guild: &Value, channel: &Value, person: &str, roles: &[&str]) -> 
             .fold((0, 0), |(deny, allow), one| (deny | bits(&one["deny"]), allow | bits(&one["allow"])));
         before & !denied | allowed
     };
-    // In this order: everyone's, then those of all their roles together, then their own.
+    // In this order: everyone's, those of all their roles together, their own.
     let base = with(base, &|id, kind| *kind == 0 && id == everyone);
     let base = with(base, &|id, kind| *kind == 0 && id != everyone && roles.contains(&id));
     with(base, &|id, kind| *kind == 1 && id == person)
 }
 
-/// Discord writes such numbers as texts.
+/// Discord writes these numbers as strings.
 fn bits(value: &Value) -> u64 {
     value.as_str().and_then(|bits| bits.parse().ok()).unwrap_or_default()
 }

@@ -1,28 +1,27 @@
-//! What this process has seen of Slack: the newest time stamp, and what people are called.
+//! What this process has seen of Slack: the newest time stamp, and people's names.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::place::Ts;
 
-/// Names that are kept; with more people than these, all are asked for again.
+/// Names that are kept; with more people, all are asked for again.
 const NAMES: usize = 10_000;
 
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Cache {
     newest: Mutex<Option<Ts>>,
     names: Mutex<HashMap<String, String>>,
 }
 
-impl Known {
-    /// The newest message known to be anywhere. What is sent from now on is newer: all of Slack's time stamps
-    /// are of one time.
+impl Cache {
+    /// The newest known message anywhere. A message sent from now on is newer: Slack's time stamps share one clock.
     pub(crate) fn newest(&self) -> Option<Ts> {
         *lock(&self.newest)
     }
 
-    /// A message is there.
-    pub(crate) fn is_there(&self, ts: Ts) {
+    /// A message exists.
+    pub(crate) fn add_message(&self, ts: Ts) {
         let mut newest = lock(&self.newest);
         *newest = (*newest).max(Some(ts));
     }
@@ -31,7 +30,7 @@ impl Known {
         lock(&self.names).get(person).cloned()
     }
 
-    pub(crate) fn is_called(&self, person: &str, name: &str) {
+    pub(crate) fn add_name(&self, person: &str, name: &str) {
         let mut names = lock(&self.names);
         if names.len() >= NAMES {
             names.clear();

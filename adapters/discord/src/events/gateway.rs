@@ -1,8 +1,7 @@
 //! The gateway's socket: one connection from Hello to its end, its heartbeat, and the session to resume.
 //!
-//! Wanted: events come out in the order in which they came in; a connection that no longer acknowledges
-//! heartbeats ends; nothing here waits without an end. Source of the protocol:
-//! <https://discord.com/developers/docs/events/gateway>.
+//! Events stay in order, a connection that no longer acknowledges heartbeats ends, and every wait has a limit. Source
+//! of the protocol: <https://discord.com/developers/docs/events/gateway>.
 
 use std::time::Duration;
 
@@ -16,9 +15,9 @@ use tokio_tungstenite::tungstenite::Message as Frame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 /// The longest wait for a connection, for Hello, for a write, and for the session to begin.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What we want to be told of.
+/// The events that we want.
 fn intents() -> GatewayIntents {
     GatewayIntents::GUILDS
         | GatewayIntents::GUILD_MESSAGES
@@ -26,36 +25,36 @@ fn intents() -> GatewayIntents {
         | GatewayIntents::MESSAGE_CONTENT
 }
 
-/// What a connection tells while it lasts.
+/// What happens on a connection.
 #[derive(Debug)]
-pub(crate) enum Signal {
-    /// A new session has begun: what was said before it was not told. With our application's id.
+pub(super) enum GatewayEvent {
+    /// A new session has begun, without the events before it. With our application's id.
     Ready(Option<u64>),
-    /// The former session goes on: what was missed is told now.
+    /// The former session goes on, and missed events follow.
     Resumed,
     /// A heartbeat was acknowledged.
     Alive,
     /// An event: its name, and the frame that holds it as `d`.
-    Told(String, String),
+    Dispatch(String, String),
 }
 
 /// A session that can be resumed.
-pub(crate) struct Session {
+pub(super) struct Session {
     id: String,
-    /// Where it is to be resumed.
-    pub(crate) url: String,
+    /// Where to resume it.
+    pub(super) url: String,
     sequence: Option<u64>,
 }
 
 /// Why a connection ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
+pub(super) enum Disconnect {
     /// For this reason; the session can be resumed.
-    Cut(String),
-    /// The session has ended for this reason.
-    Over(String),
-    /// Going on makes no sense: the gateway's close code.
-    Final(u16),
+    Resumable(String),
+    /// For this reason; the session is lost.
+    SessionLost(String),
+    /// The gateway's close code says that reconnecting is useless.
+    Fatal(u16),
 }
 
 #[derive(Deserialize)]
@@ -67,8 +66,8 @@ struct Head {
 
 /// A frame of which only the data matters.
 #[derive(Deserialize)]
-pub(crate) struct Data<T> {
-    pub(crate) d: T,
+pub(super) struct Data<T> {
+    pub(super) d: T,
 }
 
 #[derive(Deserialize)]
@@ -86,53 +85,53 @@ struct Ready {
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Connects and stays until the connection ends. Resumes `session` if there is one, and leaves there what
-/// can be resumed next time, at its own address.
-pub(crate) async fn run(
+/// Connects and stays until the connection ends. Resumes `session` if there is one, and leaves there what can be
+/// resumed next time, at its own address.
+pub(super) async fn run(
     url: &str,
     token: &str,
     session: &mut Option<Session>,
-    tell: impl Fn(Signal) + Send,
-) -> End {
+    on_event: impl Fn(GatewayEvent) + Send,
+) -> Disconnect {
     let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
-    let socket = match timeout(PATIENCE, connect_async(url)).await {
+    let socket = match timeout(TIMEOUT, connect_async(url)).await {
         Ok(Ok((socket, _))) => socket,
-        Ok(Err(_)) => return End::Cut("the gateway can't be reached".into()),
-        Err(_) => return End::Cut("the gateway does not answer".into()),
+        Ok(Err(_)) => return Disconnect::Resumable("the gateway can't be reached".into()),
+        Err(_) => return Disconnect::Resumable("the gateway didn't answer".into()),
     };
-    let mut line = Line { socket, session, tell, acknowledged: true, begun: false };
-    let end = match line.greet(token).await {
-        Ok(interval) => line.listen(interval).await,
+    let mut connection = GatewayConnection { socket, session, on_event, acknowledged: true, begun: false };
+    let end = match connection.identify(token).await {
+        Ok(interval) => connection.listen(interval).await,
         Err(end) => end,
     };
-    if !matches!(end, End::Cut(_)) {
-        *line.session = None;
+    if !matches!(end, Disconnect::Resumable(_)) {
+        *connection.session = None;
     }
     end
 }
 
-struct Line<'a, T> {
+struct GatewayConnection<'a, T> {
     socket: Socket,
     session: &'a mut Option<Session>,
-    tell: T,
-    /// Whether the last heartbeat was.
+    on_event: T,
+    /// Whether the last heartbeat was acknowledged.
     acknowledged: bool,
-    /// Whether Discord has said that the session goes on from here.
+    /// Whether the session has begun or been resumed.
     begun: bool,
 }
 
-impl<T: Fn(Signal) + Send> Line<'_, T> {
-    /// Hello, and who we are. Gives the heartbeat's interval.
-    async fn greet(&mut self, token: &str) -> Result<Duration, End> {
-        let silent = || End::Cut("the gateway does not say hello".into());
+impl<T: Fn(GatewayEvent) + Send> GatewayConnection<'_, T> {
+    /// Waits for Hello and identifies us. Returns the heartbeat's interval.
+    async fn identify(&mut self, token: &str) -> Result<Duration, Disconnect> {
+        let silent = || Disconnect::Resumable("the gateway didn't say hello".into());
         let hello = loop {
-            let frame = timeout(PATIENCE, self.socket.next()).await.map_err(|_| silent())?;
+            let frame = timeout(TIMEOUT, self.socket.next()).await.map_err(|_| silent())?;
             if let Some(text) = text_of(frame)? {
                 break text;
             }
         };
         let hello: Data<Hello> = serde_json::from_str(&hello).map_err(|_| silent())?;
-        let words = match &self.session {
+        let payload = match &self.session {
             Some(Session { id, sequence, .. }) => {
                 json!({"op": 6, "d": {"token": token, "session_id": id, "seq": sequence}})
             }
@@ -142,23 +141,23 @@ impl<T: Fn(Signal) + Send> Line<'_, T> {
                 "properties": {"os": std::env::consts::OS, "browser": "adjutant", "device": "adjutant"},
             }}),
         };
-        self.send(&words).await?;
+        self.send(&payload).await?;
         Ok(Duration::from_millis(hello.d.heartbeat_interval.max(1)))
     }
 
-    async fn listen(&mut self, interval: Duration) -> End {
+    async fn listen(&mut self, interval: Duration) -> Disconnect {
         // The first heartbeat comes early, as Discord asks.
         let mut beat = interval_at(Instant::now() + interval / 2, interval);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let patience = Instant::now() + PATIENCE;
+        let patience = Instant::now() + TIMEOUT;
         loop {
             let step = tokio::select! {
                 _ = beat.tick() => self.beat().await,
                 () = sleep_until(patience), if !self.begun => {
-                    Err(End::Over("the gateway does not begin a session".into()))
+                    Err(Disconnect::SessionLost("the gateway didn't begin a session".into()))
                 }
                 frame = self.socket.next() => match text_of(frame) {
-                    Ok(Some(text)) => self.hear(text).await,
+                    Ok(Some(text)) => self.on_frame(text).await,
                     Ok(None) => Ok(()),
                     Err(end) => Err(end),
                 },
@@ -169,65 +168,71 @@ impl<T: Fn(Signal) + Send> Line<'_, T> {
         }
     }
 
-    async fn beat(&mut self) -> Result<(), End> {
+    async fn beat(&mut self) -> Result<(), Disconnect> {
         if !self.acknowledged {
-            return Err(End::Cut("the gateway has gone deaf".into()));
+            return Err(Disconnect::Resumable("the gateway stopped acknowledging heartbeats".into()));
         }
         self.acknowledged = false;
         self.heartbeat().await
     }
 
-    async fn heartbeat(&mut self) -> Result<(), End> {
+    async fn heartbeat(&mut self) -> Result<(), Disconnect> {
         let sequence = self.session.as_ref().and_then(|session| session.sequence);
         self.send(&json!({"op": 1, "d": sequence})).await
     }
 
-    async fn send(&mut self, words: &Value) -> Result<(), End> {
-        let sent = timeout(PATIENCE, self.socket.send(Frame::text(words.to_string()))).await;
-        sent.ok().and_then(Result::ok).ok_or_else(|| End::Cut("the gateway has hung up".into()))
+    async fn send(&mut self, payload: &Value) -> Result<(), Disconnect> {
+        let sent = timeout(TIMEOUT, self.socket.send(Frame::text(payload.to_string()))).await;
+        sent.ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| Disconnect::Resumable("the gateway closed the connection".into()))
     }
 
-    async fn hear(&mut self, text: String) -> Result<(), End> {
+    async fn on_frame(&mut self, text: String) -> Result<(), Disconnect> {
         let Ok(head) = serde_json::from_str::<Head>(&text) else {
-            // Not understood, which is the listener's to count.
-            (self.tell)(Signal::Told(String::new(), text));
+            // Not understood: the receiver counts it.
+            (self.on_event)(GatewayEvent::Dispatch(String::new(), text));
             return Ok(());
         };
         match (head.op, head.t) {
-            (0, Some(name)) => self.told(name, head.s, text)?,
+            (0, Some(name)) => self.dispatch(name, head.s, text)?,
             (1, _) => self.heartbeat().await?,
-            (7, _) => return Err(End::Cut("the gateway asked to reconnect".into())),
+            (7, _) => return Err(Disconnect::Resumable("the gateway asked to reconnect".into())),
             (9, _) => {
                 let resumable = serde_json::from_str(&text).is_ok_and(|Data { d }| d);
                 let reason = "the gateway ended the session".to_owned();
-                return Err(if resumable { End::Cut(reason) } else { End::Over(reason) });
+                return Err(if resumable {
+                    Disconnect::Resumable(reason)
+                } else {
+                    Disconnect::SessionLost(reason)
+                });
             }
             (11, _) => {
                 self.acknowledged = true;
-                (self.tell)(Signal::Alive);
+                (self.on_event)(GatewayEvent::Alive);
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn told(&mut self, name: String, sequence: Option<u64>, text: String) -> Result<(), End> {
-        let signal = match name.as_str() {
+    fn dispatch(&mut self, name: String, sequence: Option<u64>, text: String) -> Result<(), Disconnect> {
+        let event = match name.as_str() {
             "READY" => {
                 let ready: Data<Ready> = serde_json::from_str(&text)
-                    .map_err(|_| End::Over("the gateway's first words are not understood".into()))?;
+                    .map_err(|_| Disconnect::SessionLost("the gateway sent an invalid READY event".into()))?;
                 let Ready { session_id, resume_gateway_url, application } = ready.d;
                 *self.session = Some(Session { id: session_id, url: resume_gateway_url, sequence: None });
                 self.begun = true;
-                Signal::Ready(crate::id_of(&application))
+                GatewayEvent::Ready(crate::id_of(&application))
             }
             "RESUMED" => {
                 self.begun = true;
-                Signal::Resumed
+                GatewayEvent::Resumed
             }
-            _ => Signal::Told(name, text),
+            _ => GatewayEvent::Dispatch(name, text),
         };
-        (self.tell)(signal);
+        (self.on_event)(event);
         if let (Some(session), Some(sequence)) = (self.session.as_mut(), sequence) {
             session.sequence = Some(sequence);
         }
@@ -237,24 +242,26 @@ impl<T: Fn(Signal) + Send> Line<'_, T> {
 
 type Received = Option<Result<Frame, tokio_tungstenite::tungstenite::Error>>;
 
-/// The text of a frame; nothing if it has none; an end if the connection has ended.
-fn text_of(frame: Received) -> Result<Option<String>, End> {
+/// The text of a frame, if it has one.
+fn text_of(frame: Received) -> Result<Option<String>, Disconnect> {
     match frame {
         Some(Ok(Frame::Text(text))) => Ok(Some(text.as_str().to_owned())),
         Some(Ok(Frame::Close(frame))) => Err(closed(frame.map(|frame| frame.code.into()))),
         Some(Ok(_)) => Ok(None),
-        Some(Err(_)) | None => Err(End::Cut("the gateway has hung up".into())),
+        Some(Err(_)) | None => Err(Disconnect::Resumable("the gateway closed the connection".into())),
     }
 }
 
-/// What a close code means.
+/// The meaning of a close code.
 /// Source: <https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes>
-fn closed(code: Option<u16>) -> End {
+fn closed(code: Option<u16>) -> Disconnect {
     match code {
-        Some(code @ (4004 | 4010..=4014)) => End::Final(code),
-        Some(code @ (4003 | 4006 | 4007 | 4009)) => End::Over(format!("the gateway closed ({code})")),
-        Some(code) => End::Cut(format!("the gateway closed ({code})")),
-        None => End::Cut("the gateway closed".into()),
+        Some(code @ (4004 | 4010..=4014)) => Disconnect::Fatal(code),
+        Some(code @ (4003 | 4006 | 4007 | 4009)) => {
+            Disconnect::SessionLost(format!("the gateway closed ({code})"))
+        }
+        Some(code) => Disconnect::Resumable(format!("the gateway closed ({code})")),
+        None => Disconnect::Resumable("the gateway closed".into()),
     }
 }
 
@@ -265,11 +272,11 @@ mod tests {
     #[test]
     fn a_close_code_tells_whether_to_resume() {
         for code in [4004, 4013, 4014] {
-            assert_eq!(closed(Some(code)), End::Final(code));
+            assert_eq!(closed(Some(code)), Disconnect::Fatal(code));
         }
-        assert!(matches!(closed(Some(4009)), End::Over(_)));
-        assert!(matches!(closed(Some(4000)), End::Cut(_)));
-        assert!(matches!(closed(Some(1001)), End::Cut(_)));
-        assert!(matches!(closed(None), End::Cut(_)));
+        assert!(matches!(closed(Some(4009)), Disconnect::SessionLost(_)));
+        assert!(matches!(closed(Some(4000)), Disconnect::Resumable(_)));
+        assert!(matches!(closed(Some(1001)), Disconnect::Resumable(_)));
+        assert!(matches!(closed(None), Disconnect::Resumable(_)));
     }
 }

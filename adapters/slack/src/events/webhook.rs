@@ -1,7 +1,7 @@
 //! Slack's requests to our HTTP endpoint: events, presses and commands.
 //!
-//! A request counts only with Slack's signature over its body and a time at most five minutes old. It is answered
-//! with 200 once what it brought is journalled, and else so that Slack makes it again.
+//! A request needs Slack's signature over its body and a time at most five minutes old. The response is 200 once the
+//! content is journalled; any other status makes Slack send it again.
 //! Source: <https://docs.slack.dev/authentication/verifying-requests-from-slack>
 
 use std::collections::HashMap;
@@ -15,80 +15,81 @@ use slack_morphism::signature_verifier::SlackEventSignatureVerifier;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::{Acknowledge, Arrived, Queued};
 use crate::Slack;
-use crate::listen::{Arrived, Done, Waiting};
 
-/// Slack waits for three seconds.
-const PATIENCE: Duration = Duration::from_millis(2_500);
+/// Slack waits three seconds.
+const TIMEOUT: Duration = Duration::from_millis(2_500);
 
 impl Slack {
-    pub(crate) async fn answer(
+    pub(super) async fn respond(
         &self,
         verifier: &SlackEventSignatureVerifier,
         request: &WebhookRequest,
         intake: &dyn ChannelIntake,
     ) -> WebhookResponse {
-        let Ok(body) = std::str::from_utf8(&request.body) else { return answer(400, "") };
-        if !is_slacks(verifier, request, body) {
-            return answer(401, "");
+        let Ok(body) = std::str::from_utf8(&request.body) else { return response(400, "") };
+        if !is_signed(verifier, request, body) {
+            return response(401, "");
         }
-        let Some((kind, payload)) = read(body) else { return answer(400, "") };
+        let Some((kind, payload)) = read(body) else { return response(400, "") };
         if kind == "url_verification" {
-            return answer(200, payload["challenge"].as_str().unwrap_or_default());
+            return response(200, payload["challenge"].as_str().unwrap_or_default());
         }
         intake.report(ConnectionEvent::Alive);
         let Some(arrived) = self.arrived(kind, payload) else {
-            // Sent again it would not be understood, either.
+            // Sent again, it wouldn't be understood either.
             intake.report(ConnectionEvent::Ignored);
-            return answer(200, "");
+            return response(200, "");
         };
         let (journalled, is_journalled) = oneshot::channel();
-        let done: Done = Box::new(move || {
+        let acknowledge: Acknowledge = Box::new(move || {
             let _ = journalled.send(());
         });
         match arrived {
-            Arrived::Interaction(inbound) => drop(timeout(PATIENCE, self.press(inbound, done, intake)).await),
-            Arrived::Post(channel, post) if self.receives() => self.add(Waiting::Told(channel, post, done)),
-            // Another instance receives this channel; Slack knows only one address for all of them.
-            Arrived::Post(channel, post) => {
+            Arrived::Interaction(inbound) => {
+                drop(timeout(TIMEOUT, self.interaction(inbound, acknowledge, intake)).await)
+            }
+            Arrived::Message(channel, message) if self.receives() => {
+                self.add(Queued::Message(channel, message, acknowledge))
+            }
+            // Another instance receives this channel; Slack knows only one address for all instances.
+            Arrived::Message(channel, message) => {
                 let journal = async {
-                    if self.me.initialized() || self.find_out_who_we_are().await.is_ok() {
-                        self.post(&channel, &post, intake).await;
-                        done();
+                    if self.me.initialized() || self.authenticate().await.is_ok() {
+                        self.message(&channel, &message, intake).await;
+                        acknowledge();
                     }
                 };
-                drop(timeout(PATIENCE, journal).await);
+                drop(timeout(TIMEOUT, journal).await);
             }
         }
-        match timeout(PATIENCE, is_journalled).await {
-            Ok(Ok(())) => answer(200, ""),
-            _ => answer(500, ""),
+        match timeout(TIMEOUT, is_journalled).await {
+            Ok(Ok(())) => response(200, ""),
+            _ => response(500, ""),
         }
     }
 
-    /// Whether messages are looked after here.
+    /// Whether this process journals messages.
     fn receives(&self) -> bool {
-        self.posts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .is_some_and(|posts| !posts.is_closed())
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.as_ref().is_some_and(|queue| !queue.is_closed())
     }
 
-    /// Puts a message where those wait that are to be journalled, once we know who we are.
-    fn add(&self, waiting: Waiting) {
-        let posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(posts) = posts.as_ref().filter(|_| self.me.initialized()) {
-            let _ = posts.send(waiting);
+    /// Queues a message, once we know our own account.
+    fn add(&self, queued: Queued) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queue.as_ref().filter(|_| self.me.initialized()) {
+            let _ = queue.send(queued);
         }
     }
 }
 
-fn answer(status: u16, body: &str) -> WebhookResponse {
+fn response(status: u16, body: &str) -> WebhookResponse {
     WebhookResponse { status, body: body.to_owned() }
 }
 
-fn is_slacks(verifier: &SlackEventSignatureVerifier, request: &WebhookRequest, body: &str) -> bool {
+fn is_signed(verifier: &SlackEventSignatureVerifier, request: &WebhookRequest, body: &str) -> bool {
     let header = |wanted: &str| {
         let found = request.headers.iter().find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
@@ -98,7 +99,7 @@ fn is_slacks(verifier: &SlackEventSignatureVerifier, request: &WebhookRequest, b
     verifier.verify(signature, body, time).is_ok()
 }
 
-/// What kind of thing a body is, named as in Socket Mode, and the thing itself.
+/// The kind of a body's payload, named as in Socket Mode, and the payload.
 fn read(body: &str) -> Option<(&'static str, Value)> {
     if body.trim_start().starts_with('{') {
         let payload: Value = serde_json::from_str(body).ok()?;

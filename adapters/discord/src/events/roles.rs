@@ -1,5 +1,5 @@
-//! The bot's own role: Discord makes one in every guild that a bot joins, of the same name, and offers it
-//! beside the bot when somebody types a mention. To people it is the bot.
+//! The bot's own role: Discord creates one with the bot's name in every guild it joins, and offers it beside the bot
+//! when somebody types a mention. To people it is the bot.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,19 +7,19 @@ use std::sync::{Mutex, PoisonError};
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{GuildId, RoleId, UserId};
 
-use crate::receive::Mentioned;
-use crate::rest::{self, CallError};
+use crate::receive::MessageContext;
+use crate::rest::{self, ApiError};
 use crate::{Discord, id_of};
 
-/// Roles that were mentioned or stand beside such, each with whether it is the bot's own; that never changes.
+/// The known roles, each with whether it is the bot's own; that never changes.
 pub(crate) type Roles = Mutex<HashMap<RoleId, bool>>;
 
 impl Discord {
-    /// Which of the roles that a message mentions is the bot's own.
-    pub(crate) async fn own_role(&self, mentioned: &Mentioned, me: UserId) -> Option<RoleId> {
-        for role in &mentioned.mention_roles {
+    /// The bot's own role, if a message mentions it.
+    pub(crate) async fn own_role(&self, message: &MessageContext, me: UserId) -> Option<RoleId> {
+        for role in &message.mention_roles {
             if self.known_role(*role).is_none()
-                && let Err(error) = self.learn_roles(mentioned, me).await
+                && let Err(error) = self.fetch_roles(message, me).await
             {
                 tracing::warn!(channel = self.channel, %error, "the roles of a guild could not be read");
                 return None;
@@ -35,23 +35,23 @@ impl Discord {
         self.roles.lock().unwrap_or_else(PoisonError::into_inner).get(&role).copied()
     }
 
-    /// Reads the roles of the guild that a message was said in.
-    async fn learn_roles(&self, mentioned: &Mentioned, me: UserId) -> Result<(), CallError> {
-        let guild_id = match mentioned.guild_id {
+    /// Reads the roles of a message's guild.
+    async fn fetch_roles(&self, message: &MessageContext, me: UserId) -> Result<(), ApiError> {
+        let guild_id = match message.guild_id {
             Some(guild_id) => guild_id,
-            // A message that is read later does not tell its guild.
+            // A message from the history doesn't name its guild.
             None => {
-                let route = Route::Channel { channel_id: mentioned.channel_id };
+                let route = Route::Channel { channel_id: message.channel_id };
                 let channel = rest::call(&self.http, LightMethod::Get, route, None).await?;
                 let guild = channel["guild_id"].as_str().and_then(|id| id.parse().ok()).filter(|id| *id > 0);
-                GuildId::new(guild.ok_or(CallError::Unclear)?)
+                GuildId::new(guild.ok_or(ApiError::Unclear)?)
             }
         };
         let all = rest::call(&self.http, LightMethod::Get, Route::GuildRoles { guild_id }, None).await?;
         let me = me.to_string();
         let mut roles = self.roles.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that are mentioned and are no longer there are not asked for again.
-        roles.extend(mentioned.mention_roles.iter().map(|role| (*role, false)));
+        // MessageContext roles that no longer exist aren't fetched again.
+        roles.extend(message.mention_roles.iter().map(|role| (*role, false)));
         for role in all.as_array().into_iter().flatten() {
             if let Some(id) = id_of(role) {
                 roles.insert(RoleId::new(id), role["tags"]["bot_id"] == *me);

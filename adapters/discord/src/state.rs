@@ -1,0 +1,50 @@
+//! What this process knows about each channel without asking: enough to find a message of ours whose delivery was
+//! interrupted.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use serenity::model::id::ChannelId;
+
+/// What is known about one channel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ChannelState {
+    /// The newest known message, ours included.
+    pub(crate) newest: u64,
+    /// Every message up to this one was journalled.
+    pub(crate) journalled: u64,
+    /// Whether it is a direct conversation, if known.
+    pub(crate) direct: Option<bool>,
+}
+
+/// The channels by their ids.
+#[derive(Debug, Default)]
+pub(crate) struct ChannelStates(Mutex<HashMap<u64, ChannelState>>);
+
+impl ChannelStates {
+    pub(crate) fn get(&self, channel: ChannelId) -> ChannelState {
+        let channels = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        channels.get(&channel.get()).copied().unwrap_or_default()
+    }
+
+    /// A message exists.
+    pub(crate) fn add_message(&self, channel: ChannelId, message: u64) {
+        self.change(channel, |state| state.newest = state.newest.max(message));
+    }
+
+    /// A message and all before it are journalled.
+    pub(crate) fn add_journalled(&self, channel: ChannelId, message: u64) {
+        self.change(channel, |state| {
+            state.newest = state.newest.max(message);
+            state.journalled = state.journalled.max(message);
+        });
+    }
+
+    pub(crate) fn set_direct(&self, channel: ChannelId, direct: bool) {
+        self.change(channel, |state| state.direct = Some(direct));
+    }
+
+    fn change(&self, channel: ChannelId, change: impl FnOnce(&mut ChannelState)) {
+        change(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(channel.get()).or_default());
+    }
+}
