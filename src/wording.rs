@@ -6,6 +6,7 @@ pub mod runs;
 use std::fmt::Write;
 use std::time::Duration;
 
+use crate::domain::{Answer, QuestionKind};
 use adjutant_chat::{Choice, Progress};
 pub use limits::*;
 
@@ -153,41 +154,44 @@ pub const DEAD: &str = "I failed on this message three times and stopped trying.
 pub const NOT_YOURS: &str = "Only the person I asked, or an owner, can answer this question.";
 
 /// To an answer that comes too late.
-pub fn settled(kind: &str, answer: Option<&str>, expired: bool) -> String {
-    match answer.filter(|_| kind != "input") {
+pub fn settled(kind: &QuestionKind, answer: Option<&Answer>, expired: bool) -> String {
+    match (kind, answer) {
         _ if expired => "That question is no longer open.".into(),
-        Some(answer) => format!("That's already been answered: {}.", label(kind, answer)),
-        None => "That's already been answered.".into(),
+        (QuestionKind::Input { .. }, _) | (_, None) => "That's already been answered.".into(),
+        (_, Some(answer)) => format!("That's already been answered: {}.", label(answer)),
     }
 }
 
 /// An answer as its button calls it.
-fn label<'a>(kind: &str, answer: &'a str) -> &'a str {
-    let buttons = APPROVE.iter().chain(&CONTINUE);
-    let known = buttons.into_iter().find(|(id, _)| *id == answer && kind != "choose");
-    known.map_or(answer, |(_, label)| label)
+fn label(answer: &Answer) -> &str {
+    let text = answer.as_str();
+    let is_button = !matches!(answer, Answer::Text(_));
+    let known = APPROVE.iter().chain(&CONTINUE).find(|(id, _)| is_button && *id == text);
+    known.map_or(text, |(_, label)| label)
 }
 
 /// To a button whose question is unknown.
 pub const NO_SUCH_QUESTION: &str = "That button no longer works. Please tell me what you want in words.";
 
 /// To an answer whose turn still has other things to wait for.
-pub fn noted(kind: &str, answer: &str) -> String {
-    match (kind, answer) {
-        ("approve", "approve") => "Approved. Going ahead.".into(),
-        ("approve", _) => "Rejected. I'll leave it.".into(),
-        ("input", _) => "Thanks. Going ahead.".into(),
-        ("continue", "continue") => "OK, I'll continue.".into(),
-        ("continue", "summarise") => "OK, I'll summarise.".into(),
-        ("continue", "stop") => "OK, I'll stop.".into(),
-        (_, chosen) => format!("OK: {chosen}."),
+pub fn noted(kind: &QuestionKind, answer: &Answer) -> String {
+    match answer {
+        Answer::Approve => "Approved. Going ahead.".into(),
+        Answer::Reject => "Rejected. I'll leave it.".into(),
+        Answer::Continue => "OK, I'll continue.".into(),
+        Answer::Summarise => "OK, I'll summarise.".into(),
+        Answer::Stop => "OK, I'll stop.".into(),
+        Answer::Text(_) if matches!(kind, QuestionKind::Input { .. }) => "Thanks. Going ahead.".into(),
+        Answer::Text(chosen) => format!("OK: {chosen}."),
     }
 }
 
 /// A line for a question that expired.
-pub fn expired(kind: &str, preview: &str) -> String {
+pub fn expired(kind: &QuestionKind) -> String {
     match kind {
-        "approve" => format!("The approval expired, so I didn't do this: {}", first_line(preview)),
+        QuestionKind::Approval { preview, .. } => {
+            format!("The approval expired, so I didn't do this: {}", first_line(preview))
+        }
         _ => "Nobody answered whether to continue, so I stopped there.".into(),
     }
 }

@@ -30,10 +30,10 @@ impl Agents {
     ) -> Result<Option<Work>, StoreError> {
         let existing = executions::of_agent(&scope.store, &row.id).await?;
         let open: Vec<&ToolCallRow> = round.calls.iter().filter(|call| call.result.is_none()).collect();
-        let one = async |call: &ToolCallRow| -> Result<(i64, Result<String, Work>), StoreError> {
+        let one = async |call: &ToolCallRow| -> Result<(i64, CallOutcome), StoreError> {
             if usize::try_from(call.idx).unwrap_or(0) >= room {
                 let text = r#"{"error":"not run: your skill calls are used up; answer in text now"}"#;
-                return Ok((call.idx, Ok(text.to_owned())));
+                return Ok((call.idx, CallOutcome::Result(text.to_owned())));
             }
             let end = self.use_skill(scope, registry, row, task, call, &existing).await?;
             Ok((call.idx, end))
@@ -64,11 +64,11 @@ impl Agents {
         task: &AgentTask,
         call: &ToolCallRow,
         existing: &[ExecutionRow],
-    ) -> Result<Result<String, Work>, StoreError> {
+    ) -> Result<CallOutcome, StoreError> {
         if call.name != "use_skill" {
             let text =
                 format!("there is no tool {}; your only tool is use_skill(skill, arguments)", call.name);
-            return Ok(Ok(json!({"error": text}).to_string()));
+            return Ok(CallOutcome::Result(json!({"error": text}).to_string()));
         }
         let wanted: Result<UseSkill, _> = serde_json::from_str(&call.arguments);
         let wanted = match wanted {
@@ -76,7 +76,7 @@ impl Agents {
             Err(fault) => {
                 let text =
                     format!("use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {fault}");
-                return Ok(Ok(json!({"error": text}).to_string()));
+                return Ok(CallOutcome::Result(json!({"error": text}).to_string()));
             }
         };
         let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
@@ -89,11 +89,19 @@ impl Agents {
             arguments: &wanted.arguments,
         };
         Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
-            CallEnd::Closed(report) => Ok(for_model(&report)),
-            CallEnd::Waiting => Err(Work::Waiting),
-            CallEnd::LimitReached(limit) => Err(Work::Held(limit)),
+            CallEnd::Closed(report) => CallOutcome::Result(for_model(&report)),
+            CallEnd::Waiting => CallOutcome::Ends(Work::Waiting),
+            CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::Held(limit)),
         })
     }
+}
+
+/// What a tool call comes to.
+enum CallOutcome {
+    /// The result that the model gets.
+    Result(String),
+    /// The agent can't go on.
+    Ends(Work),
 }
 
 #[derive(Deserialize)]
@@ -114,10 +122,10 @@ fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
         .is_some_and(|skill| skill.repeatable && skill.risk == crate::skills::Risk::Low)
 }
 
-fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, Result<String, Work>)) {
+fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
     match outcome {
-        Ok(result) => dialogue.answer(idx, result),
-        Err(work) => *end = Some(work),
+        CallOutcome::Result(result) => dialogue.answer(idx, result),
+        CallOutcome::Ends(work) => *end = Some(work),
     }
 }
 

@@ -18,7 +18,7 @@ use tracing::Instrument;
 pub use report::Report;
 
 use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, ledger};
+use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, fail_point, ledger};
 use crate::model::{ModelError, ModelErrorKind, SharedModel};
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::executor::Executor;
@@ -161,25 +161,25 @@ impl Agents {
         let timeout = told.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
         let work = self.work(scope, registry, row, job);
         let work = tokio::select! {
-            work = tokio::time::timeout(timeout, work) => work,
+            work = work => Some(work?),
+            () = tokio::time::sleep(timeout) => None,
             () = scope.cancel.cancelled() => {
                 return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
             }
         };
         match work {
-            Err(_) => {
+            None => {
                 let message = format!("it ran out of time ({})", wording::duration(timeout));
                 let error = error(ErrorKind::Timeout, message);
                 self.end(scope, registry, row, ExecutionStatus::Timeout, Some(error), Some(Bailout::Time))
                     .await
             }
-            Ok(Err(error)) => Err(error),
-            Ok(Ok(Work::Waiting)) => Ok(AgentEnd::Waiting),
-            Ok(Ok(Work::Held(limit))) => Ok(AgentEnd::Held(limit)),
-            Ok(Ok(Work::Failed(error))) => {
+            Some(Work::Waiting) => Ok(AgentEnd::Waiting),
+            Some(Work::Held(limit)) => Ok(AgentEnd::Held(limit)),
+            Some(Work::Failed(error)) => {
                 self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
-            Ok(Ok(Work::Answered { text, bailout })) => self.answered(scope, row, text, bailout).await,
+            Some(Work::Answered { text, bailout }) => self.answered(scope, row, text, bailout).await,
         }
     }
 
@@ -271,9 +271,10 @@ async fn ask_model(
 ) -> Result<Option<Work>, StoreError> {
     let request = dialogue.request();
     let wanted = ledger::estimate(&**model, &request);
-    let reservation = match scope.reserve(execution, wanted, false).await? {
+    let reservation = match scope.reserve(execution, wanted, false).await {
         Ok(reservation) => reservation,
-        Err(limit) => return Ok(Some(stopped(limit, dialogue))),
+        Err(LimitReached::Store(error)) => return Err(error),
+        Err(LimitReached::Limit(limit)) => return Ok(Some(stopped(limit, dialogue))),
     };
     let started = scope.store.now();
     let outcome = model.call(&request).await.and_then(usable);

@@ -109,10 +109,7 @@ impl Conversations {
         let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
         self.close(&mut batch, turn, TurnStatus::Cancelled, ExecutionStatus::Cancelled, &last);
-        batch.run(
-            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
-            [lane(&turn.conversation_id).into(), (&self.instance.id).into()],
-        );
+        self.instance.give_back(&lane(&turn.conversation_id), &mut batch);
         match self.store.write(batch).await {
             Ok(_) => {
                 self.ended(&turn.id, TurnStatus::Cancelled);

@@ -57,7 +57,7 @@ pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
-    let after = conversation.history_from.max(conversation.folded_to);
+    let after = conversation.history_from.max(conversation.compacted_to);
     turns::ended_after(store, &conversation.id, after, MOST_TURNS).await
 }
 
@@ -112,7 +112,7 @@ pub async fn fold(
     let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
     let Some(first_kept) = to_fold(&newest(store, &conversation).await?) else { return Ok(false) };
-    let after = conversation.history_from.max(conversation.folded_to);
+    let after = conversation.history_from.max(conversation.compacted_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
     let mut text = String::new();
     let mut to = after;

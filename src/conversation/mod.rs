@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{ConversationId, TurnId};
 use crate::journal::{Hooks, SharedSettings};
 use crate::orchestrator::Orchestrator;
-use crate::store::control::{self, Word};
+use crate::store::control::{self, ControlSignal};
 use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
 use crate::store::{Store, StoreError, leases::Instance};
@@ -126,16 +126,16 @@ impl Conversations {
     }
 
     /// Passes on what other processes told the turns that run here.
-    pub async fn heed(&self) -> Result<(), StoreError> {
+    pub async fn receive_signals(&self) -> Result<(), StoreError> {
         if self.running.count() == 0 {
             return Ok(());
         }
-        for (turn, word) in control::told(&self.store, &self.instance.id).await? {
+        for (turn, signal) in control::signals(&self.store, &self.instance.id).await? {
             let Some(running) = self.running.get(&turn) else { continue };
-            match word {
-                Word::Stop => running.cancel.cancel(),
-                Word::Pause => running.pause(),
-                Word::Answered => running.answered.send_replace(()),
+            match signal {
+                ControlSignal::Stop => running.cancel.cancel(),
+                ControlSignal::Pause => running.pause(),
+                ControlSignal::Answered => running.answered.send_replace(()),
             }
         }
         Ok(())

@@ -6,9 +6,11 @@
 
 use super::Conversations;
 use super::turn::LeasedTurn;
-use crate::domain::{ConversationId, Ending, ExecutionStatus, PersonId, QuestionState, TurnStatus};
+use crate::domain::{
+    ConversationId, Ending, ExecutionStatus, PersonId, QuestionKind, QuestionState, TurnStatus,
+};
 use crate::journal::{Limit, Question, Scope, fail_point};
-use crate::store::{Batch, StoreError, people, questions, turns};
+use crate::store::{Batch, StoreError, control, people, questions, turns};
 use crate::wording::{self, StatusSummary};
 
 /// Who says whether a parked turn goes on.
@@ -33,7 +35,7 @@ impl Conversations {
         let asked = questions::of_turn(&self.store, &held.turn.id).await?;
         let is_asked = asked
             .iter()
-            .any(|question| question.kind == "continue" && question.state == QuestionState::Pending);
+            .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
         let mut question = Batch::new();
         if !is_asked && !self.chosen_meanwhile(&held.turn).await? {
             let Some(whom) = self.whom_to_ask(scope, limit).await? else {
@@ -47,10 +49,7 @@ impl Conversations {
             self.ask(scope, &mut question, (limit, summary), whom).await?;
         }
         // From here on it is the answer that says how it goes on.
-        question.run(
-            "UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'",
-            [(&held.turn.id).into()],
-        );
+        control::forget_pause(&mut question, &held.turn.id);
         self.sleep(held, scope, question).await.map(|()| false)
     }
 
@@ -98,9 +97,8 @@ impl Conversations {
             Whom::Here if needs_owner => (wording::parked(limit, limits, summary), wording::owner_choices),
             Whom::Here => (wording::parked(limit, limits, summary), wording::continue_choices),
         };
-        let preview = text.clone();
-        let (kind, options) = ("continue", &[]);
-        scope.ask(batch, Question { kind, call: None, preview, text, choices, options, needs_owner });
+        let kind = QuestionKind::Continue { text: text.clone(), needs_owner };
+        scope.ask(batch, Question { kind, execution: None, text, choices });
         Ok(())
     }
 
@@ -125,18 +123,10 @@ impl Conversations {
         question: Batch,
     ) -> Result<(), StoreError> {
         let mut batch = held.lease.release();
-        batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [(&held.turn.id).into()]);
+        turns::sleep(&mut batch, &held.turn.id);
         scope.free_all(&mut batch);
         batch.append(question);
-        // An answer or a pause that came just before this commit has found the turn running; it counts all the same.
-        batch.run(
-            "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
-             OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
-              WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
-              AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
-               AND q.execution_id = p.execution_id AND q.state = 'pending')))",
-            [(&held.turn.id).into(), held.turn.budget_from.into()],
-        );
+        turns::wake_if_answered(&mut batch, &held.turn);
         self.store.write(batch).await?;
         fail_point("turn-asleep");
         scope.said();

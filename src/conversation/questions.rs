@@ -13,9 +13,10 @@ use adjutant_chat::IncomingMessage;
 
 use super::Conversations;
 use super::commands::is_command;
-use crate::domain::{ConversationId, PersonId, QuestionState, TurnId, TurnStatus};
+use crate::domain::{
+    Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
+};
 use crate::journal::fail_point;
-use crate::store::Stale;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
@@ -28,26 +29,25 @@ use crate::wording;
 const FALLS_ASLEEP: Duration = Duration::from_millis(500);
 
 /// The answer that a text is to a question, if it is one.
-fn typed(text: &str, question: &QuestionRow) -> Option<String> {
+fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     let text = text.trim();
     // A command is never an answer: `/stop` must end what asks.
     if text.is_empty() || is_command(text) {
         return None;
     }
     let word = plain(text);
-    match (word.as_str(), question.kind.as_str()) {
-        (_, "input") => Some(text.to_owned()),
-        (_, "choose") => {
-            let options = question.options();
+    match (kind, word.as_str()) {
+        (QuestionKind::Input { .. }, _) => Some(Answer::Text(text.to_owned())),
+        (QuestionKind::Choice { options, .. }, _) => {
             let by_word = options.iter().position(|option| plain(option) == word);
             let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
-            options.into_iter().nth(number)
+            options.get(number).cloned().map(Answer::Text)
         }
-        ("continue" | "yes" | "go on", "continue") => Some("continue".into()),
-        ("summarise" | "summarize", "continue") => Some("summarise".into()),
-        ("no" | "stop", "continue") => Some("stop".into()),
-        ("continue" | "yes" | "go on" | "approve", "approve") => Some("approve".into()),
-        ("no" | "stop" | "reject", "approve") => Some("reject".into()),
+        (QuestionKind::Continue { .. }, "continue" | "yes" | "go on") => Some(Answer::Continue),
+        (QuestionKind::Continue { .. }, "summarise" | "summarize") => Some(Answer::Summarise),
+        (QuestionKind::Continue { .. }, "no" | "stop") => Some(Answer::Stop),
+        (QuestionKind::Approval { .. }, "continue" | "yes" | "go on" | "approve") => Some(Answer::Approve),
+        (QuestionKind::Approval { .. }, "no" | "stop" | "reject") => Some(Answer::Reject),
         _ => None,
     }
 }
@@ -58,20 +58,20 @@ fn plain(text: &str) -> String {
 }
 
 /// The question that a button belongs to, and which button of it.
-pub fn button(id: &str) -> Option<(&str, &str)> {
+pub fn button(id: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = id.split_once(':')?;
     let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject");
-    (is_known || which.parse::<usize>().is_ok()).then_some((question, which))
+    (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
 
 /// The answer that a button of a question stands for.
-fn pressed(which: &str, question: &QuestionRow) -> Option<String> {
-    match (which, question.kind.as_str()) {
-        ("continue" | "summarise" | "stop", "continue") | ("approve" | "reject", "approve") => {
-            Some(which.to_owned())
+fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
+    match kind {
+        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
+        QuestionKind::Choice { options, .. } => {
+            options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
         }
-        (number, "choose") => question.options().into_iter().nth(number.parse().ok()?),
-        _ => None,
+        QuestionKind::Input { .. } => None,
     }
 }
 
@@ -89,14 +89,15 @@ impl Conversations {
     ) -> Result<Option<QuestionRow>, StoreError> {
         if let Some(receipt) = &said.reply_to {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
-            return Ok(question.filter(|question| typed(text, question).is_some()));
+            return Ok(question.filter(|question| typed(text, &question.kind).is_some()));
         }
         let Some((question, asked_at)) = questions::newest_read(&self.store, &conversation.id).await? else {
             return Ok(None);
         };
         // What an owner says is theirs, unless they say which question it is for.
-        let may_be_for_it = question.kind != "input" || question.person_id == *person;
-        if typed(text, &question).is_none()
+        let may_be_for_it =
+            !matches!(question.kind, QuestionKind::Input { .. }) || question.person_id == *person;
+        if typed(text, &question.kind).is_none()
             || !may_be_for_it
             || !self.may_answer_for(person, &question).await?
             || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?
@@ -110,7 +111,7 @@ impl Conversations {
     /// question, because then a press is told so.
     pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
         let question = match button(id) {
-            Some((question, _)) => questions::by_id(&self.store, &question.into()).await?,
+            Some((question, _)) => questions::by_id(&self.store, &question).await?,
             None => None,
         };
         let Some(question) = question else { return Ok(true) };
@@ -123,7 +124,7 @@ impl Conversations {
     }
 
     async fn may_answer_for(&self, person: &PersonId, question: &QuestionRow) -> Result<bool, StoreError> {
-        Ok((question.person_id == *person && !question.needs_owner()) || self.is_owner(person).await?)
+        Ok((question.person_id == *person && !question.kind.needs_owner()) || self.is_owner(person).await?)
     }
 
     /// Whether one of a person's accounts is an owner's.
@@ -144,9 +145,9 @@ impl Conversations {
         let Some(question) = question else {
             return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
-        let answer = match row.kind.as_str() {
-            "press" => button(&row.text).and_then(|(_, which)| pressed(which, &question)),
-            _ => typed(&row.text, &question),
+        let answer = match row.kind {
+            InboxKind::Press => button(&row.text).and_then(|(_, which)| pressed(which, &question.kind)),
+            InboxKind::Answer | InboxKind::Message | InboxKind::Command => typed(&row.text, &question.kind),
         };
         let Some(answer) = answer else {
             return self.reply(row, Some(&question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
@@ -170,7 +171,7 @@ impl Conversations {
             let Some(again) = questions::by_id(&self.store, &now.id).await? else { break };
             now = again;
         }
-        let text = wording::settled(&now.kind, now.answer.as_deref(), now.state == QuestionState::Expired);
+        let text = wording::settled(&now.kind, now.answer.as_ref(), now.state == QuestionState::Expired);
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
@@ -191,7 +192,7 @@ impl Conversations {
         &self,
         row: &InboxRow,
         question: &QuestionRow,
-        answer: &str,
+        answer: &Answer,
     ) -> Result<(), StoreError> {
         let now = self.store.now();
         let Some(turn) = turns::by_id(&self.store, &question.turn_id).await? else {
@@ -202,23 +203,15 @@ impl Conversations {
             open.iter().any(|other| other.id != question.id && other.state == QuestionState::Pending);
         let asleep = turn.status == TurnStatus::Waiting;
         let mut batch = Batch::new();
-        batch.must(
-            Stale::TurnMoved,
-            "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
-            [(&turn.id).into(), (&turn.status).into()],
-        );
+        turns::unmoved(&mut batch, &turn);
         questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
-        control::go_on(&mut batch, question, answer, &self.instance.id, now);
+        control::go_on(&mut batch, question, Some(answer), &self.instance.id, now);
         // An owner who was asked elsewhere hears nothing of what the turn says next.
         let is_here = turn.conversation_id == question.conversation_id;
-        if asleep && is_here && (!others || question.kind == "continue") {
+        if asleep && is_here && (!others || question.asks_to_continue()) {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
-            let answers = serde_json::to_string(&answers).unwrap_or_default();
-            batch.run(
-                "UPDATE turns SET answers = $1 WHERE id = $2",
-                [answers.into(), (&question.turn_id).into()],
-            );
+            turns::set_answers(&mut batch, &question.turn_id, &answers);
             inbox::settle(&mut batch, row.id, Some(&question.turn_id));
             self.store.write(batch).await?;
         } else {
@@ -255,15 +248,10 @@ impl Conversations {
         let mut woken = Vec::new();
         for question in questions::overdue(&self.store, channel).await? {
             let now = self.store.now();
-            let answer = match question.kind.as_str() {
-                "approve" => Some("reject"),
-                "continue" => Some("stop"),
-                // Whoever asked decides what silence means.
-                _ => None,
-            };
+            let answer = question.kind.answer_when_expired();
             let mut batch = Batch::new();
-            questions::expire(&mut batch, &question.id, answer, now);
-            control::go_on(&mut batch, &question, answer.unwrap_or_default(), &self.instance.id, now);
+            questions::expire(&mut batch, &question.id, answer.as_ref(), now);
+            control::go_on(&mut batch, &question, answer.as_ref(), &self.instance.id, now);
             match self.store.write(batch).await {
                 Ok(_) => {
                     (self.hooks.settled)(&question.outbox_id);
@@ -284,43 +272,33 @@ impl Conversations {
 mod tests {
     use super::*;
 
-    fn question(kind: &str, fingerprint: &str) -> QuestionRow {
-        QuestionRow {
-            id: "p".into(),
-            conversation_id: "c".into(),
-            turn_id: "t".into(),
-            execution_id: None,
-            person_id: "ada".into(),
-            kind: kind.into(),
-            preview: String::new(),
-            fingerprint: fingerprint.into(),
-            state: QuestionState::Pending,
-            answer: None,
-            outbox_id: "o".into(),
-            expires_at: 0,
-        }
+    fn go_on() -> QuestionKind {
+        QuestionKind::Continue { text: String::new(), needs_owner: false }
+    }
+
+    fn choice(options: &[&str]) -> QuestionKind {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        QuestionKind::Choice { subject: String::new(), options }
     }
 
     #[test]
     fn the_words_of_the_contract_are_answers_and_nothing_else() {
-        let answers = |text| {
-            let [go_on, approve] = ["continue", "approve"].map(|kind| typed(text, &question(kind, "")));
-            (go_on, approve)
-        };
+        let approval = QuestionKind::Approval { preview: String::new(), arguments: String::new() };
+        let answers = |text| (typed(text, &go_on()), typed(text, &approval));
         for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
             assert_ne!(answers(text), (None, None), "{text}");
         }
         for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop", "1"] {
             assert_eq!(answers(text), (None, None), "{text}");
         }
-        assert_eq!(answers("yes!"), (Some("continue".into()), Some("approve".into())));
+        assert_eq!(answers("yes!"), (Some(Answer::Continue), Some(Answer::Approve)));
         assert_eq!(answers("approve").0, None);
     }
 
     #[test]
     fn a_choice_is_typed_as_its_word_or_its_number() {
-        let question = question("choose", r#"["Send it", "2", "Stop!", "/usr"]"#);
-        let chosen = |text| typed(text, &question);
+        let question = choice(&["Send it", "2", "Stop!", "/usr"]);
+        let chosen = |text| typed(text, &question).map(|answer| answer.as_str().to_owned());
         assert_eq!(chosen(" send IT. ").as_deref(), Some("Send it"));
         assert_eq!(chosen("1").as_deref(), Some("Send it"));
         assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
@@ -329,14 +307,14 @@ mod tests {
         for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
             assert_eq!(chosen(text), None, "{text}");
         }
-        assert_eq!(typed("1", &super::tests::question("choose", "broken")), None);
+        assert_eq!(typed("1", &choice(&[])), None);
     }
 
     #[test]
     fn any_words_but_a_command_are_what_was_asked_for() {
-        let question = question("input", "");
+        let question = QuestionKind::Input { name: "company".into() };
         for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
-            assert_eq!(typed(text, &question).as_deref(), Some(text));
+            assert_eq!(typed(text, &question), Some(Answer::Text(text.into())));
         }
         for text in ["", "  ", "/stop", "/status now"] {
             assert_eq!(typed(text, &question), None, "{text}");
@@ -345,14 +323,14 @@ mod tests {
 
     #[test]
     fn a_button_stands_for_an_answer_of_its_own_question_only() {
-        let choose = question("choose", r#"["red", "continue"]"#);
-        assert_eq!(pressed("1", &choose).as_deref(), Some("continue"));
+        let colours = choice(&["red", "continue"]);
+        assert_eq!(pressed("1", &colours), Some(Answer::Text("continue".into())));
         for which in ["2", "-1", "x", "continue", ""] {
-            assert_eq!(pressed(which, &choose), None, "{which}");
+            assert_eq!(pressed(which, &colours), None, "{which}");
         }
-        assert_eq!(pressed("approve", &question("continue", "")), None);
-        assert_eq!(pressed("0", &question("input", "")), None);
-        assert_eq!(button("p:0"), Some(("p", "0")));
+        assert_eq!(pressed("approve", &go_on()), None);
+        assert_eq!(pressed("0", &QuestionKind::Input { name: "company".into() }), None);
+        assert_eq!(button("p:0"), Some(("p".into(), "0")));
         for id in ["p", "p:", "p:dance", "p:-1"] {
             assert_eq!(button(id), None, "{id}");
         }

@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::{Admitted, Conversations, Handle, context};
-use crate::domain::{Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionState, TurnId, TurnStatus};
+use crate::domain::{
+    Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
+};
 use crate::journal::{Budget, Scope, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Orchestrator, TurnEnd};
@@ -285,19 +287,19 @@ impl Conversations {
             return Ok(Vec::new());
         }
         let asked = questions::of_turn(&self.store, &held.turn.id).await?;
-        let expired = asked
-            .iter()
-            .filter(|question| question.kind == "approve" && question.state == QuestionState::Expired);
-        Ok(expired.map(|question| wording::expired(&question.kind, &question.preview)).collect())
+        let expired = asked.iter().filter(|question| {
+            matches!(question.kind, QuestionKind::Approval { .. }) && question.state == QuestionState::Expired
+        });
+        Ok(expired.map(|question| wording::expired(&question.kind)).collect())
     }
 
     /// The line for a "continue?" that nobody answered.
     async fn expired_line(&self, turn: &TurnRow) -> Result<Option<String>, StoreError> {
         let asked = questions::of_turn(&self.store, &turn.id).await?;
-        let last = asked.into_iter().rfind(|question| question.kind == "continue");
+        let last = asked.into_iter().rfind(|question| question.asks_to_continue());
         Ok(last
             .filter(|question| question.state == QuestionState::Expired)
-            .map(|question| wording::expired(&question.kind, &question.preview)))
+            .map(|question| wording::expired(&question.kind)))
     }
 
     /// Puts a turn back that failed by our own fault, or sets it aside for good.

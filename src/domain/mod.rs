@@ -1,12 +1,14 @@
 //! The words that every module shares: ids, and the states that things go through. No I/O.
 
 mod ids;
+mod questions;
 mod states;
 
 pub use ids::{
     ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId,
     TurnId,
 };
+pub use questions::{Answer, QuestionKind};
 pub use states::{
     Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, QuestionState, RunStatus,
     TurnStatus, UnknownWord,

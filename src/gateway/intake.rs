@@ -14,11 +14,11 @@ use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit}
 use super::access::Access;
 use super::lanes::Lanes;
 use crate::conversation::{Conversations, commands, questions};
-use crate::domain::{ConversationId, InboxKind, InstanceId, QuestionId};
+use crate::domain::{InboxKind, QuestionId};
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
-use crate::store::{Batch, Store, StoreError, outbox};
+use crate::store::{Batch, StoreError, outbox};
 use crate::wording;
 
 /// The receiver for everything that arrives.
@@ -170,7 +170,7 @@ impl Intake {
         }
         let (person, conversation) =
             self.who_and_where(&pressed.address, user, &pressed.sender_name, pressed.direct).await?;
-        let question_id = questions::button(&pressed.button).map(|(question, _)| question.into());
+        let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
         self.insert(event, &conversation, &person, InboxKind::Press, &pressed.button, question_id).await
     }
@@ -255,29 +255,4 @@ fn attached(text: &str) -> String {
         None if text.starts_with(ATTACHED.trim_start()) => format!("\n\n{text}"),
         None => String::new(),
     }
-}
-
-/// The conversations of a channel in which there is something to do that nobody may be at: what processes
-/// that are gone left, messages, turns, or things to say; messages of our own that were held back until
-/// their writer was let in; and turns of our own whose time has come. It looks at what is open only, so that it may be asked every second.
-pub async fn left_over(
-    store: &Store,
-    instance: &InstanceId,
-    channel: &str,
-    place: Option<&str>,
-) -> Result<Vec<ConversationId>, StoreError> {
-    let rows: Vec<(ConversationId,)> = store
-        .all(
-            "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
-             SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
-             AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
-             SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
-             AND (instance NOT IN (SELECT id FROM instances) \
-             OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
-             SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
-             AND instance NOT IN (SELECT id FROM instances))",
-            &[channel.into(), place.unwrap_or_default().into(), instance.into(), store.now().into()],
-        )
-        .await?;
-    Ok(rows.into_iter().map(|row| row.0).collect())
 }

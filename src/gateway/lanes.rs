@@ -161,21 +161,20 @@ impl Lanes {
 
     async fn run_inside(&self, held: LeasedTurn) -> Result<bool, StoreError> {
         let turn = held.turn.id.clone();
-        let done = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind().await;
-        match done {
-            Ok(Ok(ended)) => Ok(ended),
-            Ok(Err(StoreError::Stale(why))) if why == Stale::LeaseLost => {
-                tracing::warn!(%why, "a turn went on elsewhere");
+        let run = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind();
+        let Ok(outcome) = run.await else {
+            tracing::error!("a turn panicked and is tried again");
+            self.conversations.running_left(&turn);
+            return self.conversations.failed(held).await.map(|()| false);
+        };
+        match outcome {
+            Err(StoreError::Stale(Stale::LeaseLost)) => {
+                tracing::warn!("the lease is lost; the turn goes on elsewhere");
                 Ok(false)
             }
-            Ok(Err(StoreError::Closed)) => Err(StoreError::Closed),
-            Ok(Err(error)) => {
+            Ok(_) | Err(StoreError::Closed) => outcome,
+            Err(error) => {
                 tracing::error!(%error, "a turn failed and is tried again");
-                self.conversations.failed(held).await.map(|()| false)
-            }
-            Err(_) => {
-                tracing::error!("a turn panicked and is tried again");
-                self.conversations.running_left(&turn);
                 self.conversations.failed(held).await.map(|()| false)
             }
         }

@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::intake::left_over;
 use super::lanes::Lanes;
 use super::outbox::Delivering;
 use super::receiver::Health;
 use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
 use crate::domain::ConversationId;
-use crate::store::{StoreError, access, spending};
+use crate::store::{StoreError, access, queues, spending};
 
 /// How often a process looks.
 const TEND: Duration = Duration::from_secs(1);
@@ -41,7 +40,7 @@ impl Maintenance {
     pub async fn take_up(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         for (channel, place) in self.ours() {
-            self.wake(&left_over(store, instance, channel, place.as_deref()).await?);
+            self.wake(&queues::left_over(store, instance, channel, place.as_deref()).await?);
         }
         Ok(())
     }
@@ -80,7 +79,7 @@ impl Maintenance {
     /// Passes on what other processes tell the turns at work here, until it is stopped.
     pub async fn listen(self: Arc<Self>, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(HEED)).await.is_some() {
-            if let Err(error) = self.conversations.heed().await {
+            if let Err(error) = self.conversations.receive_signals().await {
                 tracing::error!(%error, "looking for word from other processes failed; it is tried again");
             }
         }

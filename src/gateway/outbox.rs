@@ -154,7 +154,7 @@ impl Delivering {
         let address = row.address();
         if let Some(turn) = &row.turn_id {
             let shown = self.progress.end(turn).await;
-            row.shown = shown.or(row.shown);
+            row.progress_receipt = shown.or(row.progress_receipt);
         }
         let _alone = self.governor.answer(&address).await;
         if port.limits().edits {
@@ -169,11 +169,11 @@ impl Delivering {
                 }
             }
         } else {
-            row.stand_in = row.shown.clone().filter(|_| self.may_stand_in(&row));
+            row.edit_of = row.progress_receipt.clone().filter(|_| self.may_stand_in(&row));
         }
         // A new one for each try: what was looked for and is not there is behind us.
-        if row.stand_in.is_none() && port.limits().edits {
-            row.mark = port.checkpoint(&address).await;
+        if row.edit_of.is_none() && port.limits().edits {
+            row.checkpoint = port.checkpoint(&address).await;
         }
         outbox::claim(&self.store, &row, &self.instance).await?;
         fail_point("outbox-claimed");
@@ -194,7 +194,7 @@ impl Delivering {
         conversation: &ConversationId,
         row: &OutboxRow,
     ) -> Result<(), StoreError> {
-        let mut names: Vec<String> = row.shown.iter().cloned().collect();
+        let mut names: Vec<String> = row.progress_receipt.iter().cloned().collect();
         let mut told = Vec::new();
         let channel = leases::channel(&row.channel);
         if !self.known.contains_key(&channel) {
@@ -274,11 +274,11 @@ impl Delivering {
                 false => metrics::sign(turn, now).await,
             }
         }
-        if let (Some(shown), Some(turn)) = (&row.shown, &row.turn_id) {
-            if row.stand_in.is_none() {
+        if let (Some(shown), Some(turn)) = (&row.progress_receipt, &row.turn_id) {
+            if row.edit_of.is_none() {
                 port.retract(&outbound.address, shown, Retract::Message).await;
             }
-            turns::set_shown(&self.store, turn, None).await?;
+            turns::set_progress_receipt(&self.store, turn, None).await?;
         }
         // There is more to send when this was not the last part.
         Ok(if is_last { Step::Done } else { Step::More })

@@ -148,7 +148,7 @@ impl Screen {
     async fn show(&mut self, progress: &Progress, text: String) {
         if self.changed.is_none() {
             // After a crash a message of the same turn may stand there.
-            match turns::shown(&self.store, &progress.turn.as_str().into()).await {
+            match turns::progress_receipt(&self.store, &progress.turn.as_str().into()).await {
                 Ok(shown) => self.receipt = shown,
                 Err(error) => {
                     tracing::warn!(%error, "what was shown before could not be read");
@@ -164,7 +164,8 @@ impl Screen {
                     return;
                 }
                 if let Err(error) =
-                    turns::set_shown(&self.store, &progress.turn.as_str().into(), Some(&receipt)).await
+                    turns::set_progress_receipt(&self.store, &progress.turn.as_str().into(), Some(&receipt))
+                        .await
                 {
                     tracing::warn!(%error, "a shown message could not be noted");
                 }

@@ -1,7 +1,7 @@
 //! Model calls that belong to no turn: set something aside for, counted and kept like any other.
 
 use super::BudgetLedger;
-use super::ledger::{estimate, used};
+use super::ledger::{NotReserved, estimate, used};
 use crate::domain::ConversationId;
 use crate::model::{Answer, Model, ModelError, Request};
 use crate::store::usage::{self, BackgroundCall};
@@ -19,21 +19,22 @@ impl BudgetLedger {
     ) -> Result<Option<Result<Answer, ModelError>>, StoreError> {
         let id = self.store.new_id();
         let wanted = estimate(model, request);
-        let Ok(reservation) =
-            self.reserve(Batch::new(), &format!("{what} {id}").into(), wanted, None).await?
-        else {
-            return Ok(None);
+        let execution = format!("{what} {id}").into();
+        let reservation = match self.reserve(Batch::new(), &execution, wanted, None).await {
+            Ok(reservation) => reservation,
+            Err(NotReserved::Refused(_)) => return Ok(None),
+            Err(NotReserved::Store(error)) => return Err(error),
         };
         let started_at = self.store.now();
         let outcome = model.call(request).await;
         let mut batch = Batch::new();
-        usage::insert_background_call(&mut batch, &self.aside(id, conversation, &outcome, started_at));
+        usage::insert_background_call(&mut batch, &self.row(id, conversation, &outcome, started_at));
         self.settle(&mut batch, &reservation, used(outcome.as_ref()));
         self.store.write(batch).await?;
         Ok(Some(outcome))
     }
 
-    fn aside(
+    fn row(
         &self,
         id: String,
         conversation: &ConversationId,

@@ -5,9 +5,9 @@
 //! stored once.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
 use crate::domain::ExecutionId;
@@ -29,10 +29,10 @@ pub struct Prefix {
 impl Prefix {
     /// A prefix; its hash tells it apart.
     pub fn new(system: String, tools: Vec<Tool>) -> Arc<Self> {
-        let mut hasher = DefaultHasher::new();
-        system.hash(&mut hasher);
-        tools_json(&tools).hash(&mut hasher);
-        let hash = format!("{:016x}", hasher.finish());
+        let mut hasher = Sha256::new_with_prefix(&system);
+        hasher.update([0]);
+        hasher.update(tools_json(&tools));
+        let hash = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Arc::new(Self { system, tools, hash, stored: OnceCell::new() })
     }
 

@@ -54,6 +54,47 @@ pub struct Reservation {
     turn: Option<Arc<Budget>>,
 }
 
+/// Why something can't begin now.
+#[derive(Debug)]
+pub enum LimitReached {
+    /// This limit holds it back.
+    Limit(Limit),
+    /// The store failed, or the lease is lost.
+    Store(StoreError),
+}
+
+impl From<Limit> for LimitReached {
+    fn from(limit: Limit) -> Self {
+        Self::Limit(limit)
+    }
+}
+
+impl From<StoreError> for LimitReached {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Why nothing was reserved for a call.
+pub(super) enum NotReserved {
+    /// A budget does not cover it.
+    Refused(Refused),
+    /// The store failed, or the lease is lost.
+    Store(StoreError),
+}
+
+impl From<Refused> for NotReserved {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<StoreError> for NotReserved {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl Drop for Reservation {
     fn drop(&mut self) {
         if let Some(turn) = &self.turn {
@@ -108,18 +149,18 @@ impl BudgetLedger {
     ///
     /// # Errors
     /// When the store fails or the lease is lost.
-    pub async fn reserve(
+    pub(super) async fn reserve(
         &self,
         mut fence: Batch,
         execution: &ExecutionId,
         amount: Amount,
         turn: Option<Arc<Budget>>,
-    ) -> Result<Result<Reservation, Refused>, StoreError> {
+    ) -> Result<Reservation, NotReserved> {
         let is_granted = turn.as_ref().is_some_and(|turn| turn.is_granted());
         // Made first: should nobody wait for this any more, the turn's budget gets its part back.
         let reservation = Reservation { execution: execution.to_owned(), day: self.day(), amount, turn };
         if !self.has_budgets() {
-            return Ok(Ok(reservation));
+            return Ok(reservation);
         }
         let row = ReservationRow {
             execution_id: reservation.execution.clone(),
@@ -133,13 +174,13 @@ impl BudgetLedger {
         let (all, person) = if is_granted { Default::default() } else { (all.most, person.most) };
         spending::reserve(&mut fence, &row, all, person);
         match self.store.write(fence).await {
-            Ok(_) => Ok(Ok(reservation)),
+            Ok(_) => Ok(reservation),
             Err(StoreError::Stale(Stale::EveryonesBudget | Stale::PersonsBudget)) => {
                 let refused = self.covered(amount, self.spent(&row.day).await?).err();
                 // Somebody has given something back in this moment.
-                Ok(Err(refused.unwrap_or(Refused { limit: Limit::AllDayTokens, passing: true })))
+                Err(refused.unwrap_or(Refused { limit: Limit::AllDayTokens, passing: true }).into())
             }
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -167,21 +208,22 @@ impl Scope {
         execution: &ExecutionId,
         call: Amount,
         beyond: bool,
-    ) -> Result<Result<Reservation, Limit>, StoreError> {
+    ) -> Result<Reservation, LimitReached> {
         loop {
-            let refused = match self.try_reserve(execution, call, beyond).await? {
-                Ok(reservation) => return Ok(Ok(reservation)),
-                Err(refused) => refused,
+            let refused = match self.try_reserve(execution, call, beyond).await {
+                Ok(reservation) => return Ok(reservation),
+                Err(NotReserved::Store(error)) => return Err(error.into()),
+                Err(NotReserved::Refused(refused)) => refused,
             };
             if !refused.passing {
-                return Ok(Err(self.budget.trip(refused.limit)));
+                return Err(self.budget.trip(refused.limit).into());
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK_AGAIN) => {}
-                () = self.cancel.cancelled() => return Ok(Err(refused.limit)),
+                () = self.cancel.cancelled() => return Err(refused.limit.into()),
             }
-            if let (Err(limit), false) = (self.budget.before_model_call(), beyond) {
-                return Ok(Err(limit));
+            if !beyond {
+                self.budget.before_model_call()?;
             }
         }
     }
@@ -191,11 +233,9 @@ impl Scope {
         execution: &ExecutionId,
         call: Amount,
         beyond: bool,
-    ) -> Result<Result<Reservation, Refused>, StoreError> {
-        match self.budget.set_aside(call, beyond) {
-            Ok(()) => self.ledger.reserve(self.batch(), execution, call, Some(self.budget.clone())).await,
-            Err(refused) => Ok(Err(refused)),
-        }
+    ) -> Result<Reservation, NotReserved> {
+        self.budget.set_aside(call, beyond)?;
+        self.ledger.reserve(self.batch(), execution, call, Some(self.budget.clone())).await
     }
 
     /// Adds what a model call used to the batch that records it. `with_the_end` when that is the one that ends the turn.
@@ -215,18 +255,16 @@ impl Scope {
     ///
     /// # Errors
     /// The limit that holds it back; or when the store fails.
-    pub async fn take_released_call(&self, asked_at: i64) -> Result<Result<(), Limit>, StoreError> {
-        if let Err(limit) = self.budget.take_released_call(asked_at) {
-            return Ok(Err(limit));
-        }
+    pub async fn take_released_call(&self, asked_at: i64) -> Result<(), LimitReached> {
+        self.budget.take_released_call(asked_at)?;
         if self.budget.is_granted() || !self.ledger.has_budgets() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         // It is enough that something is left: the call itself uses no model.
         let (all, person) = self.ledger.spent(&self.ledger.day()).await?;
         let used = |row| SpendingRow { reserved_tokens: 0, reserved_nano_usd: 0, ..row };
         let left = self.ledger.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
-        Ok(left.map_err(|refused| self.budget.trip(refused.limit)))
+        left.map_err(|refused| self.budget.trip(refused.limit).into())
     }
 
     /// Adds that nothing is set aside for an execution any more, whose call was cut off.

@@ -11,7 +11,7 @@ pub mod untrusted;
 pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
 pub use fail_point::fail_point;
-pub use ledger::{BudgetLedger, Reservation};
+pub use ledger::{BudgetLedger, LimitReached, Reservation};
 pub use scope::{Ended, Hooks, Question, Scope, SubProgress, TurnListener};
 
 pub use crate::config::{Settings, SharedSettings};

@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 use super::{Budget, BudgetLedger};
 use crate::clock;
 use crate::config::Settings;
-use crate::domain::{ConversationId, OutboxId, PersonId, QuestionId, QuestionState, TurnId};
-use crate::store::executions::ExecutionRow;
+use crate::domain::{
+    ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
+};
 use crate::store::people::{self, Conversation, Person};
 use crate::store::questions::{self, QuestionRow};
-use crate::store::{Batch, Store, StoreError, leases::Lease, outbox};
+use crate::store::{Batch, Store, StoreError, leases::Lease, outbox, turns};
 
 /// A running turn, as its agents and skill calls see it.
 #[derive(Clone)]
@@ -122,21 +123,14 @@ impl Ended {
 
 /// What a running turn asks its person.
 pub struct Question<'a> {
-    /// `continue`, `approve`, `choose` or `input`.
-    pub kind: &'static str,
-    /// The call that waits for a yes, which is good for exactly its arguments; the step that waits for a choice or a
-    /// word.
-    pub call: Option<&'a ExecutionRow>,
-    /// What would happen.
-    pub preview: String,
+    /// What is asked, with what belongs to it.
+    pub kind: QuestionKind,
+    /// The skill call or the step that waits for the answer; none for "continue?".
+    pub execution: Option<&'a ExecutionId>,
     /// How it is asked.
     pub text: String,
-    /// The buttons of a question with this id.
+    /// The buttons of a question with this id; a choice has a button for each of its options instead.
     pub choices: fn(&str) -> Vec<Choice>,
-    /// The choices of a question that has some of its own, each a button instead.
-    pub options: &'a [String],
-    /// Whether only an owner may answer it.
-    pub needs_owner: bool,
 }
 
 impl Scope {
@@ -153,7 +147,7 @@ impl Scope {
     /// Adds something to say to the batch, as the answer to whatever waits for one. Call
     /// [`Self::said`] once the batch is written.
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
-        batch.run("UPDATE turns SET answers = '[]' WHERE id = $1", [(&self.turn).into()]);
+        turns::set_answers(batch, &self.turn, &[]);
         let message = self.message(text, choices);
         outbox::say(&self.store, batch, &self.conversation.id, &self.lease.instance, &message)
     }
@@ -169,24 +163,14 @@ impl Scope {
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
         self.asked.store(true, Ordering::Relaxed);
         let id: QuestionId = self.store.new_id();
-        let fingerprint = match question.kind {
-            "choose" => serde_json::to_string(question.options).unwrap_or_default(),
-            "input" => String::new(),
-            _ if question.needs_owner => questions::BUDGET.into(),
-            _ => question.call.and_then(|call| call.parameters.clone()).unwrap_or_default(),
+        let choices = match &question.kind {
+            QuestionKind::Choice { options, .. } => buttons(&id, options),
+            _ => (question.choices)(&id),
         };
-        let choices = match question.options {
-            [] => (question.choices)(&id),
-            options => buttons(&id, options),
-        };
+        let outbox_id = self.say(batch, question.text, choices);
         let question = QuestionRow {
-            outbox_id: self.say(batch, question.text, choices),
-            id,
-            execution_id: question.call.map(|call| call.id.clone()),
-            kind: question.kind.into(),
-            preview: question.preview,
-            fingerprint,
-            ..self.question()
+            execution_id: question.execution.cloned(),
+            ..self.question(id, outbox_id, question.kind)
         };
         questions::ask(batch, &question, self.store.now());
     }
@@ -208,33 +192,29 @@ impl Scope {
             text: text.clone(),
             file: None,
         };
+        let outbox_id = outbox::say(&self.store, batch, &conversation, &outbox::anybody(), &message);
+        let kind = QuestionKind::Continue { text, needs_owner: true };
         let question = QuestionRow {
-            outbox_id: outbox::say(&self.store, batch, &conversation, &outbox::anybody(), &message),
-            id,
             conversation_id: conversation,
             person_id: owner,
-            preview: text,
-            fingerprint: questions::BUDGET.into(),
-            ..self.question()
+            ..self.question(id, outbox_id, kind)
         };
         questions::ask(batch, &question, self.store.now());
     }
 
-    /// A question of this turn to its person, without words.
-    fn question(&self) -> QuestionRow {
+    /// A question of this turn to its person.
+    fn question(&self, id: QuestionId, outbox_id: OutboxId, kind: QuestionKind) -> QuestionRow {
         let expires = i64::try_from(self.budget.limits.prompt_expires.as_millis()).unwrap_or(i64::MAX);
         QuestionRow {
-            id: QuestionId::default(),
+            id,
             conversation_id: self.conversation.id.clone(),
             turn_id: self.turn.clone(),
             execution_id: None,
             person_id: self.person.id.clone(),
-            kind: "continue".into(),
-            preview: String::new(),
-            fingerprint: String::new(),
+            kind,
             state: QuestionState::Pending,
             answer: None,
-            outbox_id: OutboxId::default(),
+            outbox_id,
             expires_at: self.store.now().saturating_add(expires),
         }
     }

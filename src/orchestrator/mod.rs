@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::agents::{AgentEnd, AgentTask, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, Prefix, Scope, fail_point, ledger};
+use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, fail_point, ledger};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow};
@@ -219,10 +219,11 @@ impl Run<'_> {
         self.show(Some("thinking"));
         let request = self.dialogue.request();
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
-        let reservation = match self.scope.reserve(&self.root, wanted, false).await? {
+        let reservation = match self.scope.reserve(&self.root, wanted, false).await {
             Ok(reservation) => reservation,
-            Err(_) if self.scope.cancel.is_cancelled() => return Ok(None),
-            Err(limit) => return self.parked(limit).await.map(Some),
+            Err(LimitReached::Store(error)) => return Err(error),
+            Err(LimitReached::Limit(_)) if self.scope.cancel.is_cancelled() => return Ok(None),
+            Err(LimitReached::Limit(limit)) => return self.parked(limit).await.map(Some),
         };
         let started = self.scope.store.now();
         let outcome = tokio::select! {
@@ -356,9 +357,11 @@ impl Run<'_> {
         let mut request = self.dialogue.request();
         request.tools.clear();
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
-        // What was done is known without a model.
-        let Ok(reservation) = self.scope.reserve(&self.root, wanted, true).await? else {
-            return Ok(TurnEnd::Answered(wording::stopped(&summary).into()));
+        let reservation = match self.scope.reserve(&self.root, wanted, true).await {
+            Ok(reservation) => reservation,
+            Err(LimitReached::Store(error)) => return Err(error),
+            // What was done is known without a model.
+            Err(LimitReached::Limit(_)) => return Ok(TurnEnd::Answered(wording::stopped(&summary).into())),
         };
         let started = self.scope.store.now();
         let outcome = tokio::select! {

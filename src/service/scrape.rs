@@ -48,10 +48,8 @@ impl Source {
         let today = clock::local_day(store.now(), self.conversations.zone);
         let asked = async { tokio::try_join!(queues::all(store), spending::of_day(store, &today, None)) };
         let stored = match tokio::time::timeout(PATIENCE, asked).await {
-            Ok(Ok(stored)) => Some(stored),
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the queues could not be counted");
-                None
+            Ok(counted) => {
+                counted.inspect_err(|error| tracing::error!(%error, "the queues could not be counted")).ok()
             }
             Err(_) => {
                 tracing::error!("the store did not say in time how long the queues are");

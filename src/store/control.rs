@@ -3,17 +3,17 @@
 
 use super::outbox::anybody;
 use super::questions::{self, QuestionRow};
-use super::{Batch, Stale, Store, StoreError, Value};
-use crate::domain::{InstanceId, PersonId, QuestionState, TurnId};
+use super::{Batch, Stale, Store, StoreError};
+use crate::domain::{Answer, InstanceId, PersonId, QuestionState, TurnId};
 
 /// Who answers from this machine's command line.
 fn terminal() -> PersonId {
     "console:local".into()
 }
 
-/// Word from another process for a running turn.
+/// ControlSignal from another process for a running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum ControlSignal {
     /// Stop.
     Stop,
     /// Let what runs finish, and begin nothing new.
@@ -53,12 +53,12 @@ pub async fn pause(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
 pub async fn resume(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     let asked = questions::of_turn(store, turn).await?;
     let open =
-        |question: &QuestionRow| question.kind == "continue" && question.state == QuestionState::Pending;
+        |question: &QuestionRow| question.asks_to_continue() && question.state == QuestionState::Pending;
     let Some(question) = asked.into_iter().rfind(open) else { return Ok(false) };
     let now = store.now();
     let mut batch = Batch::new();
-    go_on(&mut batch, &question, "continue", &anybody(), now);
-    questions::answer(&mut batch, &question.id, "continue", &terminal(), now);
+    go_on(&mut batch, &question, Some(&Answer::Continue), &anybody(), now);
+    questions::answer(&mut batch, &question.id, &Answer::Continue, &terminal(), now);
     is_written(store, batch).await
 }
 
@@ -84,20 +84,26 @@ async fn is_written(store: &Store, batch: Batch) -> Result<bool, StoreError> {
 }
 
 /// Adds what an answer changes for its turn: a sleeping one gets back into its lane, in this instance; one of another
-/// conversation in that which serves it. The answer is empty when nobody gave one.
-pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: &InstanceId, now: i64) {
+/// conversation, in the instance that serves it. No answer: nobody gave one in time.
+pub fn go_on(
+    batch: &mut Batch,
+    question: &QuestionRow,
+    answer: Option<&Answer>,
+    instance: &InstanceId,
+    now: i64,
+) {
     batch.run(
         "UPDATE turns SET status = CASE WHEN status = 'waiting' THEN 'queued' ELSE status END, retry_at = 0, \
          instance = CASE WHEN status <> 'waiting' THEN instance WHEN conversation_id = $1 THEN $2 ELSE '' END \
          WHERE id = $3",
         [(&question.conversation_id).into(), instance.into(), (&question.turn_id).into()],
     );
-    match (question.kind.as_str(), answer) {
-        ("continue", "continue") => {
+    match answer {
+        Some(Answer::Continue) => {
             batch.run(
                 "UPDATE turns SET budget_from = $1, granted_at = CASE WHEN $2 = 1 THEN $1 ELSE granted_at END \
                  WHERE id = $3",
-                [now.into(), question.needs_owner().into(), (&question.turn_id).into()],
+                [now.into(), question.kind.needs_owner().into(), (&question.turn_id).into()],
             );
             batch.run(
                 "UPDATE conversations SET window_from = $1 \
@@ -105,18 +111,26 @@ pub fn go_on(batch: &mut Batch, question: &QuestionRow, answer: &str, instance: 
                 [now.into(), (&question.turn_id).into()],
             );
         }
-        ("continue", "summarise" | "stop") => {
+        Some(Answer::Summarise | Answer::Stop) => {
             batch.run(
                 "UPDATE turns SET ending = $1 WHERE id = $2",
-                [Value::from(answer), (&question.turn_id).into()],
+                [answer.map(Answer::as_str).into(), (&question.turn_id).into()],
             );
         }
-        _ => {}
+        Some(Answer::Approve | Answer::Reject | Answer::Text(_)) | None => {}
     }
 }
 
-/// What other processes told the running turns of an instance.
-pub async fn told(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, Word)>, StoreError> {
+/// Adds that a pause is over: from here on the answer to the question says how the turn goes on.
+pub fn forget_pause(batch: &mut Batch, turn: &TurnId) {
+    batch.run("UPDATE turns SET ending = NULL WHERE id = $1 AND ending = 'pause'", [turn.into()]);
+}
+
+/// The signals that other processes left for the running turns of an instance.
+pub async fn signals(
+    store: &Store,
+    instance: &InstanceId,
+) -> Result<Vec<(TurnId, ControlSignal)>, StoreError> {
     let rows: Vec<(TurnId, String)> = store
         .all(
             "SELECT id, coalesce(ending, '') FROM turns \
@@ -128,10 +142,10 @@ pub async fn told(store: &Store, instance: &InstanceId) -> Result<Vec<(TurnId, W
             &[instance.into()],
         )
         .await?;
-    let word = |ending: &str| match ending {
-        "stop" => Word::Stop,
-        "pause" => Word::Pause,
-        _ => Word::Answered,
+    let signal = |ending: &str| match ending {
+        "stop" => ControlSignal::Stop,
+        "pause" => ControlSignal::Pause,
+        _ => ControlSignal::Answered,
     };
-    Ok(rows.into_iter().map(|(turn, ending)| (turn, word(&ending))).collect())
+    Ok(rows.into_iter().map(|(turn, ending)| (turn, signal(&ending))).collect())
 }

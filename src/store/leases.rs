@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
 
@@ -227,6 +228,14 @@ impl Instance {
         Ok(())
     }
 
+    /// Adds that a lease taken in the same batch is given back.
+    pub fn give_back(&self, name: &str, batch: &mut Batch) {
+        batch.run(
+            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
+            [name.into(), (&self.id).into()],
+        );
+    }
+
     /// Adds the taking of a lease to a batch, as its first statement: see [`Self::taken`].
     pub fn take(&self, name: &str, batch: &mut Batch) {
         batch.must_return(
@@ -338,12 +347,10 @@ async fn hold(options: &AnyConnectOptions, id: &InstanceId) -> Result<AnyConnect
     Ok(connection)
 }
 
-/// The advisory lock's number for an instance: FNV-1a, only to tell a handful of ids apart.
+/// The advisory lock's number for an instance.
 fn key(id: &InstanceId) -> i64 {
-    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    hash.cast_signed()
+    let digest = Sha256::digest(id.as_bytes());
+    digest.iter().take(8).fold(0, |key, byte| (key << 8) | i64::from(*byte))
 }
 
 #[cfg(test)]

@@ -34,11 +34,11 @@ pub struct OutboxRow {
     /// Which part is next.
     pub part: i64,
     /// What was noted of the place before this part was sent last.
-    pub mark: Option<String>,
+    pub checkpoint: Option<String>,
     /// The receipt of a shown message that becomes the first part.
-    pub stand_in: Option<String>,
+    pub edit_of: Option<String>,
     /// The receipt of the message that shows its turn's progress, while it stands.
-    pub shown: Option<String>,
+    pub progress_receipt: Option<String>,
     /// When its turn last went on.
     pub resumed_at: Option<i64>,
     /// JSON: the file behind the text.
@@ -105,12 +105,12 @@ pub fn say(
     id
 }
 
-/// Adds that something is told of our own accord, if it was not told before.
-pub fn told_once(batch: &mut Batch, what: &str, now: i64) {
+/// Adds that people are told something unasked, unless they were told before.
+pub fn announce_once(batch: &mut Batch, topic: &str, now: i64) {
     batch.must(
         Stale::AlreadyAnnounced,
-        "INSERT INTO told (what, told_at) VALUES ($1, $2) ON CONFLICT (what) DO NOTHING",
-        [what.into(), now.into()],
+        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
+        [topic.into(), now.into()],
     );
 }
 
@@ -134,8 +134,8 @@ impl OutboxRow {
             text: self.text.clone(),
             choices: serde_json::from_str(&self.choices).unwrap_or_default(),
             part: usize::try_from(self.part).unwrap_or(0),
-            checkpoint: self.mark.clone(),
-            edit_of: self.stand_in.clone(),
+            checkpoint: self.checkpoint.clone(),
+            edit_of: self.edit_of.clone(),
             file: self.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
         }
     }
@@ -152,7 +152,7 @@ pub async fn open(
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at, o.part, o.mark, o.stand_in, o.file, t.shown, t.resumed_at \
+             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, t.progress_receipt, t.resumed_at \
              FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
              AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
@@ -186,10 +186,10 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Res
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
-        "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, mark = $2, stand_in = $3 \
+        "UPDATE outbox SET state = 'sending', instance = $1, attempts = attempts + 1, checkpoint = $2, edit_of = $3 \
          WHERE id = $4 AND state IN ('pending', 'sending', 'unknown') \
          AND (instance = $1 OR instance NOT IN (SELECT id FROM instances))",
-        [instance.into(), row.mark.clone().into(), row.stand_in.clone().into(), (&row.id).into()],
+        [instance.into(), row.checkpoint.clone().into(), row.edit_of.clone().into(), (&row.id).into()],
     );
     store.write(batch).await.map(|_| ())
 }
@@ -201,8 +201,8 @@ pub async fn claim(store: &Store, row: &OutboxRow, instance: &InstanceId) -> Res
 pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
-        "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, mark = NULL, \
-         stand_in = NULL WHERE id = $2 AND part = $3 AND state <> 'sent'",
+        "UPDATE outbox SET state = 'pending', receipt = $1, part = part + 1, attempts = 0, next_at = 0, checkpoint = NULL, \
+         edit_of = NULL WHERE id = $2 AND part = $3 AND state <> 'sent'",
         [receipt.into(), (&row.id).into(), row.part.into()],
     );
     store.write(batch).await.map(|_| ())

@@ -32,7 +32,7 @@ pub struct Conversation {
     /// What older turns came to.
     pub summary: String,
     /// `turns.seq` up to which turns are in the summary.
-    pub folded_to: i64,
+    pub compacted_to: i64,
     /// `turns.seq` up to which `/new` forgot.
     pub history_from: i64,
     /// Since when skill calls count in the window.
@@ -91,7 +91,7 @@ pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Re
     Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
 }
 
-const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, \
+const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, compacted_to, history_from, \
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
 /// The conversation at a place, if it has begun.
@@ -127,7 +127,7 @@ pub async fn direct_conversation(
 pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
     let found = store
         .first(
-            "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, window_from \
+            "SELECT id, channel, place, person_id, shared, summary, compacted_to, history_from, window_from \
              FROM conversations WHERE id = $1",
             &[id.into()],
         )
@@ -139,7 +139,7 @@ pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Co
 pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
     store
         .all(
-            "SELECT id, channel, place, person_id, shared, summary, folded_to, history_from, window_from \
+            "SELECT id, channel, place, person_id, shared, summary, compacted_to, history_from, window_from \
              FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id",
             &[name.into()],
         )
@@ -197,12 +197,12 @@ pub fn begin_afresh(batch: &mut Batch, conversation: &ConversationId) {
 pub fn fold(batch: &mut Batch, conversation: &Conversation, summary: &str, to: i64) {
     batch.must(
         Stale::SummaryChanged,
-        "UPDATE conversations SET summary = $1, folded_to = $2 WHERE id = $3 AND folded_to = $4 AND history_from = $5",
+        "UPDATE conversations SET summary = $1, compacted_to = $2 WHERE id = $3 AND compacted_to = $4 AND history_from = $5",
         [
             summary.into(),
             to.into(),
             (&conversation.id).into(),
-            conversation.folded_to.into(),
+            conversation.compacted_to.into(),
             conversation.history_from.into(),
         ],
     );

@@ -1,12 +1,17 @@
 //! Questions that wait for a person.
 
-use sqlx::FromRow;
+use std::borrow::Cow;
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
 
 use super::{Batch, Stale, Store, StoreError};
-use crate::domain::{ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionState, TurnId};
+use crate::domain::{
+    Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
+};
 
 /// A question's row.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuestionRow {
     /// Our id.
     pub id: QuestionId,
@@ -18,44 +23,74 @@ pub struct QuestionRow {
     pub execution_id: Option<ExecutionId>,
     /// Who was asked.
     pub person_id: PersonId,
-    /// `continue`, `approve`, `choose` or `input`.
-    pub kind: String,
-    /// What would happen.
-    pub preview: String,
-    /// What exactly a yes allows: an approved call's arguments, or [`BUDGET`]. The choices there are, as JSON.
-    pub fingerprint: String,
-    /// `pending`, `answered` or `expired`.
+    /// What is asked.
+    pub kind: QuestionKind,
+    /// Whether it still waits.
     pub state: QuestionState,
-    /// `continue`, `summarise`, `stop`, `approve` or `reject`; the choice itself; the words that were asked for. None
-    /// when nobody chose or wrote in time.
-    pub answer: Option<String>,
+    /// What was answered; none while it waits, or when nobody chose or wrote in time.
+    pub answer: Option<Answer>,
     /// The message that asks.
     pub outbox_id: OutboxId,
     /// When it stops waiting.
     pub expires_at: i64,
 }
 
-/// The fingerprint of a question whether to go on beyond a day's budget.
-pub const BUDGET: &str = "budget";
-
 impl QuestionRow {
-    /// Whether only an owner may answer it.
-    pub fn needs_owner(&self) -> bool {
-        self.kind == "continue" && self.fingerprint == BUDGET
+    /// Whether it asks to go on beyond a limit.
+    pub fn asks_to_continue(&self) -> bool {
+        matches!(self.kind, QuestionKind::Continue { .. })
     }
+}
 
-    /// The choices of a question that has some of its own.
-    pub fn options(&self) -> Vec<String> {
-        let is_choice = self.kind == "choose";
-        is_choice.then(|| serde_json::from_str(&self.fingerprint).ok()).flatten().unwrap_or_default()
+/// What stands in `detail` of a "continue?" that only an owner may answer.
+const OWNER: &str = "budget";
+
+impl FromRow<'_, AnyRow> for QuestionRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let (kind, subject, detail): (String, String, String) =
+            (row.try_get("kind")?, row.try_get("subject")?, row.try_get("detail")?);
+        let kind = match kind.as_str() {
+            "approve" => QuestionKind::Approval { preview: subject, arguments: detail },
+            "choose" => {
+                QuestionKind::Choice { subject, options: serde_json::from_str(&detail).unwrap_or_default() }
+            }
+            "input" => QuestionKind::Input { name: subject },
+            _ => QuestionKind::Continue { text: subject, needs_owner: detail == OWNER },
+        };
+        let answer: Option<String> = row.try_get("answer")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            conversation_id: row.try_get("conversation_id")?,
+            turn_id: row.try_get("turn_id")?,
+            execution_id: row.try_get("execution_id")?,
+            person_id: row.try_get("person_id")?,
+            answer: answer.and_then(|answer| Answer::to(&kind, &answer)),
+            kind,
+            state: row.try_get("state")?,
+            outbox_id: row.try_get("outbox_id")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+}
+
+/// The columns of a kind: `subject` and `detail`.
+fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
+    match kind {
+        QuestionKind::Continue { text, needs_owner: true } => (text, OWNER.into()),
+        QuestionKind::Continue { text, needs_owner: false } => (text, "".into()),
+        QuestionKind::Approval { preview, arguments } => (preview, arguments.into()),
+        QuestionKind::Choice { subject, options } => {
+            (subject, serde_json::to_string(options).unwrap_or_default().into())
+        }
+        QuestionKind::Input { name } => (name, "".into()),
     }
 }
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.preview, \
-             p.fingerprint, p.state, p.answer, p.outbox_id, p.expires_at FROM questions p ",
+            "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
+             p.detail, p.state, p.answer, p.outbox_id, p.expires_at FROM questions p ",
             $rest
         )
     };
@@ -63,8 +98,9 @@ macro_rules! select {
 
 /// Adds a question.
 pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
+    let (subject, detail) = columns(&row.kind);
     batch.run(
-        "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, preview, fingerprint, \
+        "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
          outbox_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         [
             (&row.id).into(),
@@ -72,9 +108,9 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
             (&row.turn_id).into(),
             row.execution_id.clone().into(),
             (&row.person_id).into(),
-            (&row.kind).into(),
-            (&row.preview).into(),
-            (&row.fingerprint).into(),
+            row.kind.as_str().into(),
+            subject.into(),
+            (*detail).into(),
             (&row.outbox_id).into(),
             now.into(),
             row.expires_at.into(),
@@ -83,21 +119,21 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
 }
 
 /// Adds an answer; only the first one counts.
-pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &str, by: &PersonId, now: i64) {
+pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId, now: i64) {
     batch.must(
         Stale::QuestionSettled,
         "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
          WHERE id = $4 AND state = 'pending'",
-        [answer.into(), by.into(), now.into(), id.into()],
+        [answer.as_str().into(), by.into(), now.into(), id.into()],
     );
 }
 
 /// Adds that a question waited long enough; `answer` is what that comes to, if anything.
-pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&str>, now: i64) {
+pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&Answer>, now: i64) {
     batch.must(
         Stale::QuestionSettled,
         "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
-        [answer.into(), now.into(), id.into()],
+        [answer.map(Answer::as_str).into(), now.into(), id.into()],
     );
 }
 
@@ -105,7 +141,7 @@ pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&str>, now: i64
 pub fn withdraw(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run(
         "UPDATE questions SET state = 'expired', answered_at = $1, \
-         answer = CASE WHEN kind IN ('choose', 'input') THEN NULL ELSE 'stop' END \
+         answer = CASE kind WHEN 'continue' THEN 'stop' WHEN 'approve' THEN 'reject' END \
          WHERE turn_id = $2 AND state = 'pending'",
         [now.into(), turn.into()],
     );
@@ -148,7 +184,7 @@ pub async fn of_execution(
 /// Whether an owner was asked about another turn of this person, and has not answered.
 pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
     const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
-                       WHERE p.state = 'pending' AND p.kind = 'continue' AND p.fingerprint = 'budget' \
+                       WHERE p.state = 'pending' AND p.kind = 'continue' AND p.detail = 'budget' \
                        AND t.person_id = $1 AND t.id <> $2";
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
 }

@@ -3,6 +3,7 @@
 use sqlx::FromRow;
 
 use super::{Store, StoreError};
+use crate::domain::{ConversationId, InstanceId};
 
 /// Rows of one sort that wait.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -28,4 +29,29 @@ pub async fn all(store: &Store) -> Result<Vec<Queue>, StoreError> {
                UNION ALL SELECT 'turns', status, count(*), min(started_at) \
                FROM turns WHERE ended_at IS NULL GROUP BY status";
     store.all(sql, &[]).await
+}
+
+/// The conversations of a channel in which there is something to do that nobody may be at: what processes
+/// that are gone left, messages, turns, or things to say; messages of our own that were held back until
+/// their writer was let in; and turns of our own whose time has come. It looks at what is open only, so that it may be asked every second.
+pub async fn left_over(
+    store: &Store,
+    instance: &InstanceId,
+    channel: &str,
+    place: Option<&str>,
+) -> Result<Vec<ConversationId>, StoreError> {
+    let rows: Vec<(ConversationId,)> = store
+        .all(
+            "SELECT c.id FROM conversations c WHERE c.channel = $1 AND ($2 = '' OR c.place = $2) AND c.id IN (\
+             SELECT conversation_id FROM inbox WHERE state = 'new' AND held = 0 \
+             AND (instance = $3 OR instance NOT IN (SELECT id FROM instances)) UNION \
+             SELECT conversation_id FROM turns WHERE ended_at IS NULL AND status <> 'waiting' \
+             AND (instance NOT IN (SELECT id FROM instances) \
+             OR (status = 'queued' AND instance = $3 AND retry_at > 0 AND retry_at <= $4)) UNION \
+             SELECT conversation_id FROM outbox WHERE state IN ('pending', 'sending', 'unknown') \
+             AND instance NOT IN (SELECT id FROM instances))",
+            &[channel.into(), place.unwrap_or_default().into(), instance.into(), store.now().into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|row| row.0).collect())
 }

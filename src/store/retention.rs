@@ -154,7 +154,7 @@ const TRACES: Side = Side {
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL WHERE turn_id = $1",
-        "UPDATE questions SET fingerprint = '', \
+        "UPDATE questions SET detail = '', \
          answer = CASE WHEN kind IN ('choose', 'input') AND answer IS NOT NULL THEN '' ELSE answer END WHERE turn_id = $1",
         "UPDATE runs SET text = '', inputs = '{}', seed = NULL, report = NULL, outputs = NULL WHERE turn_id = $1",
     ],
@@ -165,7 +165,7 @@ const BODIES: Side = Side {
     find: concat!(
         "SELECT t.id, t.ended_at FROM turns t JOIN conversations c ON c.id = t.conversation_id \
          WHERE t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.ended_at < $1 AND t.ended_at >= $2 \
-         AND (t.seq <= c.folded_to OR t.seq <= c.history_from) AND ",
+         AND (t.seq <= c.compacted_to OR t.seq <= c.history_from) AND ",
         is_over!(),
         " ORDER BY t.ended_at LIMIT $3 + 0"
     ),
@@ -173,7 +173,7 @@ const BODIES: Side = Side {
     empty: &[
         "UPDATE inbox SET text = '' WHERE turn_id = $1",
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
-        "UPDATE questions SET preview = '' WHERE turn_id = $1 AND state <> 'pending'",
+        "UPDATE questions SET subject = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
     mark: "UPDATE turns SET text = '', answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
            bodies_emptied_at = $1 WHERE id = $2",
@@ -189,7 +189,7 @@ fn kind_of(error: &str) -> String {
 async fn forget_silent(store: &Store, before: i64) -> Result<(), StoreError> {
     const SILENT: &str = "SELECT c.id FROM conversations c WHERE \
         (c.summary <> '' OR EXISTS (SELECT 1 FROM turns t WHERE t.conversation_id = c.id \
-         AND t.seq > c.history_from AND t.seq > c.folded_to AND t.bodies_emptied_at IS NULL)) \
+         AND t.seq > c.history_from AND t.seq > c.compacted_to AND t.bodies_emptied_at IS NULL)) \
         AND (SELECT t.ended_at FROM turns t WHERE t.conversation_id = c.id ORDER BY t.seq DESC LIMIT 1) < $1 \
         AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.conversation_id = c.id AND t.ended_at IS NULL) \
         AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.conversation_id = c.id AND i.state = 'new' AND i.held = 0)";

@@ -135,17 +135,53 @@ pub async fn next(
         .await
 }
 
+/// Adds that a turn still has the status with which it was read.
+pub fn unmoved(batch: &mut Batch, turn: &TurnRow) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
+        [(&turn.id).into(), turn.status.into()],
+    );
+}
+
+/// Adds which messages, by the platform's names, the next thing that a turn says is for.
+pub fn set_answers(batch: &mut Batch, turn: &TurnId, answers: &[String]) {
+    let answers = serde_json::to_string(answers).unwrap_or_default();
+    batch.run("UPDATE turns SET answers = $1 WHERE id = $2", [answers.into(), turn.into()]);
+}
+
+/// Adds that a turn waits for a person.
+pub fn sleep(batch: &mut Batch, turn: &TurnId) {
+    batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [turn.into()]);
+}
+
+/// Adds that a turn which has just fallen asleep goes on at once, if an answer or a pause came while it still ran.
+pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
+    batch.run(
+        "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
+         OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
+          WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+          AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
+           AND q.execution_id = p.execution_id AND q.state = 'pending')))",
+        [(&turn.id).into(), turn.budget_from.into()],
+    );
+}
+
 /// Keeps the receipt of the message that shows a turn's progress, or that it stands no more.
-pub async fn set_shown(store: &Store, turn: &TurnId, receipt: Option<&str>) -> Result<(), StoreError> {
+pub async fn set_progress_receipt(
+    store: &Store,
+    turn: &TurnId,
+    receipt: Option<&str>,
+) -> Result<(), StoreError> {
     let mut batch = Batch::new();
-    batch.run("UPDATE turns SET shown = $1 WHERE id = $2", [receipt.into(), turn.into()]);
+    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
     store.write(batch).await.map(|_| ())
 }
 
 /// The receipt of the message that shows a turn's progress, if one stands.
-pub async fn shown(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+pub async fn progress_receipt(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
     let row: Option<(Option<String>,)> =
-        store.first("SELECT shown FROM turns WHERE id = $1", &[turn.into()]).await?;
+        store.first("SELECT progress_receipt FROM turns WHERE id = $1", &[turn.into()]).await?;
     Ok(row.and_then(|(shown,)| shown))
 }
 

@@ -264,7 +264,7 @@ fn bounce(server: &mail_server::Server, message_id: &str) {
 }
 
 #[test]
-fn a_mail_that_comes_back_is_told_once() {
+fn a_mail_that_comes_back_is_announce_once() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     let home = Home::with_config(&mail(server, INSIDE));
     let mut chat = home.chat();
@@ -288,6 +288,6 @@ fn a_mail_that_comes_back_is_told_once() {
     again.say("m2", "/status");
     again.finish_well();
     assert_eq!(again.seen.iter().filter(|it| it["event"] == "reply").count(), 1, "{:?}", again.seen);
-    assert_eq!(home.count("SELECT count(*) FROM told"), 1);
+    assert_eq!(home.count("SELECT count(*) FROM announcements"), 1);
     home.assert_tidy("told");
 }

@@ -27,10 +27,10 @@ async fn asked(kind: &'static str, options: &[&str]) -> (TestApp, Heard) {
     app.rests().await;
     let id = pending(&app, &asked).await.id;
     let mut batch = Batch::new();
-    let fingerprint = serde_json::to_string(options).unwrap();
+    let detail = serde_json::to_string(options).unwrap();
     batch.run(
-        "UPDATE questions SET kind = $1, fingerprint = $2 WHERE id = $3",
-        [kind.into(), fingerprint.into(), (&id).into()],
+        "UPDATE questions SET kind = $1, detail = $2 WHERE id = $3",
+        [kind.into(), detail.into(), (&id).into()],
     );
     app.store().write(batch).await.unwrap();
     let button = |(n, label): (usize, &&str)| Choice { id: format!("{id}:{n}"), label: (*label).into() };
@@ -52,7 +52,7 @@ async fn pending(app: &TestApp, heard: &Heard) -> QuestionRow {
 /// The question's state and answer.
 async fn stored(app: &TestApp, heard: &Heard) -> (String, Option<String>) {
     let row = pending(app, heard).await;
-    (row.state.to_string(), row.answer)
+    (row.state.to_string(), row.answer.map(|answer| answer.as_str().to_owned()))
 }
 
 fn answered(answer: &str) -> (String, Option<String>) {

@@ -1,6 +1,6 @@
 //! The queries of `db check` and `db status`.
 
-use adjutant::domain::{ExecutionStatus, QuestionState, TurnStatus};
+use adjutant::domain::{ExecutionStatus, QuestionKind, QuestionState, TurnStatus};
 use adjutant::store::check::{self, Finding};
 use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::leases::{self, Instance};
@@ -48,23 +48,21 @@ async fn fill(world: &World) -> Instance {
             executions::close_all(batch, &"t2".into(), ExecutionStatus::Completed, 9);
             turns::end(batch, &"t2".into(), TurnStatus::Completed, "there", 9);
             batch.run("UPDATE turns SET status = 'waiting' WHERE id = 't3'", []);
-            questions::ask(batch, &prompt(&room.id), 5);
+            questions::ask(batch, &question(&room.id), 5);
         })
         .await
         .unwrap();
     instance
 }
 
-fn prompt(room: &str) -> QuestionRow {
+fn question(room: &str) -> QuestionRow {
     QuestionRow {
         id: "p1".into(),
         conversation_id: room.into(),
         turn_id: "t3".into(),
         execution_id: None,
         person_id: "ada".into(),
-        kind: "continue".into(),
-        preview: String::new(),
-        fingerprint: String::new(),
+        kind: QuestionKind::Continue { text: String::new(), needs_owner: false },
         state: QuestionState::Pending,
         answer: None,
         outbox_id: "x".into(),

@@ -1,14 +1,14 @@
 //! Control signals for a turn that is running.
 
-use adjutant::domain::{Ending, QuestionState, TurnId, TurnStatus};
-use adjutant::store::control::{self, Word};
+use adjutant::domain::{Answer, Ending, QuestionKind, QuestionState, TurnId, TurnStatus};
+use adjutant::store::control::{self, ControlSignal};
 use adjutant::store::questions::{self, QuestionRow};
 use adjutant::store::turns::{self, TurnRow};
 
 use crate::world::{World, execution};
 
 on_both!(
-    a_running_turn_is_told_once_it_is_paused,
+    a_running_turn_is_announce_once_it_is_paused,
     a_stop_is_not_undone_by_a_pause,
     a_turn_that_waits_is_not_paused,
     a_turn_that_asks_goes_on_when_it_is_resumed,
@@ -31,21 +31,19 @@ async fn set(world: &World, status: &'static str, ending: Option<&'static str>) 
         .unwrap();
 }
 
-async fn told(world: &World) -> Vec<(TurnId, Word)> {
-    control::told(&world.store, &"a".into()).await.unwrap()
+async fn told(world: &World) -> Vec<(TurnId, ControlSignal)> {
+    control::signals(&world.store, &"a".into()).await.unwrap()
 }
 
-async fn asks(world: &World, id: &str, kind: &str, fingerprint: &str) -> QuestionRow {
+async fn asks(world: &World, id: &str, kind: QuestionKind) -> QuestionRow {
     let room = world.room().await;
     let row = QuestionRow {
         id: id.into(),
         conversation_id: room.id,
         turn_id: "t1".into(),
-        execution_id: (kind != "continue").then(|| "s".into()),
+        execution_id: (!matches!(kind, QuestionKind::Continue { .. })).then(|| "s".into()),
         person_id: room.person_id,
-        kind: kind.into(),
-        preview: "?".into(),
-        fingerprint: fingerprint.into(),
+        kind,
         state: QuestionState::Pending,
         answer: None,
         outbox_id: id.into(),
@@ -55,16 +53,16 @@ async fn asks(world: &World, id: &str, kind: &str, fingerprint: &str) -> Questio
     row
 }
 
-async fn a_running_turn_is_told_once_it_is_paused(world: World) {
+async fn a_running_turn_is_announce_once_it_is_paused(world: World) {
     assert!(!control::pause(&world.store, &"t1".into()).await.unwrap(), "there is no such turn");
     world.turn("t1", "a", &[]).await;
     assert_eq!(told(&world).await, []);
     assert!(control::pause(&world.store, &"t1".into()).await.unwrap());
     assert!(control::pause(&world.store, &"t1".into()).await.unwrap(), "twice is once");
-    assert_eq!(told(&world).await, [("t1".into(), Word::Pause)]);
-    assert_eq!(control::told(&world.store, &"b".into()).await.unwrap(), [], "another instance runs it");
+    assert_eq!(told(&world).await, [("t1".into(), ControlSignal::Pause)]);
+    assert_eq!(control::signals(&world.store, &"b".into()).await.unwrap(), [], "another instance runs it");
     assert!(control::tell_to_stop(&world.store, &"t1".into()).await.unwrap());
-    assert_eq!(told(&world).await, [("t1".into(), Word::Stop)]);
+    assert_eq!(told(&world).await, [("t1".into(), ControlSignal::Stop)]);
 }
 
 async fn a_stop_is_not_undone_by_a_pause(world: World) {
@@ -99,9 +97,9 @@ async fn a_turn_that_waits_is_not_paused(world: World) {
 async fn a_turn_that_asks_goes_on_when_it_is_resumed(world: World) {
     world.turn("t1", "a", &[]).await;
     set(&world, "waiting", None).await;
-    asks(&world, "p1", "approve", "{}").await;
+    asks(&world, "p1", QuestionKind::Approval { preview: "?".into(), arguments: "{}".into() }).await;
     assert!(!control::resume(&world.store, &"t1".into()).await.unwrap(), "that is another question");
-    asks(&world, "p2", "continue", "").await;
+    asks(&world, "p2", QuestionKind::Continue { text: "?".into(), needs_owner: false }).await;
     world.clock.advance(std::time::Duration::from_secs(3));
     assert!(control::resume(&world.store, &"t1".into()).await.unwrap());
     assert!(!control::resume(&world.store, &"t1".into()).await.unwrap(), "once");
@@ -113,14 +111,15 @@ async fn a_turn_that_asks_goes_on_when_it_is_resumed(world: World) {
     let next = turns::next(&world.store, &room.id, &"whoever serves it".into()).await.unwrap();
     assert_eq!(next.map(|turn| turn.id).as_deref(), Some("t1"));
     let states = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
-    let states: Vec<_> = states.iter().map(|row| (row.state.as_str(), row.answer.as_deref())).collect();
+    let states: Vec<_> =
+        states.iter().map(|row| (row.state.as_str(), row.answer.as_ref().map(Answer::as_str))).collect();
     assert_eq!(states, [("pending", None), ("answered", Some("continue"))]);
 }
 
 async fn an_owners_limit_is_lifted_by_the_terminal(world: World) {
     world.turn("t1", "a", &[]).await;
     set(&world, "waiting", None).await;
-    asks(&world, "p1", "continue", questions::BUDGET).await;
+    asks(&world, "p1", QuestionKind::Continue { text: "?".into(), needs_owner: true }).await;
     assert!(control::resume(&world.store, &"t1".into()).await.unwrap());
     assert_eq!(turn(&world).await.granted_at, world.store.now());
 }
@@ -144,13 +143,14 @@ async fn a_turn_is_cancelled_wherever_it_is(world: World) {
 async fn an_answer_to_another_question_says_nothing_about_going_on(world: World) {
     world.turn("t1", "a", &[]).await;
     world.execution(execution("t1", "s", "agent")).await;
-    let asked = asks(&world, "p1", "input", "").await;
+    let asked = asks(&world, "p1", QuestionKind::Input { name: "company".into() }).await;
     let before = turn(&world).await;
     for answer in ["continue", "stop", "summarise", ""] {
+        let answer = Some(Answer::Text(answer.into()));
         set(&world, "waiting", None).await;
-        world.write(|batch| control::go_on(batch, &asked, answer, &"b".into(), 77)).await.unwrap();
+        world.write(|batch| control::go_on(batch, &asked, answer.as_ref(), &"b".into(), 77)).await.unwrap();
         let now = turn(&world).await;
         let expected = TurnRow { status: TurnStatus::Queued, instance: "b".into(), ..before.clone() };
-        assert_eq!(now, expected, "{answer}");
+        assert_eq!(now, expected, "{answer:?}");
     }
 }

@@ -182,19 +182,22 @@ async fn what_was_not_sent_is_tried_again_or_given_up(world: World) {
 
 async fn parts_are_sent_one_after_the_other(world: World) {
     let id = say(&world, "a long story", "a").await;
-    let first =
-        OutboxRow { mark: Some("7".into()), stand_in: Some("6".into()), ..open(&world, "a").await.remove(0) };
+    let first = OutboxRow {
+        checkpoint: Some("7".into()),
+        edit_of: Some("6".into()),
+        ..open(&world, "a").await.remove(0)
+    };
     outbox::claim(&world.store, &first, &"a".into()).await.unwrap();
     let claimed = open(&world, "a").await.remove(0);
     assert_eq!(
-        (claimed.mark.as_deref(), claimed.stand_in.as_deref()),
+        (claimed.checkpoint.as_deref(), claimed.edit_of.as_deref()),
         (Some("7"), Some("6")),
         "for a look-up"
     );
     outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
     let second = open(&world, "a").await.remove(0);
     assert_eq!((second.state.as_str(), second.part, second.attempts), ("pending", 1, 0));
-    assert_eq!((&second.mark, &second.stand_in), (&None, &None), "those were the first part's");
+    assert_eq!((&second.checkpoint, &second.edit_of), (&None, &None), "those were the first part's");
     outbox::claim(&world.store, &second, &"a".into()).await.unwrap();
     // A worker that still believes the first part is next changes nothing.
     outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();

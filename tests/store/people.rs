@@ -118,7 +118,7 @@ async fn a_summary_replaces_only_the_one_it_was_made_from(world: World) {
     fold(&world, &room, "first", 3).await.unwrap();
     assert_eq!(stale(fold(&world, &room, "second", 4).await), Stale::SummaryChanged);
     let room = people::conversation_by_id(&world.store, &room.id).await.unwrap();
-    assert_eq!((room.summary.as_str(), room.folded_to), ("first", 3));
+    assert_eq!((room.summary.as_str(), room.compacted_to), ("first", 3));
     world.turn("t1", "i", &[]).await;
     world.write(|batch| people::begin_afresh(batch, &room.id)).await.unwrap();
     stale(fold(&world, &room, "what was to be forgotten", 5).await);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::domain::QuestionState;
+use adjutant::domain::{Answer, QuestionKind, QuestionState};
 use adjutant::store::Stale;
 use adjutant::store::outbox;
 use adjutant::store::questions::{self, QuestionRow};
@@ -22,6 +22,18 @@ on_both!(
     nobodys_choice_is_none,
 );
 
+fn go_on() -> QuestionKind {
+    QuestionKind::Continue { text: "to bob@example.test: hello".into(), needs_owner: false }
+}
+
+fn approval() -> QuestionKind {
+    QuestionKind::Approval { preview: "to bob@example.test: hello".into(), arguments: "{}".into() }
+}
+
+fn colours() -> QuestionKind {
+    QuestionKind::Choice { subject: "a colour".into(), options: vec!["red".into(), "green".into()] }
+}
+
 async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> QuestionRow {
     let room = world.room().await;
     let row = QuestionRow {
@@ -30,9 +42,7 @@ async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> Quest
         turn_id: "t1".into(),
         execution_id: (id == "p2").then(|| "s".into()),
         person_id: room.person_id,
-        kind: if id == "p2" { "approve" } else { "continue" }.into(),
-        preview: "to bob@example.test: hello".into(),
-        fingerprint: "f".into(),
+        kind: if id == "p2" { approval() } else { go_on() },
         state: QuestionState::Pending,
         answer: None,
         outbox_id: outbox_id.into(),
@@ -52,15 +62,18 @@ async fn a_question_is_answered_once(world: World) {
     let asked = ask(&world, "p1", "x", 50).await;
     assert_eq!(by_id(&world, "p1").await, asked);
     assert_eq!(questions::by_id(&world.store, &"p9".into()).await.unwrap(), None);
-    world.write(|batch| questions::answer(batch, &"p1".into(), "continue", &"ada".into(), 7)).await.unwrap();
-    for answer in ["stop", "continue"] {
+    world
+        .write(|batch| questions::answer(batch, &"p1".into(), &Answer::Continue, &"ada".into(), 7))
+        .await
+        .unwrap();
+    for answer in [Answer::Stop, Answer::Continue] {
         let again =
-            world.write(|batch| questions::answer(batch, &"p1".into(), answer, &"ada".into(), 8)).await;
+            world.write(|batch| questions::answer(batch, &"p1".into(), &answer, &"ada".into(), 8)).await;
         assert_eq!(stale(again), Stale::QuestionSettled);
     }
-    stale(world.write(|batch| questions::expire(batch, &"p1".into(), Some("stop"), 9)).await);
+    stale(world.write(|batch| questions::expire(batch, &"p1".into(), Some(&Answer::Stop), 9)).await);
     let answered =
-        QuestionRow { state: QuestionState::Answered, answer: Some("continue".into()), ..asked.clone() };
+        QuestionRow { state: QuestionState::Answered, answer: Some(Answer::Continue), ..asked.clone() };
     assert_eq!(by_id(&world, "p1").await, answered);
     refused(world.write(|batch| questions::ask(batch, &asked, 1)).await);
     let lost = QuestionRow { id: "p3".into(), turn_id: "no turn".into(), ..asked };
@@ -70,9 +83,13 @@ async fn a_question_is_answered_once(world: World) {
 async fn an_expired_question_is_settled(world: World) {
     world.turn("t1", "a", &[]).await;
     let asked = ask(&world, "p2", "x", 50).await;
-    world.write(|batch| questions::expire(batch, &"p2".into(), Some("reject"), 60)).await.unwrap();
-    stale(world.write(|batch| questions::answer(batch, &"p2".into(), "approve", &"ada".into(), 61)).await);
-    let expired = QuestionRow { state: QuestionState::Expired, answer: Some("reject".into()), ..asked };
+    world.write(|batch| questions::expire(batch, &"p2".into(), Some(&Answer::Reject), 60)).await.unwrap();
+    stale(
+        world
+            .write(|batch| questions::answer(batch, &"p2".into(), &Answer::Approve, &"ada".into(), 61))
+            .await,
+    );
+    let expired = QuestionRow { state: QuestionState::Expired, answer: Some(Answer::Reject), ..asked };
     assert_eq!(by_id(&world, "p2").await, expired);
 }
 
@@ -81,11 +98,16 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
     for id in ["p1", "p2", "p3"] {
         ask(&world, id, id, 50).await;
     }
-    world.write(|batch| questions::answer(batch, &"p1".into(), "continue", &"ada".into(), 7)).await.unwrap();
+    world
+        .write(|batch| questions::answer(batch, &"p1".into(), &Answer::Continue, &"ada".into(), 7))
+        .await
+        .unwrap();
     world.write(|batch| questions::withdraw(batch, &"t1".into(), 8)).await.unwrap();
     let rows = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
-    let states: Vec<_> =
-        rows.iter().map(|row| (row.id.as_str(), row.state.as_str(), row.answer.as_deref())).collect();
+    let states: Vec<_> = rows
+        .iter()
+        .map(|row| (row.id.as_str(), row.state.as_str(), row.answer.as_ref().map(Answer::as_str)))
+        .collect();
     assert_eq!(
         states,
         [
@@ -114,9 +136,12 @@ async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     let later = say(&world, "may I?", "a").await;
     ask(&world, "p2", &later, 50).await;
     assert_eq!(newest().await, None, "a word is for the newest question, and that is not read");
-    world.write(|batch| questions::answer(batch, &"p2".into(), "approve", &"ada".into(), 1)).await.unwrap();
+    world
+        .write(|batch| questions::answer(batch, &"p2".into(), &Answer::Approve, &"ada".into(), 1))
+        .await
+        .unwrap();
     assert_eq!(newest().await.map(|(question, _)| question.id).as_deref(), Some("p1"));
-    world.write(|batch| questions::expire(batch, &"p1".into(), Some("stop"), 1)).await.unwrap();
+    world.write(|batch| questions::expire(batch, &"p1".into(), Some(&Answer::Stop), 1)).await.unwrap();
     assert_eq!(newest().await, None);
     assert_eq!(questions::newest_read(&world.store, &"another room".into()).await.unwrap(), None);
 }
@@ -149,7 +174,7 @@ async fn questions_whose_time_is_up_are_found(world: World) {
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert_eq!(overdue().await, ["p4"]);
-    world.write(|batch| questions::expire(batch, &"p4".into(), Some("stop"), now)).await.unwrap();
+    world.write(|batch| questions::expire(batch, &"p4".into(), Some(&Answer::Stop), now)).await.unwrap();
     assert!(overdue().await.is_empty());
     world.clock.advance(Duration::from_secs(1));
     assert_eq!(overdue().await, ["p1", "p2"]);
@@ -162,23 +187,24 @@ async fn asked_by_steps(world: &World) {
         world.execution(execution("t1", step, "agent")).await;
     }
     let first = ask(world, "p1", "x", 50).await;
-    for (id, step, kind) in
-        [("q1", "one", "input"), ("q2", "one", "choose"), ("q3", "two", "choose"), ("q4", "two", "approve")]
-    {
-        let row = QuestionRow {
-            id: id.into(),
-            execution_id: Some(step.into()),
-            kind: kind.into(),
-            fingerprint: r#"["red","green"]"#.into(),
-            ..first.clone()
-        };
+    for (id, step, kind) in [
+        ("q1", "one", QuestionKind::Input { name: "company".into() }),
+        ("q2", "one", colours()),
+        ("q3", "two", colours()),
+        ("q4", "two", approval()),
+    ] {
+        let row = QuestionRow { id: id.into(), execution_id: Some(step.into()), kind, ..first.clone() };
         world.write(|batch| questions::ask(batch, &row, 1)).await.unwrap();
     }
 }
 
 async fn states(world: &World) -> Vec<(String, String, Option<String>)> {
     let rows = questions::of_turn(&world.store, &"t1".into()).await.unwrap();
-    rows.into_iter().map(|row| (row.id.into(), row.state.to_string(), row.answer)).collect()
+    rows.into_iter()
+        .map(|row| {
+            (row.id.into(), row.state.to_string(), row.answer.map(|answer| answer.as_str().to_owned()))
+        })
+        .collect()
 }
 
 fn state(id: &str, state: &str, answer: Option<&str>) -> (String, String, Option<String>) {
@@ -194,18 +220,24 @@ async fn the_newest_question_of_an_execution_is_the_one_that_counts(world: World
             .map(|question| question.id)
     };
     assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"));
-    world.write(|batch| questions::answer(batch, &"q2".into(), "red", &"ada".into(), 7)).await.unwrap();
+    world
+        .write(|batch| questions::answer(batch, &"q2".into(), &Answer::Text("red".into()), &"ada".into(), 7))
+        .await
+        .unwrap();
     assert_eq!(newest("t1", "one").await.as_deref(), Some("q2"), "settled or not");
     assert_eq!(newest("t1", "three").await, None);
     assert_eq!(newest("t2", "one").await, None);
-    let options = async |id: &str| by_id(&world, id).await.options();
+    let options = async |id: &str| by_id(&world, id).await.kind.options().to_vec();
     assert_eq!(options("q2").await, ["red", "green"]);
     assert_eq!((options("q1").await, options("q4").await), (vec![], vec![]), "only a choice has choices");
 }
 
 async fn the_question_of_one_execution_is_withdrawn(world: World) {
     asked_by_steps(&world).await;
-    world.write(|batch| questions::answer(batch, &"q2".into(), "red", &"ada".into(), 7)).await.unwrap();
+    world
+        .write(|batch| questions::answer(batch, &"q2".into(), &Answer::Text("red".into()), &"ada".into(), 7))
+        .await
+        .unwrap();
     world.write(|batch| questions::withdraw_below(batch, &"one".into(), 8)).await.unwrap();
     world.write(|batch| questions::withdraw_below(batch, &"nobody".into(), 8)).await.unwrap();
     assert_eq!(

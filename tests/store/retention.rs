@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionState, TurnStatus};
+use adjutant::domain::{
+    Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionKind, QuestionState, TurnStatus,
+};
 use adjutant::store::Stale;
 use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::outbox::{self, Message};
@@ -42,9 +44,10 @@ fn question(conversation: &Conversation, turn: &str, outbox_id: OutboxId) -> Que
         turn_id: turn.into(),
         execution_id: None,
         person_id: conversation.person_id.clone(),
-        kind: "approve".into(),
-        preview: "xyzzy preview".into(),
-        fingerprint: "xyzzy parameters".into(),
+        kind: QuestionKind::Approval {
+            preview: "xyzzy preview".into(),
+            arguments: "xyzzy parameters".into(),
+        },
         state: QuestionState::Pending,
         answer: None,
         outbox_id,
@@ -110,7 +113,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
             let said = outbox::say(&world.store, batch, &conversation.id, &"i".into(), &message);
             let asked = question(conversation, id, said);
             questions::ask(batch, &asked, now);
-            questions::answer(batch, &asked.id, "approve", &conversation.person_id, now);
+            questions::answer(batch, &asked.id, &Answer::Approve, &conversation.person_id, now);
             turns::end(batch, &id.into(), TurnStatus::Completed, "xyzzy answer", now);
             batch.run("UPDATE outbox SET state = 'sent', sent_at = 1 WHERE turn_id = $1", [id.into()]);
         })
@@ -130,10 +133,10 @@ async fn holds(world: &World, turn: &str) -> (bool, bool) {
         "SELECT count(*) FROM turns WHERE id = $1 AND text LIKE '%xyzzy%' AND answer LIKE '%xyzzy%'",
         "SELECT count(*) FROM inbox WHERE turn_id = $1 AND text LIKE '%xyzzy%'",
         "SELECT count(*) FROM outbox WHERE turn_id = $1 AND text LIKE '%xyzzy%'",
-        "SELECT count(*) FROM questions WHERE turn_id = $1 AND preview LIKE '%xyzzy%'",
+        "SELECT count(*) FROM questions WHERE turn_id = $1 AND subject LIKE '%xyzzy%'",
     ];
     const TRACE: [&str; 5] = [
-        "SELECT count(*) FROM questions WHERE turn_id = $1 AND fingerprint LIKE '%xyzzy%'",
+        "SELECT count(*) FROM questions WHERE turn_id = $1 AND detail LIKE '%xyzzy%'",
         "SELECT count(*) FROM executions WHERE turn_id = $1 AND (task LIKE '%xyzzy%' OR parameters LIKE '%xyzzy%' \
          OR result LIKE '%xyzzy%' OR data LIKE '%xyzzy%' OR error LIKE '%xyzzy%')",
         "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id WHERE e.turn_id = $1 \
@@ -158,7 +161,7 @@ async fn holds(world: &World, turn: &str) -> (bool, bool) {
 /// A change to a finished turn, in the conversation $1 with the same name as the turn, and whether its texts and
 /// its trace are then kept.
 const CASES: [(&str, &str, bool, bool); 14] = [
-    ("folded", "UPDATE conversations SET folded_to = 1000000 WHERE place = $1", false, false),
+    ("folded", "UPDATE conversations SET compacted_to = 1000000 WHERE place = $1", false, false),
     ("forgotten", "UPDATE conversations SET history_from = 1000000 WHERE place = $1", false, false),
     ("silent", "UPDATE conversations SET summary = 'xyzzy' WHERE place = $1", false, false),
     ("given-up", "UPDATE outbox SET state = 'dead' WHERE turn_id = $1", false, false),
@@ -205,7 +208,7 @@ async fn what_is_over_is_emptied_and_what_is_alive_is_not(world: World) {
     for (case, conversation) in CASES.iter().zip(&conversations) {
         let after = people::conversation_by_id(&world.store, &conversation.id).await.unwrap();
         assert_eq!(after.summary, "", "{}", case.0);
-        let after = after.history_from.max(after.folded_to);
+        let after = after.history_from.max(after.compacted_to);
         let shown = turns::ended_after(&world.store, &conversation.id, after, 9).await.unwrap();
         assert!(shown.iter().all(|turn| turn.text.contains("xyzzy")), "{}: {shown:?}", case.0);
     }

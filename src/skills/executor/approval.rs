@@ -2,8 +2,8 @@
 
 use super::Attempt;
 use crate::config::Policy;
-use crate::domain::{ExecutionStatus, QuestionState};
-use crate::journal::{Question, fail_point};
+use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
+use crate::journal::{LimitReached, Question, fail_point};
 use crate::skills::builtin::Preview;
 use crate::skills::call::CallEnd;
 use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
@@ -26,12 +26,12 @@ impl Approved {
         (row.status == ExecutionStatus::Running).then_some(Self(()))
     }
 
-    fn by_answer(question: &QuestionRow, row: &ExecutionRow, arguments: &str) -> Option<Self> {
-        let is_bound =
-            question.fingerprint == arguments && row.parameters.as_deref() == Some(&question.fingerprint);
-        let is_yes =
-            question.state != QuestionState::Pending && question.answer.as_deref() == Some("approve");
-        (is_bound && is_yes).then_some(Self(()))
+    /// With the preview that was approved. A yes is good for exactly the arguments it was asked about.
+    fn by_answer<'q>(question: &'q QuestionRow, row: &ExecutionRow, arguments: &str) -> Option<(Self, &'q str)> {
+        let QuestionKind::Approval { preview, arguments: asked } = &question.kind else { return None };
+        let is_bound = asked == arguments && row.parameters.as_ref() == Some(asked);
+        let is_yes = question.state != QuestionState::Pending && question.answer == Some(Answer::Approve);
+        (is_bound && is_yes).then_some((Self(()), preview))
     }
 }
 
@@ -51,19 +51,23 @@ impl Attempt<'_> {
             return Ok(CallEnd::Waiting);
         }
         let arguments = self.call.arguments.to_string();
-        let Some(approved) = Approved::by_answer(&question, &self.row, &arguments) else {
+        let Some((approved, preview)) = Approved::by_answer(&question, &self.row, &arguments) else {
             let is_expired = question.state == QuestionState::Expired;
             return Err(rejected(if is_expired { "the approval expired" } else { "the person rejected it" }));
         };
-        if let Err(limit) = scope.take_released_call(self.row.started_at.unwrap_or_default()).await? {
-            // It waits for the turn to go on, not for another approval.
-            let mut batch = scope.batch();
-            executions::hold(&mut batch, &self.row.id);
-            scope.store.write(batch).await?;
-            return Ok(CallEnd::LimitReached(limit));
+        match scope.take_released_call(self.row.started_at.unwrap_or_default()).await {
+            Ok(()) => {}
+            Err(LimitReached::Store(error)) => return Err(error.into()),
+            Err(LimitReached::Limit(limit)) => {
+                // It waits for the turn to go on, not for another approval.
+                let mut batch = scope.batch();
+                executions::hold(&mut batch, &self.row.id);
+                scope.store.write(batch).await?;
+                return Ok(CallEnd::LimitReached(limit));
+            }
         }
-        let preview = self.preview(skill).await?;
-        if preview.text.is_some_and(|now| now != question.preview) {
+        let now = self.preview(skill).await?;
+        if now.text.is_some_and(|now| now != preview) {
             return Err(rejected("what it would do has changed since the person was asked. Ask again"));
         }
         self.run_unless_open(skill, &approved).await
@@ -82,13 +86,13 @@ impl Attempt<'_> {
         executions::insert(&mut batch, &self.row, &scope.conversation.id);
         executions::wait(&mut batch, self.call.agent);
         let question = Question {
-            kind: "approve",
-            call: Some(&self.row),
             text: wording::approval(&preview),
-            preview,
+            kind: QuestionKind::Approval {
+                preview,
+                arguments: self.row.parameters.clone().unwrap_or_default(),
+            },
+            execution: Some(&self.row.id),
             choices: wording::approve_choices,
-            options: &[],
-            needs_owner: false,
         };
         scope.ask(&mut batch, question);
         scope.store.write(batch).await?;

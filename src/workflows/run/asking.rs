@@ -6,7 +6,7 @@ use super::state::{Ended, StepEnd};
 use super::steps::{Place, fatal};
 use super::{Run, Runner, Stop};
 use crate::agents::{AgentEnd, AgentTask};
-use crate::domain::{ExecutionStatus, QuestionState};
+use crate::domain::{ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::{Question, Scope, fail_point};
 use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::questions::QuestionRow;
@@ -29,22 +29,9 @@ pub(super) async fn questions(scope: &Scope, row: &ExecutionRow) -> Result<Vec<Q
     Ok(asked)
 }
 
-/// A question of a run's piece, by its choices; `preview` is what the answer is of.
-pub(super) fn question<'q>(
-    row: &'q ExecutionRow,
-    preview: String,
-    text: String,
-    options: &'q [String],
-) -> Question<'q> {
-    Question {
-        kind: "choose",
-        call: Some(row),
-        preview,
-        text,
-        options,
-        choices: |_| Vec::new(),
-        needs_owner: false,
-    }
+/// A question of a run.
+pub(super) fn question(row: &ExecutionRow, kind: QuestionKind, text: String) -> Question<'_> {
+    Question { kind, execution: Some(&row.id), text, choices: |_| Vec::new() }
 }
 
 /// Asks, in one commit with what the batch has of it already.
@@ -65,15 +52,15 @@ impl Runner {
         workflow: &Workflow,
     ) -> Result<Result<Said, AgentEnd>, StoreError> {
         let mut said = Said { values: Vec::new(), fault: None };
-        for question in questions(scope, row).await?.into_iter().filter(|question| question.kind == "input") {
-            let name = &question.preview;
+        for question in questions(scope, row).await? {
+            let QuestionKind::Input { name } = &question.kind else { continue };
             let Some(input) = workflow.inputs.iter().find(|input| input.name == *name) else { continue };
             match &question.answer {
                 None if question.state == QuestionState::Pending => return Ok(Err(AgentEnd::Waiting)),
                 None => {
                     return self.refuse(scope, row, &wording::runs::nobody_said(name)).await.map(Err);
                 }
-                Some(answer) => match fitting(input, &Value::String(answer.clone())) {
+                Some(answer) => match fitting(input, &Value::from(answer.as_str())) {
                     Ok(value) => said.values.push((name.clone(), value)),
                     Err(why) => said.fault = Some(why),
                 },
@@ -91,8 +78,8 @@ impl Runner {
         fault: Option<String>,
     ) -> Result<AgentEnd, StoreError> {
         let text = wording::runs::input(workflow, &input.name, &input.description, fault.as_deref());
-        let question =
-            Question { kind: "input", ..question(row, input.name.clone(), wording::ask_for(&text), &[]) };
+        let kind = QuestionKind::Input { name: input.name.clone() };
+        let question = question(row, kind, wording::ask_for(&text));
         let mut batch = scope.batch();
         executions::wait(&mut batch, &row.id);
         ask(scope, batch, question).await?;
@@ -125,7 +112,7 @@ impl Run<'_> {
         let (status, answer) = match asked.last() {
             Some(question) if question.state == QuestionState::Pending => return Err(Stop::Waiting),
             Some(QuestionRow { answer: Some(answer), state: QuestionState::Answered, .. }) => {
-                (ExecutionStatus::Completed, answer.clone())
+                (ExecutionStatus::Completed, answer.as_str().to_owned())
             }
             _ => (ExecutionStatus::Failed, NOBODY_ANSWERED.to_owned()),
         };
@@ -151,7 +138,9 @@ impl Run<'_> {
         row.started_at = Some(self.scope.store.now());
         let mut batch = self.scope.batch();
         executions::insert(&mut batch, &row, &self.scope.conversation.id);
-        let question = question(&row, text.clone(), wording::choose(&text, choices), choices);
+        let asked = wording::choose(&text, choices);
+        let question =
+            question(&row, QuestionKind::Choice { subject: text, options: choices.to_vec() }, asked);
         ask(self.scope, batch, question).await?;
         self.state.put_row(key, row);
         Err(Stop::Waiting)

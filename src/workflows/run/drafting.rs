@@ -6,7 +6,7 @@ use super::asking::{ask, question, questions};
 use super::piece::{name_of, new_row};
 use super::{Runner, begin};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
-use crate::domain::ExecutionStatus;
+use crate::domain::{ExecutionStatus, QuestionKind, QuestionState};
 use crate::journal::Scope;
 use crate::skills::Registry;
 use crate::store::StoreError;
@@ -30,7 +30,9 @@ impl Runner {
         words: &str,
     ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
         let asked = questions(scope, row).await?;
-        if let Some(question) = asked.iter().find(|question| question.kind == "choose") {
+        if let Some(question) =
+            asked.iter().find(|question| matches!(question.kind, QuestionKind::Choice { .. }))
+        {
             return self.decided(scope, row, question).await;
         }
         let workflows = self.workflows.current();
@@ -133,7 +135,7 @@ impl Runner {
         };
         let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
         let text = wording::choose(&words::shown(workflow), &options);
-        let question = question(row, workflow.text.clone(), text, &options);
+        let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
         let mut batch = scope.batch();
         executions::wait(&mut batch, &row.id);
         ask(scope, batch, question).await?;
@@ -147,12 +149,13 @@ impl Runner {
         row: &ExecutionRow,
         question: &QuestionRow,
     ) -> Result<Result<Workflow, AgentEnd>, StoreError> {
-        let answer = match (question.state.as_str(), question.answer.as_deref()) {
-            ("pending", _) => return Ok(Err(AgentEnd::Waiting)),
-            (_, Some(answer)) => answer,
+        let QuestionKind::Choice { subject, .. } = &question.kind else { return Ok(Err(AgentEnd::Waiting)) };
+        let answer = match (question.state, &question.answer) {
+            (QuestionState::Pending, _) => return Ok(Err(AgentEnd::Waiting)),
+            (_, Some(answer)) => answer.as_str(),
             _ => return self.refuse(scope, row, wording::runs::NOBODY_ANSWERED).await.map(Err),
         };
-        let workflow = match parse("draft.yaml", &question.preview) {
+        let workflow = match parse("draft.yaml", subject) {
             Ok(workflow) => workflow,
             Err(_) => return self.refuse(scope, row, wording::runs::DRAFT_GONE).await.map(Err),
         };

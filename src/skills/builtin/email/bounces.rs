@@ -62,7 +62,7 @@ async fn report(
     let lines: Vec<String> = bounce.failed.iter().map(line).collect();
     let message = Message { text: wording::came_back(subject, &lines), ..Message::default() };
     let mut batch = Batch::new();
-    outbox::told_once(&mut batch, &format!("bounce {original}"), store.now());
+    outbox::announce_once(&mut batch, &format!("bounce {original}"), store.now());
     outbox::say(store, &mut batch, &conversation, instance, &message);
     match store.write(batch).await {
         Ok(_) => Ok(Some(conversation)),
