@@ -1,5 +1,6 @@
 //! Conversations: turns from what was said to the answer, and the questions between.
 
+pub mod access;
 pub mod commands;
 pub mod context;
 pub mod history;
@@ -20,7 +21,6 @@ use crate::domain::{ConversationId, TurnId};
 use crate::journal::{Hooks, SharedSettings};
 use crate::orchestrator::Orchestrator;
 use crate::store::control::{self, ControlSignal};
-use crate::store::inbox::InboxRow;
 use crate::store::people::Person;
 use crate::store::{Store, StoreError, leases::Instance};
 
@@ -42,17 +42,6 @@ pub struct Conversations {
     pub running: Running,
 }
 
-/// Something that arrived, is journalled, and is allowed in: the only key to a turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Admitted(InboxRow);
-
-impl Admitted {
-    /// Only `gateway::access` may vouch for a row.
-    pub(crate) fn by_access(row: InboxRow) -> Self {
-        Self(row)
-    }
-}
-
 /// The turns that this process has at work.
 #[derive(Debug, Default)]
 pub struct Running {
@@ -70,6 +59,8 @@ pub struct Handle {
     pub answered: Arc<watch::Sender<()>>,
     /// Whether nothing new is to begin in it.
     pub paused: Arc<AtomicBool>,
+    /// Ends when the turn has ended here, or fallen asleep.
+    over: CancellationToken,
 }
 
 impl Handle {
@@ -79,6 +70,7 @@ impl Handle {
             cancel: CancellationToken::new(),
             answered: Arc::default(),
             paused: Arc::default(),
+            over: CancellationToken::new(),
         }
     }
 
@@ -99,7 +91,8 @@ impl Running {
     }
 
     fn leave(&self, turn: &TurnId) {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+        let left = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+        left.inspect(|handle| handle.over.cancel());
     }
 
     /// A turn at work here.

@@ -27,6 +27,8 @@ use crate::wording;
 
 /// So long an answer waits for a turn that may be going to sleep.
 const FALLS_ASLEEP: Duration = Duration::from_millis(500);
+/// How often a turn that another process runs is looked at meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// The answer that a text is to a question, if it is one.
 fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
@@ -175,17 +177,24 @@ impl Conversations {
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
-    /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the
-    /// turn's next words as its reply like anybody's. Returns how the turn stands then.
+    /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the turn's next
+    /// words as its reply like anybody's. Returns the turn as it is then.
     pub(super) async fn let_go_to_sleep(&self, turn: &TurnId) -> Result<Option<TurnRow>, StoreError> {
-        for _ in 0..50 {
+        let deadline = tokio::time::Instant::now() + FALLS_ASLEEP;
+        loop {
             let now = turns::by_id(&self.store, turn).await?;
-            if now.as_ref().is_none_or(|turn| turn.status != TurnStatus::Running) {
+            let is_running = now.as_ref().is_some_and(|turn| turn.status == TurnStatus::Running);
+            if !is_running || tokio::time::Instant::now() >= deadline {
                 return Ok(now);
             }
-            tokio::time::sleep(FALLS_ASLEEP / 50).await;
+            match self.running.get(turn) {
+                Some(running) => {
+                    let _ = tokio::time::timeout_at(deadline, running.over.cancelled()).await;
+                }
+                // Another process runs it.
+                None => tokio::time::sleep(LOOK_AGAIN).await,
+            }
         }
-        turns::by_id(&self.store, turn).await
     }
 
     async fn take_answer(

@@ -10,7 +10,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Admitted, Conversations, Handle, context};
+use super::access::Admitted;
+use super::{Conversations, Handle, context};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
@@ -49,7 +50,7 @@ impl Conversations {
     /// # Errors
     /// [`StoreError::Stale`] when another process works on this conversation.
     pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<LeasedTurn>, StoreError> {
-        let rows: Vec<InboxRow> = admitted.into_iter().map(|Admitted(row)| row).collect();
+        let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
         let now = self.store.now();
         let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
 
-use super::access::Access;
 use super::lanes::Lanes;
+use crate::conversation::access::Access;
 use crate::conversation::{Conversations, commands, questions};
 use crate::domain::{InboxKind, QuestionId};
 use crate::store::access::{self, Pairing, code_in, new_code};
@@ -45,6 +45,17 @@ const MOST_HELD: i64 = 10;
 #[derive(Debug)]
 #[must_use = "what is not handed on waits for the next start"]
 pub struct Journalled(InboxRow);
+
+/// What becomes of something that arrived.
+#[derive(Debug)]
+pub enum Arrival {
+    /// It is journalled.
+    New(Journalled),
+    /// There is nothing more to do: it is known already, or kept until its writer is let in.
+    Nothing,
+    /// A press by somebody who may not answer.
+    NotTheirs,
+}
 
 impl Intake {
     /// Journals something that arrived; `None` when it had been journalled before.
@@ -143,12 +154,25 @@ impl Intake {
         Ok(None)
     }
 
-    /// Whether a press is for us: it is not when somebody else was asked, or when a stranger presses. It keeps
-    /// nothing, so that a room full of curious people fills no journal.
-    pub async fn may_press(&self, pressed: &ButtonPress) -> Result<bool, StoreError> {
-        let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
-        let may_speak = self.access.may_speak(&self.conversations.store, channel, user).await?;
-        Ok(may_speak && self.conversations.may_press(channel, user, &pressed.button).await?)
+    /// As [`Self::journal`], for a place where anybody sees the buttons: a press by a stranger, or by somebody else than
+    /// the person who was asked, is not kept, so that a room full of curious people can't fill the journal.
+    ///
+    /// # Errors
+    /// When the store fails: then the platform must not be told that we have it.
+    pub async fn receive(&self, inbound: Inbound) -> Result<Arrival, StoreError> {
+        let journalled = match inbound {
+            Inbound::Message(message) => self.said(message).await?,
+            Inbound::ButtonPress(pressed) => {
+                let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
+                if !self.access.may_speak(&self.conversations.store, channel, user).await?
+                    || !self.conversations.may_press(channel, user, &pressed.button).await?
+                {
+                    return Ok(Arrival::NotTheirs);
+                }
+                self.insert_press(pressed).await?
+            }
+        };
+        Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
     }
 
     /// Puts a new text in place of a message's that no turn has taken; what hung on it stays.
@@ -168,6 +192,11 @@ impl Intake {
         if !self.access.may_speak(&self.conversations.store, channel, user).await? {
             return Ok(None);
         }
+        self.insert_press(pressed).await
+    }
+
+    async fn insert_press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
+        let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
         let (person, conversation) =
             self.who_and_where(&pressed.address, user, &pressed.sender_name, pressed.direct).await?;
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);

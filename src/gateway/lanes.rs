@@ -15,15 +15,15 @@ use std::time::Duration;
 use futures::FutureExt;
 use tracing::Instrument;
 
-use super::access::Access;
 use super::pace::Pace;
 use super::{SharedWakers, Worker, turn_span};
 use crate::conversation::Conversations;
+use crate::conversation::access::{Access, Admitted};
 use crate::conversation::commands;
 use crate::conversation::turn::LeasedTurn;
 use crate::domain::{ConversationId, InboxKind};
 use crate::store::Stale;
-use crate::store::inbox::{self, InboxRow};
+use crate::store::inbox::InboxRow;
 use crate::store::{StoreError, turns};
 
 /// How long to leave a conversation that another process works on, or a store that fails.
@@ -96,10 +96,10 @@ impl Lanes {
             }
             return Ok(true);
         }
-        let rows = inbox::waiting(store, conversation, instance).await?;
+        let rows = self.access.waiting(store, conversation, instance).await?;
         // Left by a process that died between journalling and carrying out, unless somebody is at it.
         let left =
-            |row: &&InboxRow| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
+            |row: &&Admitted| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
         if let Some(row) = rows.iter().find(left) {
             self.carry_out_once(row).await?;
             if rows.iter().all(|row| row.kind != InboxKind::Message) {
@@ -117,8 +117,7 @@ impl Lanes {
             self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), conversation);
             return Ok(false);
         }
-        let admitted = next.into_iter().map(|row| self.access.admit(row)).collect();
-        match self.conversations.begin(admitted).await? {
+        match self.conversations.begin(next).await? {
             Some(held) => {
                 let ended = self.run(held).await?;
                 Ok(!(ended && last))
@@ -218,12 +217,12 @@ impl Lanes {
 }
 
 /// The first row and those of the same person right behind it.
-fn together(rows: impl Iterator<Item = InboxRow>) -> Vec<InboxRow> {
+fn together(rows: impl Iterator<Item = Admitted>) -> Vec<Admitted> {
     let mut rows = rows.peekable();
     let Some(first) = rows.next() else { return Vec::new() };
     let person = first.person_id.clone();
     // A message that is a plan is a turn of its own.
-    let is_plan = |row: &InboxRow| commands::is_run(&row.text);
+    let is_plan = |row: &Admitted| commands::is_run(&row.text);
     if is_plan(&first) {
         return vec![first];
     }

@@ -1,7 +1,6 @@
 //! Between the platforms and the conversations: what arrives is journalled once, each conversation has
 //! one turn at a time, what is said is delivered once.
 
-pub mod access;
 pub mod backups;
 pub mod governor;
 pub mod intake;

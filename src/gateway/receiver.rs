@@ -16,7 +16,7 @@ use adjutant_chat::{
     WebhookResponse,
 };
 
-use super::intake::Intake;
+use super::intake::{Arrival, Intake};
 use super::maintenance::Maintenance;
 use crate::metrics;
 use crate::store::leases::{self, Lease};
@@ -240,13 +240,10 @@ impl ChannelReceiver {
     }
 
     async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
-        if let Inbound::ButtonPress(pressed) = &inbound
-            && !self.intake.may_press(pressed).await?
-        {
-            return Ok(IntakeOutcome::Notice(wording::NOT_YOURS.to_owned()));
-        }
-        if let Some(journalled) = self.intake.journal(inbound).await? {
-            self.intake.hand_on(journalled);
+        match self.intake.receive(inbound).await? {
+            Arrival::New(journalled) => self.intake.hand_on(journalled),
+            Arrival::Nothing => {}
+            Arrival::NotTheirs => return Ok(IntakeOutcome::Notice(wording::NOT_YOURS.to_owned())),
         }
         Ok(IntakeOutcome::Accepted)
     }

@@ -143,7 +143,7 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     sees(&telegram, ada, "Working on it");
     // Only a message whose receipt is stored can be edited further.
     let begun = Instant::now();
-    while home.count("SELECT count(*) FROM turns WHERE shown IS NOT NULL") == 0 {
+    while home.count("SELECT count(*) FROM turns WHERE progress_receipt IS NOT NULL") == 0 {
         assert!(begun.elapsed() < DEADLINE, "its receipt was not stored");
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -300,7 +300,7 @@ impl Town {
             ("message", "SELECT count(*) FROM inbox WHERE state <> 'done'"),
             ("turn", "SELECT count(*) FROM turns WHERE ended_at IS NULL"),
             ("reply", "SELECT count(*) FROM outbox WHERE state <> 'sent'"),
-            ("shown message", "SELECT count(*) FROM turns WHERE shown IS NOT NULL"),
+            ("shown message", "SELECT count(*) FROM turns WHERE progress_receipt IS NOT NULL"),
         ] {
             assert_eq!(store.count(sql, &[]).await.unwrap(), 0, "an open {what}");
         }

@@ -112,7 +112,7 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
         states,
         [
             ("p1", "answered", Some("continue")),
-            ("p2", "expired", Some("stop")),
+            ("p2", "expired", Some("reject")),
             ("p3", "expired", Some("stop"))
         ]
     );
@@ -264,7 +264,7 @@ async fn nobodys_choice_is_none(world: World) {
             state("q1", "expired", None),
             state("q2", "expired", None),
             state("q3", "expired", None),
-            state("q4", "expired", Some("stop")),
+            state("q4", "expired", Some("reject")),
         ]
     );
 }

@@ -11,7 +11,8 @@ use crate::former::{self, ROWS};
 use crate::world::{block_on, postgres_url};
 
 /// The tables that have another name now.
-const RENAMED: [(&str, &str); 2] = [("prompts", "questions"), ("asides", "background_calls")];
+const RENAMED: [(&str, &str); 3] =
+    [("prompts", "questions"), ("asides", "background_calls"), ("told", "announcements")];
 
 /// Each table of the former version, by its present name, with the number of its rows.
 fn tables() -> BTreeMap<String, i64> {

@@ -27,7 +27,11 @@ impl Approved {
     }
 
     /// With the preview that was approved. A yes is good for exactly the arguments it was asked about.
-    fn by_answer<'q>(question: &'q QuestionRow, row: &ExecutionRow, arguments: &str) -> Option<(Self, &'q str)> {
+    fn by_answer<'q>(
+        question: &'q QuestionRow,
+        row: &ExecutionRow,
+        arguments: &str,
+    ) -> Option<(Self, &'q str)> {
         let QuestionKind::Approval { preview, arguments: asked } = &question.kind else { return None };
         let is_bound = asked == arguments && row.parameters.as_ref() == Some(asked);
         let is_yes = question.state != QuestionState::Pending && question.answer == Some(Answer::Approve);
