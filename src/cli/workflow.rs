@@ -1,10 +1,9 @@
 //! `adjutant workflow`: pipelines of agents; what can be known of them before they run, their runs, and what came of those.
 
+mod draft;
 mod hold;
 mod run;
 mod runs;
-
-mod words;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,7 +26,7 @@ use crate::trace::text::{one_line, several};
 use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
 use crate::workflows::inputs::resolve;
 use crate::workflows::plan::{Setting, plan};
-use crate::workflows::words::save;
+use crate::workflows::draft::save;
 use crate::workflows::{Fault, Workflow, World, draw, explain, is_name, mermaid, svg};
 
 /// Runs `adjutant workflow`.
@@ -61,7 +60,7 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
             on_store(config, async |store| hold::tell(store, run, Word::Cancel).await).await?
         }
         Command::New { name, words: Some(words), print, .. } => {
-            workshop()?.worded(name, words, *print).await?
+            workshop()?.draft(name, words, *print).await?
         }
         Command::New { name, from, .. } => workshop()?.new_file(name, from.as_deref().unwrap_or_default())?,
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use super::StartError;
 use crate::clock::SharedClock;
 use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig};
-use crate::model::builtin::{Intents, Planner};
+use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
 use crate::model::counted::Counted;
 use crate::model::price::{Price, SharedPrice};
 use crate::model::provider::{self, Provider, ProviderConfig};
@@ -14,7 +14,6 @@ use crate::model::resilience::Resilient;
 use crate::model::{ModelError, SharedModel};
 use crate::skills::{Registry, Skills};
 use crate::workflows::run::Named;
-use crate::workflows::words::intents;
 
 /// The models of the two kinds of work.
 pub struct Models {
@@ -164,4 +163,25 @@ fn planner(skills: Arc<Skills>) -> SharedModel {
             (Arc::downgrade(&registry), intents.clone());
         intents
     })))
+}
+
+/// The intents of all skills.
+fn intents(registry: &Registry) -> Intents {
+    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let sources = skills.flat_map(|skill| {
+        skill.intents.iter().map(|intent| IntentSource {
+            skill: skill.name.clone(),
+            pattern: intent.pattern.clone(),
+            arguments: intent.arguments.clone(),
+            lookup: intent
+                .lookup
+                .as_ref()
+                .map(|lookup| Lookup { skill: lookup.skill.clone(), arguments: lookup.arguments.clone() }),
+            example: intent.example.clone(),
+        })
+    });
+    Intents::new(sources.collect()).unwrap_or_else(|error| {
+        tracing::error!(%error, "the built-in planner can't use the skills' patterns");
+        Intents::default()
+    })
 }

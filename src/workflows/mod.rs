@@ -5,6 +5,7 @@ mod check;
 pub mod command;
 mod condition;
 mod definition;
+pub mod draft;
 mod draw;
 mod estimate;
 mod explain;
@@ -30,7 +31,6 @@ mod svg;
 mod table;
 pub mod template;
 pub mod wait;
-pub mod words;
 
 pub use check::World;
 pub use definition::{

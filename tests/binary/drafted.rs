@@ -1,4 +1,4 @@
-//! `adjutant workflow new --words`: a workflow from a sentence, with and without a model.
+//! `adjutant workflow new --words`: a workflow from words, with and without a model.
 
 use std::fs;
 
@@ -17,44 +17,23 @@ fn new(home: &Home, name: &str, words: &str, more: &[&str]) -> Ended {
 }
 
 #[test]
-fn a_sentence_becomes_a_workflow_without_a_model() {
-    let home = Home::with_config(SKILLS);
-    let words = "first research the company, then find their problems, then draft a mail";
-    let made = new(&home, "acme", words, &[]);
-    assert_eq!(made.status, Some(0), "{}", told(&made));
-    assert!(made.stdout.starts_with("acme: first research the company"), "{}", told(&made));
-    assert!(made.stdout.contains("●  research  Researcher\n"), "{}", told(&made));
-    assert!(made.stdout.contains("skills/workflows/acme.yaml is written. "), "{}", told(&made));
-    let check = home.run(&["workflow", "check", "skills/workflows/acme.yaml"]);
-    assert!(check.stdout.ends_with("1 workflow: all fine\n"), "{}", told(&check));
-    assert!(home.run(&["workflow", "list"]).stdout.contains("given: company"));
-    let again = new(&home, "acme", words, &[]);
-    assert_eq!(again.status, Some(1));
-    assert!(again.stderr.contains("is there already; choose another name"), "{}", told(&again));
-    let printed = new(&home, "other", words, &["--print"]);
-    assert!(printed.stdout.starts_with("workflow:\n  name: other\n"), "{}", told(&printed));
-    assert!(!home.path().join("skills/workflows/other.yaml").exists());
-    assert!(!home.data().join("adjutant.db").exists(), "nothing is run");
-}
-
-#[test]
-fn what_is_not_understood_without_a_model_is_told() {
+fn drafting_without_a_model_says_that_it_needs_one() {
     let home = Home::with_config(SKILLS);
     let chess = new(&home, "chess", "play chess with Bob, then draft a mail", &[]);
     assert_eq!(chess.status, Some(1));
-    let beginning = "adjutant: the built-in planner does not understand “play chess with Bob”: ";
-    assert!(chess.stderr.starts_with(beginning), "{}", told(&chess));
-    assert!(chess.stderr.contains("“first research the company, "), "{}", told(&chess));
+    assert!(chess.stderr.starts_with("adjutant: drafting a workflow from words needs a language model. "));
+    assert!(chess.stderr.contains("`adjutant workflow new chess --from TEMPLATE`"), "{}", told(&chess));
     assert_eq!(new(&home, "x", "", &[]).status, Some(2));
     assert_eq!(new(&home, "x", &"write a poem; ".repeat(1_000), &[]).status, Some(2));
     assert_eq!(new(&home, "../x", "write a poem", &[]).status, Some(1));
     assert_eq!(home.run(&["workflow", "new", "x"]).status, Some(2));
     assert_eq!(home.run(&["workflow", "new", "x", "--from", "map-reduce", "--print"]).status, Some(2));
     assert!(!home.path().join("skills/workflows").exists(), "nothing is written");
+    assert!(!home.data().join("adjutant.db").exists(), "nothing is run");
 }
 
 #[test]
-fn a_model_is_asked_for_the_rest() {
+fn a_model_writes_it() {
     let good = "Here you are:\n```yaml\nworkflow:\n  name: chess\n  description: Play\n  agents:\n    player: { name: Player, \
                 prompt: Name the next move. }\n  steps:\n    - { id: move, agent: player }\n```\n";
     let bad = good.replace("agent: player", "agent: plaier");
@@ -68,17 +47,19 @@ fn a_model_is_asked_for_the_rest() {
         "{SKILLS}[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{base}\"\napi_key = \"sk-secret\"\n"
     );
     let home = Home::with_config(&config);
-    // What the built-in planner understands costs nothing.
-    assert_eq!(new(&home, "poem", "write a poem", &[]).status, Some(0));
-    assert_eq!(model.received().len(), 0);
     let chess = new(&home, "chess", "play chess with Bob", &[]);
     assert_eq!(chess.status, Some(0), "{}", told(&chess));
     assert_eq!(model.received().len(), 2);
+    assert!(chess.stdout.starts_with("chess: Play\n"), "{}", told(&chess));
+    assert!(chess.stdout.contains("●  move  Player\n"), "{}", told(&chess));
+    assert!(chess.stdout.contains("skills/workflows/chess.yaml is written. "), "{}", told(&chess));
     let file = fs::read_to_string(home.path().join("skills/workflows/chess.yaml")).unwrap();
     assert!(file.starts_with("workflow:\n"), "{file}");
+    let check = home.run(&["workflow", "check", "skills/workflows/chess.yaml"]);
+    assert!(check.stdout.contains("1 workflow: all fine"), "{}", told(&check));
     let failed = new(&home, "chess2", "play chess with Bob", &[]);
     assert_eq!(failed.status, Some(1));
-    assert!(failed.stderr.contains("the model wrote no workflow that passes the check"), "{}", told(&failed));
+    assert!(failed.stderr.contains("the model didn't write a workflow that passes the check"), "{}", told(&failed));
     assert!(
         failed.stderr.contains("there is no agent 'plaier'; did you mean 'player'?"),
         "{}",

@@ -753,40 +753,13 @@ async fn every_template_runs_to_its_end() {
 
 #[tokio::test]
 async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
-    let app = configured(|_| {}).await;
+    const YAML: &str = "workflow:\n  name: NAME\n  description: Two tasks\n  steps:\n    - { id: first, skill: \
+        tasks.create, arguments: { title: buy milk } }\n    - { id: second, skill: tasks.create, arguments: { title: \
+        buy bread } }\n";
+    let app = scripted_with(Scripted::new().plain(|request| text(named(request, YAML))), |_| {}).await;
     let asked = app.says("ada", "/draft first add a task to buy milk, then add a task to buy bread").await;
     assert_eq!(asked.buttons(), ["Run it", "Neither"]);
-    insta::assert_snapshot!(asked.text, @r#"
-    add-task-buy-milk: first add a task to buy milk, then add a task to buy bread
-
-    What happens
-      1. tasks: At once, the skill tasks.create is called.
-      2. tasks_2: After tasks, the skill tasks.create is called.
-
-    ```
-    ■  tasks    tasks.create
-    ■  tasks_2  tasks.create
-    ```
-
-    ```yaml
-    workflow:
-      name: add-task-buy-milk
-      description: "first add a task to buy milk, then add a task to buy bread"
-
-      steps:
-        - id: tasks
-          skill: tasks.create
-          arguments:
-            title: buy milk
-        - id: tasks_2
-          skill: tasks.create
-          arguments:
-            title: buy bread
-    ```
-
-    1. Run it
-    2. Neither
-    "#);
+    insta::assert_snapshot!(asked.text, @"");
     app.rests().await;
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0, "not before the yes");
     let heard = app.presses("ada", &asked, "Run it").await;
@@ -799,15 +772,29 @@ async fn words_become_a_workflow_that_is_shown_and_runs_after_a_yes() {
 }
 
 #[tokio::test]
-async fn a_model_drafts_what_the_planner_does_not_understand_and_its_owner_saves_it() {
+async fn without_a_language_model_a_draft_is_refused_plainly() {
+    let app = configured(|_| {}).await;
+    let heard = app.says("ada", "/draft first add a task to buy milk, then add a task to buy bread").await;
+    insta::assert_snapshot!(heard.text, @"");
+    assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
+    app.ends_well().await;
+}
+
+/// A file with the name that the request asks for.
+fn named(request: &Request, yaml: &str) -> String {
+    let text = user_text(request);
+    let name = text.split("with the name `").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
+    yaml.replace("NAME", name)
+}
+
+#[tokio::test]
+async fn a_draft_with_errors_is_corrected_once_and_its_owner_saves_it() {
     const YAML: &str = "workflow:\n  name: NAME\n  description: Two things\n  agents:\n    a: { name: A, role: Does it, prompt: \"Do the thing.\" }\n  \
         steps:\n    - { id: one, agent: a }\n";
     let script = Scripted::new().plain(|request| {
-        let told = user_text(request);
-        let name = told.split("with the name `").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
-        match told.contains("does not pass the check") {
+        match user_text(request).contains("doesn't pass the check") {
             false => text("```yaml\nworkflow:\n  name: nothing\n```"),
-            true => text(format!("```yaml\n{}```", YAML.replace("NAME", name))),
+            true => text(format!("```yaml\n{}```", named(request, YAML))),
         }
     });
     let folder = tempfile::tempdir().unwrap();

@@ -93,7 +93,7 @@ pub enum WorkflowCommand {
     /// Write a new workflow: a copy of one to start from, or one made of your words
     #[command(after_help = "Example:\n  adjutant workflow new visit-report --from content-pipeline\n  \
                             adjutant workflow new acme --words \"first research the company, then draft a mail\"\n\n\
-                            Words that the built-in planner does not understand are put to the configured model.")]
+                            --words needs a language model in [model].")]
     New {
         /// Its name
         name: String,

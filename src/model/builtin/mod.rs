@@ -50,7 +50,6 @@ mod calendar;
 mod fill;
 mod intents;
 mod mission;
-mod parts;
 mod phrase;
 mod plan;
 mod read;
@@ -69,7 +68,6 @@ use async_trait::async_trait;
 use serde_json::json;
 
 pub use intents::{IntentError, IntentSource, Intents, Lookup};
-pub use parts::{Asked, Names, Part, Sense, parts};
 
 use super::price::Price;
 use super::{Answer, Message, Model, ModelError, ModelErrorKind, Request, Role, ToolCall};

@@ -17,7 +17,7 @@ use crate::wording::{
     runs::{NEITHER, RUN, RUN_AND_SAVE, SAVE},
 };
 use crate::workflows::definition::Workflow;
-use crate::workflows::words::{self, TRIES, WordsError};
+use crate::workflows::draft::{self, DraftError, MAX_TRIES};
 use crate::workflows::{World, parse};
 
 impl Runner {
@@ -38,17 +38,11 @@ impl Runner {
         let workflows = self.workflows.current();
         let known: Vec<&Workflow> = workflows.workflows.iter().collect();
         let world = World { skills: registry, approval: &scope.settings.approval, workflows: &known };
-        let name = words::name(words, &known);
-        let workflow = match words::planned(words, &name, &world) {
+        let name = draft::name(words, &known);
+        let workflow = match self.by_model(scope, registry, row, (words, &name), &world).await? {
             Ok(workflow) => workflow,
-            Err(not @ WordsError::NotUnderstood { .. }) => {
-                match self.by_model(scope, registry, row, (words, &name), &world).await? {
-                    Ok(workflow) => workflow,
-                    Err(Ok(why)) => return self.refuse(scope, row, &format!("{not}; {why}")).await.map(Err),
-                    Err(Err(end)) => return Ok(Err(end)),
-                }
-            }
-            Err(error) => return self.refuse(scope, row, &error.to_string()).await.map(Err),
+            Err(Ok(why)) => return self.refuse(scope, row, &why).await.map(Err),
+            Err(Err(end)) => return Ok(Err(end)),
         };
         self.ask_whether(scope, row, &workflow).await.map(Err)
     }
@@ -62,12 +56,12 @@ impl Runner {
         (words, name): (&str, &str),
         world: &World<'_>,
     ) -> Result<Result<Workflow, Result<String, AgentEnd>>, StoreError> {
-        let mut messages = match words::request(words, name, registry) {
+        let mut messages = match draft::request(words, name, registry) {
             Ok(messages) => messages,
             Err(error) => return Ok(Err(Ok(error.to_string()))),
         };
         let mut faults = Vec::new();
-        for attempt in 1..=TRIES {
+        for attempt in 1..=MAX_TRIES {
             let mission: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
             let mission = mission.join("\n\n");
             let report = match self.think(scope, registry, row, &format!("draft#{attempt}"), mission).await? {
@@ -77,13 +71,13 @@ impl Runner {
             if !report.status.ended_well() {
                 return Ok(Err(Ok(report.line())));
             }
-            match words::read(&report.result, name, world) {
+            match draft::read(&report.result, name, world) {
                 Ok(workflow) => return Ok(Ok(workflow)),
                 Err(found) => faults = found,
             }
-            words::again(&mut messages, &report.result, &faults);
+            draft::retry(&mut messages, &report.result, &faults);
         }
-        Ok(Err(Ok(WordsError::Faulty(faults).to_string())))
+        Ok(Err(Ok(DraftError::Invalid(faults).to_string())))
     }
 
     /// An agent below the run that only thinks; what it came to if it has ended before.
@@ -134,7 +128,7 @@ impl Runner {
             false => &[RUN, NEITHER],
         };
         let options: Vec<String> = choices.iter().map(|choice| (*choice).to_owned()).collect();
-        let text = wording::choose(&words::shown(workflow), &options);
+        let text = wording::choose(&draft::preview(workflow), &options);
         let question = question(row, QuestionKind::Choice { subject: workflow.text.clone(), options }, text);
         let mut batch = scope.batch();
         executions::wait(&mut batch, &row.id);
@@ -176,7 +170,7 @@ impl Runner {
     fn save(&self, workflow: &Workflow) -> Result<String, String> {
         let folder = self.folder.as_deref().ok_or(wording::runs::NO_FOLDER)?;
         let path = folder.join(format!("{}.yaml", workflow.name));
-        match words::save(folder, &workflow.name, &workflow.text) {
+        match draft::save(folder, &workflow.name, &workflow.text) {
             Ok(path) => Ok(path.display().to_string()),
             // Saved before a crash.
             Err(_) if std::fs::read_to_string(&path).is_ok_and(|text| text == workflow.text) => {

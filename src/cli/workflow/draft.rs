@@ -15,32 +15,24 @@ use crate::model::{Answer, Model, ModelError, ModelErrorKind, Request, SharedMod
 use crate::service::build_models;
 use crate::store::leases::Instance;
 use crate::store::people;
-use crate::workflows::words::{WordsError, draft, planned};
+use crate::workflows::draft::{self, DraftError};
 use crate::workflows::{Workflow, World, draw, explain};
 
 impl Workshop<'_> {
-    /// Makes a workflow of words; writes it, or only shows it.
-    pub(super) async fn worded(&self, name: &str, words: &str, print: bool) -> Result<String, CliError> {
+    /// Drafts a workflow from words, then writes it or only prints it.
+    pub(super) async fn draft(&self, name: &str, words: &str, print: bool) -> Result<String, CliError> {
         named(name)?;
         let all = self.all();
         let known: Vec<&Workflow> = all.workflows.iter().collect();
         let world = World { skills: &self.skills, approval: &self.config.approval, workflows: &known };
-        let workflow = match planned(words, name, &world) {
-            Err(not @ WordsError::NotUnderstood { .. }) => {
-                if self.config.model.main.first.provider == BUILTIN {
-                    return Err(CliError::plain(format!(
-                        "{not}. A configured [model] understands more, and `adjutant workflow new {name} --from \
-                         TEMPLATE` starts with a file"
-                    )));
-                }
-                self.modelled(name, words, &world).await?
-            }
-            planned => planned,
-        };
-        let workflow = workflow.map_err(|error| match error {
-            WordsError::Empty | WordsError::TooLong => CliError::Usage(error.to_string()),
-            error => CliError::plain(error.to_string()),
-        })?;
+        draft::request(words, name, &self.skills).map_err(failed)?;
+        if self.config.model.main.first.provider == BUILTIN {
+            return Err(CliError::plain(format!(
+                "drafting a workflow from words needs a language model. Name one in [model], or start from a copy \
+                 with `adjutant workflow new {name} --from TEMPLATE`"
+            )));
+        }
+        let workflow = self.by_model(name, words, &world).await?;
         if print {
             return Ok(workflow.text);
         }
@@ -53,13 +45,13 @@ impl Workshop<'_> {
         ))
     }
 
-    /// Has a model make it. What that uses is the local person's, as in `chat`.
-    async fn modelled(
+    /// Asks the model. Its usage is charged to the local person, as in `chat`.
+    async fn by_model(
         &self,
         name: &str,
         words: &str,
         world: &World<'_>,
-    ) -> Result<Result<Workflow, WordsError>, CliError> {
+    ) -> Result<Workflow, CliError> {
         on_store(self.config, async |store| {
             let model = build_models(self.config, &self.loaded, store.clock())?.orchestrator;
             let instance = Instance::register(store).await?;
@@ -71,11 +63,18 @@ impl Workshop<'_> {
                 zone: self.config.assistant.timezone,
                 settings: Arc::new(Settings { limits: self.config.limits.clone(), ..Settings::default() }),
             };
-            let drafted = draft(words, name, world, &Paid { model, ledger }).await;
+            let drafted = draft::draft(words, name, world, &Paid { model, ledger }).await;
             instance.leave(store).await?;
-            Ok(drafted)
+            drafted.map_err(failed)
         })
         .await
+    }
+}
+
+fn failed(error: DraftError) -> CliError {
+    match error {
+        DraftError::Empty | DraftError::TooLong => CliError::Usage(error.to_string()),
+        error => CliError::plain(error.to_string()),
     }
 }
 

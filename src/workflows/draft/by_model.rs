@@ -1,0 +1,106 @@
+//! The request to the model, and reading its answer.
+
+use super::super::check::World;
+use super::super::definition::Workflow;
+use super::{DraftError, cleaned};
+use crate::model::{Message, Model, Request, Role};
+use crate::skills::Registry;
+use crate::trace::text::one_line;
+
+/// How often a model is asked in all.
+pub const MAX_TRIES: usize = 2;
+/// Nobody reads a longer workflow before approving it. In bytes.
+const MAX_ANSWER: usize = 20_000;
+/// How much of an invalid answer is repeated to the model.
+const MAX_REPEATED: usize = 8_000;
+/// More errors at once don't help.
+const MAX_ERRORS: usize = 10;
+
+const LANGUAGE: &str = include_str!("language.md");
+
+/// The messages that ask a model for a workflow of this name.
+pub fn request(words: &str, name: &str, skills: &Registry) -> Result<Vec<Message>, DraftError> {
+    let words = cleaned(words)?;
+    let rules = format!("{LANGUAGE}\nThe skills, with their arguments:\n\n{}", skills.catalogue());
+    let wish = format!("Write a workflow with the name `{name}` that does this:\n\n{words}");
+    Ok(vec![Message::new(Role::System, rules), Message::new(Role::User, wish)])
+}
+
+/// The checked workflow in a model's answer, or its errors. Warnings count as errors, since no author is there to judge
+/// them.
+pub fn read(answer: &str, name: &str, world: &World<'_>) -> Result<Workflow, Vec<String>> {
+    let Some(text) = yaml(answer) else {
+        return Err(vec!["the answer contains no YAML; a workflow begins with `workflow:`".to_owned()]);
+    };
+    if text.len() > MAX_ANSWER {
+        return Err(vec![format!("the workflow is longer than {MAX_ANSWER} bytes; make it shorter")]);
+    }
+    let (workflow, faults) = super::super::check(&format!("{name}.yaml"), &text, world);
+    match workflow {
+        Some(workflow) if faults.is_empty() && workflow.name == name => Ok(workflow),
+        Some(workflow) if faults.is_empty() => {
+            Err(vec![format!("the workflow's name is '{}' and must be '{name}'", one_line(&workflow.name))])
+        }
+        _ => Err(faults.iter().take(MAX_ERRORS).map(|fault| one_line(&fault.to_string())).collect()),
+    }
+}
+
+/// Adds an invalid answer and its errors to the messages, for another try.
+pub fn retry(messages: &mut Vec<Message>, answer: &str, errors: &[String]) {
+    let answer = &answer[..answer.floor_char_boundary(MAX_REPEATED)];
+    // No provider accepts an empty message.
+    let answer = if answer.trim().is_empty() { "(nothing)" } else { answer };
+    let errors = errors.join("\n- ");
+    let wish = format!("That doesn't pass the check:\n\n- {errors}\n\nAnswer with the whole corrected file.");
+    messages.extend([Message::new(Role::Assistant, answer), Message::new(Role::User, wish)]);
+}
+
+/// Asks a model for a workflow of this name, at most [`MAX_TRIES`] times.
+pub async fn draft(
+    words: &str,
+    name: &str,
+    world: &World<'_>,
+    model: &dyn Model,
+) -> Result<Workflow, DraftError> {
+    let mut messages = request(words, name, world.skills)?;
+    let mut errors = Vec::new();
+    for _ in 0..MAX_TRIES {
+        let answer = model.call(&Request { messages: messages.clone(), tools: Vec::new() }).await?;
+        match read(&answer.text, name, world) {
+            Ok(workflow) => return Ok(workflow),
+            Err(found) => errors = found,
+        }
+        retry(&mut messages, &answer.text, &errors);
+    }
+    Err(DraftError::Invalid(errors))
+}
+
+/// The YAML of an answer: the first fence that contains a workflow, or everything from `workflow:` on.
+fn yaml(answer: &str) -> Option<String> {
+    let begins = |text: &str| text.lines().any(|line| line.trim_end() == "workflow:");
+    let mut fence: Option<(&str, String)> = None;
+    for line in answer.lines() {
+        let trimmed = line.trim_start();
+        let ticks = &trimmed[..trimmed.len() - trimmed.trim_start_matches('`').len()];
+        match &mut fence {
+            None if ticks.len() >= 3 => fence = Some((ticks, String::new())),
+            None => {}
+            Some((open, text)) if ticks.len() >= open.len() && line.trim() == ticks => {
+                if begins(text) {
+                    return Some(std::mem::take(text));
+                }
+                fence = None;
+            }
+            Some((_, text)) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    // The answer was cut off inside a fence; the check says what's missing.
+    if let Some((_, text)) = fence.filter(|(_, text)| begins(text)) {
+        return Some(text);
+    }
+    let bare: Vec<&str> = answer.lines().skip_while(|line| line.trim_end() != "workflow:").collect();
+    (!bare.is_empty()).then(|| bare.join("\n") + "\n")
+}
