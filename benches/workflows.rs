@@ -19,7 +19,7 @@ use adjutant::config::{Approval, Config};
 use adjutant::model::{Answer, Model, ModelError, Request};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::{Skills, builtin};
-use adjutant::workflows::{World, check};
+use adjutant::workflows::{CheckContext, check};
 use sink::Sink;
 
 const STEPS: usize = 200;
@@ -34,13 +34,13 @@ fn main() {
 fn checking() {
     let skills = Skills::load(&[], &builtin::names(true)).unwrap().current();
     let approval = Approval::default();
-    let world = World { skills: &skills, approval: &approval, workflows: &[] };
+    let context = CheckContext { skills: &skills, approval: &approval, workflows: &[] };
     let text = text();
-    let (_, faults) = check("bench.yaml", &text, &world);
-    assert_eq!(faults, [], "the bench checks a sound file");
+    let (_, problems) = check("bench.yaml", &text, &context);
+    assert_eq!(problems, [], "the bench checks a sound file");
     let start = Instant::now();
     for _ in 0..ROUNDS {
-        black_box(check("bench.yaml", black_box(&text), &world));
+        black_box(check("bench.yaml", black_box(&text), &context));
     }
     let each = start.elapsed() / ROUNDS;
     println!("checking a file of {STEPS} steps and {} KB: {each:.2?}", text.len() / 1024);

@@ -1,7 +1,7 @@
-//! Which agents depend on which. Pure.
+//! Dependencies between agents or steps.
 //!
-//! Properties: what is accepted never has a cycle, a missing dependency or a name twice; a faulty
-//! proposal takes along only those that depend on it; every refusal says what to change.
+//! Accepted proposals never contain a cycle, a missing dependency or a name twice. A refused proposal takes along only
+//! those that depend on it. Every refusal says what to change.
 
 use crate::domain::ExecutionStatus;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ pub struct Node {
     pub depends_on: Vec<String>,
 }
 
-/// One that is refused already, for a fault of its own.
+/// A proposal that is refused for an error of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// Its name, where that could be read.
@@ -24,8 +24,7 @@ pub struct Refused {
     pub reason: String,
 }
 
-/// Judges what one model response proposes, beside the agents that exist. Returns a reason for each
-/// refused one.
+/// Checks the agents that one model response proposes against those that exist. Returns a reason for each refused one.
 pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> Vec<Result<(), String>> {
     let mut verdicts: Vec<Result<(), String>> = Vec::with_capacity(proposed.len());
     let mut first: HashMap<&str, usize> = HashMap::new();
@@ -51,7 +50,7 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> 
         let mut changed = false;
         for (place, node) in proposed.iter().enumerate() {
             let (Ok(node), true) = (node, verdicts[place].is_ok()) else { continue };
-            if let Some(reason) = fault(node, existing, proposed, &first, &verdicts) {
+            if let Some(reason) = error(node, existing, proposed, &first, &verdicts) {
                 verdicts[place] = Err(reason);
                 changed = true;
             }
@@ -59,24 +58,17 @@ pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> 
         if changed {
             continue;
         }
-        let Some(cycle) = cycle(proposed, &verdicts) else { return verdicts };
-        let path: Vec<&str> = cycle
-            .iter()
-            .filter_map(|place| proposed[*place].as_ref().ok())
-            .map(|node| node.id.as_str())
-            .collect();
-        let reason = format!(
-            "depends_on is a cycle: {} → {}; remove one of these dependencies",
-            path.join(" → "),
-            path.first().copied().unwrap_or_default()
-        );
+        let Some(cycle) = cycle(&accepted_needs(proposed, &verdicts)) else { return verdicts };
+        let ids = cycle.iter().filter_map(|place| proposed[*place].as_ref().ok());
+        let path = cycle_path(&ids.map(|node| node.id.as_str()).collect::<Vec<_>>());
+        let reason = format!("depends_on is a cycle: {path}; remove one of these dependencies");
         for place in cycle {
             verdicts[place] = Err(reason.clone());
         }
     }
 }
 
-fn fault(
+fn error(
     node: &Node,
     existing: &HashSet<String>,
     proposed: &[Result<Node, Refused>],
@@ -109,26 +101,31 @@ fn fault(
     })
 }
 
-/// The places of one circle among the accepted ones, in its order.
-fn cycle(proposed: &[Result<Node, Refused>], verdicts: &[Result<(), String>]) -> Option<Vec<usize>> {
-    let accepted: HashMap<&str, usize> = proposed
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| verdicts[*place].is_ok())
-        .filter_map(|(place, node)| node.as_ref().ok().map(|node| (node.id.as_str(), place)))
-        .collect();
-    let needs = |place: usize| -> Vec<usize> {
-        let depends_on = proposed[place].as_ref().map(|node| node.depends_on.as_slice()).unwrap_or_default();
-        depends_on.iter().filter_map(|needed| accepted.get(needed.as_str()).copied()).collect()
+/// A cycle for people: `a → b → a`.
+pub fn cycle_path(ids: &[&str]) -> String {
+    ids.iter().chain(ids.first()).copied().collect::<Vec<_>>().join(" → ")
+}
+
+fn accepted_needs(proposed: &[Result<Node, Refused>], verdicts: &[Result<(), String>]) -> Vec<Vec<usize>> {
+    let accepted = || {
+        proposed.iter().zip(verdicts).map(|(node, verdict)| node.as_ref().ok().filter(|_| verdict.is_ok()))
     };
-    // Taking away what waits for nothing, until only circles and what hangs on them are left.
-    let mut left: HashSet<usize> = accepted.values().copied().collect();
+    let places: HashMap<&str, usize> =
+        accepted().enumerate().filter_map(|(place, node)| Some((node?.id.as_str(), place))).collect();
+    let needs = |node: Option<&Node>| {
+        let depends_on = node.map(|node| node.depends_on.as_slice()).unwrap_or_default();
+        depends_on.iter().filter_map(|needed| places.get(needed.as_str()).copied()).collect()
+    };
+    accepted().map(needs).collect()
+}
+
+/// One cycle in a graph, in its order; `needs` are the dependencies of each node, by place.
+pub fn cycle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+    // Remove what waits for nothing until only cycles and their dependents are left.
+    let mut left: HashSet<usize> = (0..needs.len()).collect();
     loop {
-        let free: Vec<usize> = left
-            .iter()
-            .copied()
-            .filter(|place| !needs(*place).iter().any(|need| left.contains(need)))
-            .collect();
+        let is_free = |place: &usize| !needs[*place].iter().any(|need| left.contains(need));
+        let free: Vec<usize> = left.iter().copied().filter(is_free).collect();
         if free.is_empty() {
             break;
         }
@@ -140,24 +137,24 @@ fn cycle(proposed: &[Result<Node, Refused>], verdicts: &[Result<(), String>]) ->
     let mut path = Vec::new();
     while !path.contains(&here) {
         path.push(here);
-        here = needs(here).into_iter().find(|need| left.contains(need))?;
+        here = *needs[here].iter().find(|need| left.contains(need))?;
     }
     let begin = path.iter().position(|place| *place == here)?;
     Some(path.split_off(begin))
 }
 
-/// What may happen to an agent that has not started, given how those it waits for stand.
+/// Whether an agent may start, given the status of those it waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     /// Start it.
     Ready,
-    /// Something it needs is not over.
+    /// Something it needs hasn't ended.
     Blocked,
-    /// Something it needs did not end well: which, and how.
+    /// Something it needs didn't end well: its name and status.
     Doomed(String, ExecutionStatus),
 }
 
-/// Asks how an agent's dependencies stand.
+/// Whether an agent with these dependencies may start.
 pub fn readiness(depends_on: &[String], status: impl Fn(&str) -> Option<ExecutionStatus>) -> Readiness {
     let mut readiness = Readiness::Ready;
     for needed in depends_on {

@@ -31,6 +31,7 @@ use crate::clock::SharedClock;
 use crate::config::{Config, ConfigError};
 use crate::conversation::access::Access;
 use crate::conversation::{Conversations, Running};
+use crate::document::Problem;
 use crate::gateway::SharedWakers;
 use crate::gateway::intake::{Intake, KnownPlaces};
 use crate::gateway::lanes::Lanes;
@@ -46,7 +47,7 @@ use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
 use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
-use crate::skills::{Fault, Layer, Skills, builtin};
+use crate::skills::{Layer, Skills, builtin};
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError};
 use crate::workflows::catalogue::Workflows;
@@ -64,7 +65,7 @@ pub enum StartError {
     Config(#[from] ConfigError),
     /// Skill files are wrong.
     #[error("{}", faults(.0))]
-    Skills(Vec<Fault>),
+    Skills(Vec<Problem>),
     /// The model can't be set up.
     #[error("[model]: {0}")]
     Model(#[from] ModelError),
@@ -81,7 +82,7 @@ pub enum StartError {
     },
 }
 
-fn faults(faults: &[Fault]) -> String {
+fn faults(faults: &[Problem]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

@@ -151,7 +151,7 @@ impl Session {
             look: Look::of_stdout(),
         };
         let skill_set = service::load_skills(config)?;
-        skill_set.workflows.current().log_faults();
+        skill_set.workflows.current().log_problems();
         let models = service::build_models(config, &skill_set.skills, &clock)?;
         let store = service::open_store(config, clock).await?;
         let port = ConsolePort::open(settings, out).map_err(|error| {

@@ -57,7 +57,7 @@ pub(super) async fn run(
         Err(error) => {
             let mend = "correct the file, `adjutant config check` tells when it is right; until then a running \
                         service goes on with the last good one";
-            let faults = error.faults.iter().map(ToString::to_string);
+            let faults = error.problems.iter().map(ToString::to_string);
             checks.add_all("configuration", faults.map(|fault| Finding::error(fault, mend)));
             // As with every other command: sysexits' EX_CONFIG.
             ExitCode::from(78)

@@ -33,7 +33,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     }
     let clock: SharedClock = Arc::new(SystemClock);
     let skill_set = service::load_skills(&config)?;
-    skill_set.workflows.current().log_faults();
+    skill_set.workflows.current().log_problems();
     let models = service::build_models(&config, &skill_set.skills, &clock)?;
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;

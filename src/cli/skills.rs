@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::{CliError, SkillsArgs, SkillsCommand as Command};
 use crate::config::Config;
+use crate::document::Problem;
 use crate::service;
 use crate::skills::builtin;
 use crate::skills::definition::Argument;
-use crate::skills::{Domain, Fault, Layer, Skill, Skills, WORKFLOW, check_files, is_word};
+use crate::skills::{Domain, Layer, Skill, Skills, WORKFLOW, check_files, is_word};
 use crate::trace::text::several;
 
 /// Why a command could not do its work.
@@ -19,7 +20,7 @@ use crate::trace::text::several;
 pub(super) enum SkillsError {
     /// Skill files are wrong.
     #[error("{}", lines(.0))]
-    Faults(Vec<Fault>),
+    Faults(Vec<Problem>),
     /// There is no such skill.
     #[error("there is no skill '{name}'{hint} `adjutant skills list` shows all")]
     Unknown {
@@ -49,8 +50,8 @@ pub(super) enum SkillsError {
     Out(#[from] io::Error),
 }
 
-fn lines(faults: &[Fault]) -> String {
-    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+fn lines(faults: &[Problem]) -> String {
+    faults.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Runs `adjutant skills`.

@@ -1,4 +1,4 @@
-//! `adjutant workflow`: pipelines of agents; what can be known of them before they run, their runs, and what came of those.
+//! `adjutant workflow`: pipelines of agents and their runs.
 
 mod draft;
 mod hold;
@@ -13,34 +13,35 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use hold::Word;
+use hold::Control;
 
 use super::{CliError, RunArgs, WorkflowArgs, WorkflowCommand as Command};
 use crate::clock::{Clock, SystemClock, utc};
 use crate::config::{BUILTIN, Config};
+use crate::document::Problem;
 use crate::service::open_store;
 use crate::skills::{Registry, Skills, builtin};
 use crate::store::Store;
 use crate::suggest::did_you_mean;
 use crate::trace::text::{one_line, several};
 use crate::workflows::catalogue::{self, BUILT_IN, Catalogue, File};
-use crate::workflows::inputs::resolve;
-use crate::workflows::plan::{Setting, plan};
 use crate::workflows::draft::save;
-use crate::workflows::{Fault, Workflow, World, draw, explain, is_name, mermaid, svg};
+use crate::workflows::language::inputs::resolve;
+use crate::workflows::view::plan::{EstimateContext, plan};
+use crate::workflows::{CheckContext, Workflow, draw, explain, is_name, mermaid, svg};
 
 /// Runs `adjutant workflow`.
 pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode, CliError> {
-    let workshop = || Workshop::open(config);
+    let workspace = || Workspace::open(config);
     let text = match &args.command {
-        Command::List => workshop()?.list(),
-        Command::Check { path } => return workshop()?.check(path.as_deref()),
-        Command::Explain { name } => explain(&workshop()?.find(name)?.1),
-        Command::Draw { name, mermaid: true, .. } => mermaid(&workshop()?.find(name)?.1),
-        Command::Draw { name, svg: true, .. } => svg(&workshop()?.find(name)?.1),
-        Command::Draw { name, .. } => draw(&workshop()?.find(name)?.1, super::columns()),
-        Command::Run(args) if args.dry_run => workshop()?.dry_run(args)?,
-        Command::Run(args) => return run::run(&workshop()?, args).await,
+        Command::List => workspace()?.list(),
+        Command::Check { path } => return workspace()?.check(path.as_deref()),
+        Command::Explain { name } => explain(&workspace()?.find(name)?.1),
+        Command::Draw { name, mermaid: true, .. } => mermaid(&workspace()?.find(name)?.1),
+        Command::Draw { name, svg: true, .. } => svg(&workspace()?.find(name)?.1),
+        Command::Draw { name, .. } => draw(&workspace()?.find(name)?.1, super::columns()),
+        Command::Run(args) if args.dry_run => workspace()?.dry_run(args)?,
+        Command::Run(args) => return run::run(&workspace()?, args).await,
         Command::Runs { limit, json } => {
             on_store(config, async |store| {
                 Ok(runs::list(store, config.assistant.timezone, *limit, *json).await?)
@@ -51,18 +52,20 @@ pub(super) async fn run(config: &Config, args: &WorkflowArgs) -> Result<ExitCode
             on_store(config, async |store| runs::show(store, run, *json).await).await?
         }
         Command::Pause { run } => {
-            on_store(config, async |store| hold::tell(store, run, Word::Pause).await).await?
+            on_store(config, async |store| hold::send(store, run, Control::Pause).await).await?
         }
         Command::Resume { run } => {
-            on_store(config, async |store| hold::tell(store, run, Word::Resume).await).await?
+            on_store(config, async |store| hold::send(store, run, Control::Resume).await).await?
         }
         Command::Cancel { run } => {
-            on_store(config, async |store| hold::tell(store, run, Word::Cancel).await).await?
+            on_store(config, async |store| hold::send(store, run, Control::Cancel).await).await?
         }
         Command::New { name, words: Some(words), print, .. } => {
-            workshop()?.draft(name, words, *print).await?
+            workspace()?.draft(name, words, *print).await?
         }
-        Command::New { name, from, .. } => workshop()?.new_file(name, from.as_deref().unwrap_or_default())?,
+        Command::New { name, from, .. } => {
+            workspace()?.new_file(name, from.as_deref().unwrap_or_default())?
+        }
     };
     super::out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -79,17 +82,17 @@ async fn on_store<T>(
     answer
 }
 
-struct Workshop<'w> {
+struct Workspace<'w> {
     config: &'w Config,
     skills: Arc<Registry>,
     loaded: Arc<Skills>,
 }
 
-impl<'w> Workshop<'w> {
+impl<'w> Workspace<'w> {
     fn open(config: &'w Config) -> Result<Self, CliError> {
         let builtins = builtin::names(!config.channels.is_empty());
-        let skills = Skills::load(&config.skills.paths, &builtins).map_err(|faults| {
-            let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let skills = Skills::load(&config.skills.paths, &builtins).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             CliError::plain(lines.join("\n"))
         })?;
         Ok(Self { config, skills: skills.current(), loaded: Arc::new(skills) })
@@ -99,15 +102,15 @@ impl<'w> Workshop<'w> {
         Catalogue::load(&self.config.skills.paths, &self.skills, &self.config.approval)
     }
 
-    /// The workflow of a name or a file, and all there are.
+    /// The workflow of a name or a file, and all workflows.
     fn find(&self, name: &str) -> Result<(Catalogue, Workflow), CliError> {
         let path = Path::new(name);
         let mut all = self.all();
         if is_file(name) {
             let file = catalogue::read_file(path).map_err(|fault| CliError::plain(fault.to_string()))?;
-            let (workflow, faults) = self.checked(&file, &all);
+            let (workflow, problems) = self.checked(&file, &all);
             let errors: Vec<String> =
-                faults.iter().filter(|fault| !fault.is_warning).map(ToString::to_string).collect();
+                problems.iter().filter(|fault| !fault.is_warning()).map(ToString::to_string).collect();
             return match workflow {
                 Some(workflow) if errors.is_empty() => Ok((all, workflow)),
                 _ => Err(CliError::plain(errors.join("\n"))),
@@ -117,22 +120,23 @@ impl<'w> Workshop<'w> {
             let workflow = all.workflows[at].clone();
             return Ok((all, workflow));
         }
-        // It may be there, and be wrong.
-        all.faults.retain(|fault| !fault.is_warning && file_stem(&fault.file) == Some(name));
-        if !all.faults.is_empty() {
-            return Err(CliError::plain(lines(&all.faults)));
+        // It may exist and be invalid.
+        all.problems.retain(|fault| !fault.is_warning() && file_stem(&fault.file) == Some(name));
+        if !all.problems.is_empty() {
+            return Err(CliError::plain(lines(&all.problems)));
         }
         let hint = did_you_mean(name, all.workflows.iter().map(|workflow| workflow.name.as_str()));
         let hint = if hint.is_empty() { ".".to_owned() } else { hint };
         Err(CliError::plain(format!(
-            "there is no workflow '{name}'{hint} `adjutant workflow list` shows all"
+            "there is no workflow '{name}'{hint} `adjutant workflow list` shows all workflows"
         )))
     }
 
-    fn checked(&self, file: &File, all: &Catalogue) -> (Option<Workflow>, Vec<Fault>) {
+    fn checked(&self, file: &File, all: &Catalogue) -> (Option<Workflow>, Vec<Problem>) {
         let known: Vec<&Workflow> = all.workflows.iter().collect();
-        let world = World { skills: &self.skills, approval: &self.config.approval, workflows: &known };
-        crate::workflows::check(&file.name, &file.text, &world)
+        let context =
+            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &known };
+        crate::workflows::check(&file.name, &file.text, &context)
     }
 
     fn list(&self) -> String {
@@ -150,15 +154,15 @@ impl<'w> Workshop<'w> {
             });
             let inputs: Vec<String> = inputs.collect();
             if !inputs.is_empty() {
-                let _ = writeln!(out, "{:width$}  given: {}", "", inputs.join(", "));
+                let _ = writeln!(out, "{:width$}  inputs: {}", "", inputs.join(", "));
             }
         }
-        let wrong = all.faults.iter().filter(|fault| !fault.is_warning).count();
+        let wrong = all.problems.iter().filter(|fault| !fault.is_warning()).count();
         if wrong > 0 {
             let _ = writeln!(
                 out,
-                "\n{} more can't be used: `adjutant workflow check` says why",
-                several(wrong, "fault")
+                "\n{} in other files: see `adjutant workflow check`",
+                several(wrong, "problem")
             );
         }
         out
@@ -169,13 +173,13 @@ impl<'w> Workshop<'w> {
             None => self.all(),
             Some(path) => {
                 let mut files = Vec::new();
-                let mut faults = Vec::new();
+                let mut problems = Vec::new();
                 if path.is_dir() {
-                    faults.extend(catalogue::read_folder(path, &mut files));
+                    problems.extend(catalogue::read_folder(path, &mut files));
                 } else {
                     match catalogue::read_file(path) {
                         Ok(file) => files.push(file),
-                        Err(fault) => faults.push(fault),
+                        Err(fault) => problems.push(fault),
                     }
                 }
                 let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
@@ -184,23 +188,23 @@ impl<'w> Workshop<'w> {
                 let besides: Vec<File> = besides.filter(|file| !names.contains(&file.name)).collect();
                 let mut found = Catalogue::of(&files, &besides, &self.skills, &self.config.approval);
                 found.workflows.retain(|workflow| names.contains(&workflow.file));
-                found.faults.retain(|fault| names.contains(&fault.file));
-                found.faults.splice(0..0, faults);
+                found.problems.retain(|fault| names.contains(&fault.file));
+                found.problems.splice(0..0, problems);
                 found
             }
         };
-        let mut out = lines(&found.faults);
+        let mut out = lines(&found.problems);
         if !out.is_empty() {
             out.push('\n');
         }
         found.workflows.iter().for_each(|workflow| out.push_str(&rules(workflow)));
-        let errors = found.faults.iter().filter(|fault| !fault.is_warning).count();
-        let warnings = found.faults.len() - errors;
+        let errors = found.problems.iter().filter(|fault| !fault.is_warning()).count();
+        let warnings = found.problems.len() - errors;
         let warned = if warnings > 0 { format!(", {}", several(warnings, "warning")) } else { String::new() };
         let sound = several(found.workflows.len(), "workflow");
         let _ = match errors {
             0 => writeln!(out, "{sound}: all fine{warned}"),
-            _ => writeln!(out, "{}{warned}; {sound} fine", several(errors, "fault")),
+            _ => writeln!(out, "{}{warned}; {sound} fine", several(errors, "problem")),
         };
         super::out(&out)?;
         Ok(if errors == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -208,13 +212,17 @@ impl<'w> Workshop<'w> {
 
     fn dry_run(&self, args: &RunArgs) -> Result<String, CliError> {
         let (all, workflow) = self.find(&args.name)?;
-        let inputs =
-            resolve(&workflow, &given(&args.input)).map_err(|faults| CliError::Usage(faults.join("\n")))?;
+        let inputs = resolve(&workflow, &given(&args.input))
+            .map_err(|problems| CliError::Usage(problems.join("\n")))?;
         let model = &self.config.model;
         let endpoint = &model.agent.as_ref().unwrap_or(&model.main).first;
         let known: Vec<&Workflow> = all.workflows.iter().collect();
-        let setting = Setting {
-            world: World { skills: &self.skills, approval: &self.config.approval, workflows: &known },
+        let setting = EstimateContext {
+            context: CheckContext {
+                skills: &self.skills,
+                approval: &self.config.approval,
+                workflows: &known,
+            },
             limits: &self.config.limits,
             model: &endpoint.name,
             price: endpoint.price,
@@ -225,10 +233,10 @@ impl<'w> Workshop<'w> {
         Ok(if args.json { format!("{}\n", plan.json()) } else { plan.text() })
     }
 
-    /// The values of [`crate::workflows::ALWAYS`].
+    /// The values of [`crate::workflows::DATE_NAMES`].
     fn now(&self) -> Map<String, Value> {
         let now = utc(SystemClock.now_ms()).with_timezone(&self.config.assistant.timezone).naive_local();
-        crate::workflows::times(now)
+        crate::workflows::date_values(now)
     }
 
     fn new_file(&self, name: &str, from: &str) -> Result<String, CliError> {
@@ -238,7 +246,7 @@ impl<'w> Workshop<'w> {
             let hint = did_you_mean(from, known());
             let known: Vec<&str> = known().collect();
             return Err(CliError::plain(format!(
-                "there is no template '{from}'{hint}; there are {}",
+                "there is no template '{from}'{hint}; the templates are {}",
                 known.join(", ")
             )));
         };
@@ -250,19 +258,19 @@ impl<'w> Workshop<'w> {
         ))
     }
 
-    /// Where new files go.
+    /// The folder for new files.
     fn folder(&self) -> PathBuf {
         self.config.skills.paths.first().map(|path| path.join("workflows")).unwrap_or_default()
     }
 
-    /// Writes a new file; gives its path.
+    /// Writes a new file and returns its path.
     fn write(&self, name: &str, text: &str) -> Result<String, CliError> {
         let folder = self.folder();
         save(&folder, name, text).map(|path| path.display().to_string()).map_err(|error| {
             let path = folder.join(format!("{name}.yaml"));
             match error.kind() {
                 std::io::ErrorKind::AlreadyExists => CliError::plain(format!(
-                    "{} is there already; choose another name, or edit that file",
+                    "{} already exists; choose another name, or edit that file",
                     path.display()
                 )),
                 _ => CliError::failed(format!("{} can't be written", path.display()), error),
@@ -272,18 +280,18 @@ impl<'w> Workshop<'w> {
 
     fn in_use_later(&self) -> &'static str {
         match self.config.skills.paths.is_empty() {
-            true => "It is in use once it lies in a folder `workflows` of one of [skills] paths.\n",
+            true => "To use it, put it into the folder `workflows` of one of `[skills] paths`.\n",
             false => "",
         }
     }
 }
 
-/// Whether what was named is a file.
+/// Whether an argument names a file.
 fn is_file(name: &str) -> bool {
     catalogue::is_file_name(Path::new(name)) || name.contains('/')
 }
 
-/// What was given on the command line: texts.
+/// The inputs of the command line, as texts.
 fn given(input: &[(String, String)]) -> BTreeMap<String, Value> {
     input.iter().map(|(key, value)| (key.clone(), Value::from(value.clone()))).collect()
 }
@@ -292,12 +300,13 @@ fn named(name: &str) -> Result<(), CliError> {
     if is_name(name) {
         return Ok(());
     }
-    let message =
-        format!("'{name}' is no workflow's name: write letters, digits, '-' and '_', such as visit-report");
+    let message = format!(
+        "'{name}' isn't a valid workflow name: use letters, digits, '-' and '_', such as visit-report"
+    );
     Err(CliError::plain(message))
 }
 
-/// What each rule was understood as.
+/// The checks of each rule.
 fn rules(workflow: &Workflow) -> String {
     let mut out = String::new();
     for agent in &workflow.agents {
@@ -314,6 +323,6 @@ fn file_stem(file: &str) -> Option<&str> {
     Path::new(file.trim_end_matches(" (built in)")).file_stem()?.to_str()
 }
 
-fn lines(faults: &[Fault]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::DeValue;
-
-use super::fault::suggestion;
-use super::read::{Reading, Section, kind};
+use super::error::suggestion;
+use super::read::{Reading, Section};
+use crate::document::Node;
 
 /// What happens when a skill is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +47,7 @@ impl Approval {
     }
 }
 
-fn policy(value: &DeValue<'_>, _: &Reading<'_>) -> Result<Policy, String> {
+fn policy(value: &Node, _: &Reading<'_>) -> Result<Policy, String> {
     match value.as_str() {
         Some("auto") => Ok(Policy::Auto),
         Some("ask") => Ok(Policy::Ask),
@@ -56,6 +55,6 @@ fn policy(value: &DeValue<'_>, _: &Reading<'_>) -> Result<Policy, String> {
         Some(other) => {
             Err(format!("unknown word {other:?}; {}", suggestion(other, &["auto", "ask", "deny"])))
         }
-        None => Err(format!("must be \"auto\", \"ask\" or \"deny\", not {}", kind(value))),
+        None => Err(format!("must be \"auto\", \"ask\" or \"deny\", not {}", value.kind())),
     }
 }

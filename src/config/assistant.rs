@@ -1,9 +1,9 @@
 //! `[assistant]`: its name, its time zone and its owners.
 
 use chrono_tz::Tz;
-use toml::de::DeValue;
 
 use super::read::{Reading, Section, text};
+use crate::document::Node;
 use crate::suggest::nearest;
 
 /// The assistant itself.
@@ -32,7 +32,7 @@ impl Assistant {
     }
 }
 
-fn zone(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tz, String> {
+fn zone(value: &Node, reading: &Reading<'_>) -> Result<Tz, String> {
     let name = text(value, reading)?;
     name.parse().map_err(|_| {
         let known: Vec<_> = chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()).collect();
@@ -44,7 +44,7 @@ fn zone(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tz, String> {
     })
 }
 
-fn owner(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn owner(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let owner = text(value, reading)?;
     match owner.split_once(':') {
         Some((channel, user)) if !channel.is_empty() && !user.is_empty() => Ok(owner),

@@ -26,7 +26,7 @@ impl Backup {
             return None;
         }
         if is_server {
-            section.fault(
+            section.problem(
                 "every",
                 "`serve` backs up SQLite stores only; remove [backup], and run `adjutant db backup` (it calls pg_dump) \
                  from a timer",

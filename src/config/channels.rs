@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use toml::de::DeValue;
-
 use super::Secret;
-use super::fault::suggestion;
+use super::error::suggestion;
 use super::read::{Reading, Section, text};
 use super::secret::secret;
+use crate::document::Node;
 
 /// A platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +78,7 @@ fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
     let kind = section.get("kind", kind).or(Kind::named(name));
     if kind.is_none() && !section.has("kind") {
         let problem = format!("missing: say which platform {name:?} is, such as kind = \"telegram\"");
-        section.fault("kind", problem);
+        section.problem("kind", problem);
     }
     let mut enabled = true;
     section.set("enabled", &mut enabled, super::read::flag);
@@ -108,7 +107,7 @@ fn token(section: &mut Section<'_>, enabled: bool) -> Option<Secret> {
 fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
     if section.has("token") {
         section.get("token", |_, _| Ok(()));
-        section.fault("token", "Slack has several tokens; put the bot's token in bot_token");
+        section.problem("token", "Slack has several tokens; put the bot's token in bot_token");
     }
     let bot_token = "the bot's token (xoxb-...), such as { env = \"SLACK_BOT_TOKEN\" }";
     let bot_token = needed(section, "bot_token", bot_token, enabled);
@@ -117,7 +116,7 @@ fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
     if !section.has("app_token") && !section.has("signing_secret") && section.is_whole() {
         let problem = "missing: the app's token (xapp-...) for Socket Mode, such as { env = \
                        \"SLACK_APP_TOKEN\" }; or signing_secret, if Slack posts to our HTTP endpoint";
-        section.fault("app_token", problem);
+        section.problem("app_token", problem);
     }
     Some(Platform::Slack { bot_token: bot_token?, app_token, signing_secret })
 }
@@ -126,7 +125,7 @@ fn slack(section: &mut Section<'_>, enabled: bool) -> Option<Platform> {
 fn needed(section: &mut Section<'_>, key: &'static str, what: &str, enabled: bool) -> Option<Secret> {
     let secret = wanted(section, key, enabled);
     if !section.has(key) && section.is_whole() {
-        section.fault(key, format!("missing: {what}"));
+        section.problem(key, format!("missing: {what}"));
     }
     secret
 }
@@ -139,13 +138,13 @@ fn wanted(section: &mut Section<'_>, key: &'static str, enabled: bool) -> Option
     }
 }
 
-fn kind(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Kind, String> {
+fn kind(value: &Node, reading: &Reading<'_>) -> Result<Kind, String> {
     let name = text(value, reading)?;
     let known: Vec<&str> = Kind::ALL.iter().map(|(known, _)| *known).collect();
     Kind::named(&name).ok_or_else(|| format!("unknown platform {name:?}; {}", suggestion(&name, &known)))
 }
 
-fn server(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn server(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let url = text(value, reading)?;
     if !url.starts_with("https://") && !url.starts_with("http://") {
         return Err(format!("{url:?} must begin with https:// or http://"));

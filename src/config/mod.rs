@@ -8,7 +8,7 @@ mod assistant;
 mod backup;
 mod channels;
 mod env;
-mod fault;
+mod error;
 mod limits;
 mod model;
 mod office;
@@ -26,7 +26,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use chrono_tz::Tz;
-use toml::de::{DeTable, DeValue};
 use tracing_subscriber::EnvFilter;
 
 pub use approval::{Approval, Policy};
@@ -34,7 +33,7 @@ pub use assistant::Assistant;
 pub use backup::Backup;
 pub use channels::{ChannelConfig, Kind, Platform};
 pub use env::Env;
-pub use fault::{ConfigError, Fault};
+pub use error::ConfigError;
 pub use limits::Limits;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
@@ -45,8 +44,9 @@ pub use settings::{Settings, SharedSettings};
 pub use skills::Skills;
 pub use store::Store;
 
+use crate::document::{Document, Node, Position, Problem, in_order};
 use crate::suggest::nearest;
-use read::{Reading, Section, line_of};
+use read::{Reading, Section};
 
 /// The whole configuration, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,7 +124,8 @@ impl Config {
         let bytes =
             std::fs::read(&path).map_err(|error| in_file(&path, None, format!("can't be read: {error}")))?;
         let source = str::from_utf8(&bytes).map_err(|error| {
-            let line = line_of(&bytes, error.valid_up_to());
+            let before = bytes.iter().take(error.valid_up_to());
+            let line = 1 + before.filter(|byte| **byte == b'\n').count();
             in_file(&path, Some(line), "not UTF-8; save the file as UTF-8".to_owned())
         })?;
         Self::of_text(source, &path, env)
@@ -150,42 +151,30 @@ impl Config {
             self.path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
         let is_rule = |line: &&str, name: &str| line.contains(name) && !line.trim_start().starts_with('#');
         let unknown = self.approval.skills.keys().filter(|name| !known.contains(&name.as_str()));
-        let faults: Vec<_> = unknown
-            .map(|name| Fault {
-                file: self.path.clone(),
-                line: source.lines().position(|line| is_rule(&line, name)).map(|index| index + 1),
+        let problem = |name: &String| {
+            let message = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("unknown skill; did you mean `{near}`?"),
+                None => "unknown skill; `adjutant skills list` shows all".to_owned(),
+            };
+            let line = source.lines().position(|line| is_rule(&line, name)).map_or(0, |index| index + 1);
+            Problem {
+                position: Position { line, column: 0 },
                 key: Some(format!("approval.skills.{name:?}")),
-                problem: match nearest(name, known.iter().copied()) {
-                    Some(near) => format!("unknown skill; did you mean `{near}`?"),
-                    None => "unknown skill; `adjutant skills list` shows all".to_owned(),
-                },
-            })
-            .collect();
-        if faults.is_empty() { Ok(()) } else { Err(ConfigError { faults }) }
+                ..Problem::of_file(self.path.as_deref().unwrap_or(Path::new("")).display(), message)
+            }
+        };
+        let problems: Vec<_> = unknown.map(problem).collect();
+        if problems.is_empty() { Ok(()) } else { Err(ConfigError { problems }) }
     }
 
-    fn parse(self, source: &str, file: &Path, env: &Env) -> Result<Self, ConfigError> {
-        let (table, errors) = DeTable::parse_recoverable(source);
-        let is_broken = !errors.is_empty();
-        let reading = Reading { env, file, source, is_broken, faults: RefCell::default() };
-        for error in &errors {
-            reading.fault(
-                error.span().map(|span| span.start),
-                None,
-                format!("not TOML: {}", error.message()),
-            );
-        }
-        let mut faults = reading.faults.take();
-        faults.dedup_by_key(|fault| fault.line);
-        let config = Section::root(&reading, table.get_ref(), |root| self.read(root));
-        for fault in reading.faults.take() {
-            // The parser guesses on a broken line, and the guess may be wrong.
-            if !faults.iter().any(|broken| broken.key.is_none() && broken.line == fault.line) {
-                faults.push(fault);
-            }
-        }
-        faults.sort_by_key(|fault| fault.line);
-        if faults.is_empty() { Ok(config) } else { Err(ConfigError { faults }) }
+    fn parse(self, source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
+        let file = path.display().to_string();
+        let document = Document::toml(&file, source);
+        let reading = Reading { env, path, document: &document, problems: RefCell::default() };
+        let config = Section::root(&reading, |root| self.read(root));
+        let syntax = document.syntax.iter().map(|problem| problem.clone().by_line()).collect();
+        let problems = in_order(syntax, reading.problems.take());
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError { problems }) }
     }
 
     fn read(self, root: &mut Section<'_>) -> Self {
@@ -217,13 +206,13 @@ impl Config {
 /// The default of `[http] listen`: this machine only.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8787);
 
-fn resolver(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<SocketAddr, String> {
+fn resolver(value: &Node, reading: &Reading<'_>) -> Result<SocketAddr, String> {
     let text = read::text(value, reading)?;
     let with_port = text.parse().or_else(|_| text.parse::<IpAddr>().map(|address| (address, 53).into()));
     with_port.map_err(|_| format!("{text:?} must be an address such as \"9.9.9.9\" or \"127.0.0.1:5353\""))
 }
 
-fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAddr>, String> {
+fn listen(value: &Node, reading: &Reading<'_>) -> Result<Option<SocketAddr>, String> {
     if value.as_str() == Some("") {
         return Ok(None);
     }
@@ -236,7 +225,7 @@ fn listen(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<SocketAdd
 /// How to write a log filter.
 pub const WRITE_A_FILTER: &str = "write a level such as \"info\", or \"warn,adjutant=debug\"";
 
-fn filter(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn filter(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let filter = read::text(value, reading)?;
     let parsed = EnvFilter::builder().parse(&filter);
     parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
@@ -282,8 +271,9 @@ fn machine_zone(env: &Env) -> Tz {
     asked.or_else(|| env.zone.as_deref()?.parse().ok()).unwrap_or(Tz::UTC)
 }
 
-fn in_file(path: &Path, line: Option<usize>, problem: String) -> ConfigError {
-    ConfigError { faults: vec![Fault { file: Some(path.to_owned()), line, key: None, problem }] }
+fn in_file(path: &Path, line: Option<usize>, message: String) -> ConfigError {
+    let position = Position { line: line.unwrap_or(0), column: 0 };
+    ConfigError { problems: vec![Problem { position, ..Problem::of_file(path.display(), message) }] }
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use genai::adapter::AdapterKind;
-use toml::de::DeValue;
 
 use super::Secret;
 use super::read::{Reading, Section, address, amount, span, text};
 use super::secret::secret;
+use crate::document::Node;
 use crate::suggest::nearest;
 
 /// The provider that needs no network.
@@ -132,7 +132,7 @@ impl Endpoint {
                 if section.has(key) {
                     let problem =
                         "the built-in planner doesn't use it; set `provider`, such as provider = \"openai\"";
-                    section.fault(key, problem);
+                    section.problem(key, problem);
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Endpoint {
             return;
         }
         if self.name.is_empty() && !section.has("name") {
-            section.fault("name", format!("missing: which model of {} to use", self.provider));
+            section.problem("name", format!("missing: which model of {} to use", self.provider));
         }
         let is_local = match &self.base_url {
             Some(url) => is_loopback(url),
@@ -153,7 +153,7 @@ impl Endpoint {
                 "missing: {} needs a key; write api_key = {{ env = \"{variable}\" }} and set that variable",
                 self.provider
             );
-            section.fault("api_key", problem);
+            section.problem("api_key", problem);
         }
     }
 }
@@ -165,14 +165,14 @@ impl Price {
         let output = section.get("output", amount);
         for key in ["input", "output"] {
             if section.is_present() && section.is_whole() && !section.has(key) {
-                section.fault(key, "missing: US dollars per million tokens");
+                section.problem(key, "missing: US dollars per million tokens");
             }
         }
         Some(Self { input: input?, cached_input, output: output? })
     }
 }
 
-fn provider(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn provider(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let written = text(value, reading)?;
     let known: Vec<&str> = [BUILTIN].into_iter().chain(AdapterKind::all().iter().map(spelling)).collect();
     // `OpenAI` and `open_router` are what people mean by `openai` and `openrouter`.
@@ -194,7 +194,7 @@ fn spelling(kind: &AdapterKind) -> &'static str {
     if *kind == AdapterKind::OpenRouter { "openrouter" } else { kind.as_lower_str() }
 }
 
-fn base_url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let address = address(value, reading, "http://127.0.0.1:9000/v1/", "put the key in `api_key`");
     address.map(|(written, _)| written)
 }

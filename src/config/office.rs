@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use toml::de::DeValue;
-
 use super::Secret;
-use super::fault::suggestion;
+use super::error::suggestion;
 use super::read::{Reading, Section, flag, text};
 use super::secret::secret;
+use crate::document::Node;
 
 /// The mail account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +82,7 @@ impl MailConfig {
         let smtp = section.section("smtp", |section| MailServer::read(section, 465, 587));
         let imap = section.section("imap", |section| MailServer::read(section, 993, 143));
         if is_present && smtp == Read::Absent {
-            section.fault("smtp", "missing: set the outgoing server in [mail.smtp]");
+            section.problem("smtp", "missing: set the outgoing server in [mail.smtp]");
         }
         let (Some(from), Read::Whole(smtp), true) = (from, smtp, is_present) else { return None };
         Some(Self { from, internal_domains, self_copy, smtp, imap: imap.whole() })
@@ -148,16 +147,16 @@ fn needed<T>(
     section: &mut Section<'_>,
     key: &'static str,
     what: &str,
-    read: impl Fn(&DeValue<'_>, &Reading<'_>) -> Result<T, String>,
+    read: impl Fn(&Node, &Reading<'_>) -> Result<T, String>,
 ) -> Option<T> {
     let value = section.get(key, read);
     if section.is_present() && !section.has(key) && section.is_whole() {
-        section.fault(key, format!("missing: {what}"));
+        section.problem(key, format!("missing: {what}"));
     }
     value
 }
 
-fn sender(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn sender(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let from = text(value, reading)?;
     let address = from.rsplit_once('<').map_or(from.as_str(), |(_, rest)| rest.trim_end_matches('>'));
     let is_address = address.split_once('@').is_some_and(|(local, domain)| {
@@ -170,7 +169,7 @@ fn sender(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> 
     }
 }
 
-fn domain(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn domain(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let domain = text(value, reading)?;
     match domain.contains('@') {
         true => Err(format!("{domain:?} must be a domain, without the part before the @")),
@@ -178,19 +177,19 @@ fn domain(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> 
     }
 }
 
-fn tls(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Tls, String> {
+fn tls(value: &Node, reading: &Reading<'_>) -> Result<Tls, String> {
     let name = text(value, reading)?;
     let known = Tls::ALL.map(|(known, _)| known);
     let found = Tls::ALL.iter().find(|(known, _)| *known == name).map(|(_, tls)| *tls);
     found.ok_or_else(|| format!("unknown {name:?}; {}", suggestion(&name, &known)))
 }
 
-fn port(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<u16, String> {
+fn port(value: &Node, reading: &Reading<'_>) -> Result<u16, String> {
     let number = super::read::count(value, reading)?;
     u16::try_from(number).map_err(|_| format!("{number} is not a port; the highest is 65535"))
 }
 
-fn url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let url = text(value, reading)?;
     match url.starts_with("https://") || url.starts_with("http://") {
         true => Ok(url),
@@ -198,6 +197,6 @@ fn url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
     }
 }
 
-fn file(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<PathBuf, String> {
+fn file(value: &Node, reading: &Reading<'_>) -> Result<PathBuf, String> {
     Ok(reading.folder().join(text(value, reading)?))
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use reqwest::header::HeaderName;
-use toml::de::DeValue;
 
 use super::Secret;
 use super::read::{Reading, Section, address};
 use super::secret::secret;
+use crate::document::Node;
 
 /// Headers that the protocol sets.
 const RESERVED: [&str; 6] =
@@ -28,21 +28,21 @@ impl Otlp {
         let endpoint = section.get("endpoint", endpoint);
         if section.is_present() && section.is_whole() && !section.has("endpoint") {
             let missing = "missing: the collector's address, such as \"http://127.0.0.1:4318\"";
-            section.fault("endpoint", missing);
+            section.problem("endpoint", missing);
         }
         let headers = section.entries("headers", secret);
         for name in headers.keys() {
             if HeaderName::from_bytes(name.as_bytes()).is_err() {
-                section.fault("headers", format!("{name:?} is not a valid header name"));
+                section.problem("headers", format!("{name:?} is not a valid header name"));
             } else if RESERVED.contains(&name.to_lowercase().as_str()) {
-                section.fault("headers", format!("the protocol sets {name:?}; remove it"));
+                section.problem("headers", format!("the protocol sets {name:?}; remove it"));
             }
         }
         Some(Self { endpoint: endpoint?, headers })
     }
 }
 
-fn endpoint(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<String, String> {
+fn endpoint(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let (written, url) = address(value, reading, "http://127.0.0.1:4318", "put credentials in `headers`")?;
     if url.query().is_some() || url.fragment().is_some() {
         Err("must be a base address without ? or #; put a key in `headers`".to_owned())

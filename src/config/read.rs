@@ -1,5 +1,5 @@
-//! Walks a parsed file section by section. What is wrong is noted and the walk goes on, so that one
-//! reading finds every fault; what was not asked for in a section is an unknown key.
+//! Walks a parsed file section by section. A problem is noted and the walk goes on, so that one reading finds all of them;
+//! a key that nobody asked for is an unknown key.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,72 +7,60 @@ use std::path::Path;
 use std::time::Duration;
 
 use reqwest::Url;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-use super::fault::suggestion;
-use super::{Env, Fault};
+use super::Env;
+use super::error::suggestion;
 use crate::clock::duration;
+use crate::document::{Document, Entry, Node, Position, Problem, Severity, Value};
 
-/// What all sections of a reading share.
+/// What all sections of a file share.
 pub(super) struct Reading<'r> {
     /// Where environment variables come from.
     pub(super) env: &'r Env,
-    /// The file, as it is named in faults.
-    pub(super) file: &'r Path,
-    /// Its text.
-    pub(super) source: &'r str,
-    /// Whether the text is no TOML somewhere, so that a key may be missing that was written.
-    pub(super) is_broken: bool,
-    /// What was found wrong so far.
-    pub(super) faults: RefCell<Vec<Fault>>,
+    /// The file's path.
+    pub(super) path: &'r Path,
+    pub(super) document: &'r Document<'r>,
+    /// The problems found so far, those of syntax aside.
+    pub(super) problems: RefCell<Vec<Problem>>,
 }
 
 impl Reading<'_> {
     /// The folder from which relative paths in the file start.
     pub(super) fn folder(&self) -> &Path {
-        self.file.parent().unwrap_or(Path::new(""))
+        self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Notes a fault at a place in the text.
-    pub(super) fn fault(&self, at: Option<usize>, key: Option<String>, problem: String) {
-        let line = at.map(|at| line_of(self.source.as_bytes(), at));
-        self.faults.borrow_mut().push(Fault { file: Some(self.file.to_owned()), line, key, problem });
+    /// Notes a problem.
+    pub(super) fn problem(&self, at: Option<Position>, key: Option<String>, message: String) {
+        let file = self.document.file.to_owned();
+        let (position, severity) = (at.unwrap_or_default(), Severity::Error);
+        self.problems.borrow_mut().push(Problem { file, position, key, severity, message }.by_line());
     }
-}
-
-/// The line, from 1, of a byte of the text.
-pub(super) fn line_of(source: &[u8], at: usize) -> usize {
-    1 + source.iter().take(at).filter(|byte| **byte == b'\n').count()
 }
 
 /// One table of the file, or the place where it would be.
 pub(super) struct Section<'r> {
     reading: &'r Reading<'r>,
     path: String,
-    start: Option<usize>,
-    table: Option<&'r DeTable<'r>>,
+    start: Option<Position>,
+    table: Option<&'r [Entry]>,
     asked: Vec<&'r str>,
 }
 
 impl<'r> Section<'r> {
     /// Reads the file's root.
-    pub(super) fn root<T>(
-        reading: &'r Reading<'r>,
-        table: &'r DeTable<'r>,
-        read: impl FnOnce(&mut Section<'r>) -> T,
-    ) -> T {
-        let root = Self { reading, path: String::new(), start: None, table: Some(table), asked: Vec::new() };
-        root.run(read)
+    pub(super) fn root<T>(reading: &'r Reading<'r>, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
+        let table = reading.document.root.as_table();
+        Self { reading, path: String::new(), start: None, table, asked: Vec::new() }.run(read)
     }
 
     fn run<T>(mut self, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
         let result = read(&mut self);
-        for key in self.table.into_iter().flat_map(DeTable::keys) {
-            let name: &str = key.get_ref();
+        for entry in self.table.into_iter().flatten() {
+            let name = entry.key.as_str();
             if !self.asked.contains(&name) {
                 let problem = format!("unknown key; {}", suggestion(name, &self.asked));
-                self.reading.fault(Some(key.span().start), Some(self.key(name)), problem);
+                self.reading.problem(Some(entry.at), Some(self.key(name)), problem);
             }
         }
         result
@@ -85,28 +73,32 @@ impl<'r> Section<'r> {
 
     /// Whether the table has this key.
     pub(super) fn has(&self, key: &str) -> bool {
-        self.table.is_some_and(|table| table.contains_key(key))
+        self.entry(key).is_some()
     }
 
-    /// Whether all that was written could be read, so that what is missing was really left out.
+    /// Whether the whole file could be parsed, so that a missing key was really left out.
     pub(super) fn is_whole(&self) -> bool {
-        !self.reading.is_broken
+        self.reading.document.syntax.iter().all(|problem| problem.severity != Severity::Syntax)
     }
 
-    /// Notes a fault of a key.
-    pub(super) fn fault(&self, key: &str, problem: impl Into<String>) {
-        let at = self.table.and_then(|table| table.get_key_value(key)).map(|(key, _)| key.span().start);
-        self.reading.fault(at.or(self.start), Some(self.key(key)), problem.into());
+    /// Notes a problem with a key.
+    pub(super) fn problem(&self, key: &str, problem: impl Into<String>) {
+        let at = self.entry(key).map(|entry| entry.at);
+        self.reading.problem(at.or(self.start), Some(self.key(key)), problem.into());
+    }
+
+    fn entry(&self, key: &str) -> Option<&'r Entry> {
+        self.table?.iter().find(|entry| entry.key == key)
     }
 
     /// Reads a key, if it is there and right.
     pub(super) fn get<T>(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&DeValue<'r>, &Reading<'r>) -> Result<T, String>,
+        read: impl FnOnce(&Node, &Reading<'r>) -> Result<T, String>,
     ) -> Option<T> {
         let value = self.value(key)?;
-        read(value.get_ref(), self.reading).map_err(|problem| self.fault(key, problem)).ok()
+        read(value, self.reading).map_err(|problem| self.problem(key, problem)).ok()
     }
 
     /// Puts a key's value in place of its default.
@@ -114,7 +106,7 @@ impl<'r> Section<'r> {
         &mut self,
         key: &'static str,
         into: &mut T,
-        read: impl FnOnce(&DeValue<'r>, &Reading<'r>) -> Result<T, String>,
+        read: impl FnOnce(&Node, &Reading<'r>) -> Result<T, String>,
     ) {
         if let Some(value) = self.get(key, read) {
             *into = value;
@@ -125,15 +117,15 @@ impl<'r> Section<'r> {
     pub(super) fn list<T>(
         &mut self,
         key: &'static str,
-        read: impl Fn(&DeValue<'r>, &Reading<'r>) -> Result<T, String>,
+        read: impl Fn(&Node, &Reading<'r>) -> Result<T, String>,
     ) -> Vec<T> {
         let mut items = Vec::new();
         for (index, item) in self.items(key).iter().enumerate() {
-            match read(item.get_ref(), self.reading) {
+            match read(item, self.reading) {
                 Ok(item) => items.push(item),
                 Err(problem) => {
                     let key = format!("{}[{index}]", self.key(key));
-                    self.reading.fault(Some(item.span().start), Some(key), problem);
+                    self.reading.problem(Some(item.at), Some(key), problem);
                 }
             }
         }
@@ -163,11 +155,10 @@ impl<'r> Section<'r> {
     /// Reads the tables in this table, whose names are the person's own.
     pub(super) fn sections<T>(&mut self, read: impl Fn(&str, &mut Section<'r>) -> T) -> Vec<(String, T)> {
         let mut sections = Vec::new();
-        for (name, value) in self.table.into_iter().flatten() {
-            let name: &'r str = name.get_ref();
+        for Entry { key: name, node, .. } in self.table.into_iter().flatten() {
             self.asked.push(name);
-            let within = self.inside(value, self.key(name));
-            sections.push((name.to_owned(), within.run(|section| read(name, section))));
+            let section = self.inside(node, self.key(name));
+            sections.push((name.clone(), section.run(|section| read(name, section))));
         }
         sections
     }
@@ -176,42 +167,43 @@ impl<'r> Section<'r> {
     pub(super) fn entries<T>(
         &mut self,
         key: &'static str,
-        read: impl Fn(&DeValue<'r>, &Reading<'r>) -> Result<T, String>,
+        read: impl Fn(&Node, &Reading<'r>) -> Result<T, String>,
     ) -> BTreeMap<String, T> {
         let Some(value) = self.value(key) else { return BTreeMap::new() };
-        let within = self.inside(value, self.key(key));
+        let section = self.inside(value, self.key(key));
         let mut entries = BTreeMap::new();
-        for (name, value) in within.table.into_iter().flatten() {
-            match read(value.get_ref(), self.reading) {
-                Ok(value) => drop(entries.insert(name.get_ref().to_string(), value)),
-                Err(problem) => within.fault(name.get_ref(), problem),
+        for Entry { key: name, node, .. } in section.table.into_iter().flatten() {
+            match read(node, self.reading) {
+                Ok(value) => drop(entries.insert(name.clone(), value)),
+                Err(problem) => section.problem(name, problem),
             }
         }
         entries
     }
 
-    fn value(&mut self, key: &'static str) -> Option<&'r Spanned<DeValue<'r>>> {
+    fn value(&mut self, key: &'static str) -> Option<&'r Node> {
         self.asked.push(key);
-        self.table?.get(key)
+        // A number that can't be kept has its problem already.
+        self.entry(key).map(|entry| &entry.node).filter(|node| !matches!(node.value, Value::Null))
     }
 
-    fn items(&mut self, key: &'static str) -> &'r [Spanned<DeValue<'r>>] {
-        match self.value(key).map(Spanned::get_ref) {
-            Some(DeValue::Array(items)) => items,
+    fn items(&mut self, key: &'static str) -> &'r [Node] {
+        match self.value(key) {
+            Some(Node { value: Value::List(items), .. }) => items,
             Some(other) => {
-                self.fault(key, format!("must be a list in [brackets], not {}", kind(other)));
+                self.problem(key, format!("must be a list in [brackets], not {}", other.kind()));
                 &[]
             }
             None => &[],
         }
     }
 
-    fn inside(&self, value: &'r Spanned<DeValue<'r>>, path: String) -> Section<'r> {
-        let start = Some(value.span().start);
-        let table = value.get_ref().as_table();
+    fn inside(&self, node: &'r Node, path: String) -> Section<'r> {
+        let start = Some(node.at);
+        let table = node.as_table();
         if table.is_none() {
-            let problem = format!("must be a table of keys, not {}", kind(value.get_ref()));
-            self.reading.fault(start, Some(path.clone()), problem);
+            let problem = format!("must be a table of keys, not {}", node.kind());
+            self.reading.problem(start, Some(path.clone()), problem);
         }
         Section { reading: self.reading, path, start, table, asked: Vec::new() }
     }
@@ -224,29 +216,16 @@ impl<'r> Section<'r> {
 }
 
 /// Reads true or false.
-pub(super) fn flag(value: &DeValue<'_>, _: &Reading<'_>) -> Result<bool, String> {
-    match value {
-        DeValue::Boolean(flag) => Ok(*flag),
-        other => Err(format!("must be true or false, not {}", kind(other))),
-    }
-}
-
-/// What kind of value it is, for a sentence.
-pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
-    match value {
-        DeValue::String(_) => "a text",
-        DeValue::Integer(_) => "a whole number",
-        DeValue::Float(_) => "a decimal number",
-        DeValue::Boolean(_) => "true or false",
-        DeValue::Datetime(_) => "a date or time",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
+pub(super) fn flag(value: &Node, _: &Reading<'_>) -> Result<bool, String> {
+    match value.value {
+        Value::Bool(flag) => Ok(flag),
+        _ => Err(format!("must be true or false, not {}", value.kind())),
     }
 }
 
 /// Reads a text that is not empty and has one line.
-pub(super) fn text(value: &DeValue<'_>, _: &Reading<'_>) -> Result<String, String> {
-    let text = value.as_str().ok_or_else(|| format!("must be a text in quotes, not {}", kind(value)))?;
+pub(super) fn text(value: &Node, _: &Reading<'_>) -> Result<String, String> {
+    let text = value.as_str().ok_or_else(|| format!("must be a text in quotes, not {}", value.kind()))?;
     if text.trim().is_empty() {
         return Err("must not be empty; leave the key out to have its default".to_owned());
     }
@@ -259,7 +238,7 @@ pub(super) fn text(value: &DeValue<'_>, _: &Reading<'_>) -> Result<String, Strin
 /// Reads an address such as the example, as it was written and as it is understood. `instead` says where a secret
 /// belongs, which has no place in it.
 pub(super) fn address(
-    value: &DeValue<'_>,
+    value: &Node,
     reading: &Reading<'_>,
     example: &str,
     instead: &str,
@@ -276,7 +255,7 @@ pub(super) fn address(
 }
 
 /// Reads how many of something there may be: at least one.
-pub(super) fn count(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<u32, String> {
+pub(super) fn count(value: &Node, reading: &Reading<'_>) -> Result<u32, String> {
     match whole(value, reading)? {
         0 => Err("must be at least 1".to_owned()),
         number => u32::try_from(number).map_err(|_| format!("must be at most {}", u32::MAX)),
@@ -284,30 +263,30 @@ pub(super) fn count(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<u32, S
 }
 
 /// Reads a whole number, zero included.
-pub(super) fn whole(value: &DeValue<'_>, _: &Reading<'_>) -> Result<u64, String> {
-    let integer = value.as_integer().ok_or_else(|| format!("must be a whole number, not {}", kind(value)))?;
-    // The largest that a column of the store can hold.
-    let number = i64::from_str_radix(integer.as_str(), integer.radix());
-    let number = number.map_err(|_| format!("must be at most {}", i64::MAX))?;
-    u64::try_from(number).map_err(|_| format!("must not be negative, as {number} is"))
+pub(super) fn whole(value: &Node, _: &Reading<'_>) -> Result<u64, String> {
+    let Value::Number(number) = &value.value else {
+        return Err(format!("must be a whole number, not {}", value.kind()));
+    };
+    match (number.as_u64(), number.as_i64()) {
+        (Some(number), _) => Ok(number),
+        (None, Some(number)) => Err(format!("must not be negative, as {number} is")),
+        (None, None) => Err(format!("must be a whole number, not {}", value.kind())),
+    }
 }
 
 /// Reads an amount of money: zero or more.
-pub(super) fn amount(value: &DeValue<'_>, _: &Reading<'_>) -> Result<f64, String> {
-    let written = match value {
-        DeValue::Float(float) => float.as_str().parse().ok(),
-        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
-            .ok()
-            .and_then(|number| i32::try_from(number).ok())
-            .map(f64::from),
-        other => return Err(format!("must be a number, not {}", kind(other))),
+pub(super) fn amount(value: &Node, _: &Reading<'_>) -> Result<f64, String> {
+    let Value::Number(number) = &value.value else {
+        return Err(format!("must be a number, not {}", value.kind()));
     };
-    let number = written.filter(|number| number.is_finite()).ok_or("must be a number of ordinary size")?;
+    // Whole numbers of dollars fit into 32 bits.
+    let is_ordinary = number.as_i64().is_none_or(|number| i32::try_from(number).is_ok());
+    let number = number.as_f64().filter(|_| is_ordinary).ok_or("must be a number of ordinary size")?;
     if number < 0.0 { Err(format!("must not be negative, as {number} is")) } else { Ok(number) }
 }
 
 /// Reads how long something is kept: a duration, or nothing of any unit for ever.
-pub(super) fn kept(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<Duration>, String> {
+pub(super) fn kept(value: &Node, reading: &Reading<'_>) -> Result<Option<Duration>, String> {
     match value.as_str() {
         Some("0ms" | "0s" | "0m" | "0h" | "0d") => Ok(None),
         _ => span(value, reading).map(Some),
@@ -315,9 +294,9 @@ pub(super) fn kept(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Option<
 }
 
 /// Reads a duration such as `"30s"`.
-pub(super) fn span(value: &DeValue<'_>, _: &Reading<'_>) -> Result<Duration, String> {
+pub(super) fn span(value: &Node, _: &Reading<'_>) -> Result<Duration, String> {
     match value.as_str() {
         Some(text) => duration::parse(text),
-        None => Err(format!("must be a duration in quotes, such as \"30s\", not {}", kind(value))),
+        None => Err(format!("must be a duration in quotes, such as \"30s\", not {}", value.kind())),
     }
 }

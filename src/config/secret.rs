@@ -3,10 +3,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use toml::de::DeValue;
-
-use super::fault::suggestion;
-use super::read::{Reading, kind};
+use super::error::suggestion;
+use super::read::Reading;
+use crate::document::{Entry, Node, Value};
 
 /// A string that no log, error or trace shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,15 +38,14 @@ impl fmt::Display for Secret {
 const SOURCES: [&str; 3] = ["env", "file", "credential"];
 
 /// Reads a secret: a string, or where to find it.
-pub(super) fn secret(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secret, String> {
-    let (text, origin) = match value {
-        DeValue::String(text) => (text.to_string(), "it".to_owned()),
-        DeValue::Table(table) => {
-            let mut entries = table.iter();
-            let (Some((source, place)), None) = (entries.next(), entries.next()) else {
+pub(super) fn secret(value: &Node, reading: &Reading<'_>) -> Result<Secret, String> {
+    let (text, origin) = match &value.value {
+        Value::Text(text) => (text.clone(), "it".to_owned()),
+        Value::Table(table) => {
+            let [Entry { key: source, node: place, .. }] = &table[..] else {
                 return Err("must have exactly one of env, file and credential".to_owned());
             };
-            let source: &str = source.get_ref();
+            let source = source.as_str();
             if !SOURCES.contains(&source) {
                 return Err(format!(
                     "unknown key `{}`; {}",
@@ -55,14 +53,13 @@ pub(super) fn secret(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secre
                     suggestion(source, &SOURCES)
                 ));
             }
-            let place =
-                place.get_ref().as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
+            let place = place.as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
             fetch(source, place, reading)?
         }
-        other => {
+        _ => {
             return Err(format!(
                 "must be a text in quotes or {{ env = \"NAME\" }}, {{ file = \"PATH\" }} or {{ credential = \"NAME\" }}, not {}",
-                kind(other)
+                value.kind()
             ));
         }
     };

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use toml::de::DeValue;
-
 use super::Secret;
 use super::read::{Reading, Section};
 use super::secret::secret;
+use crate::document::Node;
 
 const SCHEMES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
 
@@ -50,7 +49,7 @@ impl Store {
     }
 }
 
-fn url(value: &DeValue<'_>, reading: &Reading<'_>) -> Result<Secret, String> {
+fn url(value: &Node, reading: &Reading<'_>) -> Result<Secret, String> {
     let url = secret(value, reading)?;
     if SCHEMES.iter().any(|scheme| url.expose().len() > scheme.len() && url.expose().starts_with(scheme)) {
         return Ok(url);

@@ -110,7 +110,7 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
 #[test]
 fn every_known_key_is_in_the_example_with_a_line_about_it() {
     let example = whole_example();
-    let (table, _) = DeTable::parse_recoverable(&example);
+    let (table, _) = toml::de::DeTable::parse_recoverable(&example);
     let mut checked = 0;
     for section in [
         "assistant",
@@ -348,10 +348,10 @@ fn secrets_come_from_where_they_lie_and_are_never_shown() {
         "{ credential = \"none\" }",
     ] {
         let error = key(wrong).unwrap_err();
-        assert_eq!(error.faults.len(), 1, "{wrong}: {error}");
+        assert_eq!(error.problems.len(), 1, "{wrong}: {error}");
         assert_eq!(
-            (error.faults[0].line, error.faults[0].key.as_deref()),
-            (Some(4), Some("model.api_key")),
+            (error.problems[0].position.line, error.problems[0].key.as_deref()),
+            (4, Some("model.api_key")),
             "{error}"
         );
         assert!(!error.to_string().contains("sk-"), "{error}");
@@ -532,9 +532,9 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused_with_a_line_of_it(source in "(\\[(model|limits|approval|x)\\]\n|[a-z_]{1,8} = [0-9\"{}\\[\\]a-z,. ]{0,9}\n|\\PC{0,12}\n){0,12}") {
         if let Err(error) = read_with(&source, &[]) {
-            prop_assert!(!error.faults.is_empty());
-            for fault in error.faults {
-                prop_assert!(fault.line.is_none_or(|line| line <= 1 + source.matches('\n').count()), "{}", fault);
+            prop_assert!(!error.problems.is_empty());
+            for problem in error.problems {
+                prop_assert!(problem.position.line <= 1 + source.matches('\n').count(), "{}", problem);
             }
         }
     }

@@ -11,8 +11,8 @@ use crate::model::{Answer, ToolCall};
 use crate::skills::{Handler, Registry};
 use crate::store::{StoreError, runs};
 use crate::workflows::command;
-use crate::workflows::report::Report;
-use crate::workflows::run::Errand;
+use crate::workflows::run::RunRequest;
+use crate::workflows::view::report::Report;
 
 /// In place of a skill: the words of a task become a workflow first. No model can dispatch it, since it is no skill.
 const DRAFT: &str = "draft";
@@ -20,11 +20,11 @@ const DRAFT: &str = "draft";
 pub(super) const NOBODY: &str = "none";
 
 /// The errand of an agent that is a workflow's run.
-pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
+pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
     let skill = task.skills.first().filter(|_| task.is_direct())?;
     if skill == DRAFT {
         let words = task.arguments.as_ref()?["words"].as_str().map(str::to_owned);
-        return Some(Errand { words, ..Errand::default() });
+        return Some(RunRequest { words, ..RunRequest::default() });
     }
     let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
     // A model may give any context.
@@ -33,7 +33,7 @@ pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<Errand> {
         Some((of.into(), from.to_owned()))
     });
     let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
-    Some(Errand { workflow: workflow.clone(), given, words: None, again })
+    Some(RunRequest { workflow: workflow.clone(), given, words: None, again })
 }
 
 impl Run<'_> {

@@ -13,7 +13,7 @@ use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
 use crate::model::{ModelError, SharedModel};
 use crate::skills::{Registry, Skills};
-use crate::workflows::run::Named;
+use crate::workflows::run::ModelByName;
 
 /// The models of the two kinds of work.
 pub struct Models {
@@ -50,7 +50,7 @@ pub(super) fn named(
     skills: &Arc<Skills>,
     clock: &SharedClock,
     agent: &SharedModel,
-) -> Named {
+) -> ModelByName {
     let own = config.model.agent.as_ref().unwrap_or(&config.model.main).clone();
     let (skills, clock, agent) = (skills.clone(), clock.clone(), agent.clone());
     let built: Mutex<HashMap<String, SharedModel>> = Mutex::default();

@@ -56,7 +56,7 @@ impl Places {
     /// The faults that are no warnings.
     fn faults(&self, known: &SkillSet) -> String {
         let workflows = known.workflows.current();
-        let faults = workflows.faults.iter().filter(|fault| !fault.is_warning);
+        let faults = workflows.problems.iter().filter(|fault| !fault.is_warning());
         self.shown(&faults.map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     }
 }
@@ -141,8 +141,8 @@ fn a_skill_file_runs_a_workflow_with_its_inputs() {
     places.write(0, "workflows/b.yaml", &workflow("b", "B", "", "workflow.visit-report"));
     known.skills.reload().unwrap();
     insta::assert_snapshot!(places.faults(&known), @"
-    P0/workflows/a.yaml:6:26: 'reports.visit' is a workflow, which no agent calls; make it a step of `type: workflow`
-    P0/workflows/b.yaml:6:26: 'workflow.visit-report' is a workflow, which no agent calls; make it a step of `type: workflow`
+    P0/workflows/a.yaml:6:26: 'reports.visit' is a workflow, and agents can't call those; make it a step of `type: workflow`
+    P0/workflows/b.yaml:6:26: 'workflow.visit-report' is a workflow, and agents can't call those; make it a step of `type: workflow`
     ");
     // The domain is theirs alone.
     places.write(0, "mine.toml", &RUNNING.replace("reports", "workflow"));
@@ -213,7 +213,7 @@ fn what_may_not_be_used_any_more_takes_its_workflows_along() {
     assert!(known.workflows.set_approval(&config.approval));
     known.skills.reload().unwrap();
     assert_eq!(summary(&known, "workflow.one"), None);
-    insta::assert_snapshot!(places.faults(&known).lines().next().unwrap_or_default(), @"P0/workflows/one.yaml:6:26: the skill 'tasks.search' may not be used: [approval] denies it");
+    insta::assert_snapshot!(places.faults(&known).lines().next().unwrap_or_default(), @"P0/workflows/one.yaml:6:26: the skill 'tasks.search' can't be used: [approval] denies it");
     assert!(!known.workflows.set_approval(&config.approval), "it is the same");
 }
 

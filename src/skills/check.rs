@@ -1,4 +1,4 @@
-//! From a skill file to a domain, or to every fault in it at once, each with its line.
+//! Reads a skill file as a domain, or notes every problem in it, each with its line.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, W
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::intents::{self, Pending, Target};
-use super::source::{Fault, Faults, Node, Table, locate, read, to_json};
 use crate::clock::duration;
+use crate::document::{Document, Node, Position, Problem, Problems, Table};
 use crate::suggest::did_you_mean;
 
 const SKILL_KEYS: [&str; 8] =
@@ -27,56 +27,55 @@ struct Read {
 }
 
 /// Reads a domain's TOML. `builtins` are the names of the handlers that are ours.
-///
-/// # Errors
-/// Every fault of the file, in the order of its lines.
-pub fn parse(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
-    parse_with(Faults::new(source_name, toml), source_name, toml, builtins)
+pub fn parse(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
+    parse_with(source_name, toml, builtins, false)
 }
 
-/// Reads a domain that is compiled in, without what a test has checked.
-pub(super) fn parse_ours(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
-    let mut faults = Faults::new(source_name, toml);
-    faults.is_ours = true;
-    parse_with(faults, source_name, toml, builtins)
+/// Reads a domain that is compiled in, without the checks that a test has made.
+pub(super) fn parse_ours(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
+    parse_with(source_name, toml, builtins, true)
 }
 
 fn parse_with(
-    mut faults: Faults<'_>,
     source_name: &str,
     toml: &str,
     builtins: &[&str],
-) -> Result<Domain, Vec<Fault>> {
-    let tree = read(toml, &mut faults);
-    let file = Table::new(tree.get_ref(), 0, "the file");
-    file.only(&["domain", "summary", "skill"], &mut faults);
-    let name = file.text("domain", &mut faults).unwrap_or_default();
+    is_trusted: bool,
+) -> Result<Domain, Vec<Problem>> {
+    let document = Document::toml(source_name, toml);
+    let mut problems = Problems::by_line(&document);
+    problems.is_trusted = is_trusted;
+    let Some(file) = Table::of(&document.root, "the file", &mut problems) else {
+        return Err(problems.into_sorted());
+    };
+    file.only(&["domain", "summary", "skill"], &mut problems);
+    let name = file.text("domain", &mut problems).unwrap_or_default();
     if name == WORKFLOW {
         let message = "the domain 'workflow' is taken by the files under workflows/; choose another name";
-        faults.add(file.place("domain"), message);
+        problems.add(file.place("domain"), message);
     }
     if !name.is_empty() && !is_word(name) {
-        faults.add(file.place("domain"), format!("'{name}' is no domain's name: {WORD_RULE}"));
+        problems.add(file.place("domain"), format!("'{name}' is no domain's name: {WORD_RULE}"));
     }
-    let summary = file.text("summary", &mut faults).unwrap_or_default();
-    one_line(file, "summary", summary, &mut faults);
-    let skills = file.list("skill", "a list of tables: [[skill]]", &mut faults);
+    let summary = file.text("summary", &mut problems).unwrap_or_default();
+    one_line(file, "summary", summary, &mut problems);
+    let skills = file.list("skill", "a list of tables: [[skill]]", &mut problems);
     if skills.is_empty() {
-        faults.add(file.at, "the file has no [[skill]]");
+        problems.add(file.at, "the file has no [[skill]]");
     }
     let mut reads: Vec<Read> = Vec::new();
     for node in skills {
-        let Some(table) = Table::from_node(node, "the skill", &mut faults) else { continue };
-        let read = read_skill(table, name, builtins, &mut faults);
+        let Some(table) = Table::of(node, "the skill", &mut problems) else { continue };
+        let read = read_skill(table, name, builtins, &mut problems);
         if !read.name.is_empty() && reads.iter().any(|other| other.name == read.name) {
-            faults.add(table.place("name"), format!("there are two skills called '{}'", read.name));
+            problems.add(table.place("name"), format!("there are two skills called '{}'", read.name));
         }
         reads.push(read);
     }
-    check_lookups(&reads, name, &mut faults);
-    let faults = faults.into_sorted();
-    if !faults.is_empty() {
-        return Err(faults);
+    check_lookups(&reads, name, &mut problems);
+    let problems = problems.into_sorted();
+    if !problems.is_empty() {
+        return Err(problems);
     }
     let skills = reads.into_iter().filter_map(|read| read.skill).map(Arc::new).collect();
     Ok(Domain { name: name.to_owned(), summary: summary.to_owned(), skills, file: source_name.to_owned() })
@@ -91,21 +90,21 @@ pub(crate) fn is_word(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-fn read_skill(table: Table, domain: &str, builtins: &[&str], faults: &mut Faults) -> Read {
-    table.only(&SKILL_KEYS, faults);
-    let name = table.text("name", faults).unwrap_or_default();
+fn read_skill(table: Table, domain: &str, builtins: &[&str], problems: &mut Problems<'_>) -> Read {
+    table.only(&SKILL_KEYS, problems);
+    let name = table.text("name", problems).unwrap_or_default();
     if !name.is_empty() {
-        check_name(name, domain, table.place("name"), faults);
+        check_name(name, domain, table.place("name"), problems);
     }
-    let summary = table.text("summary", faults).unwrap_or_default();
-    one_line(table, "summary", summary, faults);
-    let risk = read_risk(table, faults);
-    let timeout = read_timeout(table, faults);
-    let repeatable = table.flag("repeatable", faults);
-    let (parameters, arguments, validator) = read_parameters(table, faults);
+    let summary = table.text("summary", problems).unwrap_or_default();
+    one_line(table, "summary", summary, problems);
+    let risk = read_risk(table, problems);
+    let timeout = read_timeout(table, problems);
+    let repeatable = table.flag("repeatable", problems).unwrap_or(false);
+    let (parameters, arguments, validator) = read_parameters(table, problems);
     let target = Target { arguments: &arguments, validator: validator.as_ref().and_then(Checker::made) };
-    let (intents, lookups) = intents::read(table, &target, faults);
-    let handler = read_handler(table, &arguments, builtins, faults);
+    let (intents, lookups) = intents::read(table, &target, problems);
+    let handler = read_handler(table, &arguments, builtins, problems);
     let skill = handler.zip(validator).zip(risk).map(|((handler, validator), risk)| Skill {
         name: name.to_owned(),
         domain: domain.to_owned(),
@@ -122,74 +121,78 @@ fn read_skill(table: Table, domain: &str, builtins: &[&str], faults: &mut Faults
     Read { skill, name: name.to_owned(), arguments, lookups }
 }
 
-fn one_line(table: Table, key: &str, text: &str, faults: &mut Faults) {
+fn one_line(table: Table, key: &str, text: &str, problems: &mut Problems<'_>) {
     // It stands in the catalogue that every request carries.
     if text.chars().any(char::is_control) || text.len() > 200 {
-        faults.add(table.place(key), format!("`{key}` must be one line of at most 200 bytes"));
+        problems.add(table.place(key), format!("`{key}` must be one line of at most 200 bytes"));
     }
 }
 
-fn check_name(name: &str, domain: &str, at: usize, faults: &mut Faults) {
+fn check_name(name: &str, domain: &str, at: Position, problems: &mut Problems<'_>) {
     let sound = name.split_once('.').is_some_and(|(first, second)| first == domain && is_word(second));
     if !sound {
         let domain = if domain.is_empty() { "DOMAIN" } else { domain };
-        faults.add(at, format!("'{name}' is no skill's name here: it must be {domain}.WORD; {WORD_RULE}"));
+        problems.add(at, format!("'{name}' is no skill's name here: it must be {domain}.WORD; {WORD_RULE}"));
     }
 }
 
-fn read_risk(table: Table, faults: &mut Faults) -> Option<Risk> {
-    match table.text("risk", faults)? {
+fn read_risk(table: Table, problems: &mut Problems<'_>) -> Option<Risk> {
+    match table.text("risk", problems)? {
         "low" => Some(Risk::Low),
         "medium" => Some(Risk::Medium),
         "high" => Some(Risk::High),
         other => {
             let message = format!("'{other}' is no risk; write \"low\", \"medium\" or \"high\"");
-            faults.add(table.place("risk"), message);
+            problems.add(table.place("risk"), message);
             None
         }
     }
 }
 
-fn read_timeout(table: Table, faults: &mut Faults) -> Option<Duration> {
-    let text = table.optional_text("timeout", faults)?;
+fn read_timeout(table: Table, problems: &mut Problems<'_>) -> Option<Duration> {
+    let text = table.optional_text("timeout", problems)?;
     let error = match duration::parse(text) {
         Ok(timeout) if timeout <= LONGEST_TIMEOUT => return Some(timeout),
         Ok(_) => format!("{text:?} is too long; the longest timeout is \"1h\""),
         Err(error) => error,
     };
-    faults.add(table.place("timeout"), format!("`timeout`: {error}"));
+    problems.add(table.place("timeout"), format!("`timeout`: {error}"));
     None
 }
 
 /// The schema with unknown arguments closed out, its arguments in the file's order, and its validator.
-fn read_parameters(table: Table, faults: &mut Faults) -> (Value, Vec<Argument>, Option<Checker>) {
+fn read_parameters(table: Table, problems: &mut Problems<'_>) -> (Value, Vec<Argument>, Option<Checker>) {
     let node = table.get("parameters");
     let at = table.place("parameters");
-    let mut schema = match node.map(|node| to_json(node, faults)) {
+    let mut schema = match node.map(Node::json) {
         None => Map::new(),
         Some(Value::Object(schema)) => schema,
         Some(_) => {
-            faults.add(at, "`parameters` must be a table: a JSON Schema");
+            problems.add(at, "`parameters` must be a table: a JSON Schema");
             return (json!({}), Vec::new(), None);
         }
     };
     if schema.get("type").is_some_and(|kind| kind != "object") {
-        faults.add(at, "`parameters` must have type = \"object\"");
+        problems.add(at, "`parameters` must have type = \"object\"");
     }
     schema.entry("type").or_insert_with(|| "object".into());
     schema.entry("properties").or_insert_with(|| json!({}));
     // An argument with a slip in its name must not pass in silence.
     schema.entry("additionalProperties").or_insert(Value::Bool(false));
-    let arguments = read_argument_names(&schema, at, faults);
+    let arguments = read_argument_names(&schema, at, problems);
     let schema = Value::Object(schema);
-    let checker = match faults.is_ours {
+    let checker = match problems.is_trusted {
         true => Some(Checker::default()),
-        false => compile(&schema, node, at, faults).map(Checker::from),
+        false => compile(&schema, node, at, problems).map(Checker::from),
     };
     (schema, arguments, checker)
 }
 
-fn read_argument_names(schema: &Map<String, Value>, at: usize, faults: &mut Faults) -> Vec<Argument> {
+fn read_argument_names(
+    schema: &Map<String, Value>,
+    at: Position,
+    problems: &mut Problems<'_>,
+) -> Vec<Argument> {
     let names: Vec<&str> = schema
         .get("properties")
         .and_then(Value::as_object)
@@ -206,7 +209,7 @@ fn read_argument_names(schema: &Map<String, Value>, at: usize, faults: &mut Faul
         .collect();
     for name in required.iter().filter(|name| !names.contains(name)) {
         let hint = did_you_mean(name, names.iter().copied());
-        faults.add(at, format!("`required` names '{name}', which is no property{hint}"));
+        problems.add(at, format!("`required` names '{name}', which is no property{hint}"));
     }
     names
         .iter()
@@ -216,11 +219,11 @@ fn read_argument_names(schema: &Map<String, Value>, at: usize, faults: &mut Faul
 
 fn compile(
     schema: &Value,
-    node: Option<Node>,
-    at: usize,
-    faults: &mut Faults,
+    node: Option<&Node>,
+    at: Position,
+    problems: &mut Problems<'_>,
 ) -> Option<jsonschema::Validator> {
-    let place = |path: &str| node.map_or(at, |node| locate(node, path));
+    let place = |path: &str| node.map_or(at, |node| node.find(path).0);
     let meta = jsonschema::draft202012::meta::validator();
     let mut sound = true;
     for error in meta.iter_errors(schema) {
@@ -231,7 +234,7 @@ fn compile(
         } else {
             error.to_string()
         };
-        faults.add(place(&path), format!("`parameters{path}` is no JSON Schema: {why}"));
+        problems.add(place(&path), format!("`parameters{path}` is no JSON Schema: {why}"));
     }
     if !sound {
         return None;
@@ -240,7 +243,7 @@ fn compile(
         Ok(validator) => Some(validator),
         Err(error) => {
             let path = error.instance_path().to_string();
-            faults.add(place(&path), format!("`parameters{path}` is no JSON Schema: {error}"));
+            problems.add(place(&path), format!("`parameters{path}` is no JSON Schema: {error}"));
             None
         }
     }
@@ -250,33 +253,34 @@ fn read_handler(
     skill: Table,
     arguments: &[Argument],
     builtins: &[&str],
-    faults: &mut Faults,
+    problems: &mut Problems<'_>,
 ) -> Option<Handler> {
     const KINDS: [&str; 4] = ["builtin", "http", "command", "workflow"];
     let Some(node) = skill.get("handler") else {
-        faults.add(skill.at, "the skill lacks `handler`: { http = ... } or { command = [...] }");
+        problems.add(skill.at, "the skill lacks `handler`: { http = ... } or { command = [...] }");
         return None;
     };
-    let table = Table::from_node(node, "the handler", faults)?;
-    table.only(&KINDS, faults);
+    let table = Table::of(node, "the handler", problems)?;
+    table.only(&KINDS, problems);
     let mut kinds = KINDS.iter().filter_map(|kind| table.get(kind).map(|node| (*kind, node)));
     let (Some((kind, node)), None) = (kinds.next(), kinds.next()) else {
-        faults.add(skill.place("handler"), "a handler is exactly one of builtin, http, command and workflow");
+        problems
+            .add(skill.place("handler"), "a handler is exactly one of builtin, http, command and workflow");
         return None;
     };
     match kind {
         "http" => {
-            let table = Table::from_node(node, "the http handler", faults)?;
-            HttpHandler::read(table, arguments, faults).map(Box::new).map(Handler::Http)
+            let table = Table::of(node, "the http handler", problems)?;
+            HttpHandler::read(table, arguments, problems).map(Box::new).map(Handler::Http)
         }
-        "command" => CommandHandler::read(node, table, arguments, faults).map(Handler::Command),
+        "command" => CommandHandler::read(node, table, arguments, problems).map(Handler::Command),
         // Whether it is there is known only when all files are read: see `workflow_faults`.
-        "workflow" => table.text("workflow", faults).map(|name| Handler::Workflow(name.to_owned())),
+        "workflow" => table.text("workflow", problems).map(|name| Handler::Workflow(name.to_owned())),
         _ => {
-            let name = table.text("builtin", faults)?;
+            let name = table.text("builtin", problems)?;
             if !builtins.contains(&name) {
                 let hint = did_you_mean(name, builtins.iter().copied());
-                faults.add(table.place("builtin"), format!("there is no built-in handler '{name}'{hint}"));
+                problems.add(table.place("builtin"), format!("there is no built-in handler '{name}'{hint}"));
             }
             Some(Handler::Builtin(name.to_owned()))
         }
@@ -284,46 +288,46 @@ fn read_handler(
 }
 
 /// A fault for each skill of a sound file that runs a workflow that is not among these, or gives it what it does not take.
-pub(super) fn workflow_faults(source_name: &str, toml: &str, known: &[&Skill]) -> Vec<Fault> {
-    let mut faults = Faults::new(source_name, toml);
-    let tree = read(toml, &mut faults);
-    let file = Table::new(tree.get_ref(), 0, "the file");
-    for node in file.list("skill", "a list of tables", &mut faults) {
-        let Some(skill) = Table::from_node(node, "the skill", &mut faults) else { continue };
-        let handler = skill.get("handler").and_then(|it| Table::from_node(it, "the handler", &mut faults));
+pub(super) fn workflow_faults(source_name: &str, toml: &str, known: &[&Skill]) -> Vec<Problem> {
+    let document = Document::toml(source_name, toml);
+    let mut problems = Problems::by_line(&document);
+    let Some(file) = Table::of(&document.root, "the file", &mut problems) else { return Vec::new() };
+    for node in file.list("skill", "a list of tables", &mut problems) {
+        let Some(skill) = Table::of(node, "the skill", &mut problems) else { continue };
+        let handler = skill.get("handler").and_then(|it| Table::of(it, "the handler", &mut problems));
         let Some(handler) = handler.filter(|handler| handler.get("workflow").is_some()) else { continue };
-        let Some(name) = handler.optional_text("workflow", &mut faults) else { continue };
+        let Some(name) = handler.optional_text("workflow", &mut problems) else { continue };
         let Some(workflow) = known.iter().find(|skill| skill.workflow() == Some(name)) else {
             let hint = did_you_mean(name, known.iter().filter_map(|skill| skill.workflow()));
             let hint = if hint.is_empty() { ".".to_owned() } else { hint };
             let message =
                 format!("there is no sound workflow '{name}'{hint} `adjutant workflow check` tells more");
-            faults.add(handler.place("workflow"), message);
+            problems.add(handler.place("workflow"), message);
             continue;
         };
-        let (_, arguments, _) = read_parameters(skill, &mut faults);
+        let (_, arguments, _) = read_parameters(skill, &mut problems);
         for argument in
             arguments.iter().filter(|it| !workflow.arguments.iter().any(|own| own.name == it.name))
         {
             let hint = did_you_mean(&argument.name, workflow.arguments.iter().map(|own| own.name.as_str()));
             let message = format!("the workflow '{name}' has no input '{}'{hint}", argument.name);
-            faults.add(skill.place("parameters"), message);
+            problems.add(skill.place("parameters"), message);
         }
     }
-    faults.into_sorted()
+    problems.into_sorted()
 }
 
 /// A lookup of this domain must name a skill of the file, and its arguments; others can't be known here.
-fn check_lookups(reads: &[Read], domain: &str, faults: &mut Faults) {
+fn check_lookups(reads: &[Read], domain: &str, problems: &mut Problems<'_>) {
     for pending in reads.iter().flat_map(|read| &read.lookups) {
         let wanted = &pending.lookup.skill;
         match reads.iter().find(|read| read.name == *wanted) {
             Some(read) => {
-                intents::check_names(&pending.lookup.arguments, &read.arguments, pending.at, faults)
+                intents::check_names(&pending.lookup.arguments, &read.arguments, pending.at, problems)
             }
             None if wanted.split('.').next() == Some(domain) || !wanted.contains('.') => {
                 let hint = did_you_mean(wanted, reads.iter().map(|read| read.name.as_str()));
-                faults.add(pending.at, format!("the lookup's skill '{wanted}' does not exist{hint}"));
+                problems.add(pending.at, format!("the lookup's skill '{wanted}' does not exist{hint}"));
             }
             None => {}
         }
@@ -381,7 +385,7 @@ lookup = { skill = "notes.add", arguments = { text = "{what}" } }
 
     fn faults(toml: &str) -> String {
         let faults = parse("notes.toml", toml, &BUILTINS).unwrap_err();
-        faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+        faults.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
     }
 
     fn sound() -> Domain {
@@ -461,7 +465,7 @@ name = "notes.drop"
         notes.toml:8: `timeout`: "5 seconds" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
         notes.toml:9: `repeatable` must be true or false, not a text
         notes.toml:10: there is no built-in handler 'notes.ad'; did you mean 'notes.add'?
-        notes.toml:11: the skill has no key 'colour'
+        notes.toml:11: the skill has no key 'colour'; known here: name, summary, risk, repeatable, timeout, handler, parameters, intents
         notes.toml:12: `required` names 'txt', which is no property; did you mean 'text'?
         notes.toml:15: `parameters/properties/text/type` is no JSON Schema: a type is string, integer, number, boolean, array, object or null
         notes.toml:19: `summary` must be one line of at most 200 bytes
@@ -506,9 +510,9 @@ name = "notes.drop"
         notes.toml:1: the file lacks `summary`
         ");
         insta::assert_snapshot!(faults("domain = 3\nsummary = []\nskill = [1]"), @"
-        notes.toml:1: `domain` must be a text, not a number
+        notes.toml:1: `domain` must be a text, not a whole number
         notes.toml:2: `summary` must be a text, not a list
-        notes.toml:3: the skill must be a table, not a number
+        notes.toml:3: the skill must be a table, not a whole number
         ");
     }
 
@@ -577,7 +581,7 @@ name = "notes.drop"
         ");
         insta::assert_snapshot!(with(r#"command = { argv = [], output_cap = -1, shell = true }"#), @r#"
         `output_cap` must be a number of bytes from 1 to 1048576
-        the command has no key 'shell'
+        the command has no key 'shell'; known here: argv, output_cap
         the command needs at least a program: ["date", "-u"]
         "#);
         insta::assert_snapshot!(with(r#"command = "ls -l""#), @r#"
@@ -599,7 +603,7 @@ name = "notes.drop"
                 if let Err(faults) = parse("f", &toml, &BUILTINS) {
                     prop_assert!(!faults.is_empty());
                     let lines = toml.bytes().filter(|b| *b == b'\n').count() + 1;
-                    prop_assert!(faults.iter().all(|fault| (1..=lines).contains(&fault.line)));
+                    prop_assert!(faults.iter().all(|fault| (1..=lines).contains(&fault.position.line)));
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::builtin::{self, BuiltinDomain};
 use super::check::{parse, parse_ours, workflow_faults};
 use super::definition::{Domain, Skill};
 use super::registry::Registry;
-use super::source::Fault;
+use crate::document::{Position, Problem};
 
 /// The folder in each place that holds what a layer reads; a change there is a change of the skills.
 const BESIDE: &str = "workflows";
@@ -43,7 +43,7 @@ pub(super) struct Gathered {
     /// All domains that count.
     pub(super) domains: Vec<Domain>,
     /// Every fault.
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Vec<Problem>,
 }
 
 /// Reads these files; for a faulty one its domain in `last` stands in, if it has one.
@@ -88,9 +88,9 @@ fn join(
     good: &BTreeMap<PathBuf, Domain>,
     builtins: &[&str],
     built_in: bool,
-) -> (Vec<Domain>, Vec<Fault>) {
+) -> (Vec<Domain>, Vec<Problem>) {
     let mut domains = Vec::new();
-    let mut faults: Vec<Fault> = files.iter().flat_map(|folder| take(folder, good, &mut domains)).collect();
+    let mut faults: Vec<Problem> = files.iter().flat_map(|folder| take(folder, good, &mut domains)).collect();
     if built_in {
         faults.extend(add_built_in(&mut domains, builtins));
     }
@@ -102,7 +102,7 @@ fn workflows(laid: &[Domain]) -> Vec<&Skill> {
 }
 
 /// The files whose skills run workflows that are not there, with their faults.
-fn strays(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Fault>)> {
+fn strays(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Problem>)> {
     let known = workflows(laid);
     let runs_one = |domain: &Domain| domain.skills.iter().any(|skill| skill.workflow().is_some());
     let files = good.iter().filter(|(_, domain)| runs_one(domain));
@@ -132,7 +132,7 @@ pub(crate) fn check_files(
     built_in: bool,
     builtins: &[&str],
     layer: &Layer,
-) -> (Vec<Domain>, Vec<Fault>) {
+) -> (Vec<Domain>, Vec<Problem>) {
     let (files, mut faults) = find(paths);
     let gathered = gather(&files, builtins, Some(layer), built_in, &mut BTreeMap::new());
     faults.extend(gathered.faults);
@@ -140,7 +140,7 @@ pub(crate) fn check_files(
 }
 
 /// Adds the built-in domains that no file replaces.
-fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
+fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Problem> {
     let mut faults = Vec::new();
     for BuiltinDomain { name, toml, skills } in builtin::DOMAINS {
         // The skills of chat platforms are missing where there is no platform.
@@ -159,19 +159,19 @@ fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Fault> {
 ///
 /// # Errors
 /// Its faults, or that it can't be read.
-fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Fault>> {
+fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
     let name = file.display().to_string();
     let toml = std::fs::read_to_string(file)
         .map_err(|error| vec![whole(file, format!("can't be read: {error}"))])?;
     parse(&name, &toml, builtins)
 }
 
-fn whole(file: &Path, message: String) -> Fault {
-    Fault { file: file.display().to_string(), line: 0, message }
+fn whole(file: &Path, message: String) -> Problem {
+    Problem::of_file(file.display(), message)
 }
 
 /// The skill files of each place, in order, and the places that are not there.
-pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Fault>) {
+pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Problem>) {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
     for path in paths {
         if path.is_file() {
@@ -214,7 +214,7 @@ pub(super) fn print(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Print {
 }
 
 /// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
-fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Fault> {
+fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Problem> {
     let (before, mut faults) = (domains.len(), Vec::new());
     for domain in folder.iter().filter_map(|file| good.get(file)) {
         match domains.iter().position(|known| known.name == domain.name) {
@@ -223,7 +223,10 @@ fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<
                 let other = &domains[at].file;
                 let message =
                     format!("the domain '{}' is in {other} already; join the two files", domain.name);
-                faults.push(Fault { file: domain.file.clone(), line: 1, message });
+                faults.push(Problem {
+                    position: Position { line: 1, column: 0 },
+                    ..Problem::of_file(&domain.file, message)
+                });
             }
             Some(_) => {}
         }

@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::definition::{Argument, Intent, Lookup};
-use super::source::{Faults, Table, to_json};
+use crate::document::{Node, Position, Problems, Table};
 use crate::suggest::did_you_mean;
 
 /// The conversions of `{capture|conversion}`; the built-in planner carries them out.
@@ -23,22 +23,26 @@ pub(super) struct Target<'a> {
 /// A lookup whose skill is in the same file, checked when all skills are known.
 pub(super) struct Pending {
     pub(super) lookup: Lookup,
-    pub(super) at: usize,
+    pub(super) at: Position,
 }
 
-pub(super) fn read(skill: Table, target: &Target, faults: &mut Faults) -> (Vec<Intent>, Vec<Pending>) {
+pub(super) fn read(
+    skill: Table,
+    target: &Target,
+    problems: &mut Problems<'_>,
+) -> (Vec<Intent>, Vec<Pending>) {
     let (mut intents, mut pending) = (Vec::new(), Vec::new());
-    for node in skill.list("intents", "a list of tables: [[skill.intents]]", faults) {
-        let Some(table) = Table::from_node(node, "the intent", faults) else { continue };
-        table.only(&["pattern", "arguments", "lookup", "example"], faults);
-        let lookup = table.get("lookup").and_then(|node| read_lookup(node, faults));
+    for node in skill.list("intents", "a list of tables: [[skill.intents]]", problems) {
+        let Some(table) = Table::of(node, "the intent", problems) else { continue };
+        table.only(&["pattern", "arguments", "lookup", "example"], problems);
+        let lookup = table.get("lookup").and_then(|node| read_lookup(node, problems));
         if let Some((lookup, at)) = &lookup {
             pending.push(Pending { lookup: lookup.clone(), at: *at });
         }
-        let arguments = read_arguments(table, faults);
-        let example = table.optional_text("example", faults).map(str::to_owned);
-        let Some(source) = table.text("pattern", faults) else { continue };
-        if faults.is_ours {
+        let arguments = read_arguments(table, problems);
+        let example = table.optional_text("example", problems).map(str::to_owned);
+        let Some(source) = table.text("pattern", problems) else { continue };
+        if problems.is_trusted {
             let lookup = lookup.map(|(lookup, _)| lookup);
             intents.push(Intent { pattern: source.to_owned(), arguments, lookup, example });
             continue;
@@ -46,17 +50,17 @@ pub(super) fn read(skill: Table, target: &Target, faults: &mut Faults) -> (Vec<I
         let pattern = RegexBuilder::new(source).case_insensitive(true).size_limit(PATTERN_BYTES).build();
         match pattern {
             Ok(pattern) => {
-                check_references(&arguments, &pattern, lookup.is_some(), table.place("arguments"), faults);
+                check_references(&arguments, &pattern, lookup.is_some(), table.place("arguments"), problems);
                 if let Some((lookup, at)) = &lookup {
-                    check_references(&lookup.arguments, &pattern, false, *at, faults);
+                    check_references(&lookup.arguments, &pattern, false, *at, problems);
                 }
-                check_example(table, example.as_deref(), &pattern, faults);
+                check_example(table, example.as_deref(), &pattern, problems);
             }
             Err(error) => {
-                faults.add(table.place("pattern"), format!("the pattern is faulty: {}", flat(&error)))
+                problems.add(table.place("pattern"), format!("the pattern is faulty: {}", flat(&error)))
             }
         }
-        check_fit(table, &arguments, target, faults);
+        check_fit(table, &arguments, target, problems);
         let lookup = lookup.map(|(lookup, _)| lookup);
         intents.push(Intent { pattern: source.to_owned(), arguments, lookup, example });
     }
@@ -69,38 +73,38 @@ fn flat(error: &regex::Error) -> String {
     text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
-fn read_arguments(table: Table, faults: &mut Faults) -> Map<String, Value> {
+fn read_arguments(table: Table, problems: &mut Problems<'_>) -> Map<String, Value> {
     let Some(node) = table.get("arguments") else { return Map::new() };
-    match to_json(node, faults) {
+    match node.json() {
         Value::Object(arguments) => arguments,
         _ => {
-            faults.add(table.place("arguments"), "`arguments` must be a table");
+            problems.add(table.place("arguments"), "`arguments` must be a table");
             Map::new()
         }
     }
 }
 
-fn read_lookup(node: super::source::Node, faults: &mut Faults) -> Option<(Lookup, usize)> {
-    let table = Table::from_node(node, "the lookup", faults)?;
-    table.only(&["skill", "arguments"], faults);
-    let arguments = read_arguments(table, faults);
-    let skill = table.text("skill", faults)?.to_owned();
+fn read_lookup(node: &Node, problems: &mut Problems<'_>) -> Option<(Lookup, Position)> {
+    let table = Table::of(node, "the lookup", problems)?;
+    table.only(&["skill", "arguments"], problems);
+    let arguments = read_arguments(table, problems);
+    let skill = table.text("skill", problems)?.to_owned();
     Some((Lookup { skill, arguments }, table.place("skill")))
 }
 
-fn check_example(table: Table, example: Option<&str>, pattern: &Regex, faults: &mut Faults) {
+fn check_example(table: Table, example: Option<&str>, pattern: &Regex, problems: &mut Problems<'_>) {
     if example.is_some_and(|example| !pattern.is_match(example.trim_end_matches(['.', '!', '?']))) {
-        faults.add(table.place("example"), "the pattern does not match its own example");
+        problems.add(table.place("example"), "the pattern does not match its own example");
     }
 }
 
 /// Unknown argument names, required ones that are not given, and constants that the schema refuses.
-fn check_fit(table: Table, arguments: &Map<String, Value>, target: &Target, faults: &mut Faults) {
+fn check_fit(table: Table, arguments: &Map<String, Value>, target: &Target, problems: &mut Problems<'_>) {
     let at = table.place("arguments");
-    check_names(arguments, target.arguments, at, faults);
+    check_names(arguments, target.arguments, at, problems);
     for argument in target.arguments.iter().filter(|argument| argument.required) {
         if !arguments.contains_key(&argument.name) {
-            faults.add(at, format!("the intent gives no '{}', which the skill requires", argument.name));
+            problems.add(at, format!("the intent gives no '{}', which the skill requires", argument.name));
         }
     }
     let constants = arguments.iter().filter(|(_, value)| !has_reference(value));
@@ -109,16 +113,21 @@ fn check_fit(table: Table, arguments: &Map<String, Value>, target: &Target, faul
         // Faults of the whole are of no interest: the other arguments come from the text.
         let path = error.instance_path().to_string();
         if !path.is_empty() {
-            faults.add(at, format!("the intent's arguments: {path}: {error}"));
+            problems.add(at, format!("the intent's arguments: {path}: {error}"));
         }
     }
 }
 
 /// A fault for each argument that the skill does not have.
-pub(super) fn check_names(given: &Map<String, Value>, known: &[Argument], at: usize, faults: &mut Faults) {
+pub(super) fn check_names(
+    given: &Map<String, Value>,
+    known: &[Argument],
+    at: Position,
+    problems: &mut Problems<'_>,
+) {
     for name in given.keys().filter(|name| !known.iter().any(|argument| argument.name == **name)) {
         let hint = did_you_mean(name, known.iter().map(|argument| argument.name.as_str()));
-        faults.add(at, format!("the skill has no argument '{name}'{hint}"));
+        problems.add(at, format!("the skill has no argument '{name}'{hint}"));
     }
 }
 
@@ -135,26 +144,26 @@ fn check_references(
     arguments: &Map<String, Value>,
     pattern: &Regex,
     looks_up: bool,
-    at: usize,
-    faults: &mut Faults,
+    at: Position,
+    problems: &mut Problems<'_>,
 ) {
     let captures: Vec<&str> = pattern.capture_names().flatten().collect();
     for value in arguments.values() {
-        check_value(value, &captures, looks_up, at, faults);
+        check_value(value, &captures, looks_up, at, problems);
     }
 }
 
-fn check_value(value: &Value, captures: &[&str], looks_up: bool, at: usize, faults: &mut Faults) {
+fn check_value(value: &Value, captures: &[&str], looks_up: bool, at: Position, problems: &mut Problems<'_>) {
     match value {
         Value::String(text) => {
             for reference in references(text) {
                 if let Err(message) = check_reference(reference, captures, looks_up) {
-                    faults.add(at, message);
+                    problems.add(at, message);
                 }
             }
         }
-        Value::Array(list) => list.iter().for_each(|v| check_value(v, captures, looks_up, at, faults)),
-        Value::Object(table) => table.values().for_each(|v| check_value(v, captures, looks_up, at, faults)),
+        Value::Array(list) => list.iter().for_each(|v| check_value(v, captures, looks_up, at, problems)),
+        Value::Object(table) => table.values().for_each(|v| check_value(v, captures, looks_up, at, problems)),
         _ => {}
     }
 }

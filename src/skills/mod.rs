@@ -11,7 +11,6 @@ pub mod handlers;
 mod intents;
 mod registry;
 pub mod risk;
-mod source;
 pub mod template;
 
 use std::time::Duration;
@@ -30,7 +29,6 @@ pub use executor::Approved;
 pub use files::Layer;
 pub(crate) use files::check_files;
 pub use registry::{Registry, Skills};
-pub use source::Fault;
 
 /// How to call a workflow, said where it was called as a skill.
 pub(crate) fn by_itself(skill: &str) -> String {

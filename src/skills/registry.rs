@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::definition::{Domain, Skill};
 use super::files::{Layer, Print, find, gather, print};
-use super::source::Fault;
+use crate::document::Problem;
 use crate::suggest::nearest;
 
 const POLL: Duration = Duration::from_secs(1);
@@ -101,7 +101,7 @@ impl Skills {
     /// # Errors
     /// Every fault of every file, or a place that does not exist. A folder called `skills` may be missing
     /// where its parent is there: that is the default, not a slip.
-    pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Fault>> {
+    pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Problem>> {
         Self::load_with(paths, builtins, None)
     }
 
@@ -109,7 +109,11 @@ impl Skills {
     ///
     /// # Errors
     /// As for [`Skills::load`], and a skill that runs a workflow that the layer has not.
-    pub fn load_with(paths: &[PathBuf], builtins: &[&str], layer: Option<Layer>) -> Result<Self, Vec<Fault>> {
+    pub fn load_with(
+        paths: &[PathBuf],
+        builtins: &[&str],
+        layer: Option<Layer>,
+    ) -> Result<Self, Vec<Problem>> {
         let skills = Self {
             paths: paths.to_vec(),
             builtins: builtins.iter().map(|name| (*name).to_owned()).collect(),
@@ -129,7 +133,7 @@ impl Skills {
     ///
     /// # Errors
     /// Every fault. A wrong file's last good domain stays; the other files apply.
-    pub fn reload(&self) -> Result<bool, Vec<Fault>> {
+    pub fn reload(&self) -> Result<bool, Vec<Problem>> {
         let mut state = self.state();
         let (files, mut faults) = find(&self.paths);
         state.print = print(&self.paths, &files);

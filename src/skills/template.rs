@@ -7,16 +7,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value as Shown};
+use minijinja::{Environment, Error, UndefinedBehavior, Value as Shown};
 use serde_json::Value;
 
 use super::definition::Argument;
 use crate::suggest::did_you_mean;
-
-/// How much work one template may do; a loop over a long list stays far below it.
-const FUEL: u64 = 200_000;
-/// No template makes more text than this.
-const LONGEST: usize = 1 << 20;
+use crate::template::{self, MAX_TEXT, Piece, json, lone_expression, message, pieces, refused};
 
 /// Where a template's text goes, which decides how its values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +37,7 @@ pub struct TemplateError(pub String);
 impl From<Error> for TemplateError {
     fn from(error: Error) -> Self {
         let line = error.line().filter(|line| *line > 1).map(|line| format!(", its line {line}"));
-        let said = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
-        Self(format!("{said}{}", line.unwrap_or_default()))
+        Self(format!("{}{}", message(&error), line.unwrap_or_default()))
     }
 }
 
@@ -72,7 +67,7 @@ impl Template {
         let template = environment.template_from_str(source)?;
         // Unknown filters come to light only at work, so it is tried once with nothing given.
         if let Err(error) = template.render(()) {
-            use ErrorKind::{UnknownFilter, UnknownFunction, UnknownTest};
+            use minijinja::ErrorKind::{UnknownFilter, UnknownFunction, UnknownTest};
             if matches!(error.kind(), UnknownFilter | UnknownFunction | UnknownTest) {
                 return Err(error.into());
             }
@@ -88,8 +83,8 @@ impl Template {
             }
         }
         names.retain(|name| arguments.iter().any(|argument| argument.name == *name && argument.required));
-        let alone = alone(source).filter(|inner| environment.compile_expression(inner).is_ok());
-        Ok(Self { source: source.to_owned(), place, required: names, alone: alone.map(str::to_owned) })
+        let alone = lone_expression(source, &environment).map(str::to_owned);
+        Ok(Self { source: source.to_owned(), place, required: names, alone })
     }
 
     /// Whether the text begins with a value and not with words of the skill's author.
@@ -110,8 +105,8 @@ impl Template {
         self.check_required(arguments)?;
         let seen = Arc::new(Seen::default());
         let text = environment(self.place, Arc::clone(&seen)).render_str(&self.source, arguments)?;
-        if text.len() > LONGEST {
-            return Err(TemplateError(format!("the text is longer than {LONGEST} bytes")));
+        if text.len() > MAX_TEXT {
+            return Err(TemplateError(format!("the text is longer than {MAX_TEXT} bytes")));
         }
         let (given, absent) = (seen.given.load(Ordering::Relaxed), seen.absent.load(Ordering::Relaxed));
         let nothing = given == 0 && (absent > 0 || text.is_empty());
@@ -145,19 +140,8 @@ impl Template {
     }
 }
 
-/// The expression of a template that is nothing but `{{ expression }}`.
-fn alone(source: &str) -> Option<&str> {
-    let inner = source.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    let marks = ["{{", "}}", "{%", "{#"];
-    (!marks.iter().any(|mark| inner.contains(mark)) && !inner.starts_with('-') && !inner.ends_with('-'))
-        .then(|| inner.trim())
-}
-
 fn environment(place: Place, seen: Arc<Seen>) -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Chainable);
-    environment.set_keep_trailing_newline(true);
-    environment.set_fuel(Some(FUEL));
+    let mut environment = template::environment(UndefinedBehavior::Chainable);
     environment.set_formatter(move |output, _, value| {
         if value.is_undefined() || value.is_none() {
             seen.absent.fetch_add(1, Ordering::Relaxed);
@@ -183,9 +167,7 @@ fn plain(value: &Shown) -> Result<String, Error> {
             let members: Result<Vec<String>, Error> = value.try_iter()?.map(|v| plain(&v)).collect();
             Ok(members?.join(","))
         }
-        minijinja::value::ValueKind::Map => {
-            serde_json::to_string(value).map_err(|error| refused(error.to_string()))
-        }
+        minijinja::value::ValueKind::Map => json(value),
         _ => Ok(value.to_string()),
     }
 }
@@ -208,10 +190,6 @@ impl Place {
     }
 }
 
-fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, why)
-}
-
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -224,22 +202,20 @@ fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// Splits a template where this character stands outside of `{{ }}` and `{% %}`.
+/// Splits a template at a character outside of `{{ }}` and `{% %}`.
 pub(super) fn split_outside(source: &str, at: char, most: usize) -> Vec<&str> {
-    let (mut parts, mut start, mut closing) = (Vec::new(), 0, None);
-    for (index, character) in source.char_indices() {
-        let rest = &source[index..];
-        match closing {
-            Some(mark) if rest.starts_with(mark) => closing = None,
-            Some(_) => {}
-            None if rest.starts_with("{{") => closing = Some("}}"),
-            None if rest.starts_with("{%") => closing = Some("%}"),
-            None if character == at && parts.len() + 1 < most => {
-                parts.push(&source[start..index]);
-                start = index + character.len_utf8();
+    let (mut parts, mut start, mut offset) = (Vec::new(), 0, 0);
+    for piece in pieces(source) {
+        let (Piece::Text(text) | Piece::Expression(text) | Piece::Statement(text)) = piece;
+        if let Piece::Text(text) = piece {
+            for (index, mark) in text.match_indices(at) {
+                if parts.len() + 1 < most {
+                    parts.push(&source[start..offset + index]);
+                    start = offset + index + mark.len();
+                }
             }
-            None => {}
         }
+        offset += text.len();
     }
     parts.push(&source[start..]);
     parts

@@ -1,19 +1,18 @@
-//! All workflows that there are: those that are compiled in, and the files under `workflows/` in the skills' places.
+//! All workflows: the built-in ones, and the files under `workflows/` in the `[skills] paths`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::check::{World, check};
+use super::check::{CheckContext, check};
 use super::definition::Workflow;
-use super::read::{self, Read as Draft};
-use super::source::{Fault, LONGEST_FILE, Place, Source};
-use super::table::Faults;
+use super::language::reading::{self, ReadWorkflow, too_long};
 use crate::config::Approval;
+use crate::document::{MAX_FILE, Problem, Problems};
 use crate::skills::Registry;
 
-/// The workflows that are compiled in; they are templates to start from as well.
+/// The built-in workflows; they serve as templates, too.
 pub const BUILT_IN: [(&str, &str); 7] = [
     ("content-pipeline", include_str!("../../skills/workflows/content-pipeline.yaml")),
     ("iterative-refinement", include_str!("../../skills/workflows/iterative-refinement.yaml")),
@@ -27,79 +26,72 @@ pub const BUILT_IN: [(&str, &str); 7] = [
 /// A file and its text.
 #[derive(Debug, Clone)]
 pub struct File {
-    /// Its name, as people see it.
+    /// Its name, as shown to people.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
-/// What was found in some places.
+/// The workflows found in some folders.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    /// The sound workflows, sorted by name.
+    /// The valid workflows, sorted by name.
     pub workflows: Vec<Workflow>,
-    /// What is wrong in the other files, and the warnings.
-    pub faults: Vec<Fault>,
+    /// The problems of the other files, and all warnings.
+    pub problems: Vec<Problem>,
 }
 
 impl Catalogue {
-    /// Reads and checks the workflows of these places of skills, and those that are compiled in. Of two of the same
-    /// name the first place's counts; all count before one that is compiled in.
+    /// Reads and checks the workflows of these `[skills] paths`, and the built-in ones. Of several with the same name the first path's
+    /// is used, and a built-in one last.
     pub fn load(paths: &[PathBuf], skills: &Registry, approval: &Approval) -> Self {
-        let (files, faults) = read_places(paths);
+        let (files, problems) = read_places(paths);
         let mut catalogue = Self::of(&files, &built_in(), skills, approval);
-        catalogue.faults.splice(0..0, faults);
+        catalogue.problems.splice(0..0, problems);
         catalogue
     }
 
-    /// Checks these files; those `besides` are there for the others to use, and where no other has their name.
+    /// Checks these files. Those in `besides` can be used by them, and where no other file has their name.
     pub fn of(files: &[File], besides: &[File], skills: &Registry, approval: &Approval) -> Self {
         let mut catalogue = Self::default();
-        let mut sources = Vec::new();
+        let mut documents = Vec::new();
         for file in files.iter().chain(besides) {
-            match Source::read(&file.name, &file.text) {
-                Ok(source) => sources.push(source),
-                Err(faults) => catalogue.faults.extend(faults),
+            match reading::document(&file.name, &file.text) {
+                Ok(document) => documents.push(document),
+                Err(problems) => catalogue.problems.extend(problems),
             }
         }
-        let mut drafts: Vec<(Draft, Faults<'_>)> = Vec::new();
-        for source in &sources {
-            let mut faults = Faults::new(source);
-            let read = read::workflow(&mut faults);
-            let name = read.as_ref().map(|draft| draft.workflow.name.clone());
-            let other = drafts.iter().find(|(other, _)| Some(&other.workflow.name) == name.as_ref());
-            match (read, other.map(|(other, _)| &other.workflow.file)) {
-                (Some(draft), Some(other)) => {
-                    // To replace what is compiled in is what its name is for.
-                    if files.iter().any(|file| file.name == draft.workflow.file) {
-                        let message =
-                            format!("the name is taken already by {other}, which counts; choose another");
-                        faults.warning("/workflow/name", message);
-                        catalogue
-                            .faults
-                            .extend(faults.into_sorted().into_iter().filter(|fault| fault.is_warning));
-                    }
-                }
-                (Some(draft), None) => drafts.push((draft, faults)),
-                (None, _) => catalogue.faults.extend(faults.into_sorted()),
+        let mut reads: Vec<(ReadWorkflow, Problems<'_>)> = Vec::new();
+        for document in &documents {
+            let mut problems = Problems::new(document);
+            let Some(read) = reading::workflow(&mut problems) else {
+                catalogue.problems.extend(problems.into_sorted());
+                continue;
+            };
+            let Some((other, _)) = reads.iter().find(|(other, _)| other.workflow.name == read.workflow.name)
+            else {
+                reads.push((read, problems));
+                continue;
+            };
+            // Replacing a built-in workflow is fine.
+            if files.iter().any(|file| file.name == read.workflow.file) {
+                let other = &other.workflow.file;
+                let message = format!("{other} has the same name and is used instead; choose another name");
+                problems.warning("/workflow/name", message);
+                catalogue.problems.extend(problems.into_sorted().into_iter().filter(Problem::is_warning));
             }
         }
-        let mut found: Vec<Vec<Fault>> = Vec::new();
-        let all: Vec<Workflow> = drafts.iter().map(|(draft, _)| draft.workflow.clone()).collect();
+        let all: Vec<Workflow> = reads.iter().map(|(read, _)| read.workflow.clone()).collect();
         let all: Vec<&Workflow> = all.iter().collect();
-        let world = World { skills, approval, workflows: &all };
-        let mut read = Vec::new();
-        for (draft, mut faults) in drafts {
-            check(&draft, &world, &mut faults);
-            found.push(faults.into_sorted());
-            read.push(draft.workflow);
-        }
-        for (mut workflow, faults) in read.into_iter().zip(found) {
-            workflow.keep_skills(|skill| skills.get(skill).is_some());
-            if faults.iter().all(|fault| fault.is_warning) {
-                catalogue.workflows.push(workflow);
+        let context = CheckContext { skills, approval, workflows: &all };
+        for (mut read, mut problems) in reads {
+            check(&read, &context, &mut problems);
+            let problems = super::at_most(problems);
+            if problems.iter().all(Problem::is_warning) {
+                read.workflow.keep_skills(|skill| skills.get(skill).is_some());
+                catalogue.workflows.push(read.workflow);
             }
-            catalogue.faults.extend(faults);
+            catalogue.problems.extend(problems);
         }
         catalogue.workflows.sort_by(|a, b| a.name.cmp(&b.name));
         catalogue
@@ -109,12 +101,12 @@ impl Catalogue {
         self.workflows.iter().any(|workflow| workflow.file == name)
     }
 
-    /// Writes into the log what is wrong, warnings aside.
-    pub fn log_faults(&self) {
-        for fault in self.faults.iter().filter(|fault| !fault.is_warning) {
-            match self.has_file(&fault.file) {
-                true => tracing::warn!("{fault}; the last good version stays in use"),
-                false => tracing::warn!("{fault}; the workflow can't be used until that is mended"),
+    /// Logs the errors.
+    pub fn log_problems(&self) {
+        for problem in self.problems.iter().filter(|problem| !problem.is_warning()) {
+            match self.has_file(&problem.file) {
+                true => tracing::warn!("{problem}; the last good version stays in use"),
+                false => tracing::warn!("{problem}; the workflow can't be used until this is fixed"),
             }
         }
     }
@@ -136,13 +128,13 @@ pub struct Workflows {
 }
 
 impl Workflows {
-    /// Those of these places of skills; they are read by [`Workflows::reload`].
+    /// The workflows of these `[skills] paths`, read by [`Workflows::reload`].
     pub fn new(paths: &[PathBuf], approval: &Approval) -> Self {
         let (paths, approval) = (paths.to_vec(), RwLock::new(approval.clone()));
         Self { paths, approval, current: RwLock::default(), good: Mutex::default() }
     }
 
-    /// From the next reading on they are checked against this. Whether it is another one than before.
+    /// Sets the policy for the next reload; whether it changed.
     pub fn set_approval(&self, approval: &Approval) -> bool {
         let mut current = self.approval.write().unwrap_or_else(PoisonError::into_inner);
         let changes = *current != *approval;
@@ -150,20 +142,20 @@ impl Workflows {
         changes
     }
 
-    /// The workflows as they are now, and what is wrong in their files.
+    /// The current workflows, and the problems of their files.
     pub fn current(&self) -> Arc<Catalogue> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the files and checks them against these skills. Of a file that has become faulty the last good version stays;
-    /// its faults are logged. Those of the first reading are not: see [`Catalogue::log_faults`].
+    /// Reads the files and checks them against these skills. The last good version of an invalid file stays in use, and its problems
+    /// are logged, except on the first read: see [`Catalogue::log_problems`].
     pub fn reload(&self, skills: &Registry) -> Arc<Catalogue> {
         let mut good = self.good.lock().unwrap_or_else(PoisonError::into_inner);
         let approval = self.approval.read().unwrap_or_else(PoisonError::into_inner).clone();
         let (mut files, unread) = read_places(&self.paths);
         let mut catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
-        catalogue.faults.splice(0..0, unread);
-        let stands_in = stand_in(&mut files, &catalogue.faults, &good);
+        catalogue.problems.splice(0..0, unread);
+        let stands_in = stand_in(&mut files, &catalogue.problems, &good);
         if !stands_in.is_empty() {
             // Of two of the same name the first place's counts.
             files.sort_by_cached_key(|file| {
@@ -171,31 +163,34 @@ impl Workflows {
                 let place = self.paths.iter().position(|place| place.join("workflows") == folder);
                 (place, file.name.clone())
             });
-            let mut faults = std::mem::take(&mut catalogue.faults);
+            let mut problems = std::mem::take(&mut catalogue.problems);
             catalogue = Catalogue::of(&files, &built_in(), skills, &approval);
-            // What was wrong only because another file was.
-            faults
-                .retain(|it| it.is_warning || stands_in.contains(&it.file) || !catalogue.has_file(&it.file));
-            catalogue.faults = faults;
+            // Problems caused by another file are gone.
+            problems.retain(|it| {
+                it.is_warning() || stands_in.contains(&it.file) || !catalogue.has_file(&it.file)
+            });
+            catalogue.problems = problems;
         }
         good.retain(|name, _| files.iter().any(|file| file.name == *name));
         let sound = files.into_iter().filter(|file| catalogue.has_file(&file.name));
         good.extend(sound.map(|file| (file.name.clone(), file)));
         let catalogue = Arc::new(catalogue);
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        let is_first = current.workflows.is_empty() && current.faults.is_empty();
-        if !is_first && current.faults != catalogue.faults {
-            catalogue.log_faults();
+        let is_first = current.workflows.is_empty() && current.problems.is_empty();
+        if !is_first && current.problems != catalogue.problems {
+            catalogue.log_problems();
         }
         *current = Arc::clone(&catalogue);
         catalogue
     }
 }
 
-/// Puts the last good version of each faulty file in its place; the names of the files that are then another version.
-fn stand_in(files: &mut Vec<File>, faults: &[Fault], good: &BTreeMap<String, File>) -> BTreeSet<String> {
+/// Replaces each invalid file with its last good version, and returns the names of the replaced files.
+fn stand_in(files: &mut Vec<File>, problems: &[Problem], good: &BTreeMap<String, File>) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for last in faults.iter().filter(|fault| !fault.is_warning).filter_map(|fault| good.get(&fault.file)) {
+    for last in
+        problems.iter().filter(|problem| !problem.is_warning()).filter_map(|problem| good.get(&problem.file))
+    {
         match files.iter_mut().find(|file| file.name == last.name) {
             Some(file) if file.text == last.text => continue,
             Some(file) => file.clone_from(last),
@@ -206,7 +201,7 @@ fn stand_in(files: &mut Vec<File>, faults: &[Fault], good: &BTreeMap<String, Fil
     names
 }
 
-/// Whether a file's name says that it is a workflow.
+/// Whether a file has the extension of a workflow.
 pub fn is_file_name(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     matches!(ending, Some("yaml" | "yml" | "toml"))
@@ -217,46 +212,40 @@ fn built_in() -> Vec<File> {
     BUILT_IN.iter().map(|(stem, text)| File { name: name(stem), text: (*text).to_owned() }).collect()
 }
 
-/// The workflow files of these places of skills, and what can't be read.
-fn read_places(paths: &[PathBuf]) -> (Vec<File>, Vec<Fault>) {
+/// The workflow files of these `[skills] paths`, and the problems of unreadable ones.
+fn read_places(paths: &[PathBuf]) -> (Vec<File>, Vec<Problem>) {
     let mut files = Vec::new();
     let places = paths.iter().map(|path| path.join("workflows")).filter(|path| path.is_dir());
-    let faults = places.flat_map(|place| read_folder(&place, &mut files)).collect();
-    (files, faults)
+    let problems = places.flat_map(|place| read_folder(&place, &mut files)).collect();
+    (files, problems)
 }
 
-/// Adds the workflow files of a folder, in the order of their names; what can't be read is a fault.
-pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Fault> {
+/// Adds the workflow files of a folder, by name, and returns the problems of unreadable ones.
+pub fn read_folder(folder: &Path, files: &mut Vec<File>) -> Vec<Problem> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries.filter_map(Result::ok).map(|entry| entry.path()),
         Err(error) => return vec![unread(folder, &format!("can't be read: {error}"))],
     };
     let mut paths: Vec<PathBuf> = entries.filter(|path| is_file_name(path)).collect();
     paths.sort();
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for path in paths {
         match read_file(&path) {
             Ok(file) => files.push(file),
-            Err(fault) => faults.push(fault),
+            Err(problem) => problems.push(problem),
         }
     }
-    faults
+    problems
 }
 
-/// Reads a file; of one that is too long no more than is needed to know that.
-///
-/// # Errors
-/// That it can't be read.
-pub fn read_file(path: &Path) -> Result<File, Fault> {
+/// Reads a file, at most up to the size limit.
+pub fn read_file(path: &Path) -> Result<File, Problem> {
     let failed = |error: std::io::Error| unread(path, &format!("can't be read: {error}"));
     let mut bytes = Vec::new();
-    let limit = u64::try_from(LONGEST_FILE + 1).unwrap_or(u64::MAX);
+    let limit = u64::try_from(MAX_FILE + 1).unwrap_or(u64::MAX);
     std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)).map_err(failed)?;
-    if bytes.len() > LONGEST_FILE {
-        return Err(unread(
-            path,
-            &format!("the file is longer than {} KB; no workflow is", LONGEST_FILE / 1024),
-        ));
+    if bytes.len() > MAX_FILE {
+        return Err(too_long(&path.display().to_string()));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(File { name: path.display().to_string(), text }),
@@ -264,11 +253,6 @@ pub fn read_file(path: &Path) -> Result<File, Fault> {
     }
 }
 
-fn unread(path: &Path, message: &str) -> Fault {
-    Fault {
-        file: path.display().to_string(),
-        at: Place::default(),
-        is_warning: false,
-        message: message.to_owned(),
-    }
+fn unread(path: &Path, message: &str) -> Problem {
+    Problem::of_file(path.display(), message)
 }

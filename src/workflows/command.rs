@@ -1,30 +1,29 @@
-//! `/run NAME ...` and `/draft WORDS`: messages that say which workflow to run, and with what, or of which words to make
-//! one. "Run NAME for ..." is a `/run` too, unless it may say more than that.
+//! `/run NAME ...` and `/draft WORDS`: running a workflow, or drafting one from words. "Run NAME for ..." is a `/run` too, unless
+//! it may mean more.
 
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
 use super::catalogue::Catalogue;
-use super::run::Errand;
+use super::run::RunRequest;
 use crate::suggest::did_you_mean;
 
-/// The word that a message begins with which runs a workflow.
+/// Runs a workflow.
 const WORD: &str = "/run";
-/// The word that a message begins with which makes one.
+/// Drafts a workflow.
 const DRAFT: &str = "/draft";
 
-/// What begins a plain sentence that runs one.
+/// The verbs of a plain sentence that runs a workflow.
 pub(super) const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
-/// What may come before its name.
+/// Words before its name.
 pub(super) const ARTICLES: [&str; 5] = ["the", "my", "our", "a", "an"];
-/// What may come before the first input.
+/// Words before the first input.
 pub(super) const LITTLE: [&str; 5] = ["for", "about", "on", "with", "of"];
-/// What stands for something that was said elsewhere: a model has to know what.
+/// Words that refer to the conversation, which only a model understands.
 const PRONOUNS: [&str; 10] = ["it", "this", "that", "these", "those", "him", "her", "them", "me", "us"];
 
-/// The message that says which workflow to run, of a message that says nothing else; `none` when a model has to
-/// understand it.
+/// The `/run` command that a message means and nothing more; otherwise a model has to understand it.
 pub fn plan(text: &str, workflows: &Catalogue) -> Option<String> {
     if is_run(text) {
         return Some(text.to_owned());
@@ -62,7 +61,7 @@ fn after_name<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         .then_some(rest)
 }
 
-/// Whether it names one thing and asks for nothing more.
+/// Whether it names one thing and nothing more.
 fn is_one_thing(text: &str) -> bool {
     let lower = text.to_lowercase();
     let more = ["\n", ", ", "; ", ". ", "? ", " and ", " then ", " but "];
@@ -71,42 +70,39 @@ fn is_one_thing(text: &str) -> bool {
         && lower.split_whitespace().next().is_some_and(|first| !PRONOUNS.contains(&first))
 }
 
-/// Whether a message is one.
+/// Whether a message is a command for workflows.
 pub fn is_run(text: &str) -> bool {
-    // In rooms platforms add our name: /run@adjutant_bot.
+    // In group chats platforms add our name: /run@adjutant_bot.
     [WORD, DRAFT]
         .iter()
         .filter_map(|word| text.strip_prefix(word))
         .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
 }
 
-/// The message that runs a workflow.
-pub fn written(errand: &Errand) -> String {
-    let mut text = format!("{WORD} {}", errand.workflow);
-    for (name, value) in &errand.given {
+/// The command that runs a workflow.
+pub fn written(request: &RunRequest) -> String {
+    let mut text = format!("{WORD} {}", request.workflow);
+    for (name, value) in &request.given {
         let value = match value {
             Value::String(text) => Value::from(text.as_str()).to_string(),
             other => Value::from(other.to_string()).to_string(),
         };
         let _ = write!(text, " {name}={value}");
     }
-    if let Some((of, from)) = &errand.again {
+    if let Some((of, from)) = &request.again {
         let _ = write!(text, " --of {of} --from {from}");
     }
     text
 }
 
-/// Reads one: `KEY=VALUE` and `KEY="a value"` by name, and what else is said for the first required input that is not
-/// given, without the `for`, `about`, `on`, `with` or `of` before it.
-///
-/// # Errors
-/// What is wrong, and how it is written.
-pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
+/// Parses a command: `KEY=VALUE` and `KEY="a value"` by name, and the remaining words for the first required input that is missing,
+/// without a leading `for`, `about`, `on`, `with` or `of`.
+pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
     let rest = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
     if text.starts_with(DRAFT) {
         return match rest {
-            "" => Err("Say of what: /draft first research the company, then draft a mail".to_owned()),
-            words => Ok(Errand { words: Some(words.to_owned()), ..Errand::default() }),
+            "" => Err("Say what the workflow should do, such as: /draft first research the company, then draft a mail".to_owned()),
+            words => Ok(RunRequest { words: Some(words.to_owned()), ..RunRequest::default() }),
         };
     }
     let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -117,14 +113,14 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
             .iter()
             .map(|workflow| format!("- `{}`: {}", workflow.name, workflow.description))
             .collect();
-        return Err(format!("Say which: /run NAME. There are\n{}", lines.join("\n")));
+        return Err(format!("Which workflow? Send /run NAME with one of these:\n{}", lines.join("\n")));
     }
     let Some(workflow) = workflows.get(name) else {
         let hint = did_you_mean(name, all());
         let hint = if hint.is_empty() { ".".to_owned() } else { hint };
-        return Err(format!("There is no workflow '{name}'{hint} `/run` alone shows all."));
+        return Err(format!("There is no workflow '{name}'{hint} Send `/run` to see all."));
     };
-    let mut errand = Errand { workflow: name.to_owned(), ..Errand::default() };
+    let mut request = RunRequest { workflow: name.to_owned(), ..RunRequest::default() };
     let (mut of, mut from, mut words) = (None, None, Vec::new());
     let mut pieces = pieces(rest).into_iter();
     while let Some(piece) = pieces.next() {
@@ -132,18 +128,18 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<Errand, String> {
             ("--of", _) => of = pieces.next(),
             ("--from", _) => from = pieces.next(),
             (_, Some((key, value))) if workflow.inputs.iter().any(|input| input.name == key) => {
-                errand.given.insert(key.to_owned(), unquoted(value));
+                request.given.insert(key.to_owned(), unquoted(value));
             }
             _ => words.push(piece),
         }
     }
-    errand.again = match (of, from) {
+    request.again = match (of, from) {
         (Some(of), Some(from)) => Some((of.into(), from)),
         (None, None) => None,
-        _ => return Err("To run a workflow again from a step, say both: --of RUN --from STEP".to_owned()),
+        _ => return Err("To rerun a workflow from a step, give both: --of RUN --from STEP".to_owned()),
     };
-    take_words(&mut errand.given, workflow, &words)?;
-    Ok(errand)
+    take_words(&mut request.given, workflow, &words)?;
+    Ok(request)
 }
 
 fn take_words(
@@ -156,24 +152,24 @@ fn take_words(
         [little, rest @ ..] if !rest.is_empty() && LITTLE.contains(&little.as_str()) => rest,
         words => words,
     };
-    let open = |input: &&super::Input| !given.contains_key(&input.name);
+    let open = |input: &&super::definition::Input| !given.contains_key(&input.name);
     let input = workflow.inputs.iter().filter(open).find(|input| input.required && input.default.is_none());
     let input = input.or_else(|| workflow.inputs.iter().find(open));
     let Some(name) = input.map(|input| input.name.clone()) else {
-        return Err(format!("{} takes nothing more; what is “{}”?", workflow.name, words.join(" ")));
+        return Err(format!("{} has no input for “{}”.", workflow.name, words.join(" ")));
     };
     given.insert(name, Value::from(words.join(" ")));
     Ok(())
 }
 
-/// Parts a line at its spaces, those in double quotes left out.
+/// Splits a line at spaces outside of double quotes.
 fn pieces(text: &str) -> Vec<String> {
     let (mut pieces, mut piece, mut quoted, mut escaped) = (Vec::new(), String::new(), false, false);
     for letter in text.chars() {
         match letter {
             _ if escaped => escaped = false,
             '\\' if quoted => escaped = true,
-            // A quote inside a word is an inch, or somebody's.
+            // A quote inside a word is a character like any other.
             '"' if quoted || piece.is_empty() || piece.ends_with('=') => quoted = !quoted,
             _ if letter.is_whitespace() && !quoted => {
                 pieces.extend((!piece.is_empty()).then(|| std::mem::take(&mut piece)));
@@ -201,17 +197,17 @@ mod tests {
     use super::*;
     use crate::workflows::parse;
 
-    fn errand(text: &str) -> Result<Errand, String> {
+    fn request(text: &str) -> Result<RunRequest, String> {
         const FILE: &str = "workflow:\n  name: visit\n  inputs:\n    - { name: customer, type: string, required: true }\n    \
             - { name: depth, type: number, default: 1 }\n  agents:\n    a: { prompt: \"{{inputs.customer}}\" }\n  steps:\n    \
             - { id: one, agent: a }\n";
         let workflow = parse("visit.yaml", FILE).unwrap();
-        read(text, &Catalogue { workflows: vec![workflow], faults: Vec::new() })
+        read(text, &Catalogue { workflows: vec![workflow], problems: Vec::new() })
     }
 
     #[test]
     fn a_line_says_what_to_run_and_with_what() {
-        let given = |text| errand(text).map(|errand| Value::Object(errand.given));
+        let given = |text| request(text).map(|request| Value::Object(request.given));
         assert_eq!(given("/run visit"), Ok(json!({})));
         assert_eq!(given("/run visit for Acme Ltd"), Ok(json!({"customer": "Acme Ltd"})));
         assert_eq!(given("/run visit customer=Acme depth=3"), Ok(json!({"customer": "Acme", "depth": "3"})));
@@ -220,13 +216,13 @@ mod tests {
             Ok(json!({"customer": "Acme \"Ltd\", a=b", "depth": "3"}))
         );
         assert_eq!(given("/run visit a = b"), Ok(json!({"customer": "a = b"})));
-        let again = errand("/run visit --of 0Ab --from one").unwrap().again;
+        let again = request("/run visit --of 0Ab --from one").unwrap().again;
         assert_eq!(again, Some(("0Ab".into(), "one".to_owned())));
-        assert!(errand("/run visit --of 0Ab").is_err());
+        assert!(request("/run visit --of 0Ab").is_err());
         assert!(
-            errand("/run vist").unwrap_err().contains("did you mean 'visit'"),
+            request("/run vist").unwrap_err().contains("did you mean 'visit'"),
             "{:?}",
-            errand("/run vist")
+            request("/run vist")
         );
         assert!(is_run("/run x") && is_run("/run") && !is_run("/runs") && !is_run("run x"));
     }
@@ -241,7 +237,7 @@ mod tests {
         };
         let report = "{ name: customer, type: string, required: true }, { name: depth, type: number }";
         let workflows = vec![file("visit", ""), file("visit-report", report), file("weekly_review", "")];
-        let catalogue = Catalogue { workflows, faults: Vec::new() };
+        let catalogue = Catalogue { workflows, problems: Vec::new() };
         for (said, planned) in [
             ("run visit-report for Acme Ltd.", "/run visit-report for Acme Ltd"),
             ("Run the visit report about Marks", "/run visit-report about Marks"),
@@ -279,13 +275,13 @@ mod tests {
     fn what_is_written_is_read_again() {
         let all = json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": 3});
         let Value::Object(given) = all else { unreachable!() };
-        let written = written(&Errand {
+        let written = written(&RunRequest {
             workflow: "visit".into(),
             given,
             words: None,
             again: Some(("R1".into(), "one".into())),
         });
-        let read = errand(&written).unwrap();
+        let read = request(&written).unwrap();
         assert_eq!(Value::Object(read.given), json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": "3"}));
         assert_eq!(read.again, Some(("R1".into(), "one".into())));
     }

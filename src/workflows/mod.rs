@@ -1,90 +1,65 @@
-//! Workflows: pipelines of different agents, read from YAML or TOML, and all that can be known before they run.
+//! Workflows: pipelines of agents, read from YAML or TOML and checked completely before they run.
 
 pub mod catalogue;
 mod check;
 pub mod command;
-mod condition;
-mod definition;
 pub mod draft;
-mod draw;
-mod estimate;
-mod explain;
-pub mod inputs;
-mod keys;
-mod marked;
-mod mermaid;
-mod names;
-mod order;
-pub mod plan;
-mod read;
-pub mod report;
-mod report_text;
-mod rule_check;
-mod rules;
+pub mod language;
 pub mod run;
-mod sketch;
 pub mod skill;
-mod source;
-mod standing;
-mod steps;
-mod svg;
-mod table;
-pub mod template;
-pub mod wait;
+pub mod view;
 
-pub use check::World;
-pub use definition::{
-    Agent, Backoff, Call, Case, Feed, Format, Input, Kind, Member, OnFailure, Output, Parallel, Question,
-    Repeat, Retry, Route, Spread, Step, Sub, Target, Validation, Wait, Work, Workflow,
-};
-pub use draw::{draw, for_chat};
-pub use estimate::{Estimate, Range};
-pub use explain::explain;
-pub use mermaid::mermaid;
-pub use names::{ALWAYS, times};
-pub use order::{ancestors, waves};
-pub use read::{is_name, misfit};
-pub use rule_check::Check;
-pub use rules::Rule;
-pub use source::{Fault, LONGEST_FILE, Place};
-pub use standing::standing;
-pub use svg::svg;
+pub use check::CheckContext;
+pub use language::dates::{DATE_NAMES, date_values};
+pub use language::definition::{self, Workflow};
+pub use language::order::{ancestors, waves};
+pub use language::reading::is_name;
+pub use language::rules::Rule;
+pub use view::draw::{draw, for_chat};
+pub use view::explain::explain;
+pub use view::mermaid::mermaid;
+pub use view::status::status;
+pub use view::svg::svg;
 
-use source::Source;
-use table::Faults;
+use crate::document::{Problem, Problems};
+use language::reading::{self, document};
 
-/// Reads a workflow, as TOML when the file's name ends in `.toml`, else as YAML, and checks it against what there is.
-/// None when there is nothing to go on with; with a fault that is no warning it must not run.
-pub fn check(file: &str, text: &str, world: &World<'_>) -> (Option<Workflow>, Vec<Fault>) {
-    let source = match Source::read(file, text) {
-        Ok(source) => source,
-        Err(faults) => return (None, faults),
+/// Reads a workflow (TOML when the file's name ends in `.toml`, else YAML) and checks it against what is installed. No
+/// workflow when its form can't be read; with a problem that isn't a warning it must not run.
+pub fn check(file: &str, text: &str, context: &CheckContext<'_>) -> (Option<Workflow>, Vec<Problem>) {
+    let document = match document(file, text) {
+        Ok(document) => document,
+        Err(problems) => return (None, problems),
     };
-    let mut faults = Faults::new(&source);
-    let read = read::workflow(&mut faults);
+    let mut problems = Problems::new(&document);
+    let read = reading::workflow(&mut problems);
     if let Some(read) = &read {
-        check::check(read, world, &mut faults);
+        check::check(read, context, &mut problems);
     }
     let mut workflow = read.map(|read| read.workflow);
     if let Some(workflow) = &mut workflow {
-        workflow.keep_skills(|skill| world.skills.get(skill).is_some());
+        workflow.keep_skills(|skill| context.skills.get(skill).is_some());
     }
-    (workflow, faults.into_sorted())
+    (workflow, at_most(problems))
 }
 
-/// Reads a workflow without looking at anything outside its file: what a run that goes on does with its kept text.
-///
-/// # Errors
-/// Every fault of its form, in the order of the file.
-pub fn parse(file: &str, text: &str) -> Result<Workflow, Vec<Fault>> {
-    let source = Source::read(file, text)?;
-    let mut faults = Faults::new(&source);
-    let read = read::workflow(&mut faults);
-    let faults = faults.into_sorted();
+/// Reads a workflow without checking names outside its file: for the text that a run keeps.
+pub fn parse(file: &str, text: &str) -> Result<Workflow, Vec<Problem>> {
+    let document = document(file, text)?;
+    let mut problems = Problems::new(&document);
+    let read = reading::workflow(&mut problems);
+    let problems = at_most(problems);
     match read {
-        Some(read) if !faults.iter().any(|fault| !fault.is_warning) => Ok(read.workflow),
-        _ => Err(faults),
+        Some(read) if problems.iter().all(Problem::is_warning) => Ok(read.workflow),
+        _ => Err(problems),
     }
+}
+
+/// The problems in the order of the file. More than a hundred at once don't help.
+fn at_most(problems: Problems<'_>) -> Vec<Problem> {
+    let mut problems = problems.into_sorted();
+    problems.truncate(100);
+    problems
 }
 
 #[cfg(test)]

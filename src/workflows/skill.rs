@@ -1,4 +1,4 @@
-//! Workflows as skills: what the registry shows of them.
+//! Workflows as skills in the registry.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::catalogue::Catalogue;
 use super::command::{ARTICLES, LITTLE, VERBS};
-use super::definition::{Input, Kind, Workflow};
+use super::language::definition::{Input, InputType, Workflow};
 use crate::skills::{Domain, Intent, Skill, WORKFLOW};
 
 /// A summary stands in the catalogue that every request carries.
 const LONGEST_SUMMARY: usize = 200;
-/// More inputs than these nobody types as `KEY=VALUE`; a pattern's size is bounded.
+/// Nobody types more inputs as `KEY=VALUE`, and a pattern's size is limited.
 const MOST_PAIRS: usize = 20;
 
-/// The domain of these workflows; none when there are none.
+/// The domain of these workflows, if there are any.
 pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
     let skills: Vec<Arc<Skill>> =
         catalogue.workflows.iter().map(|workflow| Arc::new(skill(workflow))).collect();
@@ -30,7 +30,7 @@ fn skill(workflow: &Workflow) -> Skill {
     Skill::of_workflow(&workflow.name, summary(workflow), parameters(&workflow.inputs), intents(workflow))
 }
 
-/// What the built-in planner understands as a run: "run visit-report for Acme depth=3", "start the morning briefing".
+/// The intents of the built-in planner: "run visit-report for Acme depth=3", "start the morning briefing".
 fn intents(workflow: &Workflow) -> Vec<Intent> {
     let name: Vec<String> = workflow.name.split(['-', '_']).map(regex::escape).collect();
     let (verbs, articles, little) = (VERBS.join("|"), ARTICLES.join("|"), LITTLE.join("|"));
@@ -40,7 +40,7 @@ fn intents(workflow: &Workflow) -> Vec<Intent> {
     let (pairs, arguments) = pairs(&inputs);
     let example = Some(format!("run {}", workflow.name));
     let mut intents = vec![Intent { pattern: format!("{lead}{pairs}$"), arguments, lookup: None, example }];
-    // What is said in words is the first that a run can't do without; the others may follow by name.
+    // Plain words are the first required input; the others may follow by name.
     if let Some(at) = inputs.iter().position(|input| is_asked(input)) {
         let first = inputs.remove(at);
         let (pairs, mut arguments) = self::pairs(&inputs);
@@ -73,12 +73,12 @@ fn pairs(inputs: &[&Input]) -> (String, Map<String, Value>) {
 
 fn hole(capture: &str, input: &Input) -> Value {
     match input.kind {
-        Kind::String | Kind::FilePath => format!("{{{capture}}}").into(),
-        Kind::Number | Kind::Boolean | Kind::Json => format!("{{{capture}|value}}").into(),
+        InputType::String | InputType::FilePath => format!("{{{capture}}}").into(),
+        InputType::Number | InputType::Boolean | InputType::Json => format!("{{{capture}|value}}").into(),
     }
 }
 
-/// Whether a run asks for it when it is not given.
+/// Whether a run asks for it when it's missing.
 fn is_asked(input: &Input) -> bool {
     input.required && input.default.is_none()
 }
@@ -93,7 +93,7 @@ fn summary(workflow: &Workflow) -> String {
     line
 }
 
-/// The JSON Schema of what a workflow is given.
+/// The JSON Schema of a workflow's inputs.
 fn parameters(inputs: &[Input]) -> Value {
     let required = inputs.iter().filter(|input| is_asked(input));
     let required: Vec<&str> = required.map(|input| input.name.as_str()).collect();
@@ -104,10 +104,10 @@ fn parameters(inputs: &[Input]) -> Value {
 
 fn parameter(input: &Input) -> Value {
     let mut schema = match input.kind {
-        Kind::String | Kind::FilePath => json!({"type": "string"}),
-        Kind::Number => json!({"type": "number"}),
-        Kind::Boolean => json!({"type": "boolean"}),
-        Kind::Json => json!({}),
+        InputType::String | InputType::FilePath => json!({"type": "string"}),
+        InputType::Number => json!({"type": "number"}),
+        InputType::Boolean => json!({"type": "boolean"}),
+        InputType::Json => json!({}),
     };
     if !input.description.is_empty() {
         schema["description"] = Value::from(input.description.clone());

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::template::{Condition, Template, Values, Verdict};
+use super::language::template::{Condition, Template, Values, Verdict};
 use super::*;
 
 mod seen;
@@ -34,9 +34,9 @@ workflow:
     - { id: review, type: loop, loop: { agent: writer, validator: checker, max_iterations: 2, feedback_path: "{{steps.review.output.feedback}}" }, output: { store_as: final, format: markdown } }
 "#;
 
-fn faults(file: &str, text: &str) -> String {
-    let faults = parse(file, text).map(|_| Vec::new()).unwrap_or_else(|faults| faults);
-    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+fn problems(file: &str, text: &str) -> String {
+    let problems = parse(file, text).map(|_| Vec::new()).unwrap_or_else(|problems| problems);
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// A workflow of these steps, with agents a, b and c.
@@ -57,14 +57,14 @@ fn a_workflow_of_the_wild_is_read() {
     assert_eq!(workflow.timeout.map(|timeout| timeout.as_secs()), Some(900));
     let finder = workflow.agent("finder").unwrap();
     assert_eq!(finder.retry.max_attempts, 2);
-    assert_eq!(finder.retry.on_failure, OnFailure::Skip);
+    assert_eq!(finder.retry.on_failure, definition::OnFailure::Skip);
     assert_eq!(finder.skills, ["email.search", "calendar.search"]);
     assert_eq!(finder.prompt.names(), ["inputs.customer"]);
     assert_eq!(finder.validation.rules[0].understood(), "there is a field `mails`");
     assert_eq!(workflow.step("write").unwrap().depends_on, ["find"]);
-    assert!(matches!(workflow.step("write").unwrap().input, Some(Feed::AllBefore)));
-    assert_eq!(workflow.step("review").unwrap().work.kind(), "loop");
-    assert_eq!(workflow.step("review").unwrap().work.agents(), ["writer", "checker"]);
+    assert!(matches!(workflow.step("write").unwrap().input, Some(definition::InputMapping::AllPrior)));
+    assert_eq!(workflow.step("review").unwrap().kind.type_name(), "loop");
+    assert_eq!(workflow.step("review").unwrap().kind.agents(), ["writer", "checker"]);
 }
 
 #[test]
@@ -85,9 +85,9 @@ id = "late"
 agent = "writer"
 "#;
     let workflow = parse("visit.toml", toml).unwrap();
-    assert_eq!(workflow.step("hot").unwrap().work.kind(), "conditional");
+    assert_eq!(workflow.step("hot").unwrap().kind.type_name(), "conditional");
     assert_eq!(workflow.step("late").unwrap().chosen_by.as_deref(), Some("hot"));
-    insta::assert_snapshot!(faults("visit.toml", &toml.replace("prompt", "promt").replace("true =", "ture =")), @r"
+    insta::assert_snapshot!(problems("visit.toml", &toml.replace("prompt", "promt").replace("true =", "ture =")), @r"
     visit.toml:4:18: the agent lacks `prompt`
     visit.toml:5:1: the agent has no key 'promt'; did you mean 'prompt'?
     visit.toml:11:58: it has no key 'ture'; did you mean 'true'?
@@ -112,7 +112,7 @@ fn what_is_not_said_depends_on_the_step_before() {
 
 #[test]
 fn faults_of_form_are_found_at_once() {
-    insta::assert_snapshot!(faults("w.yaml", r#"workflow:
+    insta::assert_snapshot!(problems("w.yaml", r#"workflow:
   nam: x
   timeout: soon
   inputs:
@@ -142,30 +142,30 @@ fn faults_of_form_are_found_at_once() {
     w.yaml:1:1: the workflow lacks `name`
     w.yaml:2:3: the workflow has no key 'nam'; did you mean 'name'?
     w.yaml:3:12: `timeout`: "soon" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
-    w.yaml:5:15: 'a-b' can't stand in a template: write letters, digits and '_', a letter first
-    w.yaml:5:26: 'text' is no `type`; write one of string, number, boolean, json, file_path
-    w.yaml:6:41: the default of 'n' is no number
+    w.yaml:5:15: 'a-b' can't be used in a template: use letters, digits and '_', starting with a letter
+    w.yaml:5:26: 'text' isn't a valid `type`; write one of string, number, boolean, json, file_path
+    w.yaml:6:41: the default of 'n' isn't a number
     w.yaml:8:5: the agent lacks `prompt`
     w.yaml:9:7: the agent has no key 'promt'; did you mean 'prompt'?
     w.yaml:10:30: `max_attempts` must be a whole number from 1 to 10, not 0
-    w.yaml:10:45: 'retry' is no `on_failure`; write skip, abort or fallback:AGENT
-    w.yaml:11:21: `schema` is no JSON Schema: "objct" is not valid under any of the schemas listed in the 'anyOf' keyword
+    w.yaml:10:45: 'retry' isn't a valid `on_failure`; write skip, abort or fallback:AGENT
+    w.yaml:11:21: `schema` isn't a valid JSON Schema: "objct" is not valid under any of the schemas listed in the 'anyOf' keyword
     w.yaml:11:59: `rules` must be a list of texts, not of a table
     w.yaml:12:23: unexpected end of input, expected end of variable block
-    w.yaml:13:23: there is no filter `shout`; see docs/workflows.md for those there are
+    w.yaml:13:23: there is no filter `shout`; docs/workflows.md lists them all
     w.yaml:15:33: the step has no key 'skil'; did you mean 'skill'?
-    w.yaml:16:24: 'paralel' is no `type`; write one of sequential, parallel, conditional, switch, map, loop, approval, workflow
-    w.yaml:17:13: 'two-b' can't stand in a template: write letters, digits and '_', a letter first
-    w.yaml:17:61: two members have the output_key 'a'; name one of them otherwise
+    w.yaml:16:24: 'paralel' isn't a valid `type`; write one of sequential, parallel, conditional, switch, map, loop, approval, workflow
+    w.yaml:17:13: 'two-b' can't be used in a template: use letters, digits and '_', starting with a letter
+    w.yaml:17:61: two members have the output_key 'a'; rename one of them
     w.yaml:17:82: `wait` must be all, any or a number from 1 to 2
     w.yaml:18:32: the loop has no bound: it lacks `max_iterations`, such as 3
     w.yaml:19:13: there are two steps called 'three'
     w.yaml:20:39: unexpected end of input, expected expression
     w.yaml:21:39: it divides by zero
-    w.yaml:22:18: the approval lacks `text`: what is asked
+    w.yaml:22:18: the approval lacks `text`: the question
     w.yaml:22:30: `choices` must be 2 to 5 words
     w.yaml:23:20: the map lacks `over`: the list, such as "{{steps.split.output.parts}}"
-    w.yaml:24:32: `depends_on` must be a list of texts, not a number
+    w.yaml:24:32: `depends_on` must be a list of texts, not a whole number
     w.yaml:24:54: `timeout`: "3x" isn't a duration; write a whole number and a unit (ms, s, m, h or d), such as "30s"
     w.yaml:25:7: the step lacks `id`
     w.yaml:26:7: the step must be a table, not a text
@@ -174,14 +174,14 @@ fn faults_of_form_are_found_at_once() {
 
 #[test]
 fn syntax_is_told_with_its_place() {
-    insta::assert_snapshot!(faults("w.yaml", "workflow:\n  name: [a\n  b: {\n"), @"w.yaml:3:4: not YAML: illegal placement of ':' indicator");
-    insta::assert_snapshot!(faults("w.yaml", "workflow:\n  name: a\n  name: b\n"), @"w.yaml:3:3: not YAML: duplicate mapping key: name");
-    insta::assert_snapshot!(faults("w.yaml", ""), @"w.yaml:1:1: the file must be a table, not nothing");
-    insta::assert_snapshot!(faults("w.yaml", "a: 1\n---\nb: 2\n"), @"w.yaml:2:1: not YAML: it holds several documents; a file is one workflow");
-    insta::assert_snapshot!(faults("w.yaml", "a: *b\n"), @"w.yaml:1:4: not YAML: alias references unknown anchor");
-    insta::assert_snapshot!(faults("w.yaml", "a: .inf\nb:\tc"), @"w.yaml:1:4: not YAML: non-finite float `.inf` rejected by the configured policy");
-    insta::assert_snapshot!(faults("w.yaml", "- a\n"), @"w.yaml:1:1: the file must be a table, not a list");
-    insta::assert_snapshot!(faults("w.toml", "[workflow\nname = 1\nx ="), @"w.toml:1:10: not TOML: unclosed table, expected `]`");
+    insta::assert_snapshot!(problems("w.yaml", "workflow:\n  name: [a\n  b: {\n"), @"w.yaml:3:4: not YAML: illegal placement of ':' indicator");
+    insta::assert_snapshot!(problems("w.yaml", "workflow:\n  name: a\n  name: b\n"), @"w.yaml:3:3: not YAML: duplicate mapping key: name");
+    insta::assert_snapshot!(problems("w.yaml", ""), @"w.yaml:1:1: the file must be a table, not nothing");
+    insta::assert_snapshot!(problems("w.yaml", "a: 1\n---\nb: 2\n"), @"w.yaml:2:1: not YAML: the file contains several documents; write one");
+    insta::assert_snapshot!(problems("w.yaml", "a: *b\n"), @"w.yaml:1:4: not YAML: alias references unknown anchor");
+    insta::assert_snapshot!(problems("w.yaml", "a: .inf\nb:\tc"), @"w.yaml:1:4: not YAML: non-finite float `.inf` rejected by the configured policy");
+    insta::assert_snapshot!(problems("w.yaml", "- a\n"), @"w.yaml:1:1: the file must be a table, not a list");
+    insta::assert_snapshot!(problems("w.toml", "[workflow\nname = 1\nx ="), @"w.toml:1:10: not TOML: unclosed table, expected `]`");
 }
 
 #[test]
@@ -190,12 +190,12 @@ fn bad_files_take_little() {
     for (last, next) in ('a'..='y').zip('b'..='z') {
         bomb.push_str(&format!("{next}: &{next} [{}]\n", vec![format!("*{last}"); 9].join(",")));
     }
-    insta::assert_snapshot!(faults("w.yaml", &bomb), @"w.yaml:5:20: not YAML: it holds more than a workflow can; are anchors used over and over?");
-    insta::assert_snapshot!(faults("w.yaml", "workflow: &a\n  name: *a\n"), @"w.yaml:2:9: not YAML: lists or tables stand too deep in one another, or an anchor holds itself");
-    insta::assert_snapshot!(faults("w.yaml", "workflow: &a { name: &b [*a, *b] }\n"), @"w.yaml:1:26: not YAML: lists or tables stand too deep in one another, or an anchor holds itself");
-    insta::assert_snapshot!(faults("w.yaml", &"x".repeat(10 << 20)), @"w.yaml: the file is longer than 1024 KB; no workflow is");
-    insta::assert_snapshot!(faults("w.yaml", &format!("a: {}", "[".repeat(5000))), @"w.yaml:1:259: not YAML: lists or tables stand too deep in one another, or an anchor holds itself");
-    insta::assert_snapshot!(faults("w.toml", &format!("a = {}", "[".repeat(5000))), @r"
+    insta::assert_snapshot!(problems("w.yaml", &bomb), @"w.yaml:5:20: not YAML: the file contains too much; are anchors used over and over?");
+    insta::assert_snapshot!(problems("w.yaml", "workflow: &a\n  name: *a\n"), @"w.yaml:2:9: not YAML: lists or tables are nested too deeply, or an anchor contains itself");
+    insta::assert_snapshot!(problems("w.yaml", "workflow: &a { name: &b [*a, *b] }\n"), @"w.yaml:1:26: not YAML: lists or tables are nested too deeply, or an anchor contains itself");
+    insta::assert_snapshot!(problems("w.yaml", &"x".repeat(10 << 20)), @"w.yaml: the file is longer than 1024 KB");
+    insta::assert_snapshot!(problems("w.yaml", &format!("a: {}", "[".repeat(5000))), @"w.yaml:1:259: not YAML: lists or tables are nested too deeply, or an anchor contains itself");
+    insta::assert_snapshot!(problems("w.toml", &format!("a = {}", "[".repeat(5000))), @r"
     w.toml:1:85: not TOML: cannot recurse further; max recursion depth met
     w.toml:1:5005: not TOML: unclosed array, expected `]`
     w.toml:1:5005: not TOML: unclosed array, expected `]`
@@ -245,7 +245,7 @@ fn conditions_are_judged() {
     insta::assert_snapshot!(told("a && b"), @"refused: unexpected character; write `and`, `or`, `not`, `==`");
     insta::assert_snapshot!(told("{% if a %}"), @"refused: a condition is one expression, without `{% %}`");
     insta::assert_snapshot!(told("list > 3"), @r#"Ambiguous("`list` is a list, not a number")"#);
-    insta::assert_snapshot!(told("'x' * 100000000 == a"), @"refused: templates don't multiply; let an agent or a skill do the sum");
+    insta::assert_snapshot!(told("'x' * 100000000 == a"), @"refused: templates can't multiply; let an agent or a skill calculate");
 }
 
 fn filled(template: &str, given: Value) -> String {
@@ -278,15 +278,15 @@ fn templates_that_eat_all_are_stopped() {
     let long = json!({"a": "x".repeat(900_000), "l": (0..100_000).collect::<Vec<_>>()});
     let filled = |template| filled(template, long.clone());
     insta::assert_snapshot!(filled("{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}{% endfor %}"), @"refused: it does too much work; make its loops shorter");
-    insta::assert_snapshot!(filled("{% for i in range(50) %}{{ a }}{% endfor %}"), @"refused: it becomes longer than 1 MB");
-    insta::assert_snapshot!(filled("{{ 'x' * 100000000 }}"), @"refused: templates don't multiply; let an agent or a skill do the sum");
-    insta::assert_snapshot!(filled("{{ a|indent(99999999999999) }}"), @"refused: there is no filter `indent`; see docs/workflows.md for those there are");
+    insta::assert_snapshot!(filled("{% for i in range(50) %}{{ a }}{% endfor %}"), @"refused: its text is longer than 1 MB");
+    insta::assert_snapshot!(filled("{{ 'x' * 100000000 }}"), @"refused: templates can't multiply; let an agent or a skill calculate");
+    insta::assert_snapshot!(filled("{{ a|indent(99999999999999) }}"), @"refused: there is no filter `indent`; docs/workflows.md lists them all");
     insta::assert_snapshot!(filled("{{ l|join(a) }}"), @"refused: the joined text is longer than 1 MB");
-    insta::assert_snapshot!(filled("{% set b = a ~ a %}"), @"refused: `set` is no part of the language; if and for are");
-    insta::assert_snapshot!(filled("{% macro f() %}{% endmacro %}"), @"refused: `macro` is no part of the language; if and for are");
+    insta::assert_snapshot!(filled("{% set b = a ~ a %}"), @"refused: templates have no `set`; only if and for");
+    insta::assert_snapshot!(filled("{% macro f() %}{% endmacro %}"), @"refused: templates have no `macro`; only if and for");
     insta::assert_snapshot!(filled("{{ l|tojson(indent=9999999999) }}"), @"refused: too many arguments");
     let items = Template::new("{{ l }}").unwrap().items(&values(long));
-    insta::assert_snapshot!(items.unwrap_err(), @"the list has 100000 items, and a map goes over at most 10000; split it before");
+    insta::assert_snapshot!(items.unwrap_err(), @"the list has 100000 items, and a map takes at most 10000; split it first");
 }
 
 #[test]
@@ -365,16 +365,16 @@ fn outputs_are_judged_by_rules() {
         assert_eq!(judge(rule, output), "kept", "{rule}");
     }
     insta::assert_snapshot!(judge("must include mails field", points.clone()), @"there is no field `mails`");
-    insta::assert_snapshot!(judge("exactly 3 items", points.clone()), @"it is asked for that the list has exactly 3 members; it has 1");
+    insta::assert_snapshot!(judge("exactly 3 items", points.clone()), @"expected that the list has exactly 3 members; it has 1");
     insta::assert_snapshot!(judge("each pain point must have problem, impact and solution fields", points), @"member 1 of the list has no field `solution`");
-    insta::assert_snapshot!(judge("score must be at least 7", json!({"score": 6.5})), @"it is asked for that `score` is at least 7; that is not so");
-    insta::assert_snapshot!(judge("must include passed boolean", json!({"passed": "yes"})), @"it is asked for that there is a field `passed`, true or false; that is not so");
-    insta::assert_snapshot!(judge("must not be empty", json!("  ")), @"it is asked for that the output is not empty; that is not so");
-    insta::assert_snapshot!(judge("at most 2 words", json!("one two three")), @"it is asked for that the text has at most 2 words; it has 3");
-    insta::assert_snapshot!(judge("link is a valid URL", json!({"link": "example"})), @"it is asked for that `link` is a web address; that is not so");
+    insta::assert_snapshot!(judge("score must be at least 7", json!({"score": 6.5})), @"expected that `score` is at least 7");
+    insta::assert_snapshot!(judge("must include passed boolean", json!({"passed": "yes"})), @"expected that there is a field `passed`, true or false");
+    insta::assert_snapshot!(judge("must not be empty", json!("  ")), @"expected that the output is not empty");
+    insta::assert_snapshot!(judge("at most 2 words", json!("one two three")), @"expected that the text has at most 2 words; it has 3");
+    insta::assert_snapshot!(judge("link is a valid URL", json!({"link": "example"})), @"expected that `link` is a web address");
 }
 
-/// All faults against the built-in skills, with `contacts.create` denied.
+/// All problems against the built-in skills, with `contacts.create` denied.
 fn checked(file: &str, text: &str) -> String {
     let skills = crate::skills::Skills::load(&[], &crate::skills::builtin::names(true)).unwrap().current();
     let mut approval = crate::config::Approval::default();
@@ -382,9 +382,9 @@ fn checked(file: &str, text: &str) -> String {
     let other = "workflow: { name: other, inputs: [{ name: who, required: true }], agents: { a: { prompt: x } }, \
                  steps: [{ id: x, workflow: w, inputs: {} }] }";
     let other = parse("other.yaml", other).unwrap();
-    let world = World { skills: &skills, approval: &approval, workflows: &[&other] };
-    let (_, faults) = check(file, text, &world);
-    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+    let context = CheckContext { skills: &skills, approval: &approval, workflows: &[&other] };
+    let (_, problems) = check(file, text, &context);
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -439,17 +439,17 @@ fn faults_between_the_parts_are_found_at_once() {
     - { id: end, agent: second }
 "#), @"
     w.yaml:8:21: there is no input 'custmer'; did you mean 'customer'?
-    w.yaml:8:44: the input 'customer' has no field 'name': its type is not json
+    w.yaml:8:44: the input 'customer' has no field 'name': its type isn't json
     w.yaml:9:17: there is no step 'last'; did you mean 'lost'?
     w.yaml:9:45: 'first' may not have ended when 'fan' starts; add 'first' to the depends_on of 'fan'
     w.yaml:10:15: there is no skill 'email.serch'; did you mean 'email.search'?
-    w.yaml:10:28: the skill 'contacts.create' may not be used: [approval] denies it
-    w.yaml:10:45: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows those there are
-    w.yaml:11:28: the fallback falls back on itself: writer → second → writer; let the last one skip or abort
-    w.yaml:12:47: the fallback falls back on itself: second → writer → second; let the last one skip or abort
+    w.yaml:10:28: the skill 'contacts.create' can't be used: [approval] denies it
+    w.yaml:10:45: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows all skills
+    w.yaml:11:28: the fallbacks are a cycle: writer → second → writer; let the last one `skip` or `abort`
+    w.yaml:12:47: the fallbacks are a cycle: second → writer → second; let the last one `skip` or `abort`
     w.yaml:13:46: there is no agent 'nobody'
     w.yaml:14:5: warning: no step uses the agent 'idle'
-    w.yaml:15:43: the step 'map' asks for its own output
+    w.yaml:15:43: the step 'map' uses its own output
     w.yaml:17:27: there is no agent 'writr'; did you mean 'writer'?
     w.yaml:18:51: the output of 'first' is markdown: it has no field 'title'
     w.yaml:18:80: there is no 'customer'; write inputs.customer
@@ -461,9 +461,9 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:22:97: 'first' may not have ended when 'after' starts; add 'first' to the depends_on of 'after'
     w.yaml:23:80: there is no step 'nope'
     w.yaml:23:121: there is no step and no agent 'bda'; did you mean 'bad'?
-    w.yaml:24:7: depends_on is a cycle: good → never → bad → good; remove one of these dependencies; a choice can't lead back to a step before it: that is what `type: loop` is for
+    w.yaml:24:7: depends_on is a cycle: good → never → bad → good; remove one of these dependencies; a choice can't lead back to an earlier step, use `type: loop` for that
     w.yaml:26:54: 'lost' is never reached: the condition `1 > 2` never holds
-    w.yaml:26:67: 'good' is a way of 'choice' already, and a step can be chosen by one alone
+    w.yaml:26:67: 'good' is already a branch of 'choice'; a step can be chosen by one step only
     w.yaml:28:52: the step 'self' leads to itself; use `type: loop`
     w.yaml:29:31: the output of 'first' is a text, not a list; give it `format: json`
     w.yaml:29:34: 'first' may not have ended when 'map' starts; add 'first' to the depends_on of 'map'
@@ -472,19 +472,19 @@ fn faults_between_the_parts_are_found_at_once() {
     w.yaml:30:87: there is no input 'x'
     w.yaml:31:38: the skill 'email.send' needs the argument 'body'
     w.yaml:31:38: the skill 'email.send' needs the argument 'subject'
-    w.yaml:32:28: 'other' would run itself, without end
+    w.yaml:32:28: 'other' would run itself endlessly
     w.yaml:32:35: the workflow 'other' needs the input 'who'
     w.yaml:32:51: the workflow 'other' has no input 'when'
     w.yaml:33:32: there is no workflow 'othr'; did you mean 'other'?
-    w.yaml:34:32: 'noon' is no time; write 08:00, 2h, 2026-11-27 or 2026-11-27T17:00
+    w.yaml:34:32: 'noon' isn't a time; write 08:00, 2h, 2026-11-27 or 2026-11-27T17:00
     w.yaml:35:45: 'end' may not have ended when 'early' starts; add 'end' to the depends_on of 'early'
-    w.yaml:35:66: the step 'early' asks for its own output
+    w.yaml:35:66: the step 'early' uses its own output
     ");
 }
 
 #[test]
 fn a_step_starts_when_it_is_told_to() {
-    use super::wait::Start;
+    use super::language::wait::Start;
     let zone = chrono_tz::Europe::Berlin;
     let now = chrono::DateTime::parse_from_rfc3339("2026-11-27T07:30:00Z").unwrap().timestamp_millis();
     let at = |text| crate::clock::rfc3339(Start::parse(text).unwrap().moment(now, zone));

@@ -59,7 +59,11 @@ fn a_model_writes_it() {
     assert!(check.stdout.contains("1 workflow: all fine"), "{}", told(&check));
     let failed = new(&home, "chess2", "play chess with Bob", &[]);
     assert_eq!(failed.status, Some(1));
-    assert!(failed.stderr.contains("the model didn't write a workflow that passes the check"), "{}", told(&failed));
+    assert!(
+        failed.stderr.contains("the model didn't write a workflow that passes the check"),
+        "{}",
+        told(&failed)
+    );
     assert!(
         failed.stderr.contains("there is no agent 'plaier'; did you mean 'player'?"),
         "{}",

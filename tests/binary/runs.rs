@@ -158,7 +158,7 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     office.model.finds_nothing.store(true, Ordering::SeqCst);
     let partial = office.visit(&[]);
     assert_eq!(partial.status, Some(1), "{partial:?}");
-    insta::assert_snapshot!(office.told(&partial), @r"
+    insta::assert_snapshot!(office.told(&partial), @"
     Some(1) visit is partly done: 1 of 2 steps, 1 failed, 3 agents, 1 retry, TIME
     - find failed: the language model gave no usable answer. Try again, perhaps in other words.
 
@@ -171,14 +171,14 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     write  Writer  done TIME      1  20 B
 
     Warnings
-    - find: Finder failed and was left out: the language model gave no usable answer. Try again, perhaps in other words.
+    - find: Finder failed and was skipped: the language model gave no usable answer. Try again, perhaps in other words.
 
-    Again from there: adjutant workflow run visit --of ID --from find
+    To run it again from there: adjutant workflow run visit --of ID --from find
     ");
     office.model.reports_nothing.store(true, Ordering::SeqCst);
     let failed = office.visit(&["--output", "report.md"]);
     assert_eq!(failed.status, Some(1), "{failed:?}");
-    insta::assert_snapshot!(office.told(&failed), @r"
+    insta::assert_snapshot!(office.told(&failed), @"
     Some(1) visit failed: 0 of 2 steps, 2 failed, 3 agents, 1 retry, TIME
     - find failed: the language model gave no usable answer. Try again, perhaps in other words.
     - write failed: the language model gave no usable answer. Try again, perhaps in other words.
@@ -188,9 +188,9 @@ fn a_step_that_may_fail_makes_it_partial_and_one_that_may_not_failed() {
     write  Writer  failed TIME      1
 
     Warnings
-    - find: Finder failed and was left out: the language model gave no usable answer. Try again, perhaps in other words.
+    - find: Finder failed and was skipped: the language model gave no usable answer. Try again, perhaps in other words.
 
-    Again from there: adjutant workflow run visit --of ID --from find
+    To run it again from there: adjutant workflow run visit --of ID --from find
     ");
     assert!(!office.home.path().join("report.md").exists());
     // The step is fixed; earlier outputs are reused.
@@ -224,7 +224,7 @@ fn without_a_terminal_a_question_waits_and_is_answered_in_a_chat() {
     let office = Office::open();
     let waiting = office.run(&["run", "ask"]);
     assert_eq!(waiting.status, Some(1), "{waiting:?}");
-    assert!(waiting.stdout.starts_with("ask waits for a person: 1 of 2 steps"), "{waiting:?}");
+    assert!(waiting.stdout.starts_with("ask is waiting for a person: 1 of 2 steps"), "{waiting:?}");
     assert!(waiting.stderr.contains("Shall it go out?"), "{waiting:?}");
     let place = waiting.stderr.rsplit("adjutant chat --conversation ").next().unwrap().trim().to_owned();
     assert!(office.run(&["runs"]).stdout.contains("  waiting  "));
@@ -260,17 +260,17 @@ fn a_run_is_paused_resumed_and_cancelled_from_another_process() {
         let ended = office.run(&[word, "last"]);
         format!("{:?} {}{}", ended.status, ended.stdout, ended.stderr).replace(&office.id(), "ID")
     };
-    insta::assert_snapshot!(told("resume"), @"Some(1) adjutant: run ID of visit can't be told that: it is running, and nobody asked whether to continue; `adjutant workflow show ID` shows how it stands");
-    insta::assert_snapshot!(told("pause"), @r"
-    Some(0) visit pauses: what is at work is let finish, nothing new begins. Then: adjutant workflow resume ID
-    Where no terminal has it open: adjutant chat --conversation main
+    insta::assert_snapshot!(told("resume"), @"Some(1) adjutant: run ID of visit can't be resumed: it is running and doesn't wait to continue; see `adjutant workflow show ID`");
+    insta::assert_snapshot!(told("pause"), @"
+    Some(0) Pausing visit: running work finishes, nothing new starts. To go on: adjutant workflow resume ID
+    If no terminal has it open: adjutant chat --conversation main
     ");
-    insta::assert_snapshot!(told("cancel"), @r"
-    Some(0) visit is told to stop.
-    Where no terminal has it open: adjutant chat --conversation main
+    insta::assert_snapshot!(told("cancel"), @"
+    Some(0) Stopping visit.
+    If no terminal has it open: adjutant chat --conversation main
     ");
     assert!(chat.reply("r1")["text"].as_str().unwrap().starts_with("Stopped."));
-    insta::assert_snapshot!(told("cancel"), @"Some(1) adjutant: run ID of visit can't be told that: it is over, and cancelled");
+    insta::assert_snapshot!(told("cancel"), @"Some(1) adjutant: run ID of visit can't be cancelled: it has ended (cancelled)");
     chat.finish_well();
     assert!(office.run(&["show", "last"]).stdout.starts_with("visit was cancelled"));
     office.home.assert_tidy("told from outside");

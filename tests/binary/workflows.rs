@@ -41,8 +41,8 @@ fn workflows_are_listed_checked_explained_and_drawn() {
         list.stdout
     );
     assert!(list.stdout.contains("morning-briefing"), "{}", list.stdout);
-    insta::assert_snapshot!(told(&home.run(&["workflow", "check", "skills/workflows/visit.yaml"])), @r"
-    Some(0) skills/workflows/visit.yaml:10:29: warning: there is no skill 'Read'; it grants nothing. `adjutant skills list` shows those there are
+    insta::assert_snapshot!(told(&home.run(&["workflow", "check", "skills/workflows/visit.yaml"])), @"
+    Some(0) skills/workflows/visit.yaml:10:29: warning: there is no skill 'Read'; it grants nothing. `adjutant skills list` shows all skills
     visit-report: finder: “Output must include mails field”: there is a field `mails`
     visit-report: finder: “Must be kind”: judged by a model
     1 workflow: all fine, 1 warning
@@ -50,17 +50,17 @@ fn workflows_are_listed_checked_explained_and_drawn() {
     let all = home.run(&["workflow", "check"]);
     assert_eq!(all.status, Some(0), "{}", told(&all));
     assert!(all.stdout.ends_with("8 workflows: all fine, 1 warning\n"), "{}", all.stdout);
-    insta::assert_snapshot!(told(&home.run(&["workflow", "explain", "visit-report"])), @r"
+    insta::assert_snapshot!(told(&home.run(&["workflow", "explain", "visit-report"])), @"
     Some(0) visit-report: Look a customer up and write a report
 
-    It is given
+    Inputs
       - customer, a text: Who was visited
 
-    What happens
-      1. find: At once, Finder works.
-      2. write: After find, Writer works.
+    Steps
+      1. find: At the start, Finder runs.
+      2. write: After find, Writer runs.
 
-    The agents
+    Agents
       - Finder (finder). May use email.search.
           checked: “Output must include mails field” (there is a field `mails`)
           checked: “Must be kind” (judged by a model)
@@ -77,15 +77,15 @@ fn workflows_are_listed_checked_explained_and_drawn() {
         s_find --> s_write
     "#);
     assert!(home.run(&["workflow", "draw", "visit-report", "--svg"]).stdout.starts_with("<svg "));
-    insta::assert_snapshot!(told(&home.run(&["workflow", "explain", "visit-reprt"])), @"Some(1) adjutant: there is no workflow 'visit-reprt'; did you mean 'visit-report'? `adjutant workflow list` shows all");
+    insta::assert_snapshot!(told(&home.run(&["workflow", "explain", "visit-reprt"])), @"Some(1) adjutant: there is no workflow 'visit-reprt'; did you mean 'visit-report'? `adjutant workflow list` shows all workflows");
 }
 
 #[test]
 fn a_dry_run_runs_nothing() {
     let home = home();
     let run = ["workflow", "run", "visit-report", "--dry-run"];
-    insta::assert_snapshot!(told(&home.run(&[&run[..], &["--input", "customer=Acme"]].concat())), @r"
-    Some(0) Dry run of visit-report: nothing is run.
+    insta::assert_snapshot!(told(&home.run(&[&run[..], &["--input", "customer=Acme"]].concat())), @"
+    Some(0) Dry run of visit-report: nothing runs.
 
     Inputs
       customer: Acme
@@ -93,18 +93,18 @@ fn a_dry_run_runs_nothing() {
     1.
       find (sequential): Finder
           skill email.search: low risk
-          Finder is told: Find what we know about Acme.
+          prompt of Finder: Find what we know about Acme.
 
     2.
       write (sequential): Writer, after find
-          Writer is told: Report on {{steps.find.output}}
+          prompt of Writer: Report on {{steps.find.output}}
 
     Estimate
       agents       2
       model calls  3 to 8
       skill calls  0 to 5
       tokens       2,129 to 48,884
-      cost         nothing: the model is the built-in one
+      cost         none: the built-in planner is free
     ");
     let json = home.run(&[&run[..], &["--json"]].concat());
     let plan: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
@@ -122,8 +122,8 @@ fn a_new_workflow_begins_with_a_template() {
     let text = fs::read_to_string(home.path().join("skills/workflows/my-brief.yaml")).unwrap();
     assert!(text.contains("\n  name: my-brief\n"), "{text}");
     assert_eq!(home.run(&["workflow", "check", "skills/workflows/my-brief.yaml"]).status, Some(0));
-    insta::assert_snapshot!(told(&home.run(&["workflow", "new", "my-brief", "--from", "morning-briefing"])), @"Some(1) adjutant: skills/workflows/my-brief.yaml is there already; choose another name, or edit that file");
-    insta::assert_snapshot!(told(&home.run(&["workflow", "new", "x", "--from", "morning"])), @"Some(1) adjutant: there is no template 'morning'; did you mean 'morning-briefing'?; there are content-pipeline, iterative-refinement, map-reduce, morning-briefing, multi-angle-analysis, qualify-and-route, weekly-review");
+    insta::assert_snapshot!(told(&home.run(&["workflow", "new", "my-brief", "--from", "morning-briefing"])), @"Some(1) adjutant: skills/workflows/my-brief.yaml already exists; choose another name, or edit that file");
+    insta::assert_snapshot!(told(&home.run(&["workflow", "new", "x", "--from", "morning"])), @"Some(1) adjutant: there is no template 'morning'; did you mean 'morning-briefing'?; the templates are content-pipeline, iterative-refinement, map-reduce, morning-briefing, multi-angle-analysis, qualify-and-route, weekly-review");
 }
 
 #[test]
@@ -134,15 +134,15 @@ fn a_wrong_file_is_told_with_its_places() {
         &VISIT.replace("agent: writer", "agent: writr").replace("prompt", "promt"),
     );
     let check = home.run(&["workflow", "check", "skills/workflows"]);
-    insta::assert_snapshot!(told(&check), @r"
+    insta::assert_snapshot!(told(&check), @"
     Some(1) skills/workflows/visit.yaml:7:5: the agent lacks `prompt`
     skills/workflows/visit.yaml:9:7: the agent has no key 'promt'; did you mean 'prompt'?
-    skills/workflows/visit.yaml:10:29: warning: there is no skill 'Read'; it grants nothing. `adjutant skills list` shows those there are
+    skills/workflows/visit.yaml:10:29: warning: there is no skill 'Read'; it grants nothing. `adjutant skills list` shows all skills
     skills/workflows/visit.yaml:12:5: warning: no step uses the agent 'writer'
     skills/workflows/visit.yaml:12:5: the agent lacks `prompt`
     skills/workflows/visit.yaml:12:29: the agent has no key 'promt'; did you mean 'prompt'?
     skills/workflows/visit.yaml:15:27: there is no agent 'writr'; did you mean 'writer'?
-    5 faults, 2 warnings; 0 workflows fine
+    5 problems, 2 warnings; 0 workflows fine
     ");
     insta::assert_snapshot!(told(&home.run(&["workflow", "draw", "skills/workflows/visit.yaml"])), @r"
     Some(1) adjutant: skills/workflows/visit.yaml:7:5: the agent lacks `prompt`
@@ -153,8 +153,8 @@ fn a_wrong_file_is_told_with_its_places() {
     ");
     assert_eq!(home.run(&["workflow", "check", "nowhere.yaml"]).status, Some(1));
     home.write("big.yaml", &"x".repeat(10 << 20));
-    insta::assert_snapshot!(told(&home.run(&["workflow", "check", "big.yaml"])), @r"
-    Some(1) big.yaml: the file is longer than 1024 KB; no workflow is
-    1 fault; 0 workflows fine
+    insta::assert_snapshot!(told(&home.run(&["workflow", "check", "big.yaml"])), @"
+    Some(1) big.yaml: the file is longer than 1024 KB
+    1 problem; 0 workflows fine
     ");
 }

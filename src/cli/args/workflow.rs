@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 #[command(after_help = "Example:\n  adjutant workflow list\n\n\
                         NAME is a workflow's name, or a file: YAML, or TOML when it ends in .toml.")]
 pub struct WorkflowArgs {
-    /// What to do.
+    /// The command
     #[command(subcommand)]
     pub command: WorkflowCommand,
 }
@@ -17,12 +17,12 @@ pub struct WorkflowArgs {
 /// The commands of `adjutant workflow`
 #[derive(Debug, Subcommand)]
 pub enum WorkflowCommand {
-    /// List every workflow, with what it is given
+    /// List all workflows with their inputs
     #[command(after_help = "Example:\n  adjutant workflow list")]
     List,
-    /// Name every fault of the workflow files, and say what each rule was understood as
+    /// Check workflow files, and show what each rule means
     #[command(after_help = "Example:\n  adjutant workflow check skills/workflows/visit-report.yaml\n\n\
-                            The exit status is 0 when nothing has to be mended; warnings don't count.")]
+                            The exit status is 0 without problems; warnings don't count.")]
     Check {
         /// A workflow file or a folder of them [default: all that are in use]
         path: Option<PathBuf>,
@@ -39,10 +39,10 @@ pub enum WorkflowCommand {
     Draw {
         /// The workflow's name, or a file
         name: String,
-        /// As Mermaid, which many wikis and code hosts show
+        /// Print Mermaid, which many wikis and code hosts render
         #[arg(long, conflicts_with = "svg")]
         mermaid: bool,
-        /// As a picture
+        /// Print an SVG picture
         #[arg(long)]
         svg: bool,
     },
@@ -50,8 +50,8 @@ pub enum WorkflowCommand {
     #[command(after_help = "Example:\n  adjutant workflow run visit-report --input customer=Acme\n  \
                             adjutant workflow run visit-report --dry-run --input customer=Acme\n  \
                             adjutant workflow run visit-report --of 0c5RmqN2 --from write\n\n\
-                            What it asks on the way is asked in this terminal; without one it ends as waiting, and\n\
-                            says where to answer. The exit status is 0 when the run is complete, else 1.")]
+                            Questions are asked in this terminal; without one the run waits, and\n\
+                            the command says where to answer. The exit status is 0 when the run is complete, else 1.")]
     Run(RunArgs),
     /// List the runs, the newest first
     #[command(after_help = "Example:\n  adjutant workflow runs --limit 5")]
@@ -63,7 +63,7 @@ pub enum WorkflowCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show what came of a run, or how it stands
+    /// Show a run's report or progress
     #[command(after_help = "Example:\n  adjutant workflow show last")]
     Show {
         /// The run's id, its beginning, or `last`
@@ -72,13 +72,13 @@ pub enum WorkflowCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Pause a run: what is at work is let finish, nothing new begins
+    /// Pause a run: running work finishes, nothing new starts
     #[command(after_help = "Example:\n  adjutant workflow pause last")]
     Pause {
         /// The run's id, its beginning, or `last`
         run: String,
     },
-    /// Let a run go on that was paused, or came to a limit
+    /// Resume a run that was paused or hit a limit
     #[command(after_help = "Example:\n  adjutant workflow resume last")]
     Resume {
         /// The run's id, its beginning, or `last`
@@ -90,7 +90,7 @@ pub enum WorkflowCommand {
         /// The run's id, its beginning, or `last`
         run: String,
     },
-    /// Write a new workflow: a copy of one to start from, or one made of your words
+    /// Write a new workflow: a copy to start from, or one drafted from words
     #[command(after_help = "Example:\n  adjutant workflow new visit-report --from content-pipeline\n  \
                             adjutant workflow new acme --words \"first research the company, then draft a mail\"\n\n\
                             --words needs a language model in [model].")]
@@ -100,10 +100,10 @@ pub enum WorkflowCommand {
         /// The workflow to copy
         #[arg(long, value_name = "TEMPLATE", required_unless_present = "words", conflicts_with = "words")]
         from: Option<String>,
-        /// What it does, in your words
+        /// What it should do, in your words
         #[arg(long, value_name = "WORDS")]
         words: Option<String>,
-        /// Write nothing: print the workflow made of the words
+        /// Print the drafted workflow instead of writing it
         #[arg(long, requires = "words", conflicts_with = "from")]
         print: bool,
     },
@@ -114,10 +114,10 @@ pub enum WorkflowCommand {
 pub struct RunArgs {
     /// The workflow's name, or a file
     pub name: String,
-    /// What it is given; may be repeated
+    /// An input; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub input: Vec<(String, String)>,
-    /// Run nothing: show the plan and what it may cost
+    /// Run nothing: show the plan and its estimated cost
     #[arg(long, conflicts_with_all = ["output", "of"])]
     pub dry_run: bool,
     /// Print JSON
@@ -126,10 +126,10 @@ pub struct RunArgs {
     /// Write the output to a new file
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Take over from this run what its steps gave; it was given all already
+    /// Reuse the inputs and results of this run
     #[arg(long, value_name = "RUN", requires = "from", conflicts_with = "input")]
     pub of: Option<String>,
-    /// The step that runs again, with all that depend on it
+    /// The first step to run again, with all that depend on it
     #[arg(long, value_name = "STEP", requires = "of")]
     pub from: Option<String>,
 }

@@ -92,7 +92,7 @@ pub(super) fn skills(config: &Config) -> Vec<Finding> {
             let count: usize = registry.domains().iter().map(|domain| domain.skills.len()).sum();
             let sound = Finding::ok(format!("{count} skills in {} domains", registry.domains().len()));
             let workflows = skill_set.workflows.current();
-            let faults = workflows.faults.iter().filter(|fault| !fault.is_warning);
+            let faults = workflows.problems.iter().filter(|fault| !fault.is_warning());
             let mend = "correct the file; `adjutant workflow check` tells when it is right";
             let faults = faults.map(|fault| Finding::warning(fault.to_string(), mend));
             std::iter::once(sound).chain(faults).collect()

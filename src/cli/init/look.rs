@@ -41,12 +41,12 @@ pub(super) async fn look(draft: &Draft, part: &Part) -> Vec<Finding> {
     let config = match draft.read_only(&part.path()) {
         Ok(config) => config,
         Err(error) => {
-            let faults = error.faults.into_iter();
-            let said = faults.map(|fault| match fault.key {
-                Some(key) => format!("{key}: {}", fault.problem),
-                None => fault.problem,
+            let problems = error.problems.into_iter();
+            let texts = problems.map(|problem| match problem.key {
+                Some(key) => format!("{key}: {}", problem.message),
+                None => problem.message,
             });
-            return said.map(|said| Finding::error(said, "")).collect();
+            return texts.map(|text| Finding::error(text, "")).collect();
         }
     };
     match part {

@@ -95,6 +95,6 @@ pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
 fn wants_key(draft: &Draft) -> bool {
     let mut without = draft.clone();
     without.remove(&["model", "api_key"]);
-    let faults = without.read_only(&TABLE).map_or_else(|error| error.faults, |_| Vec::new());
-    faults.iter().any(|fault| fault.key.as_deref() == Some("model.api_key"))
+    let problems = without.read_only(&TABLE).map_or_else(|error| error.problems, |_| Vec::new());
+    problems.iter().any(|problem| problem.key.as_deref() == Some("model.api_key"))
 }

@@ -67,8 +67,8 @@ fn take(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &Live, lo
         }
         Err(error) => {
             live.refuse();
-            for fault in &error.faults {
-                tracing::error!("{fault}");
+            for problem in &error.problems {
+                tracing::error!("{problem}");
             }
             tracing::error!("the configuration is refused, the last good one stays in use");
         }

@@ -6,7 +6,7 @@ use crate::domain::{ConversationId, TurnId};
 use adjutant_console::json::USER;
 use async_trait::async_trait;
 
-use super::{CliError, Workshop, named, on_store};
+use super::{CliError, Workspace, named, on_store};
 use crate::cli::chat::CHANNEL;
 use crate::config::{BUILTIN, Settings};
 use crate::journal::BudgetLedger;
@@ -16,15 +16,16 @@ use crate::service::build_models;
 use crate::store::leases::Instance;
 use crate::store::people;
 use crate::workflows::draft::{self, DraftError};
-use crate::workflows::{Workflow, World, draw, explain};
+use crate::workflows::{CheckContext, Workflow, draw, explain};
 
-impl Workshop<'_> {
+impl Workspace<'_> {
     /// Drafts a workflow from words, then writes it or only prints it.
     pub(super) async fn draft(&self, name: &str, words: &str, print: bool) -> Result<String, CliError> {
         named(name)?;
         let all = self.all();
         let known: Vec<&Workflow> = all.workflows.iter().collect();
-        let world = World { skills: &self.skills, approval: &self.config.approval, workflows: &known };
+        let context =
+            CheckContext { skills: &self.skills, approval: &self.config.approval, workflows: &known };
         draft::request(words, name, &self.skills).map_err(failed)?;
         if self.config.model.main.first.provider == BUILTIN {
             return Err(CliError::plain(format!(
@@ -32,7 +33,7 @@ impl Workshop<'_> {
                  with `adjutant workflow new {name} --from TEMPLATE`"
             )));
         }
-        let workflow = self.by_model(name, words, &world).await?;
+        let workflow = self.by_model(name, words, &context).await?;
         if print {
             return Ok(workflow.text);
         }
@@ -50,7 +51,7 @@ impl Workshop<'_> {
         &self,
         name: &str,
         words: &str,
-        world: &World<'_>,
+        context: &CheckContext<'_>,
     ) -> Result<Workflow, CliError> {
         on_store(self.config, async |store| {
             let model = build_models(self.config, &self.loaded, store.clock())?.orchestrator;
@@ -63,7 +64,7 @@ impl Workshop<'_> {
                 zone: self.config.assistant.timezone,
                 settings: Arc::new(Settings { limits: self.config.limits.clone(), ..Settings::default() }),
             };
-            let drafted = draft::draft(words, name, world, &Paid { model, ledger }).await;
+            let drafted = draft::draft(words, name, context, &Paid { model, ledger }).await;
             instance.leave(store).await?;
             drafted.map_err(failed)
         })

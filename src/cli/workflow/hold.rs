@@ -1,4 +1,4 @@
-//! `adjutant workflow pause | resume | cancel`: what people tell a run that another process has at work.
+//! `adjutant workflow pause | resume | cancel`: controlling a run that another process has.
 
 use super::runs::{find, status};
 use crate::cli::CliError;
@@ -6,56 +6,63 @@ use crate::cli::chat::CHANNEL;
 use crate::store::{Store, control, people, turns};
 use crate::trace::one_line;
 
-/// What a run is told.
+/// A control command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Control {
     Pause,
     Resume,
     Cancel,
 }
 
-/// Tells a run's turn, and says what comes of it.
-///
-/// # Errors
-/// When there is no such run or it can't be told that now, and when the store fails.
-pub(super) async fn tell(store: &Store, run: &str, word: Word) -> Result<String, CliError> {
+impl Control {
+    fn done(self) -> &'static str {
+        match self {
+            Self::Pause => "paused",
+            Self::Resume => "resumed",
+            Self::Cancel => "cancelled",
+        }
+    }
+}
+
+/// Sends a command to a run's turn.
+pub(super) async fn send(store: &Store, run: &str, word: Control) -> Result<String, CliError> {
     let row = find(store, run).await?;
     let name = one_line(&row.workflow);
-    let heard = match word {
-        Word::Pause => control::pause(store, &row.turn_id).await?,
-        Word::Resume => control::resume(store, &row.turn_id).await?,
-        Word::Cancel => control::cancel(store, &row.turn_id).await?,
+    let is_sent = match word {
+        Control::Pause => control::pause(store, &row.turn_id).await?,
+        Control::Resume => control::resume(store, &row.turn_id).await?,
+        Control::Cancel => control::cancel(store, &row.turn_id).await?,
     };
-    if !heard {
-        let status = status(store, &row).await?;
+    if !is_sent {
+        let status = status(store, &row).await?.as_str();
         let why = match (word, row.ended_at.is_some()) {
-            (_, true) => format!("it is over, and {status}"),
-            (Word::Resume, false) => format!(
-                "it is {status}, and nobody asked whether to continue; `adjutant workflow show {}` shows how it stands",
+            (_, true) => format!("it has ended ({status})"),
+            (Control::Resume, false) => format!(
+                "it is {status} and doesn't wait to continue; see `adjutant workflow show {}`",
                 row.id
             ),
             _ => format!("it is {status}"),
         };
-        return Err(CliError::plain(format!("run {} of {name} can't be told that: {why}", row.id)));
+        return Err(CliError::plain(format!("run {} of {name} can't be {}: {why}", row.id, word.done())));
     }
-    let mut said = match word {
-        Word::Pause => format!(
-            "{name} pauses: what is at work is let finish, nothing new begins. Then: adjutant workflow resume {}\n",
+    let mut text = match word {
+        Control::Pause => format!(
+            "Pausing {name}: running work finishes, nothing new starts. To go on: adjutant workflow resume {}\n",
             row.id
         ),
-        Word::Resume => format!("{name} goes on.\n"),
-        Word::Cancel => format!("{name} is told to stop.\n"),
+        Control::Resume => format!("Continuing {name}.\n"),
+        Control::Cancel => format!("Stopping {name}.\n"),
     };
     if let Some(place) = terminal_of(store, &row.turn_id).await? {
-        said.push_str(&format!(
-            "Where no terminal has it open: adjutant chat --conversation {}\n",
+        text.push_str(&format!(
+            "If no terminal has it open: adjutant chat --conversation {}\n",
             one_line(&place)
         ));
     }
-    Ok(said)
+    Ok(text)
 }
 
-/// The terminal's conversation in which a turn is, if it is in one: only a process that has it open hears.
+/// The conversation of a turn if it is one of the terminal: only a process that has it open gets the command.
 async fn terminal_of(store: &Store, turn: &str) -> Result<Option<String>, CliError> {
     let Some(turn) = turns::by_id(store, &turn.into()).await? else { return Ok(None) };
     let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;

@@ -1,12 +1,12 @@
-//! `adjutant workflow run`: an ordinary message in a conversation of its own, on what `chat` stands on. What is asked on
-//! the way is asked on stderr, where the progress is; stdout has the report alone.
+//! `adjutant workflow run`: a message in a conversation of its own, with the machinery of `chat`. Questions and progress go to
+//! stderr, so that stdout has the report alone.
 
 use std::io::{self, IsTerminal, Write, stderr, stdin};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use crate::domain::TurnStatus;
+use crate::domain::{RunStatus, TurnStatus};
 use adjutant_chat::{ChatPort, Delivery, EventId, Inbound, Limits, Outbound, Progress, Reconciliation};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{Entry, LONGEST};
@@ -16,7 +16,7 @@ use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use tempfile::TempDir;
 use tokio::sync::mpsc::Receiver;
 
-use super::{Workshop, given, runs};
+use super::{Workspace, given, runs};
 use crate::cli::args::RunArgs;
 use crate::cli::chat::{CHANNEL, PATIENCE, Session};
 use crate::cli::{CliError, columns, out, write_new};
@@ -27,50 +27,48 @@ use crate::store::turns::{self, TurnRow};
 use crate::store::{Store, StoreError};
 use crate::trace::one_line;
 use crate::workflows::command::written;
-use crate::workflows::inputs::resolve;
-use crate::workflows::report::Report;
-use crate::workflows::run::Errand;
+use crate::workflows::language::inputs::resolve;
+use crate::workflows::run::RunRequest;
+use crate::workflows::view::report::Report;
 use crate::workflows::{Workflow, is_name};
 
 /// Runs a workflow and prints its report.
-pub(super) async fn run(workshop: &Workshop<'_>, args: &RunArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(workspace: &Workspace<'_>, args: &RunArgs) -> Result<ExitCode, CliError> {
     if let Some(path) = args.output.as_deref().filter(|path| path.exists()) {
-        return Err(CliError::Usage(format!("{} is there already; choose another file", path.display())));
+        return Err(CliError::Usage(format!("{} already exists; choose another file", path.display())));
     }
     let is_person = stdin().is_terminal() && stderr().is_terminal();
-    let (_, workflow) = workshop.find(&args.name)?;
+    let (_, workflow) = workspace.find(&args.name)?;
     let line = match (&args.of, &args.from) {
-        (Some(of), Some(from)) => again(workshop.config, &workflow, of, from).await?,
+        (Some(of), Some(from)) => again(workspace.config, &workflow, of, from).await?,
         _ => line(&workflow, args, is_person)?,
     };
-    let mut config = workshop.config.clone();
-    let lent = if super::is_file(&args.name) { Some(lend(&mut config, &workflow)?) } else { None };
+    let mut config = workspace.config.clone();
+    let temporary =
+        if super::is_file(&args.name) { Some(add_temporary(&mut config, &workflow)?) } else { None };
     let clock: SharedClock = Arc::new(SystemClock);
     let place = format!("workflow-{}", clock::new_id(&*clock));
     let before = if is_person { tcgetattr(stdin()).ok() } else { None };
-    let done = Desk { config: &config, clock, place: &place, is_person }.run(line).await;
+    let done = RunSession { config: &config, clock, place: &place, is_person }.run(line).await;
     if let Some(before) = before {
-        // A line that was being typed when the run ended has left the terminal as its editor wants it.
+        // The line editor may have left the terminal in raw mode.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &before);
     }
-    drop(lent);
-    tell(done?, args, &place)
+    drop(temporary);
+    print_report(done?, args, &place)
 }
 
-/// The message that runs it.
-///
-/// # Errors
-/// What is wrong with what it is given; without a person also what is missing.
+/// The message that runs it. Without a person at the terminal, missing inputs are an error.
 fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, CliError> {
     let given = given(&args.input);
-    let inputs = resolve(workflow, &given).map_err(|faults| CliError::Usage(faults.join("\n")))?;
+    let inputs = resolve(workflow, &given).map_err(|problems| CliError::Usage(problems.join("\n")))?;
     if !is_person && !inputs.missing.is_empty() {
         let missing = inputs.missing.iter().map(|input| format!("--input {}=...", input.name));
         let missing: Vec<String> = missing.collect();
         return Err(CliError::Usage(format!("{} needs {}", workflow.name, missing.join(" "))));
     }
     let (workflow, given) = (workflow.name.clone(), given.into_iter().collect());
-    let line = written(&Errand { workflow, given, ..Errand::default() });
+    let line = written(&RunRequest { workflow, given, ..RunRequest::default() });
     match line.chars().count() {
         0..=LONGEST => Ok(line),
         _ => Err(CliError::Usage(format!(
@@ -79,23 +77,23 @@ fn line(workflow: &Workflow, args: &RunArgs, is_person: bool) -> Result<String, 
     }
 }
 
-/// The message that runs it again from a step.
+/// The message that reruns it from a step.
 async fn again(config: &Config, workflow: &Workflow, of: &str, from: &str) -> Result<String, CliError> {
     let name = &workflow.name;
-    // Whether it has such a step its own file says, as it was then.
+    // The run's own file decides whether there is such a step.
     if !is_name(from) {
-        return Err(CliError::Usage(format!("'{}' is no step's name", one_line(from))));
+        return Err(CliError::Usage(format!("'{}' isn't a valid step name", one_line(from))));
     }
     let row = super::on_store(config, async |store| runs::find(store, of).await).await?;
     if row.workflow != *name {
-        return Err(CliError::Usage(format!("run {} is one of {}, not of {name}", row.id, row.workflow)));
+        return Err(CliError::Usage(format!("run {} belongs to {}, not to {name}", row.id, row.workflow)));
     }
     let again = Some((row.id, from.to_owned()));
-    Ok(written(&Errand { workflow: name.clone(), again, ..Errand::default() }))
+    Ok(written(&RunRequest { workflow: name.clone(), again, ..RunRequest::default() }))
 }
 
-/// Makes a workflow that lies anywhere known to this process: in a place of skills of its own, which counts first.
-fn lend(config: &mut Config, workflow: &Workflow) -> Result<TempDir, CliError> {
+/// Makes a workflow from any file available to this process, by a temporary entry at the front of `[skills] paths`.
+fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir, CliError> {
     let failed =
         |error: io::Error| CliError::failed("the workflow can't be copied to a temporary folder", error);
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -107,8 +105,8 @@ fn lend(config: &mut Config, workflow: &Workflow) -> Result<TempDir, CliError> {
     Ok(folder)
 }
 
-/// Prints what came of it.
-fn tell(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitCode, CliError> {
+/// Prints the report.
+fn print_report(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitCode, CliError> {
     let json = args.json.then(|| runs::json(&report)).transpose()?;
     if let Some(path) = args.output.as_deref().filter(|_| !report.run.output.is_empty()) {
         let folder = path.parent().unwrap_or(Path::new(""));
@@ -117,26 +115,26 @@ fn tell(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitCode, Cli
         report.run.output = format!("The output is in {}.", path.display());
     }
     out(&json.unwrap_or_else(|| report.text(columns())))?;
-    let note = match report.run.status.as_str() {
-        "waiting" => "It waits for an answer",
-        "running" => "It is not over",
-        "complete" => return Ok(ExitCode::SUCCESS),
-        _ => return Ok(ExitCode::from(1)),
+    let note = match report.run.status {
+        RunStatus::Waiting => "It is waiting for an answer",
+        RunStatus::Running => "It hasn't ended",
+        RunStatus::Complete => return Ok(ExitCode::SUCCESS),
+        RunStatus::Partial | RunStatus::Failed | RunStatus::Cancelled => return Ok(ExitCode::from(1)),
     };
     // Without a stderr there is nobody to tell.
-    let _ = writeln!(stderr(), "{note}; go on with: adjutant chat --conversation {place}");
+    let _ = writeln!(stderr(), "{note}; to go on: adjutant chat --conversation {place}");
     Ok(ExitCode::from(1))
 }
 
 /// Where a run is watched.
-struct Desk<'d> {
+struct RunSession<'d> {
     config: &'d Config,
     clock: SharedClock,
     place: &'d str,
     is_person: bool,
 }
 
-impl Desk<'_> {
+impl RunSession<'_> {
     async fn run(&self, line: String) -> Result<Report, CliError> {
         let ids = self.clock.clone();
         let source = Source {
@@ -147,7 +145,7 @@ impl Desk<'_> {
         let style = Style::Interactive { conversation: self.place.to_owned() };
         let (clock, place) = (self.clock.clone(), self.place.to_owned());
         let stage = |console, store: &Store| -> Arc<dyn ChatPort> {
-            Arc::new(Stage { console, store: store.clone() })
+            Arc::new(RunConsole { console, store: store.clone() })
         };
         let session = Session::start_on(self.config, clock, place, style, Box::new(stderr()), stage).await?;
         let first = self.say(&source, line);
@@ -227,7 +225,7 @@ impl Desk<'_> {
             None => {
                 let place = self.place;
                 let open =
-                    || format!("the run has not begun; go on with: adjutant chat --conversation {place}");
+                    || format!("the run has not begun; to go on: adjutant chat --conversation {place}");
                 Err(CliError::plain(turn.answer.unwrap_or_else(open)))
             }
         }
@@ -253,13 +251,13 @@ async fn next(events: &mut Option<Receiver<Event>>) -> Event {
 }
 
 /// The terminal of a run. The last word of its turn is kept back: the report is printed in its place.
-struct Stage {
+struct RunConsole {
     console: Arc<ConsolePort>,
     store: Store,
 }
 
 #[async_trait]
-impl ChatPort for Stage {
+impl ChatPort for RunConsole {
     fn channel(&self) -> &str {
         self.console.channel()
     }

@@ -11,8 +11,7 @@ use crate::domain::{RunStatus, TurnStatus};
 use crate::store::runs::{self, RunRow};
 use crate::store::{Store, StoreError, retention, turns};
 use crate::trace::text::{duration, one_line};
-use crate::workflows::report::Report;
-use crate::workflows::standing;
+use crate::workflows::view::report::Report;
 
 /// How many runs are named when a beginning fits several.
 const NAMED: i64 = 5;
@@ -25,7 +24,7 @@ pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> 
         all.push((row, status(store, row).await?, took(store, row)));
     }
     if is_json {
-        let one = |(row, status, took): &(&RunRow, String, i64)| {
+        let one = |(row, status, took): &(&RunRow, RunStatus, i64)| {
             json!({"id": row.id, "workflow": row.workflow, "status": status,
                    "started_at": rfc3339(row.started_at), "ended_at": row.ended_at.map(rfc3339), "duration_ms": took})
         };
@@ -41,7 +40,14 @@ pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> 
     let mut out = String::new();
     for (row, status, took) in &all {
         let at = utc(row.started_at).with_timezone(&zone).format("%Y-%m-%d %H:%M");
-        let _ = writeln!(out, "{}  {:width$}  {status:9}  {at}  {}", row.id, name(row), duration(*took));
+        let _ = writeln!(
+            out,
+            "{}  {:width$}  {:9}  {at}  {}",
+            row.id,
+            name(row),
+            status.as_str(),
+            duration(*took)
+        );
     }
     if rows.len() == usize::from(limit) {
         let _ = writeln!(out, "These are the newest {limit}; --limit shows more.");
@@ -112,16 +118,16 @@ pub(super) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliErr
             rfc3339(at)
         )));
     }
-    let waits = status(store, row).await? == "waiting";
-    Ok(standing(store, row, waits).await?)
+    let waits = status(store, row).await? == RunStatus::Waiting;
+    Ok(crate::workflows::status(store, row, waits).await?)
 }
 
-/// One of the report's words for a run: one that has not ended waits when its turn does.
-pub(super) async fn status(store: &Store, row: &RunRow) -> Result<String, StoreError> {
+/// A run's status: one that hasn't ended waits when its turn does.
+pub(super) async fn status(store: &Store, row: &RunRow) -> Result<RunStatus, StoreError> {
     let is_open = row.ended_at.is_none();
     let turn = if is_open { turns::by_id(store, &row.turn_id).await? } else { None };
     let waits = turn.is_some_and(|turn| turn.status == TurnStatus::Waiting);
-    Ok(if waits { RunStatus::Waiting } else { row.status }.to_string())
+    Ok(if waits { RunStatus::Waiting } else { row.status })
 }
 
 /// Milliseconds that it took, or has taken so far.
@@ -158,7 +164,7 @@ mod tests {
     async fn end(house: &TestApp, id: &str, status: &str) -> String {
         let row = runs::by_id(&house.store, &id.into()).await.unwrap().unwrap();
         let mut report = report(&house.store, &row).await.unwrap();
-        report.run.status = status.into();
+        report.run.status = status.parse().unwrap();
         report.run.output = "Acme is well.".into();
         let text = serde_json::to_string(&report).unwrap();
         house

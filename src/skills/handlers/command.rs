@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
+use crate::document::{Node, Problems, Table};
 use crate::skills::definition::{Argument, cut};
-use crate::skills::source::{Faults, Node, Table};
 use crate::skills::template::{Place, Template};
 use crate::skills::{ErrorKind, Output, SkillError};
 
@@ -37,36 +37,36 @@ pub struct CommandHandler {
 impl CommandHandler {
     /// Reads `command = ["prog", "{{arg}}"]`, or `command = { argv = [...], output_cap = 1000 }`.
     pub(in crate::skills) fn read(
-        node: Node,
+        node: &Node,
         outer: Table,
         arguments: &[Argument],
-        faults: &mut Faults,
+        problems: &mut Problems<'_>,
     ) -> Option<Self> {
-        let (table, key) = match node.get_ref().as_table() {
-            Some(entries) => (Table::new(entries, node.span().start, "the command"), "argv"),
+        let (table, key) = match node.as_table() {
+            Some(_) => (Table::of(node, "the command", problems)?, "argv"),
             None => (outer, "command"),
         };
         let mut output_cap = OUTPUT;
         if key == "argv" {
-            table.only(&["argv", "output_cap"], faults);
-            output_cap = read_cap(table, faults);
+            table.only(&["argv", "output_cap"], problems);
+            output_cap = read_cap(table, problems);
         }
-        let words = table.texts(key, faults);
+        let words = table.texts(key, problems);
         let Some(((program, at), words)) = words.split_first() else {
-            faults.add(table.place(key), "the command needs at least a program: [\"date\", \"-u\"]");
+            problems.add(table.place(key), "the command needs at least a program: [\"date\", \"-u\"]");
             return None;
         };
         if program.trim().is_empty() || program.contains("{{") || program.contains("{%") {
-            faults.add(*at, "the program must be a fixed name, without a template");
+            problems.add(*at, "the program must be a fixed name, without a template");
         }
         if program.contains('/') && !program.starts_with('/') {
-            faults.add(*at, "a program is a name found in PATH, or an absolute path");
+            problems.add(*at, "a program is a name found in PATH, or an absolute path");
         }
         let mut checked = Vec::new();
         for (word, at) in words {
             match Template::new(word, Place::Word, arguments) {
                 Ok(template) => checked.push(template),
-                Err(error) => faults.add(*at, format!("`command`: {error}")),
+                Err(error) => problems.add(*at, format!("`command`: {error}")),
             }
         }
         Some(Self { program: (*program).to_owned(), words: checked, output_cap })
@@ -96,16 +96,12 @@ impl CommandHandler {
     }
 }
 
-fn read_cap(table: Table, faults: &mut Faults) -> usize {
+fn read_cap(table: Table, problems: &mut Problems<'_>) -> usize {
     let Some(node) = table.get("output_cap") else { return OUTPUT };
-    let number = node.get_ref().as_integer().and_then(|number| number.as_str().parse::<usize>().ok());
-    match number {
+    match node.json().as_u64().and_then(|number| usize::try_from(number).ok()) {
         Some(cap) if (1..=MOST_OUTPUT).contains(&cap) => cap,
         _ => {
-            faults.add(
-                node.span().start,
-                format!("`output_cap` must be a number of bytes from 1 to {MOST_OUTPUT}"),
-            );
+            problems.add(node.at, format!("`output_cap` must be a number of bytes from 1 to {MOST_OUTPUT}"));
             OUTPUT
         }
     }

@@ -8,10 +8,9 @@ use regex::Regex;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
-use toml::de::DeValue;
 
+use crate::document::{Entry, Node, Problems, Table, Value as Written};
 use crate::skills::definition::Argument;
-use crate::skills::source::{Faults, Node, Table, to_json};
 use crate::skills::template::{Place, Template, TemplateError, split_outside};
 use crate::skills::{ErrorKind, SkillError};
 
@@ -68,14 +67,18 @@ static ORIGIN: LazyLock<Option<Regex>> =
 
 impl HttpHandler {
     /// Reads `http = { ... }`.
-    pub(in crate::skills) fn read(table: Table, arguments: &[Argument], faults: &mut Faults) -> Option<Self> {
-        table.only(&KEYS, faults);
-        let method = read_method(table, faults);
-        let headers = read_headers(table, arguments, faults);
-        let body = table.get("body").and_then(|node| read_body(node, arguments, faults));
-        let result = read_result(table, arguments, faults);
-        let allow_hosts = read_hosts(table, faults);
-        let (origin, path, query) = read_url(table, arguments, faults)?;
+    pub(in crate::skills) fn read(
+        table: Table,
+        arguments: &[Argument],
+        problems: &mut Problems<'_>,
+    ) -> Option<Self> {
+        table.only(&KEYS, problems);
+        let method = read_method(table, problems);
+        let headers = read_headers(table, arguments, problems);
+        let body = table.get("body").and_then(|node| read_body(node, arguments, problems));
+        let result = read_result(table, arguments, problems);
+        let allow_hosts = read_hosts(table, problems);
+        let (origin, path, query) = read_url(table, arguments, problems)?;
         Some(Self { method, origin, path, query, headers, body, result, allow_hosts })
     }
 
@@ -204,37 +207,38 @@ impl Secret {
         Ok(secret.to_owned())
     }
 
-    fn read(table: Table, faults: &mut Faults) -> Option<(String, Self)> {
-        table.only(&["env", "file", "credential", "prefix"], faults);
-        let prefix = table.optional_text("prefix", faults).unwrap_or_default().to_owned();
+    fn read(table: Table, problems: &mut Problems<'_>) -> Option<(String, Self)> {
+        table.only(&["env", "file", "credential", "prefix"], problems);
+        let prefix = table.optional_text("prefix", problems).unwrap_or_default().to_owned();
         let mut found = ["env", "file", "credential"].into_iter().filter(|key| table.get(key).is_some());
         let (Some(key), None) = (found.next(), found.next()) else {
-            faults.add(table.at, "a secret is one of { env = NAME }, { file = PATH }, { credential = NAME }");
+            problems
+                .add(table.at, "a secret is one of { env = NAME }, { file = PATH }, { credential = NAME }");
             return None;
         };
-        let name = table.text(key, faults)?;
+        let name = table.text(key, problems)?;
         let secret = match key {
             "env" => Self::Env(name.to_owned()),
             "file" => Self::File(PathBuf::from(name)),
             _ => Self::Credential(name.to_owned()),
         };
         if key == "file" && !PathBuf::from(name).is_absolute() {
-            faults.add(table.place(key), "a secret's file needs an absolute path");
+            problems.add(table.place(key), "a secret's file needs an absolute path");
         }
         if key == "credential" && (name.contains('/') || name.starts_with('.')) {
-            faults.add(table.place(key), "a credential is a plain name, not a path");
+            problems.add(table.place(key), "a credential is a plain name, not a path");
         }
         Some((prefix, secret))
     }
 }
 
-fn read_method(table: Table, faults: &mut Faults) -> Method {
-    let name = table.optional_text("method", faults).unwrap_or("GET").to_ascii_uppercase();
+fn read_method(table: Table, problems: &mut Problems<'_>) -> Method {
+    let name = table.optional_text("method", problems).unwrap_or("GET").to_ascii_uppercase();
     if !METHODS.contains(&name.as_str()) {
-        faults.add(table.place("method"), format!("`method` must be one of {}", METHODS.join(", ")));
+        problems.add(table.place("method"), format!("`method` must be one of {}", METHODS.join(", ")));
     }
     if table.get("body").is_some() && ["GET", "HEAD"].contains(&name.as_str()) {
-        faults.add(
+        problems.add(
             table.place("body"),
             format!("a {name} request has no body; did you mean method = \"POST\"?"),
         );
@@ -245,22 +249,22 @@ fn read_method(table: Table, faults: &mut Faults) -> Method {
 fn read_url(
     table: Table,
     arguments: &[Argument],
-    faults: &mut Faults,
+    problems: &mut Problems<'_>,
 ) -> Option<(String, Template, Vec<Template>)> {
-    let url = table.text("url", faults)?;
+    let url = table.text("url", problems)?;
     let at = table.place("url");
     let parts = ORIGIN.as_ref().and_then(|origin| origin.captures(url));
     let Some((origin, rest)) =
         parts.map(|parts| (parts[1].to_owned(), parts.get(2).map_or("", |m| m.as_str())))
     else {
-        faults.add(
+        problems.add(
             at,
             "`url` must begin with http:// or https:// and a fixed host without user, password or template",
         );
         return None;
     };
     if let Err(error) = Url::parse(&origin) {
-        faults.add(at, format!("`url` has a wrong host: {error}"));
+        problems.add(at, format!("`url` has a wrong host: {error}"));
     }
     let rest = split_outside(rest, '#', 2)[0];
     let (path, query) = match split_outside(rest, '?', 2)[..] {
@@ -268,7 +272,9 @@ fn read_url(
         _ => (rest, ""),
     };
     let mut template = |text: &str, place| {
-        Template::new(text, place, arguments).map_err(|error| faults.add(at, format!("`url`: {error}"))).ok()
+        Template::new(text, place, arguments)
+            .map_err(|error| problems.add(at, format!("`url`: {error}")))
+            .ok()
     };
     let path = template(if path.is_empty() { "/" } else { path }, Place::Path);
     let pairs = split_outside(query, '&', usize::MAX).into_iter().filter(|pair| !pair.is_empty());
@@ -276,12 +282,12 @@ fn read_url(
     Some((origin, path?, query))
 }
 
-fn read_hosts(table: Table, faults: &mut Faults) -> Vec<String> {
+fn read_hosts(table: Table, problems: &mut Problems<'_>) -> Vec<String> {
     let mut hosts = Vec::new();
-    for (host, at) in table.texts("allow_hosts", faults) {
+    for (host, at) in table.texts("allow_hosts", problems) {
         let host = host.trim_matches(['[', ']']);
         if host.parse::<IpAddr>().is_err() && host.contains([':', '/', '@', '*', '{', ' ']) {
-            faults.add(
+            problems.add(
                 at,
                 format!("'{host}' is no host; write a name or an IP address, without scheme and port"),
             );
@@ -291,26 +297,29 @@ fn read_hosts(table: Table, faults: &mut Faults) -> Vec<String> {
     hosts
 }
 
-fn read_headers(table: Table, arguments: &[Argument], faults: &mut Faults) -> Vec<(HeaderName, Header)> {
-    let Some(headers) = table.get("headers").and_then(|node| Table::from_node(node, "`headers`", faults))
-    else {
+fn read_headers(
+    table: Table,
+    arguments: &[Argument],
+    problems: &mut Problems<'_>,
+) -> Vec<(HeaderName, Header)> {
+    let Some(headers) = table.get("headers").and_then(|node| Table::of(node, "`headers`", problems)) else {
         return Vec::new();
     };
     let mut read = Vec::new();
-    for (key, span, node) in headers.entries() {
+    for Entry { key, at, node } in headers.entries() {
         let Ok(name) = HeaderName::from_bytes(key.as_bytes()) else {
-            faults.add(span.start, format!("'{key}' is no header's name"));
+            problems.add(*at, format!("'{key}' is no header's name"));
             continue;
         };
-        let header = match node.get_ref() {
-            DeValue::String(text) => match Template::new(text, Place::Header, arguments) {
+        let header = match &node.value {
+            Written::Text(text) => match Template::new(text, Place::Header, arguments) {
                 Ok(template) => Header::Text(template),
                 Err(error) => {
-                    faults.add(span.start, format!("`headers.{key}`: {error}"));
+                    problems.add(*at, format!("`headers.{key}`: {error}"));
                     continue;
                 }
             },
-            _ => match Table::from_node(node, "a header", faults).and_then(|t| Secret::read(t, faults)) {
+            _ => match Table::of(node, "a header", problems).and_then(|t| Secret::read(t, problems)) {
                 Some((prefix, from)) => Header::Secret { prefix, from },
                 None => continue,
             },
@@ -320,19 +329,19 @@ fn read_headers(table: Table, arguments: &[Argument], faults: &mut Faults) -> Ve
     read
 }
 
-fn read_body(node: Node, arguments: &[Argument], faults: &mut Faults) -> Option<Body> {
-    let at = node.span().start;
-    let value = match node.get_ref() {
-        DeValue::String(text) => match serde_json::from_str(&quoted(text)) {
+fn read_body(node: &Node, arguments: &[Argument], problems: &mut Problems<'_>) -> Option<Body> {
+    let at = node.at;
+    let value = match &node.value {
+        Written::Text(text) => match serde_json::from_str(&quoted(text)) {
             Ok(value) => value,
             Err(error) => {
-                faults.add(at, format!("`body` must be a table, or JSON as a text: {error}"));
+                problems.add(at, format!("`body` must be a table, or JSON as a text: {error}"));
                 return None;
             }
         },
-        _ => to_json(node, faults),
+        _ => node.json(),
     };
-    Body::from_json(value, arguments).map_err(|error| faults.add(at, format!("`body`: {error}"))).ok()
+    Body::from_json(value, arguments).map_err(|error| problems.add(at, format!("`body`: {error}"))).ok()
 }
 
 /// Puts quotes around each `{{ }}` that stands outside of a JSON string: there it means the value itself.
@@ -361,8 +370,8 @@ fn quoted(json: &str) -> String {
     out
 }
 
-fn read_result(table: Table, arguments: &[Argument], faults: &mut Faults) -> Option<Shape> {
-    let text = table.optional_text("result", faults)?;
+fn read_result(table: Table, arguments: &[Argument], problems: &mut Problems<'_>) -> Option<Shape> {
+    let text = table.optional_text("result", problems)?;
     if text.starts_with('/') {
         return Some(Shape::Pointer(text.to_owned()));
     }
@@ -370,6 +379,6 @@ fn read_result(table: Table, arguments: &[Argument], faults: &mut Faults) -> Opt
     known.push(Argument { name: "response".to_owned(), required: true });
     Template::new(text, Place::Text, &known)
         .map(Shape::Template)
-        .map_err(|error| faults.add(table.place("result"), format!("`result`: {error}")))
+        .map_err(|error| problems.add(table.place("result"), format!("`result`: {error}")))
         .ok()
 }

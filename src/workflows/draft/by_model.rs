@@ -1,11 +1,11 @@
 //! The request to the model, and reading its answer.
 
-use super::super::check::World;
-use super::super::definition::Workflow;
 use super::{DraftError, cleaned};
 use crate::model::{Message, Model, Request, Role};
 use crate::skills::Registry;
 use crate::trace::text::one_line;
+use crate::workflows::check::CheckContext;
+use crate::workflows::language::definition::Workflow;
 
 /// How often a model is asked in all.
 pub const MAX_TRIES: usize = 2;
@@ -28,20 +28,20 @@ pub fn request(words: &str, name: &str, skills: &Registry) -> Result<Vec<Message
 
 /// The checked workflow in a model's answer, or its errors. Warnings count as errors, since no author is there to judge
 /// them.
-pub fn read(answer: &str, name: &str, world: &World<'_>) -> Result<Workflow, Vec<String>> {
+pub fn read(answer: &str, name: &str, context: &CheckContext<'_>) -> Result<Workflow, Vec<String>> {
     let Some(text) = yaml(answer) else {
         return Err(vec!["the answer contains no YAML; a workflow begins with `workflow:`".to_owned()]);
     };
     if text.len() > MAX_ANSWER {
         return Err(vec![format!("the workflow is longer than {MAX_ANSWER} bytes; make it shorter")]);
     }
-    let (workflow, faults) = super::super::check(&format!("{name}.yaml"), &text, world);
+    let (workflow, problems) = crate::workflows::check(&format!("{name}.yaml"), &text, context);
     match workflow {
-        Some(workflow) if faults.is_empty() && workflow.name == name => Ok(workflow),
-        Some(workflow) if faults.is_empty() => {
+        Some(workflow) if problems.is_empty() && workflow.name == name => Ok(workflow),
+        Some(workflow) if problems.is_empty() => {
             Err(vec![format!("the workflow's name is '{}' and must be '{name}'", one_line(&workflow.name))])
         }
-        _ => Err(faults.iter().take(MAX_ERRORS).map(|fault| one_line(&fault.to_string())).collect()),
+        _ => Err(problems.iter().take(MAX_ERRORS).map(|fault| one_line(&fault.to_string())).collect()),
     }
 }
 
@@ -59,14 +59,14 @@ pub fn retry(messages: &mut Vec<Message>, answer: &str, errors: &[String]) {
 pub async fn draft(
     words: &str,
     name: &str,
-    world: &World<'_>,
+    context: &CheckContext<'_>,
     model: &dyn Model,
 ) -> Result<Workflow, DraftError> {
-    let mut messages = request(words, name, world.skills)?;
+    let mut messages = request(words, name, context.skills)?;
     let mut errors = Vec::new();
     for _ in 0..MAX_TRIES {
         let answer = model.call(&Request { messages: messages.clone(), tools: Vec::new() }).await?;
-        match read(&answer.text, name, world) {
+        match read(&answer.text, name, context) {
             Ok(workflow) => return Ok(workflow),
             Err(found) => errors = found,
         }

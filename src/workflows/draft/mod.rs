@@ -6,10 +6,10 @@
 mod by_model;
 mod preview;
 
-use super::definition::Workflow;
-use super::read::is_name;
 use crate::model::ModelError;
 use crate::trace::text::clean;
+use crate::workflows::is_name;
+use crate::workflows::language::definition::Workflow;
 
 pub use by_model::{MAX_TRIES, draft, read, request, retry};
 pub use preview::{preview, save};

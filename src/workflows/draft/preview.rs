@@ -3,11 +3,11 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use super::super::definition::Workflow;
-use super::super::draw::draw;
-use super::super::explain::explain;
-use super::super::read::is_name;
 use crate::trace::text::{clean, fenced, several};
+use crate::workflows::is_name;
+use crate::workflows::language::definition::Workflow;
+use crate::workflows::view::draw::draw;
+use crate::workflows::view::explain::explain;
 
 /// Limits in characters; together they fit into one chat message on most platforms.
 const MAX_EXPLANATION: usize = 1_200;

@@ -5,15 +5,15 @@ use proptest::prelude::*;
 use super::*;
 use crate::config::Approval;
 use crate::model::scripted::{Scripted, in_order, text};
-use crate::skills::{Registry, Skills, handlers};
-use crate::workflows::{World, parse};
+use crate::skills::{Registry, Skills, builtin};
+use crate::workflows::{CheckContext, parse};
 
 static SKILLS: LazyLock<std::sync::Arc<Registry>> =
-    LazyLock::new(|| Skills::load(&[], &handlers::all(true)).unwrap().current());
+    LazyLock::new(|| Skills::load(&[], &builtin::names(true)).unwrap().current());
 
-fn world<R>(work: impl FnOnce(&World<'_>) -> R) -> R {
+fn context<R>(work: impl FnOnce(&CheckContext<'_>) -> R) -> R {
     let approval = Approval::default();
-    work(&World { skills: &SKILLS, approval: &approval, workflows: &[] })
+    work(&CheckContext { skills: &SKILLS, approval: &approval, workflows: &[] })
 }
 
 #[test]
@@ -24,11 +24,7 @@ fn a_name_is_made_of_the_words() {
     );
     assert_eq!(name("Überprüfe das", &[]), "das");
     assert_eq!(name("…", &[]), "my-workflow");
-    let taken = parse(
-        "w.yaml",
-        &GOOD.replace("name: w", "name: write-poem"),
-    )
-    .unwrap();
+    let taken = parse("w.yaml", &GOOD.replace("name: w", "name: write-poem")).unwrap();
     assert_eq!(name("write a poem", &[&taken]), "write-poem-2");
 }
 
@@ -76,15 +72,15 @@ fn what_is_shown_is_bounded() {
     insta::assert_snapshot!(preview(&parse("w.yaml", THREE).unwrap()), @r#"
     w: first research the company, then find their problems, then draft a mail
 
-    It is given
+    Inputs
       - company, a text: Which company is meant
 
-    What happens
-      1. research: At once, Researcher works.
-      2. find: After research, Finder works. It is given every output so far.
-      3. draft: After find, Writer works. It is given every output so far.
+    Steps
+      1. research: At the start, Researcher runs.
+      2. find: After research, Finder runs. It gets every output so far.
+      3. draft: After find, Writer runs. It gets every output so far.
 
-    The agents
+    Agents
       - Researcher (researcher): Research the company. Uses no skills.
       - Finder (finder): Find their problems. Uses no skills.
       - Writer (writer): Draft a mail. Uses no skills.
@@ -136,7 +132,9 @@ fn what_is_shown_is_bounded() {
     ```
     "#);
     let long: String = (0..20)
-        .map(|at| format!("    - {{ id: chapter_{at}, agent: a, input: \"{}\" }}\n", "of many words ".repeat(4)))
+        .map(|at| {
+            format!("    - {{ id: chapter_{at}, agent: a, input: \"{}\" }}\n", "of many words ".repeat(4))
+        })
         .collect();
     let shown = preview(&parse("w.yaml", &format!("{GOOD}{long}")).unwrap());
     assert!(shown.chars().count() <= 3_600, "{}", shown.chars().count());
@@ -162,8 +160,8 @@ async fn drafted(answers: &[&str]) -> (Result<Workflow, DraftError>, Scripted) {
     let replies: Vec<_> = answers.iter().map(|answer| text(*answer)).collect();
     let model = Scripted::new().plain(in_order(replies));
     let approval = Approval::default();
-    let world = World { skills: &SKILLS, approval: &approval, workflows: &[] };
-    (draft("play chess with Bob", "w", &world, &model).await, model)
+    let context = CheckContext { skills: &SKILLS, approval: &approval, workflows: &[] };
+    (draft("play chess with Bob", "w", &context, &model).await, model)
 }
 
 #[tokio::test]
@@ -222,11 +220,11 @@ async fn a_hostile_answer_becomes_nothing() {
         told("```yaml\nworkflow:\n```").await,
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    the model didn't write a workflow that passes the check: w.yaml:4:34: there is no skill 'email.sendall'; did you mean 'email.send'?; w.yaml:4:49: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows those there are; w.yaml:4:55: warning: there is no skill 'mcp__x'; it grants nothing. `adjutant skills list` shows those there are
+    the model didn't write a workflow that passes the check: w.yaml:4:34: there is no skill 'email.sendall'; did you mean 'email.send'?; w.yaml:4:49: warning: there is no skill 'Bash'; it grants nothing. `adjutant skills list` shows all skills; w.yaml:4:55: warning: there is no skill 'mcp__x'; it grants nothing. `adjutant skills list` shows all skills
     the model didn't write a workflow that passes the check: the workflow's name is 'morning-briefing' and must be 'w'
     the model didn't write a workflow that passes the check: the workflow is longer than 20000 bytes; make it shorter
     the model didn't write a workflow that passes the check: w.yaml:7:1: the file has no key 'evil'; known here: workflow
-    the model didn't write a workflow that passes the check: w.yaml:4:22: not YAML: lists or tables stand too deep in one another, or an anchor holds itself
+    the model didn't write a workflow that passes the check: w.yaml:4:22: not YAML: lists or tables are nested too deeply, or an anchor contains itself
     the model didn't write a workflow that passes the check: w.yaml:1:1: the file lacks `workflow`: everything stands under that key
     ");
     let (workflow, _) = drafted(&[&"`".repeat(100_000), &"workflow:\n".repeat(5_000)]).await;
@@ -237,7 +235,7 @@ async fn a_hostile_answer_becomes_nothing() {
 fn the_example_that_a_model_is_given_passes_the_check() {
     let language = include_str!("language.md");
     let workflow =
-        world(|world| read(&language[language.find("The language").unwrap()..], "visit-report", world));
+        context(|context| read(&language[language.find("The language").unwrap()..], "visit-report", context));
     assert_eq!(workflow.unwrap().steps.len(), 7);
 }
 
@@ -251,7 +249,7 @@ proptest! {
 
     #[test]
     fn whatever_a_model_answers_nothing_breaks(answer in any::<String>()) {
-        let _ = world(|world| read(&answer, "w", world));
-        let _ = world(|world| read(&format!("workflow:\n{answer}"), "w", world));
+        let _ = context(|context| read(&answer, "w", context));
+        let _ = context(|context| read(&format!("workflow:\n{answer}"), "w", context));
     }
 }

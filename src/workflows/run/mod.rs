@@ -1,35 +1,31 @@
-//! Running: one workflow at work inside one turn.
+//! Running a workflow inside one turn.
 //!
-//! Properties:
+//! - Resuming is replay. After a crash, an approval or a Continue the same steps are walked from the start: closed rows of the
+//!   journal give their results, open ones go on, and only what's missing begins. Whatever decides must therefore come out the
+//!   same again: `runs` keeps the file's text, the inputs and the start time, and all else is derived from closed rows.
+//! - Each unit of work has its own key in the run: `step`, `step.member`, `step[3]`, `step/2`, and with `#2` its second
+//!   attempt. Its row is written before it starts.
+//! - A step starts as soon as all its dependencies have ended; the configuration and the file limit how many run at once.
+//! - Once a limit has tripped nothing new starts; running work finishes, then the run is held.
+//! - Work that may have happened is never tried again, nor work that a person rejected.
+//! - The run's row in `runs` and all its open rows are closed in one commit.
 //!
-//! - Going on is replay. After a crash, a yes or a Continue the same steps are walked from the start: what the journal
-//!   has closed is taken from there, what is open goes on, only what it lacks is begun. So whatever decides must come
-//!   out the same again: the file's text, the inputs and the moment of the start are kept in `runs`, all the rest is
-//!   worked out from closed rows.
-//! - Each piece of work has a key that is its own in the run: `step`, `step.member`, `step[3]`, `step/2`, and with
-//!   `#2` its second attempt. Its row is written before it starts.
-//! - A step starts as soon as all that it depends on is over; no more are at work at once than the configuration and
-//!   the file allow.
-//! - Once a limit has tripped nothing new starts, what is at work is let finish, then the run is held.
-//! - What may have happened is never tried again, nor what a person said no to.
-//! - The run's row, `runs`, and all that is still open below it are closed in one commit.
-//!
-//! Races: an answer that comes while others are at work wakes the steps that wait; one that comes as the run goes to
-//! sleep is seen by its turn (`conversation::questions`). Of several of which some suffice (`wait: any`), those that have
-//! ended are looked at before any other is started, so that after a crash the same ones win. A cancelled piece that has
-//! ended in that moment stays as it ended.
+//! Races: an answer that arrives while other steps run wakes the waiting steps; one that arrives as the run goes to sleep is
+//! seen by its turn (`conversation::questions`). With `wait: any` the members that have ended are considered before any other
+//! is started, so that the same ones win after a crash. A cancelled unit that ended in that moment stays as it ended.
 
-mod asking;
-mod begin;
-mod drafting;
-mod ending;
-mod opening;
+mod attempts;
+mod context;
+mod draft;
+mod fan_out;
+mod finish;
+pub(crate) mod keys;
 mod output;
-mod piece;
-mod several;
+mod questions;
+mod start;
 mod state;
 mod steps;
-mod worker;
+mod unit;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -45,6 +41,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Workflow;
 use super::catalogue::Workflows;
+use super::language::template::TemplateError;
 use crate::agents::{AgentEnd, Agents};
 use crate::domain::ExecutionId;
 use crate::journal::{Limit, Scope};
@@ -53,38 +50,38 @@ use crate::skills::Registry;
 use crate::store::StoreError;
 use crate::store::executions::ExecutionRow;
 use crate::store::runs::RunRow;
-use state::{State, StepEnd};
+use state::{State, StepResult};
 
 /// With nothing else to do, a run that waits for longer than this for its time gives its lane back.
 const SHORT_WAIT: Duration = Duration::from_secs(20);
 
-/// What finds the model of a name, or says why it can't be had.
-pub type Named = Box<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
+/// Finds the model of a name, or says why it isn't available.
+pub type ModelByName = Box<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
 
 /// Runs workflows.
 pub struct Runner {
-    /// The workflows, as they are now.
+    /// The workflows, reloaded when their files change.
     pub workflows: Arc<Workflows>,
-    /// Who works for their steps.
+    /// Runs the agents of the steps.
     pub agents: Arc<Agents>,
-    /// Where workflows are saved that people make of words.
+    /// Where drafted workflows are saved.
     pub folder: Option<PathBuf>,
-    /// The model of this name, for agents that ask for one.
-    pub model: Named,
+    /// Finds models for agents that name one.
+    pub model: ModelByName,
 }
 
-/// Why something of a run does not come to its end now.
+/// Why a run or a step stops before its end.
 #[derive(Debug)]
 enum Stop {
     /// A person is asked.
     Waiting,
     /// A limit tripped.
     Held(Limit),
-    /// Its time has not come; in milliseconds.
+    /// It starts at this time, in milliseconds.
     Until(i64),
     /// It was cancelled.
     Cancelled,
-    /// The store failed, or the turn is not ours any more.
+    /// The store failed, or the turn lost its lease.
     Store(StoreError),
 }
 
@@ -94,13 +91,71 @@ impl From<StoreError> for Stop {
     }
 }
 
-/// How far a walk through the steps came.
+/// Why a step has no result.
+enum StepError {
+    /// It failed, and the run with it.
+    Fatal(String),
+    Stop(Stop),
+}
+
+impl From<String> for StepError {
+    fn from(reason: String) -> Self {
+        Self::Fatal(reason)
+    }
+}
+
+impl From<TemplateError> for StepError {
+    fn from(error: TemplateError) -> Self {
+        Self::Fatal(error.message)
+    }
+}
+
+impl From<Stop> for StepError {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+impl From<StoreError> for StepError {
+    fn from(error: StoreError) -> Self {
+        Self::Stop(Stop::Store(error))
+    }
+}
+
+/// Why a run doesn't start now.
+enum NotStarted {
+    /// It can't run; the reason is for the person.
+    Refused(String),
+    /// It ended or waits.
+    End(AgentEnd),
+    Store(StoreError),
+}
+
+impl From<String> for NotStarted {
+    fn from(reason: String) -> Self {
+        Self::Refused(reason)
+    }
+}
+
+impl From<AgentEnd> for NotStarted {
+    fn from(end: AgentEnd) -> Self {
+        Self::End(end)
+    }
+}
+
+impl From<StoreError> for NotStarted {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// How far the steps got.
 enum Walk {
     /// To the end, or to the failure that ends the run.
-    Over,
-    /// The run's time is up.
-    TimeUp,
-    /// So far for now.
+    Ended,
+    /// The run timed out.
+    TimedOut,
+    /// It goes on later.
     Stopped(Stop),
 }
 
@@ -109,39 +164,36 @@ struct Run<'r> {
     runner: &'r Runner,
     scope: &'r Scope,
     registry: &'r Arc<Registry>,
-    /// The execution that it is.
+    /// The run's execution.
     row: &'r ExecutionRow,
     kept: RunRow,
-    /// What it takes over from another run, by step.
-    seed: BTreeMap<String, StepEnd>,
+    /// Step results taken from an earlier run.
+    seed: BTreeMap<String, StepResult>,
     workflow: Workflow,
-    /// What each step is, in a few words.
+    /// What each step does, in a few words.
     titles: Vec<String>,
     zone: Tz,
-    /// How many may be at work at once, over all runs of the turn that are within one another.
-    room: Arc<Semaphore>,
-    /// When its time is up.
+    /// Limits how many units run at once, sub-workflows included.
+    slots: Arc<Semaphore>,
+    /// When it times out.
     deadline: Option<Instant>,
-    /// Ends all pieces when the run fails, or the turn is stopped.
+    /// Ends all units when the run fails, or the turn is stopped.
     cancel: CancellationToken,
     state: State,
 }
 
 impl Runner {
-    /// Runs a workflow, or goes on with a run, in a task of its own: `row` is its execution, an agent's.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
+    /// Runs a workflow, or resumes a run, in its own task. `row` is the run's execution.
     pub async fn run_apart(
         self: &Arc<Self>,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        errand: Errand,
+        request: RunRequest,
     ) -> Result<AgentEnd, StoreError> {
         let work = {
             let (runner, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
-            async move { runner.run_within(&scope, &registry, &row, &errand, None).await }
+            async move { runner.run_within(&scope, &registry, &row, &request, None).await }
         };
         self.agents.apart(scope, registry, row, work).await
     }
@@ -151,12 +203,14 @@ impl Runner {
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
-        errand: &Errand,
-        room: Option<Arc<Semaphore>>,
+        request: &RunRequest,
+        slots: Option<Arc<Semaphore>>,
     ) -> Result<AgentEnd, StoreError> {
-        let run = match self.begin(scope, registry, row, errand, room).await? {
+        let run = match self.start(scope, registry, row, request, slots).await {
             Ok(run) => run,
-            Err(end) => return Ok(end),
+            Err(NotStarted::Refused(reason)) => return self.refuse(scope, row, &reason).await,
+            Err(NotStarted::End(end)) => return Ok(end),
+            Err(NotStarted::Store(error)) => return Err(error),
         };
         let walk = run.walk().await;
         run.show();
@@ -172,31 +226,31 @@ impl Runner {
     }
 }
 
-/// What a run is to do.
+/// A request to run a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Errand {
+pub struct RunRequest {
     /// The workflow's name.
     pub workflow: String,
-    /// What it is given, by the names of its inputs.
+    /// Its inputs, by name.
     pub given: serde_json::Map<String, serde_json::Value>,
-    /// The words that become a workflow first; then it has no name yet.
+    /// Words to draft a workflow from; it has no name yet.
     pub words: Option<String>,
-    /// The run whose outputs it takes over, and the step from which on it works itself.
+    /// An earlier run to take results from, and the step from which on to run again.
     pub again: Option<(ExecutionId, String)>,
 }
 
 impl Run<'_> {
-    /// Walks through the steps as far as it goes.
+    /// Runs the steps as far as possible.
     async fn walk(&self) -> Walk {
         let mut answered = self.scope.answered.clone();
-        let mut at_work = FuturesUnordered::new();
+        let mut running = FuturesUnordered::new();
         let mut asleep: Vec<(usize, Stop)> = Vec::new();
         loop {
             for at in self.state.ready() {
-                at_work.push(async move { (at, self.step(at).await) });
+                running.push(async move { (at, self.step(at).await) });
             }
             self.show();
-            if at_work.is_empty() {
+            if running.is_empty() {
                 return self.rest(asleep);
             }
             let deadline = self.deadline;
@@ -207,7 +261,7 @@ impl Run<'_> {
                 }
             };
             tokio::select! {
-                ended = at_work.next() => match ended {
+                ended = running.next() => match ended {
                     Some((at, Ok(end))) => {
                         let is_fatal = end.is_fatal();
                         self.state.ended(at, end);
@@ -230,23 +284,23 @@ impl Run<'_> {
                 }
                 () = up => {
                     self.cancel.cancel();
-                    while let Some((at, end)) = at_work.next().await {
+                    while let Some((at, end)) = running.next().await {
                         match end {
                             Ok(end) => self.state.ended(at, end),
                             Err(Stop::Store(error)) => return Walk::Stopped(error.into()),
                             Err(_) => {}
                         }
                     }
-                    return Walk::TimeUp;
+                    return Walk::TimedOut;
                 }
             }
         }
     }
 
-    /// What is to be done when nothing is at work any more: the gravest of what holds the steps up.
+    /// How it goes on when nothing runs any more: the most serious reason why steps stopped.
     fn rest(&self, asleep: Vec<(usize, Stop)>) -> Walk {
         if self.state.has_failed() {
-            return Walk::Over;
+            return Walk::Ended;
         }
         let weight = |stop: &Stop| match stop {
             Stop::Store(_) => (0, 0),
@@ -255,7 +309,7 @@ impl Run<'_> {
             Stop::Until(moment) => (3, *moment),
             Stop::Waiting => (4, 0),
         };
-        let gravest = asleep.into_iter().map(|(_, stop)| stop).min_by_key(weight);
-        gravest.map_or(Walk::Over, Walk::Stopped)
+        let most_serious = asleep.into_iter().map(|(_, stop)| stop).min_by_key(weight);
+        most_serious.map_or(Walk::Ended, Walk::Stopped)
     }
 }

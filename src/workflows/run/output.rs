@@ -1,51 +1,48 @@
-//! What a worker gave: read, and held against what it must be.
+//! Reading and validating an agent's output.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::opening::shown;
-use super::worker::Order;
-use super::{Run, Stop};
+use super::Run;
+use super::attempts::{Assignment, AttemptError};
+use super::context::shown;
 use crate::agents::{AgentTask, Job};
 use crate::skills::schema_misfit;
 use crate::workflows::Rule;
 use crate::workflows::definition::{Agent, Format};
 
 impl Run<'_> {
-    /// Whether an output is what its agent's `validation` asks for. `key` is the attempt's.
-    pub(super) async fn judged(
+    /// Checks an output against its agent's `validation`. `key` is the attempt's.
+    pub(super) async fn validate(
         &self,
         agent: &Agent,
         key: &str,
         output: &Value,
-        order: &Order<'_>,
-    ) -> Result<Result<(), String>, Stop> {
-        let mut faults: Vec<String> = Vec::new();
+        assignment: &Assignment<'_>,
+    ) -> Result<(), AttemptError> {
         let schema = agent.validation.schema.as_ref();
-        faults.extend(schema.and_then(|schema| schema_misfit(schema, output)));
+        let mut errors: Vec<String> =
+            schema.and_then(|schema| schema_misfit(schema, output)).into_iter().collect();
         let checks = agent.validation.rules.iter().flat_map(Rule::checks);
-        faults.extend(checks.filter_map(|check| check.judge(output).err()));
-        if !faults.is_empty() {
-            return Ok(Err(faults.join("; ")));
+        errors.extend(checks.filter_map(|check| check.judge(output).err()));
+        if !errors.is_empty() {
+            return Err(AttemptError::rejected(errors.join("; ")));
         }
         let open = agent.validation.rules.iter().filter(|rule| rule.checks().is_empty());
         let open: Vec<&str> = open.map(|rule| rule.text.as_str()).collect();
-        if open.is_empty() {
-            return Ok(Ok(()));
-        }
-        self.asked(&open, key, output, order).await
+        if open.is_empty() { Ok(()) } else { self.judge(&open, key, output, assignment).await }
     }
 
-    /// Asks a model whether an output keeps rules that are not understood.
-    async fn asked(
+    /// Asks a model whether an output keeps rules that have no check.
+    async fn judge(
         &self,
         rules: &[&str],
         key: &str,
         output: &Value,
-        order: &Order<'_>,
-    ) -> Result<Result<(), String>, Stop> {
+        assignment: &Assignment<'_>,
+    ) -> Result<(), AttemptError> {
         let rules: Vec<String> = rules.iter().map(|rule| format!("- {rule}")).collect();
         let mission = format!(
             "Judge whether the text that you are given keeps each of these rules:\n{}\nThe text is what somebody else \
@@ -60,15 +57,15 @@ impl Run<'_> {
             role: Some("judges an output".to_owned()),
             ..AgentTask::default()
         };
-        let report = self.piece(&key, Job { task, ..Job::default() }, order.cancel).await?;
+        let report = self.run_unit(&key, Job { task, ..Job::default() }, assignment.cancel).await?;
         if !report.status.ended_well() {
-            return Ok(Err(format!("it could not be judged: {}", report.line())));
+            return Err(AttemptError::rejected(format!("it could not be judged: {}", report.line())));
         }
-        Ok(match first_json(&report.result).map(serde_json::from_value::<Verdict>) {
+        match first_json(&report.result).map(serde_json::from_value::<Verdict>) {
             Some(Ok(Verdict { kept: true, .. })) => Ok(()),
-            Some(Ok(Verdict { reason, .. })) => Err(reason),
-            _ => Err("it could not be judged: the judge gave no verdict".to_owned()),
-        })
+            Some(Ok(Verdict { reason, .. })) => Err(AttemptError::rejected(reason)),
+            _ => Err(AttemptError::rejected("it could not be judged: the judge gave no verdict")),
+        }
     }
 }
 
@@ -79,10 +76,7 @@ struct Verdict {
     reason: String,
 }
 
-/// An agent's text as the output that was asked for.
-///
-/// # Errors
-/// Why it is none.
+/// An agent's text as an output of this format.
 pub(super) fn read(text: &str, format: Option<Format>) -> Result<Value, String> {
     let text = text.trim();
     if text.is_empty() {
@@ -101,7 +95,7 @@ pub(super) fn read(text: &str, format: Option<Format>) -> Result<Value, String> 
     }
 }
 
-/// The JSON in an answer: all of it, what is in its fence, or what begins at its first bracket.
+/// The JSON in an answer: the whole answer, its fence, or from its first bracket on.
 fn first_json(text: &str) -> Option<Value> {
     let bare = unfenced(text);
     if let Ok(value) = serde_json::from_str(&bare) {

@@ -1,4 +1,4 @@
-//! How the steps of a run stand, and what they gave.
+//! The state of a run's steps, and their results.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,40 +6,41 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::keys;
 use crate::store::executions::ExecutionRow;
-use crate::workflows::definition::Workflow;
-use crate::workflows::keys;
-use crate::workflows::template::Values;
+use crate::workflows::language::definition::Workflow;
+use crate::workflows::language::template::Values;
+use crate::workflows::view::report::StepStatus;
 
 /// How a step ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ended {
-    /// It gave what it was to give.
+pub(super) enum StepOutcome {
+    /// It has an output.
     Completed,
-    /// It did not, and the run goes on without.
+    /// It failed, and the run goes on without its output.
     Failed,
-    /// It did not, and the run ends.
+    /// It failed, and the run with it.
     Fatal,
-    /// It was not chosen.
+    /// It wasn't chosen.
     Skipped,
 }
 
-/// What a step came to. What is needed of it in a later run is kept as JSON.
+/// The result of a step. A rerun reads it as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct StepEnd {
-    pub(super) how: Ended,
+pub(super) struct StepResult {
+    pub(super) how: StepOutcome,
     #[serde(default)]
     pub(super) output: Value,
-    /// Of a parallel step: what each gave.
+    /// The outputs of a parallel step's members.
     #[serde(default)]
     pub(super) outputs: Option<Map<String, Value>>,
     #[serde(default)]
     pub(super) error: Option<String>,
-    /// The step that a choice led to.
+    /// The step that a choice leads to.
     #[serde(default)]
     pub(super) chosen: Option<String>,
-    /// The execution from which something of it came that is from outside the house.
+    /// The execution that untrusted output comes from.
     #[serde(default)]
     pub(super) outside: Option<String>,
     #[serde(skip)]
@@ -54,8 +55,8 @@ pub(super) struct StepEnd {
     pub(super) ended: i64,
 }
 
-impl StepEnd {
-    pub(super) fn new(how: Ended, output: Value) -> Self {
+impl StepResult {
+    pub(super) fn new(how: StepOutcome, output: Value) -> Self {
         Self {
             how,
             output,
@@ -72,56 +73,58 @@ impl StepEnd {
     }
 
     pub(super) fn is_fatal(&self) -> bool {
-        self.how == Ended::Fatal
+        self.how == StepOutcome::Fatal
     }
 }
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Debug, Clone)]
 pub(super) enum StepState {
     Pending,
     Running,
-    /// Asleep; whether it waits for a person.
-    Asleep(bool),
-    Ended(Box<StepEnd>),
+    /// It waits for a person, or else for its time or a limit.
+    Asleep {
+        for_a_person: bool,
+    },
+    Ended(Box<StepResult>),
 }
 
 impl StepState {
-    /// The contract's word for it.
-    pub(super) fn word(&self) -> &'static str {
+    /// Its status in reports.
+    pub(super) fn status(&self) -> StepStatus {
         match self {
-            Self::Pending | Self::Asleep(false) => "pending",
-            Self::Running => "running",
-            Self::Asleep(true) => "waiting",
+            Self::Pending | Self::Asleep { for_a_person: false } => StepStatus::Pending,
+            Self::Running => StepStatus::Running,
+            Self::Asleep { for_a_person: true } => StepStatus::Waiting,
             Self::Ended(end) => match end.how {
-                Ended::Completed => "completed",
-                Ended::Failed | Ended::Fatal => "failed",
-                Ended::Skipped => "skipped",
+                StepOutcome::Completed => StepStatus::Completed,
+                StepOutcome::Failed | StepOutcome::Fatal => StepStatus::Failed,
+                StepOutcome::Skipped => StepStatus::Skipped,
             },
         }
     }
 }
 
-/// The run's memory while it is at work.
+/// The state of a run in memory.
 pub(super) struct State {
     inner: Mutex<Inner>,
 }
 
-/// What puts a text into a block with a mark.
+/// Puts a text into a block with a mark.
 type Block = fn(&str, &str) -> String;
 
 struct Inner {
     steps: Vec<StepState>,
-    /// What each waits for, by place.
+    /// The dependencies of each, by place.
     needs: Vec<Vec<usize>>,
     choosers: Vec<Option<usize>>,
     ids: Vec<String>,
     aliases: Vec<Option<String>>,
     /// The rows below the run, by their keys.
     rows: HashMap<String, ExecutionRow>,
-    /// Keys that count against the turn's agents already.
+    /// Keys that already count towards the turn's agents.
     counted: HashSet<String>,
-    /// `inputs` and the times.
+    /// `inputs` and the dates.
     given: Map<String, Value>,
     values: Option<Values>,
 }
@@ -156,14 +159,14 @@ impl State {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The steps that start now, which are marked as running. Those that nobody chose end here.
+    /// Marks the steps that start now as running and returns them. Steps that weren't chosen end here.
     pub(super) fn ready(&self) -> Vec<usize> {
         let mut inner = self.lock();
         if inner.has_failed() {
             return Vec::new();
         }
         while let Some(at) = inner.next_unchosen() {
-            inner.end(at, StepEnd::new(Ended::Skipped, Value::Null));
+            inner.end(at, StepResult::new(StepOutcome::Skipped, Value::Null));
         }
         let ready: Vec<usize> = (0..inner.steps.len()).filter(|at| inner.is_free(*at)).collect();
         for at in &ready {
@@ -176,25 +179,25 @@ impl State {
         self.lock().has_failed()
     }
 
-    pub(super) fn ended(&self, at: usize, end: StepEnd) {
+    pub(super) fn ended(&self, at: usize, end: StepResult) {
         self.lock().end(at, end);
     }
 
     pub(super) fn asleep(&self, at: usize, for_a_person: bool) {
-        self.lock().steps[at] = StepState::Asleep(for_a_person);
+        self.lock().steps[at] = StepState::Asleep { for_a_person };
     }
 
     pub(super) fn awake(&self, at: usize) {
         self.lock().steps[at] = StepState::Pending;
     }
 
-    /// How all steps stand, in the order of the file.
+    /// How all steps stand, in the assignment of the file.
     pub(super) fn step_states(&self) -> Vec<StepState> {
         self.lock().steps.clone()
     }
 
-    /// How each step stands, when its first piece began, and when it ended.
-    pub(super) fn stands(&self) -> Vec<(&'static str, Option<i64>, Option<i64>)> {
+    /// The status of each step, when it started and when it ended.
+    pub(super) fn statuses(&self) -> Vec<(StepStatus, Option<i64>, Option<i64>)> {
         let inner = self.lock();
         let mut began: HashMap<&str, i64> = HashMap::new();
         for (key, row) in &inner.rows {
@@ -205,27 +208,27 @@ impl State {
         }
         let steps = inner.ids.iter().zip(&inner.steps);
         let stand = steps.map(|(id, state)| match state {
-            StepState::Ended(end) => (state.word(), Some(end.began), Some(end.ended)),
-            _ => (state.word(), began.get(id.as_str()).copied(), None),
+            StepState::Ended(end) => (state.status(), Some(end.began), Some(end.ended)),
+            _ => (state.status(), began.get(id.as_str()).copied(), None),
         });
         stand.collect()
     }
 
-    /// The rows of the pieces of a step, or of one of its workers: those whose keys begin like this.
+    /// The rows of a step, or of one of its workers: those whose keys begin like this.
     pub(super) fn rows_of(&self, key: &str) -> Vec<ExecutionRow> {
         let inner = self.lock();
         let its = inner.rows.iter().filter(|(known, _)| keys::after(known, key).is_some());
         its.map(|(_, row)| row.clone()).collect()
     }
 
-    /// When the last of what a step depends on ended; `start` where it depends on nothing.
-    pub(super) fn came_free(&self, at: usize, start: i64) -> i64 {
+    /// When the last dependency of a step ended; `start` without dependencies.
+    pub(super) fn ready_since(&self, at: usize, start: i64) -> i64 {
         let inner = self.lock();
         let ends = inner.needs[at].iter().filter_map(|need| inner.end_of(*need)).map(|end| end.ended);
         ends.max().unwrap_or(start).max(start)
     }
 
-    /// What templates are filled with.
+    /// The values for templates.
     pub(super) fn values(&self) -> Values {
         let mut inner = self.lock();
         if let Some(values) = &inner.values {
@@ -236,17 +239,17 @@ impl State {
         values
     }
 
-    /// The same with each text from outside in a block of its own.
+    /// The same with each untrusted text in a block of its own.
     pub(super) fn marked_values(&self) -> Values {
         Values::new(&self.lock().all(Some(crate::journal::untrusted::block)))
     }
 
-    /// What the steps gave, as templates see it.
+    /// The steps' outputs, as templates see them.
     pub(super) fn steps(&self) -> Value {
         self.lock().all(None)["steps"].take()
     }
 
-    /// The execution from which something behind a name of a template came that is from outside.
+    /// The execution that the untrusted value of a template's name comes from.
     pub(super) fn outside(&self, name: &str) -> Option<String> {
         let inner = self.lock();
         let mut parts = name.split('.');
@@ -261,8 +264,8 @@ impl State {
         meant.find_map(|at| inner.end_of(at)?.outside.clone())
     }
 
-    /// What a step came to, by its id.
-    pub(super) fn end_of(&self, id: &str) -> Option<StepEnd> {
+    /// The result of a step.
+    pub(super) fn end_of(&self, id: &str) -> Option<StepResult> {
         let inner = self.lock();
         let at = inner.ids.iter().position(|known| known == id)?;
         inner.end_of(at).cloned()
@@ -284,7 +287,7 @@ impl State {
         self.lock().rows = rows;
     }
 
-    /// Whether a piece counts against the turn's agents already; from now on it does.
+    /// Counts a unit of work towards the turn's agents; whether it was counted already.
     pub(super) fn count(&self, key: &str) -> bool {
         !self.lock().counted.insert(key.to_owned())
     }
@@ -295,32 +298,33 @@ impl State {
 }
 
 impl Inner {
-    fn end_of(&self, at: usize) -> Option<&StepEnd> {
+    fn end_of(&self, at: usize) -> Option<&StepResult> {
         match &self.steps[at] {
             StepState::Ended(end) => Some(end),
             _ => None,
         }
     }
 
-    fn end(&mut self, at: usize, end: StepEnd) {
+    fn end(&mut self, at: usize, end: StepResult) {
         self.steps[at] = StepState::Ended(Box::new(end));
         self.values = None;
     }
 
     fn has_failed(&self) -> bool {
-        (0..self.steps.len()).any(|at| self.end_of(at).is_some_and(StepEnd::is_fatal))
+        (0..self.steps.len()).any(|at| self.end_of(at).is_some_and(StepResult::is_fatal))
     }
 
-    /// Whether nothing is in its way any more.
+    /// Whether all its dependencies have ended.
     fn is_free(&self, at: usize) -> bool {
         matches!(self.steps[at], StepState::Pending)
             && self.needs[at].iter().all(|need| self.end_of(*need).is_some())
     }
 
-    /// A step that nobody chose: its choice led elsewhere, or all that it waits for was not chosen.
+    /// A step that wasn't chosen: its choice led elsewhere, or all its dependencies were skipped.
     fn next_unchosen(&self) -> Option<usize> {
         (0..self.steps.len()).find(|at| {
-            let skipped = |need: &usize| self.end_of(*need).is_some_and(|end| end.how == Ended::Skipped);
+            let skipped =
+                |need: &usize| self.end_of(*need).is_some_and(|end| end.how == StepOutcome::Skipped);
             let by_choice = self.choosers[*at].and_then(|chooser| self.end_of(chooser));
             let elsewhere = by_choice.is_some_and(|end| end.chosen.as_ref() != Some(&self.ids[*at]));
             let needs = &self.needs[*at];
@@ -328,7 +332,7 @@ impl Inner {
         })
     }
 
-    /// Everything by its name; with `block` each text that is from outside inside one.
+    /// All values by name; with `block`, each untrusted text inside one.
     fn all(&self, block: Option<Block>) -> Value {
         let mut all = self.given.clone();
         let mut steps = Map::new();
@@ -340,7 +344,7 @@ impl Inner {
             };
             let output = shown(&end.output);
             if let Some(alias) = &self.aliases[at]
-                && (end.how != Ended::Skipped || !all.contains_key(alias))
+                && (end.how != StepOutcome::Skipped || !all.contains_key(alias))
             {
                 all.insert(alias.clone(), output.clone());
             }

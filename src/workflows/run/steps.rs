@@ -1,98 +1,98 @@
-//! What each kind of step does.
+//! Running a step of each kind.
+
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::opening::{View, shown};
-use super::state::{Ended, StepEnd};
-use super::worker::{Done, Order, Worker};
-use super::{Errand, Run, SHORT_WAIT, Stop};
-use crate::agents::{AgentEnd, AgentTask};
-use crate::workflows::definition::{Agent, Repeat, Route, Step, Sub, Target, Work};
-use crate::workflows::template::Verdict;
-use crate::workflows::wait::Start;
+use super::attempts::{Assignment, Failure, Outcome, Worker};
+use super::context::{TemplateScope, shown};
+use super::state::{StepOutcome, StepResult};
+use super::{Run, RunRequest, SHORT_WAIT, StepError, Stop};
+use crate::agents::{AgentEnd, AgentTask, Report};
+use crate::journal::Scope;
+use crate::store::StoreError;
+use crate::workflows::definition::{Agent, Choice, LoopStep, Step, StepKind, SubWorkflow, Target};
+use crate::workflows::language::template::Verdict;
+use crate::workflows::language::wait::Start;
 
 impl Run<'_> {
-    /// Does a step, or goes on with it.
-    pub(super) async fn step(&self, at: usize) -> Result<StepEnd, Stop> {
+    /// Runs or resumes a step.
+    pub(super) async fn step(&self, at: usize) -> Result<StepResult, Stop> {
         let step = &self.workflow.steps[at];
-        if let Some(end) = self.seeded(step) {
-            return Ok(end);
+        if let Some(result) = self.seed.get(&step.id) {
+            return Ok(result.clone());
         }
-        let free = self.state.came_free(at, self.kept.started_at);
-        if let Some(why) = self.wait_for_its_time(step, free).await? {
-            return Ok(self.finished(
-                step,
-                free,
-                StepEnd { error: Some(why), ..StepEnd::new(Ended::Fatal, Value::Null) },
-            ));
-        }
-        let began = self.scope.store.now();
-        let deadline = step.timeout.map(|timeout| Instant::now() + timeout);
-        let place = Place { step, deadline, cancel: &self.cancel, view: View::new(self) };
-        let end = match &step.work {
-            Work::Agent(agent) => self.one(&place, Worker::Agent(self.agent(agent)?)).await?,
-            Work::Skill(call) => self.one(&place, Worker::Skill(call)).await?,
-            Work::Parallel(parallel) => self.parallel(&place, parallel).await?,
-            Work::Route(route) => self.route(&place, route).await?,
-            Work::Map(map) => self.map(place, map).await?,
-            Work::Loop(repeat) => self.repeat(&place, repeat).await?,
-            Work::Approval(question) => self.approval(&place, question).await?,
-            Work::Workflow(sub) => self.sub(&place, sub).await?,
+        let ready = self.state.ready_since(at, self.kept.started_at);
+        let started = match self.wait_for_start(step, ready).await {
+            Ok(()) => self.scope.store.now(),
+            Err(StepError::Fatal(reason)) => return Ok(self.timed(step, ready, fatal(reason))),
+            Err(StepError::Stop(stop)) => return Err(stop),
         };
-        Ok(self.finished(step, began, end))
+        match self.run_step(step).await {
+            Ok(result) => Ok(self.timed(step, started, result)),
+            Err(StepError::Fatal(reason)) => Ok(self.timed(step, started, fatal(reason))),
+            Err(StepError::Stop(stop)) => Err(stop),
+        }
     }
 
-    fn finished(&self, step: &Step, began: i64, mut end: StepEnd) -> StepEnd {
+    async fn run_step(&self, step: &Step) -> Result<StepResult, StepError> {
+        let deadline = step.timeout.map(|timeout| Instant::now() + timeout);
+        let scope = StepScope { step, deadline, cancel: &self.cancel, templates: TemplateScope::new(self) };
+        match &step.kind {
+            StepKind::Agent(agent) => self.single(&scope, Worker::Agent(self.agent(agent)?)).await,
+            StepKind::Skill(call) => self.single(&scope, Worker::Skill(call)).await,
+            StepKind::Parallel(parallel) => self.parallel(&scope, parallel).await,
+            StepKind::Choice(choice) => self.choice(&scope, choice).await,
+            StepKind::Map(map) => self.map(&scope, map).await,
+            StepKind::Loop(step) => self.loop_step(&scope, step).await,
+            StepKind::Approval(approval) => self.approval(&scope, approval).await,
+            StepKind::Workflow(sub) => self.sub_workflow(&scope, sub).await,
+        }
+    }
+
+    fn timed(&self, step: &Step, started: i64, mut result: StepResult) -> StepResult {
         let rows = self.state.rows_of(&step.id);
-        end.began = rows.iter().filter_map(|row| row.started_at).min().unwrap_or(began);
-        end.ended = rows.iter().filter_map(|row| row.ended_at).max().unwrap_or(end.began);
-        end
+        result.began = rows.iter().filter_map(|row| row.started_at).min().unwrap_or(started);
+        result.ended = rows.iter().filter_map(|row| row.ended_at).max().unwrap_or(result.began);
+        result
     }
 
     pub(super) fn agent(&self, id: &str) -> Result<&Agent, Stop> {
         // `parse` lets no such file through.
-        let missing =
-            || crate::store::StoreError::Corrupt(format!("the run {} has no agent {id}", self.kept.id));
+        let missing = || StoreError::Corrupt(format!("the run {} has no agent {id}", self.kept.id));
         self.workflow.agent(id).ok_or_else(|| Stop::Store(missing()))
     }
 
-    /// Waits until a step may start. Returns why that can't be known.
-    async fn wait_for_its_time(&self, step: &Step, free: i64) -> Result<Option<String>, Stop> {
-        let Some(until) = &step.wait_until else { return Ok(None) };
-        let view = View::new(self);
-        let start = until.render(&view.values).map_err(|error| error.to_string());
-        let moment = match start.and_then(|text| Start::parse(&text)) {
-            Ok(start) => start.moment(free, self.zone),
-            Err(why) => return Ok(Some(format!("wait_until: {why}"))),
-        };
-        let rest = u64::try_from(moment - self.scope.store.now()).unwrap_or(0);
-        let rest = std::time::Duration::from_millis(rest);
+    /// Waits until a step may start.
+    async fn wait_for_start(&self, step: &Step, ready: i64) -> Result<(), StepError> {
+        let Some(until) = &step.wait_until else { return Ok(()) };
+        let text = until.render(&self.state.values());
+        let start = text.map_err(|error| error.message).and_then(|text| Start::parse(&text));
+        let moment = start.map_err(|error| format!("wait_until: {error}"))?.moment(ready, self.zone);
+        let rest = Duration::from_millis(u64::try_from(moment - self.scope.store.now()).unwrap_or(0));
         if rest > SHORT_WAIT {
-            return Err(Stop::Until(moment));
+            return Err(Stop::Until(moment).into());
         }
         tokio::select! {
-            () = tokio::time::sleep(rest) => Ok(None),
-            () = self.cancel.cancelled() => Err(Stop::Cancelled),
+            () = tokio::time::sleep(rest) => Ok(()),
+            () = self.cancel.cancelled() => Err(Stop::Cancelled.into()),
         }
     }
 
     /// A step of one worker.
-    async fn one(&self, place: &Place<'_>, worker: Worker<'_>) -> Result<StepEnd, Stop> {
-        let context = match self.fed(place.step, None, &place.view) {
-            Ok(context) => context,
-            Err(why) => return Ok(fatal(why)),
-        };
-        let order = place.order(place.step.id.clone(), worker, context);
-        Ok(self.work(&order).await?.into())
+    async fn single(&self, scope: &StepScope<'_>, worker: Worker<'_>) -> Result<StepResult, StepError> {
+        let context = self.input_of(scope.step, None, &scope.templates)?;
+        let assignment = scope.assignment(scope.step.id.clone(), worker, context);
+        Ok(self.work(&assignment).await?.into())
     }
 
-    async fn route(&self, place: &Place<'_>, route: &Route) -> Result<StepEnd, Stop> {
+    async fn choice(&self, scope: &StepScope<'_>, choice: &Choice) -> Result<StepResult, StepError> {
         let mut warnings = Vec::new();
-        let mut taken = route.otherwise.as_ref();
-        for case in &route.cases {
-            match case.when.judge(&place.view.values) {
+        let mut taken = choice.otherwise.as_ref();
+        for case in &choice.cases {
+            match case.when.judge(&scope.templates.values) {
                 Verdict::Yes => {
                     taken = case.then.as_ref();
                     break;
@@ -100,97 +100,90 @@ impl Run<'_> {
                 Verdict::No => {}
                 Verdict::Ambiguous(why) => {
                     let condition = case.when.plain();
-                    warnings
-                        .push(format!("it can't be said whether `{condition}` holds ({why}); taken as no"));
+                    warnings.push(format!("`{condition}` can't be evaluated ({why}), so it counts as false"));
                 }
             }
         }
-        let mut end = match taken {
-            None => StepEnd::new(Ended::Completed, Value::Null),
-            Some(Target::Step(id)) => {
-                StepEnd { chosen: Some(id.clone()), ..StepEnd::new(Ended::Completed, Value::Null) }
-            }
-            Some(Target::Agent(agent)) => self.one(place, Worker::Agent(self.agent(agent)?)).await?,
+        let mut result = match taken {
+            None => StepResult::new(StepOutcome::Completed, Value::Null),
+            Some(Target::Step(id)) => StepResult {
+                chosen: Some(id.clone()),
+                ..StepResult::new(StepOutcome::Completed, Value::Null)
+            },
+            Some(Target::Agent(agent)) => self.single(scope, Worker::Agent(self.agent(agent)?)).await?,
         };
-        end.warnings.splice(0..0, warnings);
-        Ok(end)
+        result.warnings.splice(0..0, warnings);
+        Ok(result)
     }
 
-    async fn repeat(&self, place: &Place<'_>, repeat: &Repeat) -> Result<StepEnd, Stop> {
-        let (agent, validator) = (self.agent(&repeat.agent)?, self.agent(&repeat.validator)?);
-        let given = match self.fed(place.step, None, &place.view) {
-            Ok(given) => given,
-            Err(why) => return Ok(fatal(why)),
-        };
-        let mut sum = StepEnd::new(Ended::Completed, Value::Null);
-        let (mut context, mut last) = (given.clone(), None);
-        for round in 1..=repeat.max_iterations {
-            let key = format!("{}/{round}", place.step.id);
-            let view = self.looking_back(place.step, last.as_ref());
-            let order = place.order(key.clone(), Worker::Agent(agent), context.clone());
-            let made = self.work(&Order { view: &view, ..order }).await?;
-            let text = shown(&made.output, made.outside.as_deref());
-            add(&mut sum, &made);
-            if made.failure.is_some() {
-                return Ok(StepEnd {
-                    warnings: sum.warnings,
-                    attempts: sum.attempts,
-                    retries: sum.retries,
-                    ..made.into()
+    async fn loop_step(&self, scope: &StepScope<'_>, step: &LoopStep) -> Result<StepResult, StepError> {
+        let (agent, validator) = (self.agent(&step.agent)?, self.agent(&step.validator)?);
+        let input = self.input_of(scope.step, None, &scope.templates)?;
+        let mut result = StepResult::new(StepOutcome::Completed, Value::Null);
+        let (mut context, mut review) = (input.clone(), None);
+        for round in 1..=step.max_iterations {
+            let key = format!("{}/{round}", scope.step.id);
+            let templates = self.loop_templates(scope.step, review.as_ref());
+            let assignment = scope.assignment(key.clone(), Worker::Agent(agent), context.clone());
+            let version = self.work(&Assignment { templates: &templates, ..assignment }).await?;
+            let text = shown(&version.output, version.outside.as_deref());
+            result.add(&version);
+            if version.failure.is_some() {
+                return Ok(StepResult {
+                    warnings: result.warnings,
+                    attempts: result.attempts,
+                    retries: result.retries,
+                    ..version.into()
                 });
             }
-            (sum.output, sum.outside) = (made.output, made.outside);
-            let order = place.order(format!("{key}/check"), Worker::Agent(validator), Some(text.clone()));
-            let said = self.work(&Order { view: &view, format: None, ..order }).await?;
-            add(&mut sum, &said);
-            match &said.failure {
-                Some((why, true)) => {
-                    return Ok(StepEnd { error: Some(why.clone()), how: Ended::Fatal, ..sum });
+            (result.output, result.outside) = (version.output, version.outside);
+            let check =
+                scope.assignment(format!("{key}/check"), Worker::Agent(validator), Some(text.clone()));
+            let verdict = self.work(&Assignment { templates: &templates, format: None, ..check }).await?;
+            result.add(&verdict);
+            match &verdict.failure {
+                Some(Failure { reason, is_fatal: true }) => {
+                    return Ok(StepResult { error: Some(reason.clone()), how: StepOutcome::Fatal, ..result });
                 }
-                Some((why, false)) => {
-                    sum.warnings.push(format!("round {round} could not be judged: {why}"));
-                    return Ok(sum);
+                Some(Failure { reason, is_fatal: false }) => {
+                    result.warnings.push(format!("round {round} could not be judged: {reason}"));
+                    return Ok(result);
                 }
-                None if said.output["passed"] == Value::Bool(true) => return Ok(sum),
+                None if verdict.output["passed"] == Value::Bool(true) => return Ok(result),
                 None => {}
             }
-            let view = self.looking_back(place.step, Some(&said));
-            let feedback = match repeat.feedback.as_ref().map(|template| view.for_model(template)) {
-                None => shown(&said.output, said.outside.as_deref()),
-                Some(Ok(feedback)) => feedback,
-                Some(Err(why)) => return Ok(fatal(why)),
+            let feedback = match &step.feedback {
+                Some(template) => self.loop_templates(scope.step, Some(&verdict)).for_model(template)?,
+                None => shown(&verdict.output, verdict.outside.as_deref()),
             };
             let feedback = format!("What has to be better:\n{feedback}");
-            let parts = [given.clone(), Some(format!("Your last version:\n{text}")), Some(feedback)];
+            let parts = [input.clone(), Some(format!("Your last version:\n{text}")), Some(feedback)];
             context = Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"));
-            last = Some(said);
+            review = Some(verdict);
         }
-        sum.warnings.push(format!(
-            "after {} rounds it had not passed; the last version is taken",
-            repeat.max_iterations
+        result.warnings.push(format!(
+            "it had not passed after {} rounds; the last version is used",
+            step.max_iterations
         ));
-        Ok(sum)
+        Ok(result)
     }
 
-    /// What templates of a loop see: as its own output what its validator said last, nothing before that.
-    fn looking_back(&self, step: &Step, said: Option<&Done>) -> View<'_> {
-        let Some(said) = said else { return View::new(self).without(&step.id) };
+    /// The templates of a loop: its own output is the validator's last one, or nothing.
+    fn loop_templates(&self, step: &Step, review: Option<&Outcome>) -> TemplateScope<'_> {
+        let Some(review) = review else { return TemplateScope::new(self).without(&step.id) };
         let mut steps = match self.state.steps() {
             Value::Object(steps) => steps,
             _ => Map::new(),
         };
-        steps.insert(step.id.clone(), serde_json::json!({"output": &said.output}));
-        let outside = said.outside.clone().or_else(|| self.state.outside("steps"));
-        View::new(self).with("steps", Value::Object(steps), outside.as_deref())
+        steps.insert(step.id.clone(), serde_json::json!({"output": &review.output}));
+        let outside = review.outside.clone().or_else(|| self.state.outside("steps"));
+        TemplateScope::new(self).with("steps", Value::Object(steps), outside.as_deref())
     }
 
     /// Another workflow as a step: a run of its own below this one.
-    async fn sub(&self, place: &Place<'_>, sub: &Sub) -> Result<StepEnd, Stop> {
-        let given = match place.view.filled(&sub.inputs) {
-            Ok(given) => given,
-            Err(why) => return Ok(fatal(why)),
-        };
-        let key = &place.step.id;
+    async fn sub_workflow(&self, scope: &StepScope<'_>, sub: &SubWorkflow) -> Result<StepResult, StepError> {
+        let given = scope.templates.filled(&sub.inputs)?;
+        let key = &scope.step.id;
         let row = match self.state.row(key) {
             Some(row) => row,
             None => {
@@ -203,44 +196,49 @@ impl Run<'_> {
             }
         };
         let report = if row.status.has_ended() {
-            crate::agents::Report::of(&row, &[])
+            Report::of(&row, &[])
         } else {
-            let errand = Errand { workflow: sub.name.clone(), given, ..Errand::default() };
-            let scope = crate::journal::Scope { cancel: place.cancel.clone(), ..self.scope.clone() };
-            let within =
-                self.runner.run_within(&scope, self.registry, &row, &errand, Some(self.room.clone()));
-            let end: AgentEnd = Box::pin(within).await?;
+            let request = RunRequest { workflow: sub.name.clone(), given, ..RunRequest::default() };
+            let run_scope = Scope { cancel: scope.cancel.clone(), ..self.scope.clone() };
+            let slots = Some(self.slots.clone());
+            let run = self.runner.run_within(&run_scope, self.registry, &row, &request, slots);
+            let end: AgentEnd = Box::pin(run).await?;
             self.settle(key, row, end).await?
         };
         let outside = report.untrusted.then(|| report.execution.to_string());
         if !report.status.ended_well() {
-            return Ok(fatal(report.line()));
+            return Err(report.line().into());
         }
         let output = match &report.data {
             Value::Null => {
-                super::output::read(&report.result, place.step.output.format).unwrap_or(Value::Null)
+                super::output::read(&report.result, scope.step.output.format).unwrap_or(Value::Null)
             }
             data => data.clone(),
         };
-        Ok(StepEnd { outside, attempts: 1, ..StepEnd::new(Ended::Completed, output) })
+        Ok(StepResult { outside, attempts: 1, ..StepResult::new(StepOutcome::Completed, output) })
     }
 }
 
-/// Where a step's workers work.
-pub(super) struct Place<'p> {
+/// What the workers of a step share.
+pub(super) struct StepScope<'p> {
     pub(super) step: &'p Step,
     pub(super) deadline: Option<Instant>,
     pub(super) cancel: &'p CancellationToken,
-    pub(super) view: View<'p>,
+    pub(super) templates: TemplateScope<'p>,
 }
 
-impl Place<'_> {
-    pub(super) fn order<'o>(&'o self, key: String, worker: Worker<'o>, context: Option<String>) -> Order<'o> {
-        Order {
+impl StepScope<'_> {
+    pub(super) fn assignment<'o>(
+        &'o self,
+        key: String,
+        worker: Worker<'o>,
+        context: Option<String>,
+    ) -> Assignment<'o> {
+        Assignment {
             key,
             worker,
             context,
-            view: &self.view,
+            templates: &self.templates,
             format: self.step.output.format,
             deadline: self.deadline,
             cancel: self.cancel,
@@ -248,30 +246,33 @@ impl Place<'_> {
     }
 }
 
-pub(super) fn fatal(why: impl Into<String>) -> StepEnd {
-    StepEnd { error: Some(why.into()), ..StepEnd::new(Ended::Fatal, Value::Null) }
+pub(super) fn fatal(reason: impl Into<String>) -> StepResult {
+    StepResult { error: Some(reason.into()), ..StepResult::new(StepOutcome::Fatal, Value::Null) }
 }
 
-impl From<Done> for StepEnd {
-    fn from(done: Done) -> Self {
-        let (how, error) = match done.failure {
-            None => (Ended::Completed, None),
-            Some((why, true)) => (Ended::Fatal, Some(why)),
-            Some((why, false)) => (Ended::Failed, Some(why)),
+impl From<Outcome> for StepResult {
+    fn from(outcome: Outcome) -> Self {
+        let (how, error) = match outcome.failure {
+            None => (StepOutcome::Completed, None),
+            Some(Failure { reason, is_fatal: true }) => (StepOutcome::Fatal, Some(reason)),
+            Some(Failure { reason, is_fatal: false }) => (StepOutcome::Failed, Some(reason)),
         };
         Self {
             error,
-            outside: done.outside,
-            warnings: done.warnings,
-            attempts: done.attempts,
-            retries: done.retries,
-            ..Self::new(how, done.output)
+            outside: outcome.outside,
+            warnings: outcome.warnings,
+            attempts: outcome.attempts,
+            retries: outcome.retries,
+            ..Self::new(how, outcome.output)
         }
     }
 }
 
-pub(super) fn add(sum: &mut StepEnd, done: &Done) {
-    sum.warnings.extend(done.warnings.iter().cloned());
-    sum.attempts = sum.attempts.max(done.attempts);
-    sum.retries += done.retries;
+impl StepResult {
+    /// Adds the effort of one worker.
+    pub(super) fn add(&mut self, outcome: &Outcome) {
+        self.warnings.extend(outcome.warnings.iter().cloned());
+        self.attempts = self.attempts.max(outcome.attempts);
+        self.retries += outcome.retries;
+    }
 }

@@ -7,12 +7,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::catalogue::{BUILT_IN, Catalogue, File};
-use super::super::inputs::resolve;
-use super::super::plan::{Plan, Setting, plan};
 use super::super::*;
 use super::VISIT;
 use crate::config::{Approval, Limits, Price};
 use crate::skills::{Registry, Skills, builtin};
+use crate::workflows::language::inputs::resolve;
+use crate::workflows::view::plan::{EstimateContext, Plan, plan};
 
 fn skills() -> std::sync::Arc<Registry> {
     Skills::load(&[], &builtin::names(true)).unwrap().current()
@@ -27,7 +27,7 @@ fn built_in(name: &str) -> Workflow {
 #[expect(clippy::too_many_lines, reason = "most of it is what people read")]
 fn what_is_compiled_in_is_sound_and_drawn() {
     let catalogue = Catalogue::load(&[], &skills(), &Approval::default());
-    assert_eq!(catalogue.faults, []);
+    assert_eq!(catalogue.problems, []);
     let names: Vec<&str> = catalogue.workflows.iter().map(|workflow| workflow.name.as_str()).collect();
     assert_eq!(names, BUILT_IN.map(|(name, _)| name));
     let drawings: Vec<String> = catalogue
@@ -35,19 +35,19 @@ fn what_is_compiled_in_is_sound_and_drawn() {
         .iter()
         .map(|workflow| format!("{}\n{}", workflow.name, draw(workflow, 100)))
         .collect();
-    insta::assert_snapshot!(drawings.join("\n"), @r"
+    insta::assert_snapshot!(drawings.join("\n"), @"
     content-pipeline
     ●  research  Researcher
     ●  outline   Planner
     ↻  write     at most 3 rounds
-                 └ Writer → Editor, and back until it is good
+                 └ Writer → Editor, and back until it passes
 
     iterative-refinement
     ↻  refine    at most 4 rounds
-    │            └ Maker → Judge, and back until it is good
+    │            └ Maker → Judge, and back until it passes
     ?  accept    Is this good enough? {{steps.refine.output}}
     │            └ [Keep it] [Throw it away]
-    ◆  keep      which way?
+    ◆  keep      which branch?
     │            ├ if steps.accept.output == 'Keep it' → remember
     │            └ otherwise → nothing
     ■  remember  memory.save  (if steps.accept.output == 'Keep it')
@@ -56,7 +56,7 @@ fn what_is_compiled_in_is_sound_and_drawn() {
     ●  split  Splitter
     ≡  read   for each of {{steps.split.output.parts}}
               ├ Reader, at most 5 at once
-              └ then Editor with all of it
+              └ then Editor with all outputs
 
     morning-briefing
     ■        calendar  calendar.list_events
@@ -67,7 +67,7 @@ fn what_is_compiled_in_is_sound_and_drawn() {
     ●        brief     Editor
 
     multi-angle-analysis
-    ◎  angles  all of 3 side by side
+    ◎  angles  all of 3 in parallel
     │          ├ Advocate
     │          ├ Sceptic
     │          └ Scout
@@ -75,7 +75,7 @@ fn what_is_compiled_in_is_sound_and_drawn() {
 
     qualify-and-route
     ●      sort       Sorter
-    ◆      route      which way?
+    ◆      route      which branch?
     │                 ├ if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8…
     │                 ├ if steps.sort.output.category == 'order' → order
     │                 └ otherwise → question
@@ -95,7 +95,7 @@ fn what_is_compiled_in_is_sound_and_drawn() {
     ●        review    Reviewer
     ?        ask       {{steps.review.output}} Shall I add tasks for what should be done?
     │                  └ [Add them] [Leave it]
-    ◆        decide    which way?
+    ◆        decide    which branch?
                        ├ if steps.ask.output == 'Add them' → Planner
                        └ otherwise → nothing
     ");
@@ -118,18 +118,18 @@ fn a_graph_is_drawn_with_lanes() {
     │ ●  c  c
     ├─┘
     ●    d  a
-    ◆    r  which way?
+    ◆    r  which branch?
     │       ├ if steps.d.output.x > 3 → e
     │       └ otherwise → <Cee> & "co"
     ├─┐
     ● │  e  b  (if steps.d.output.x > 3)
     ├─┘
-    ◎    f  the first of 2 side by side
+    ◎    f  the first of 2 in parallel
     │       ├ a → one
     │       └ b
     ≡    g  for each of {{steps.a.output}}
     │       ├ a, at most 20 at once
-    │       └ then b with all of it
+    │       └ then b with all outputs
     ?    h  Go on?
             └ [Approve] [Reject]
     "#);
@@ -139,10 +139,10 @@ fn a_graph_is_drawn_with_lanes() {
         s_b["<b>b</b><br/>b"]
         s_c["<b>c</b><br/>c"]
         s_d["<b>d</b><br/>a"]
-        s_r{"<b>r</b><br/>which way#63;"}
+        s_r{"<b>r</b><br/>which branch#63;"}
         s_e["<b>e</b><br/>b"]
-        s_f["<b>f</b><br/>the first of 2 side by side<br/>a → one<br/>b"]
-        s_g["<b>g</b><br/>for each of #123;#123;steps.a.output#125;#125;<br/>a, at most 20 at once<br/>then b with all of it"]
+        s_f["<b>f</b><br/>the first of 2 in parallel<br/>a → one<br/>b"]
+        s_g["<b>g</b><br/>for each of #123;#123;steps.a.output#125;#125;<br/>a, at most 20 at once<br/>then b with all outputs"]
         s_h(["<b>h</b><br/>Go on#63;<br/>#91;Approve#93; #91;Reject#93;"])
         s_a --> s_b
         s_a --> s_c
@@ -164,42 +164,42 @@ fn a_graph_is_drawn_with_lanes() {
 
 #[test]
 fn a_workflow_is_explained() {
-    insta::assert_snapshot!(explain(&parse("visit.yaml", VISIT).unwrap()), @r"
+    insta::assert_snapshot!(explain(&parse("visit.yaml", VISIT).unwrap()), @"
     visit-report: Look a customer up, write the report, have it checked
     A run takes at most 15 minutes.
 
-    It is given
+    Inputs
       - customer, a text: Who was visited
 
-    What happens
-      1. find: At once, Finder works. It is given “{{inputs.customer}}”. The output is called known.
-      2. write: After find, Writer works. It is given every output so far. The output is called draft.
-      3. review: After write, Writer works and Checker judges, again and again with what was found, until it is content or 2 rounds are over. The output is called final.
+    Steps
+      1. find: At the start, Finder runs. It gets “{{inputs.customer}}”. Its output is stored as known.
+      2. write: After find, Writer runs. It gets every output so far. Its output is stored as draft.
+      3. review: After write, Writer works and Checker reviews, with feedback for the next round, until the review passes or after 2 rounds. Its output is stored as final.
 
-    The agents
-      - Finder (finder): Finds what we know. May use email.search and calendar.search; takes at most 3 minutes; if that fails, at most 2 times, waiting twice as long each time; if it fails for good the run goes on without it.
+    Agents
+      - Finder (finder): Finds what we know. May use email.search and calendar.search; takes at most 3 minutes; up to 2 attempts, waiting twice as long each time; if it still fails, the run goes on without it.
           checked: its output fits a JSON Schema
           checked: “Output must include mails field” (there is a field `mails`)
       - Writer (writer): Writes. Uses no skills; takes at most 4 minutes.
       - Checker (checker): Checks. Uses no skills.
     ");
-    insta::assert_snapshot!(explain(&built_in("qualify-and-route")), @r"
+    insta::assert_snapshot!(explain(&built_in("qualify-and-route")), @"
     qualify-and-route: Sort a request by what it is, and have each kind answered as it needs
     A run takes at most 10 minutes.
 
-    It is given
+    Inputs
       - request, a text: What somebody wrote
 
-    What happens
-      1. sort: At once, Sorter works. It is given “{{inputs.request}}”. The output is called kind.
-      2. route: After sort, a way is chosen: if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8, it goes on with complaint; if steps.sort.output.category == 'order', it goes on with order; otherwise it goes on with question.
-      3. complaint: If route leads here, Complaints works.
-      4. order: If route leads here, Orders works.
-      5. question: If route leads here, Questions works.
-      6. answer: After complaint, order and question, Closer works. It is given every output so far. The output is called reply.
+    Steps
+      1. sort: At the start, Sorter runs. It gets “{{inputs.request}}”. Its output is stored as kind.
+      2. route: After sort, a branch is chosen: if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8, complaint; if steps.sort.output.category == 'order', order; otherwise question.
+      3. complaint: If route leads here, Complaints runs.
+      4. order: If route leads here, Orders runs.
+      5. question: If route leads here, Questions runs.
+      6. answer: After complaint, order and question, Closer runs. It gets every output so far. Its output is stored as reply.
 
-    The agents
-      - Sorter (sorter): Says what kind of request it is. Uses no skills; takes at most 1 minute; if that fails, at most 2 times.
+    Agents
+      - Sorter (sorter): Says what kind of request it is. Uses no skills; takes at most 1 minute; up to 2 attempts.
           checked: “category must be one of complaint, question, order or other” (`category` is one of complaint, question, order, other)
           checked: “urgency must be between 0 and 10” (`urgency` is between 0 and 10)
       - Complaints (soother): Answers a complaint. Uses no skills; takes at most 2 minutes.
@@ -215,13 +215,19 @@ fn planned(workflow: &Workflow, given: &[(&str, Value)], price: Option<Price>) -
     let skills = skills();
     let (mut approval, limits) = (Approval::default(), Limits::default());
     approval.skills.insert("tasks.create".to_owned(), crate::config::Policy::Ask);
-    let world = World { skills: &skills, approval: &approval, workflows: &[] };
-    let setting =
-        Setting { world, limits: &limits, model: "m", price, is_free: price.is_none(), values: None };
+    let context = CheckContext { skills: &skills, approval: &approval, workflows: &[] };
+    let context = EstimateContext {
+        context,
+        limits: &limits,
+        model: "m",
+        price,
+        is_free: price.is_none(),
+        values: None,
+    };
     let given: BTreeMap<String, Value> =
         given.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
     let now = chrono::NaiveDate::from_ymd_opt(2026, 11, 27).unwrap().and_hms_opt(8, 30, 0).unwrap();
-    plan(workflow, &resolve(workflow, &given).unwrap(), &times(now), &setting)
+    plan(workflow, &resolve(workflow, &given).unwrap(), &date_values(now), &context)
 }
 
 #[test]
@@ -230,51 +236,51 @@ fn a_dry_run_shows_what_would_happen() {
     let price = Price { input: 3.0, cached_input: None, output: 15.0 };
     let request = [("request", json!("Where is my\u{1b} order?"))];
     insta::assert_snapshot!(planned(&built_in("qualify-and-route"), &request, Some(price)).text(), @r#"
-    Dry run of qualify-and-route: nothing is run.
+    Dry run of qualify-and-route: nothing runs.
 
     Inputs
       request: Where is my� order?
 
     1.
       sort (sequential): Sorter
-          Sorter is told:
+          prompt of Sorter:
             What kind of request is this, and how urgent is it? Where is my� order?
             Return JSON with "category" (one of complaint, question, order, other), "urgency" (0 to 10) and
             "summary" (one sentence).
           input: Where is my� order?
 
     2.
-      route (switch): which way?, after sort
+      route (switch): which branch?, after sort
           if steps.sort.output.category == 'complaint' or steps.sort.output.urgency >= 8 → complaint
           if steps.sort.output.category == 'order' → order
           otherwise → question
 
     3. (one of 3)
       complaint (sequential): Complaints, if route leads here
-          Complaints is told:
+          prompt of Complaints:
             Draft an answer to this complaint: say what we understood, that we are sorry, and what happens next.
             Where is my� order?
       order (sequential): Orders, if route leads here
           skill tasks.create: low risk, asks first
-          Orders is told:
+          prompt of Orders:
             Add a task to carry out this order, and draft a confirmation that repeats what was ordered.
             Where is my� order?
       question (sequential): Questions, if route leads here
           skill memory.search: low risk
           skill email.search: low risk
-          Questions is told:
+          prompt of Questions:
             Answer this question from what our memories and mails say; say so where they say nothing.
             Where is my� order?
 
     4.
       answer (sequential): Closer, after complaint, order, question
-          Closer is told:
+          prompt of Closer:
             Make the final answer of what was drafted, in the language of the request, in at most 200 words.
             Request: Where is my� order?
             It is: {{steps.sort.output.summary}}
           input: every output so far
 
-    A person would be asked
+    Questions to a person
       - order: each call of tasks.create (low risk) must be approved
 
     Estimate
@@ -286,9 +292,9 @@ fn a_dry_run_shows_what_would_happen() {
     "#);
     let plan = planned(&built_in("morning-briefing"), &[], None);
     insta::assert_snapshot!(plan.text(), @r#"
-    Dry run of morning-briefing: nothing is run.
+    Dry run of morning-briefing: nothing runs.
 
-    1. (4 side by side)
+    1. (4 in parallel)
       calendar (sequential): calendar.list_events
           skill calendar.list_events: low risk
           arguments: {"start":"2026-11-27","end":"2026-11-28"}
@@ -304,7 +310,7 @@ fn a_dry_run_shows_what_would_happen() {
 
     2.
       brief (sequential): Editor, after calendar, due, overdue, mail
-          Editor is told:
+          prompt of Editor:
             Write a briefing for 2026-11-27 in at most 200 words: first what is on, in the order of the day, then what is
             due or overdue, then the mails that look as if they wait for an answer. Say so where there is nothing.
             Leave out what could not be looked up, but name it.
@@ -318,7 +324,7 @@ fn a_dry_run_shows_what_would_happen() {
       model calls  1 to 2
       skill calls  4
       tokens       799 to 24,398
-      cost         nothing: the model is the built-in one
+      cost         none: the built-in planner is free
     "#);
     let plan = planned(&built_in("map-reduce"), &[], None).json();
     assert_eq!(plan["plan"]["missing"], json!(["document"]));
@@ -337,14 +343,14 @@ fn inputs_are_read_as_what_they_are() {
         let given = given.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
         match resolve(&workflow, &given) {
             Ok(inputs) => format!("{} missing {}", Value::Object(inputs.values), inputs.missing.len()),
-            Err(faults) => faults.join("\n"),
+            Err(problems) => problems.join("\n"),
         }
     };
     insta::assert_snapshot!(resolved(&[("n", "3"), ("b", "yes"), ("j", "[1]")]), @r#"{"n":3,"b":true,"j":[1]} missing 0"#);
     insta::assert_snapshot!(resolved(&[("j", "no json")]), @r#"{"b":false,"j":"no json"} missing 1"#);
     insta::assert_snapshot!(resolved(&[("n", "many"), ("b", "perhaps"), ("m", "1")]), @"
-    the workflow 'w' has no input 'm'; did you mean 'b'?
-    the input 'n' is no number
+    the workflow 'w' has no input 'm'
+    the input 'n' isn't a number
     the input 'b' is neither true nor false
     ");
 }
@@ -361,10 +367,10 @@ fn of_two_of_a_name_the_first_counts() {
     let files = [file("a.yaml", "first"), file("b.yaml", "second"), wrong];
     let catalogue = Catalogue::of(&files, &[], &skills(), &Approval::default());
     assert_eq!(catalogue.get("w").unwrap().description, "first");
-    let faults: Vec<String> = catalogue.faults.iter().map(Fault::to_string).collect();
-    insta::assert_snapshot!(faults.join("\n"), @r"
+    let problems: Vec<String> = catalogue.problems.iter().map(Problem::to_string).collect();
+    insta::assert_snapshot!(problems.join("\n"), @"
     c.yaml:1:11: not YAML: unclosed bracket '['
-    b.yaml:1:19: warning: the name is taken already by a.yaml, which counts; choose another
+    b.yaml:1:19: warning: a.yaml has the same name and is used instead; choose another name
     ");
 }
 
@@ -388,9 +394,9 @@ proptest! {
     fn graphs_without_circles_are_sound(edges in prop::collection::vec(prop::collection::vec(0..40_usize, 0..4), 1..30)) {
         let skills = skills();
         let approval = Approval::default();
-        let world = World { skills: &skills, approval: &approval, workflows: &[] };
-        let (workflow, faults) = check("w.yaml", &graph(&edges), &world);
-        prop_assert_eq!(faults, vec![]);
+        let context = CheckContext { skills: &skills, approval: &approval, workflows: &[] };
+        let (workflow, problems) = check("w.yaml", &graph(&edges), &context);
+        prop_assert_eq!(problems, vec![]);
         let workflow = workflow.unwrap();
         let waves = waves(&workflow.steps);
         let wave = |id: &str| waves.iter().position(|wave| wave.iter().any(|at| workflow.steps[*at].id == id)).unwrap();
@@ -424,10 +430,10 @@ proptest! {
                 Ok(workflow) => {
                     let _ = (draw(&workflow, 80), svg(&workflow), mermaid(&workflow), explain(&workflow));
                 }
-                Err(faults) => {
+                Err(problems) => {
                     let lines = text.lines().count() + 1;
-                    prop_assert!(!faults.is_empty());
-                    prop_assert!(faults.iter().all(|fault| fault.at.line <= lines), "{faults:?}");
+                    prop_assert!(!problems.is_empty());
+                    prop_assert!(problems.iter().all(|fault| fault.position.line <= lines), "{problems:?}");
                 }
             }
         }

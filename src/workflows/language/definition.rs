@@ -1,0 +1,382 @@
+//! The types of a workflow, whatever language its file is written in.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::rules::Rule;
+use super::template::{Condition, Template};
+
+/// A pipeline of agents.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// Its name, by which people and skills call it.
+    pub name: String,
+    /// Its purpose, in one line.
+    pub description: String,
+    /// The author's version, for information only.
+    pub version: Option<String>,
+    /// The time limit of a run; by default that of a turn.
+    pub timeout: Option<Duration>,
+    /// How many agents and skills may run at once; by default as configured.
+    pub max_concurrent: Option<usize>,
+    /// Its inputs, in the order of the file.
+    pub inputs: Vec<Input>,
+    /// Its agents, in the order of the file.
+    pub agents: Vec<Agent>,
+    /// Its steps, in the order of the file, which may differ from the order in which they run.
+    pub steps: Vec<Step>,
+    /// The file it was read from; its extension says whether `text` is TOML or YAML.
+    pub file: String,
+    /// The file's text, which a run keeps.
+    pub text: String,
+}
+
+/// An input of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Input {
+    /// Its name: `{{inputs.NAME}}`.
+    pub name: String,
+    /// Its type.
+    pub kind: InputType,
+    /// Whether a run needs it. One with a default is never missing.
+    pub required: bool,
+    /// Its default; an optional input without one is null.
+    pub default: Option<Value>,
+    /// Its description, for the person who is asked for it.
+    pub description: String,
+}
+
+/// The type of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputType {
+    /// A text.
+    String,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// Any JSON.
+    Json,
+    /// The path of a file.
+    FilePath,
+}
+
+/// An agent that steps can run.
+#[derive(Debug, Clone)]
+pub struct Agent {
+    /// Its key in the file, which steps use.
+    pub id: String,
+    /// Its name for people.
+    pub name: String,
+    /// What it does, in a few words.
+    pub role: String,
+    /// Its mission.
+    pub prompt: Template,
+    /// The skills it is granted. `check` removes unknown names with a warning.
+    pub skills: Vec<String>,
+    /// A model other than the configured one.
+    pub model: Option<String>,
+    /// The time limit of an attempt.
+    pub timeout: Option<Duration>,
+    /// What happens when it fails.
+    pub retry: Retry,
+    /// Conditions on its output.
+    pub validation: Validation,
+}
+
+/// The consequences of failures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// Attempts in all, including the first; at least 1.
+    pub max_attempts: u32,
+    /// The delay between them.
+    pub backoff: Backoff,
+    /// What happens after the last one.
+    pub on_failure: OnFailure,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { max_attempts: 1, backoff: Backoff::None, on_failure: OnFailure::Abort }
+    }
+}
+
+/// The delay before another attempt.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Backoff {
+    /// No delay.
+    #[default]
+    None,
+    /// 5 s longer each time.
+    Linear,
+    /// 2 s, 4 s, 8 s, and so on.
+    Exponential,
+}
+
+/// What happens when the last attempt has failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The run ends as failed.
+    Abort,
+    /// The output is null and the run goes on.
+    Skip,
+    /// This agent tries once; if it fails too, the run ends.
+    Fallback(String),
+}
+
+/// Conditions on an output.
+#[derive(Debug, Clone, Default)]
+pub struct Validation {
+    /// JSON Schema that it must fit.
+    pub schema: Option<Value>,
+    /// Rules in plain English.
+    pub rules: Vec<Rule>,
+}
+
+/// A step.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// Its name: `{{steps.ID.output}}`.
+    pub id: String,
+    /// What it does.
+    pub kind: StepKind,
+    /// Its input; by default the outputs of its dependencies.
+    pub input: Option<InputMapping>,
+    /// The steps that must end before it. By default the step before; for a branch, the step that chooses it; after a choice, the
+    /// ends of all its branches.
+    pub depends_on: Vec<String>,
+    /// The conditional or switch that decides whether it runs. A step is skipped, too, when all its dependencies were skipped.
+    pub chosen_by: Option<String>,
+    /// The earliest start: the next time of day, a date and time, or a duration after its dependencies.
+    pub wait_until: Option<Template>,
+    /// Its time limit.
+    pub timeout: Option<Duration>,
+    /// Its output.
+    pub output: Output,
+}
+
+/// The input of a step or an agent.
+#[derive(Debug, Clone)]
+pub enum InputMapping {
+    /// `all prior context`: every output so far.
+    AllPrior,
+    /// A template.
+    Template(Template),
+}
+
+/// The output of a step.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Another name for it in templates: `{{NAME}}`.
+    pub store_as: Option<String>,
+    /// Its format; by default JSON if it can be parsed, else text.
+    pub format: Option<Format>,
+}
+
+/// The format of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// JSON; anything else is a failure.
+    Json,
+    /// Plain text.
+    Text,
+    /// Markdown.
+    Markdown,
+}
+
+/// What a step does.
+#[derive(Debug, Clone)]
+pub enum StepKind {
+    /// An agent: `type: sequential` with `agent`.
+    Agent(String),
+    /// A skill call without a model: `skill` with `arguments`.
+    Skill(SkillCall),
+    /// Several agents in parallel.
+    Parallel(Parallel),
+    /// `conditional` and `switch`.
+    Choice(Choice),
+    /// An agent for each item of a list, and one more for all outputs.
+    Map(MapStep),
+    /// An agent and a validator, until the validator passes the output.
+    Loop(LoopStep),
+    /// A question to a person; the output is the choice.
+    Approval(ApprovalStep),
+    /// Another workflow; the output is its last step's.
+    Workflow(SubWorkflow),
+}
+
+impl StepKind {
+    /// Its `type` in the file.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Agent(_) | Self::Skill(_) => "sequential",
+            Self::Parallel(_) => "parallel",
+            Self::Choice(route) if route.is_switch => "switch",
+            Self::Choice(_) => "conditional",
+            Self::Map(_) => "map",
+            Self::Loop(_) => "loop",
+            Self::Approval(_) => "approval",
+            Self::Workflow(_) => "workflow",
+        }
+    }
+
+    /// The ids of its agents, fallbacks aside.
+    pub fn agents(&self) -> Vec<&str> {
+        match self {
+            Self::Agent(agent) => vec![agent],
+            Self::Parallel(parallel) => parallel.members.iter().map(|member| member.agent.as_str()).collect(),
+            Self::Choice(route) => route
+                .targets()
+                .filter_map(|target| match target {
+                    Target::Agent(agent) => Some(agent.as_str()),
+                    Target::Step(_) => None,
+                })
+                .collect(),
+            Self::Map(map) => std::iter::once(map.agent.as_str()).chain(map.reduce.as_deref()).collect(),
+            Self::Loop(repeat) => vec![&repeat.agent, &repeat.validator],
+            Self::Skill(_) | Self::Approval(_) | Self::Workflow(_) => Vec::new(),
+        }
+    }
+}
+
+/// A skill call.
+#[derive(Debug, Clone)]
+pub struct SkillCall {
+    /// The skill.
+    pub skill: String,
+    /// Its arguments. Texts are templates; a lone `{{...}}` keeps its type.
+    pub arguments: Map<String, Value>,
+    /// What happens when it fails, after the executor's own retries.
+    pub retry: Retry,
+}
+
+/// Agents that run in parallel.
+#[derive(Debug, Clone)]
+pub struct Parallel {
+    /// At least one.
+    pub members: Vec<Member>,
+    /// How many the step waits for; the others are then cancelled.
+    pub wait: WaitFor,
+    /// How many run at once; by default all.
+    pub max_concurrent: Option<usize>,
+}
+
+/// A member of a parallel step.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// The agent.
+    pub agent: String,
+    /// Its input; by default the step's.
+    pub input: Option<InputMapping>,
+    /// The name of its output: `{{steps.ID.outputs.KEY}}`.
+    pub output_key: String,
+}
+
+/// How many members a parallel step waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitFor {
+    /// All.
+    All,
+    /// At least this many; `any` is 1.
+    AtLeast(usize),
+}
+
+/// A choice between branches. The first case whose condition is true is taken.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Whether it's a switch.
+    pub is_switch: bool,
+    /// At least one; a conditional has exactly one.
+    pub cases: Vec<Case>,
+    /// The default; without one the output is null.
+    pub otherwise: Option<Target>,
+}
+
+impl Choice {
+    /// All targets.
+    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+        self.cases.iter().filter_map(|case| case.then.as_ref()).chain(&self.otherwise)
+    }
+}
+
+/// A case of a choice.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// When it is taken.
+    pub when: Condition,
+    /// Where it leads; without a target the output is null.
+    pub then: Option<Target>,
+}
+
+/// Where a choice leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// Another step, which depends on the choice.
+    Step(String),
+    /// An agent inside this step, with the step's input and output.
+    Agent(String),
+}
+
+/// An agent for each item of a list.
+#[derive(Debug, Clone)]
+pub struct MapStep {
+    /// The list. The agent sees `{{item}}` and `{{index}}`.
+    pub over: Template,
+    /// The agent of each item.
+    pub agent: String,
+    /// The agent that gets all outputs; without one the output is their list.
+    pub reduce: Option<String>,
+    /// How many agents run at once.
+    pub max_concurrent: usize,
+}
+
+/// An agent and a validator.
+#[derive(Debug, Clone)]
+pub struct LoopStep {
+    /// The agent.
+    pub agent: String,
+    /// The validator gets the agent's output, and passes it with `passed: true`.
+    pub validator: String,
+    /// After this many rounds the last output is used, with a warning.
+    pub max_iterations: u32,
+    /// The feedback for the agent, in which the step's own `output` is the validator's. By default all of that.
+    pub feedback: Option<Template>,
+}
+
+/// A question to a person.
+#[derive(Debug, Clone)]
+pub struct ApprovalStep {
+    /// The question.
+    pub text: Template,
+    /// The possible answers; at least two.
+    pub choices: Vec<String>,
+}
+
+/// Another workflow as a step.
+#[derive(Debug, Clone)]
+pub struct SubWorkflow {
+    /// Its name.
+    pub name: String,
+    /// Its inputs. Texts are templates; a lone `{{...}}` keeps its type.
+    pub inputs: Map<String, Value>,
+}
+
+impl Workflow {
+    /// The agent of this id.
+    pub fn agent(&self, id: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.id == id)
+    }
+
+    /// Removes unknown skills from the agents, since they grant nothing.
+    pub(crate) fn keep_skills(&mut self, is_there: impl Fn(&str) -> bool) {
+        self.agents.iter_mut().for_each(|agent| agent.skills.retain(|skill| is_there(skill)));
+    }
+
+    /// The step of this id.
+    pub fn step(&self, id: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == id)
+    }
+}

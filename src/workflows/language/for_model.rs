@@ -1,0 +1,45 @@
+//! Templates for models, with untrusted text in blocks.
+
+use super::template::{Template, TemplateError, Values, render};
+use crate::journal::untrusted;
+use crate::template::{Piece, pieces};
+
+impl Template {
+    /// As [`Template::render`], for a model: untrusted text stands in a block with the mark that `outside` returns. A template
+    /// with statements is filled with `marked`, where each such text already is in a block. Expressions with a name that
+    /// `is_blank` become nothing.
+    pub fn for_model(
+        &self,
+        values: &Values,
+        marked: &dyn Fn() -> Values,
+        outside: &dyn Fn(&str) -> Option<String>,
+        is_blank: &dyn Fn(&str) -> bool,
+    ) -> Result<String, TemplateError> {
+        if !self.names().iter().any(|name| outside(name).is_some() || is_blank(name)) {
+            return self.render(values);
+        }
+        let pieces = pieces(self.source());
+        if pieces.iter().any(|piece| matches!(piece, Piece::Statement(_))) {
+            return self.render(&marked());
+        }
+        let mut text = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Expression(source) => {
+                    let names = Self::new(source)?.names().to_vec();
+                    if names.iter().any(|name| is_blank(name)) {
+                        continue;
+                    }
+                    let rendered = render(source, values)?;
+                    match names.iter().find_map(|name| outside(name)) {
+                        Some(mark) => text.push_str(&untrusted::block(&mark, &rendered)),
+                        None => text.push_str(&rendered),
+                    }
+                }
+                // Comments are dropped.
+                Piece::Text(source) | Piece::Statement(source) => text.push_str(&render(source, values)?),
+            }
+        }
+        Ok(text)
+    }
+}

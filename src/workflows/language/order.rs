@@ -1,0 +1,125 @@
+//! The dependencies between steps.
+
+use std::collections::HashMap;
+
+use super::definition::{Step, StepKind, Target};
+
+/// Fills in implicit dependencies, and the choice that leads to each step.
+pub(crate) fn resolve(steps: Vec<(Step, bool)>) -> Vec<Step> {
+    let choosers: HashMap<String, String> = steps
+        .iter()
+        .flat_map(|(step, _)| targets(step).map(|target| (target.to_owned(), step.id.clone())))
+        .filter(|(target, chooser)| target != chooser)
+        .collect();
+    let mut resolved: Vec<Step> = Vec::with_capacity(steps.len());
+    for (mut step, is_said) in steps {
+        step.chosen_by = choosers.get(&step.id).cloned();
+        match &step.chosen_by {
+            Some(chooser) => step.depends_on.push(chooser.clone()),
+            None if !is_said => step.depends_on = before(&resolved),
+            None => {}
+        }
+        let mut seen: Vec<String> = Vec::new();
+        step.depends_on.retain(|id| {
+            !seen.contains(id) && {
+                seen.push(id.clone());
+                true
+            }
+        });
+        resolved.push(step);
+    }
+    resolved
+}
+
+/// The steps that a choice may lead to.
+pub(crate) fn targets(step: &Step) -> impl Iterator<Item = &str> {
+    let route = match &step.kind {
+        StepKind::Choice(route) => Some(route),
+        _ => None,
+    };
+    route.into_iter().flat_map(|route| route.targets()).filter_map(|target| match target {
+        Target::Step(id) => Some(id.as_str()),
+        Target::Agent(_) => None,
+    })
+}
+
+/// The implicit dependencies of a step: the step before; after the branches of a choice all their ends, and the choice itself if
+/// it may lead to no step.
+fn before(steps: &[Step]) -> Vec<String> {
+    let Some(last) = steps.last() else { return Vec::new() };
+    let at = |id: &str| steps.iter().position(|step| step.id == id);
+    let Some(mut choice) = last.chosen_by.as_deref().and_then(at) else { return vec![last.id.clone()] };
+    for _ in 0..steps.len() {
+        match steps[choice].chosen_by.as_deref().and_then(at) {
+            Some(outer) => choice = outer,
+            None => break,
+        }
+    }
+    let mut is_below = vec![false; steps.len()];
+    is_below[choice] = true;
+    for place in choice + 1..steps.len() {
+        is_below[place] = steps[place].depends_on.iter().filter_map(|id| at(id)).any(|id| is_below[id]);
+    }
+    let below = || steps.iter().zip(&is_below).filter(|(_, is_below)| **is_below).map(|(step, _)| step);
+    let is_end = |step: &&Step| !below().any(|other| other.depends_on.contains(&step.id)) || may_end(step);
+    below().filter(is_end).map(|step| step.id.clone()).collect()
+}
+
+/// Whether a choice may lead to no step.
+fn may_end(step: &Step) -> bool {
+    match &step.kind {
+        StepKind::Choice(route) => {
+            let ways = route.cases.iter().map(|case| &case.then).chain([&route.otherwise]);
+            ways.into_iter().any(|way| !matches!(way, Some(Target::Step(_))))
+        }
+        _ => false,
+    }
+}
+
+/// The index of each step.
+pub(crate) fn places(steps: &[Step]) -> HashMap<&str, usize> {
+    steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect()
+}
+
+/// The steps in waves, by their places: those of a wave may run side by side once all waves before are over. What is
+/// in a cycle, or after one, is left out.
+pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
+    let places = places(steps);
+    let mut left: Vec<usize> = vec![0; steps.len()];
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
+    for (at, step) in steps.iter().enumerate() {
+        for need in step.depends_on.iter().filter_map(|id| places.get(id.as_str())) {
+            left[at] += 1;
+            after[*need].push(at);
+        }
+    }
+    let mut waves: Vec<Vec<usize>> = Vec::new();
+    let mut wave: Vec<usize> = (0..steps.len()).filter(|at| left[*at] == 0).collect();
+    while !wave.is_empty() {
+        let mut next = Vec::new();
+        for at in wave.iter().flat_map(|at| &after[*at]) {
+            left[*at] -= 1;
+            if left[*at] == 0 {
+                next.push(*at);
+            }
+        }
+        next.sort_unstable();
+        waves.push(std::mem::replace(&mut wave, next));
+    }
+    waves
+}
+
+/// For each step, by place, whether each other has ended before it starts.
+pub fn ancestors(steps: &[Step]) -> Vec<Vec<bool>> {
+    let places = places(steps);
+    let mut before = vec![vec![false; steps.len()]; steps.len()];
+    for at in waves(steps).into_iter().flatten() {
+        let mut mine = vec![false; steps.len()];
+        for need in steps[at].depends_on.iter().filter_map(|id| places.get(id.as_str())) {
+            mine[*need] = true;
+            mine.iter_mut().zip(&before[*need]).for_each(|(mine, theirs)| *mine |= theirs);
+        }
+        before[at] = mine;
+    }
+    before
+}

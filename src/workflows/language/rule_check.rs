@@ -1,0 +1,295 @@
+//! The checks that a rule becomes.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// One check of an output.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Check {
+    /// A field exists, with this type if there is one.
+    Has {
+        /// The field; dots lead into tables.
+        field: String,
+        /// Its type.
+        kind: Option<ValueType>,
+    },
+    /// A list has this many members.
+    Count {
+        /// The field, or the author's word for its members; none: the only list in the output.
+        of: Option<String>,
+        /// At least.
+        least: Option<f64>,
+        /// At most.
+        most: Option<f64>,
+    },
+    /// Each member of a list has these fields.
+    Each {
+        /// As in a count.
+        of: Option<String>,
+        /// The fields.
+        fields: Vec<String>,
+    },
+    /// A number lies in a range.
+    Range {
+        /// Which.
+        field: String,
+        /// At least.
+        least: Option<f64>,
+        /// At most.
+        most: Option<f64>,
+    },
+    /// A value isn't null or an empty text, list or table.
+    NotEmpty {
+        /// Which; none: the output.
+        field: Option<String>,
+    },
+    /// A value has this type.
+    Kind {
+        /// Which; none: the output.
+        field: Option<String>,
+        /// The type.
+        kind: ValueType,
+    },
+    /// A text is one of these words.
+    OneOf {
+        /// Which.
+        field: String,
+        /// The words; case does not matter.
+        values: Vec<String>,
+    },
+    /// The text has this length.
+    Length {
+        /// In words; else in characters.
+        is_words: bool,
+        /// At least.
+        least: Option<f64>,
+        /// At most.
+        most: Option<f64>,
+    },
+    /// The text contains these words, or must not.
+    Mentions {
+        /// The words; case does not matter.
+        text: String,
+        /// Whether they are required or forbidden.
+        is_wanted: bool,
+    },
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueType {
+    /// A web address.
+    Url,
+    /// A mail address.
+    Email,
+    /// Any JSON but a text.
+    Json,
+    /// A list.
+    Array,
+    /// A table.
+    Object,
+    /// A text.
+    String,
+    /// True or false.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |of: &Option<String>| {
+            of.as_ref().map_or("the list".to_owned(), |of| format!("the list `{}`", key(of)))
+        };
+        match self {
+            Self::Has { field, kind: None } => write!(f, "there is a field `{field}`"),
+            Self::Has { field, kind: Some(kind) } => {
+                write!(f, "there is a field `{field}`, {}", kind)
+            }
+            Self::Count { of, least, most } => write!(f, "{} has {} members", list(of), range(*least, *most)),
+            Self::Each { of, fields } => {
+                write!(f, "each member of {} has the fields `{}`", list(of), fields.join("`, `"))
+            }
+            Self::Range { field, least, most } => write!(f, "`{}` is {}", key(field), range(*least, *most)),
+            Self::NotEmpty { field } => write!(f, "{} is not empty", name(field.as_deref())),
+            Self::Kind { field, kind } => write!(f, "{} is {}", name(field.as_deref()), kind),
+            Self::OneOf { field, values } => write!(f, "`{}` is one of {}", key(field), values.join(", ")),
+            Self::Length { is_words, least, most } => {
+                write!(
+                    f,
+                    "the text has {} {}",
+                    range(*least, *most),
+                    if *is_words { "words" } else { "characters" }
+                )
+            }
+            Self::Mentions { text, is_wanted: true } => write!(f, "the text says “{text}”"),
+            Self::Mentions { text, is_wanted: false } => write!(f, "the text does not say “{text}”"),
+        }
+    }
+}
+
+impl fmt::Display for ValueType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Url => "a web address",
+            Self::Email => "a mail address",
+            Self::Json => "JSON",
+            Self::Array => "a list",
+            Self::Object => "a table",
+            Self::String => "a text",
+            Self::Boolean => "true or false",
+            Self::Integer => "a whole number",
+            Self::Number => "a number",
+        })
+    }
+}
+
+fn name(field: Option<&str>) -> String {
+    field.map_or("the output".to_owned(), |field| format!("`{}`", key(field)))
+}
+
+fn range(least: Option<f64>, most: Option<f64>) -> String {
+    match (least, most) {
+        (Some(least), Some(most)) if (least - most).abs() < f64::EPSILON => format!("exactly {least}"),
+        (Some(least), Some(most)) => format!("between {least} and {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => "any number of".to_owned(),
+    }
+}
+
+impl Check {
+    /// Checks an output; the error is for the agent that tries again.
+    pub fn judge(&self, output: &Value) -> Result<(), String> {
+        let is_ok = match self {
+            Self::Has { field, kind } => {
+                let found = find(output, field).ok_or_else(|| format!("there is no field `{field}`"))?;
+                kind.as_ref().is_none_or(|kind| kind.fits(found))
+            }
+            Self::Count { of, least, most } => {
+                let members = list(output, of.as_deref())?;
+                #[expect(clippy::cast_precision_loss, reason = "no list is that long")]
+                let count = members.len() as f64;
+                return within(count, *least, *most)
+                    .then_some(())
+                    .ok_or_else(|| format!("expected that {self}; it has {count}"));
+            }
+            Self::Each { of, fields } => {
+                for (place, member) in list(output, of.as_deref())?.iter().enumerate() {
+                    if let Some(field) = fields.iter().find(|field| find(member, field).is_none()) {
+                        return Err(format!("member {} of the list has no field `{field}`", place + 1));
+                    }
+                }
+                true
+            }
+            Self::Range { field, least, most } => {
+                let found = find(output, field).ok_or_else(|| format!("there is no field `{field}`"))?;
+                found.as_f64().is_some_and(|number| within(number, *least, *most))
+            }
+            Self::NotEmpty { field } => !is_empty(at(output, field.as_deref())?),
+            Self::Kind { field, kind } => kind.fits(at(output, field.as_deref())?),
+            Self::OneOf { field, values } => {
+                let found = find(output, field).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+                values.iter().any(|value| value.to_lowercase() == found)
+            }
+            Self::Length { is_words, least, most } => {
+                let text = text(output);
+                let length = if *is_words { text.split_whitespace().count() } else { text.chars().count() };
+                #[expect(clippy::cast_precision_loss, reason = "no text is that long")]
+                let length = length as f64;
+                return within(length, *least, *most)
+                    .then_some(())
+                    .ok_or_else(|| format!("expected that {self}; it has {length}"));
+            }
+            Self::Mentions { text: words, is_wanted } => {
+                text(output).to_lowercase().contains(&words.to_lowercase()) == *is_wanted
+            }
+        };
+        if is_ok { Ok(()) } else { Err(format!("expected that {self}")) }
+    }
+}
+
+fn within(number: f64, least: Option<f64>, most: Option<f64>) -> bool {
+    least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
+}
+
+fn text(output: &Value) -> String {
+    output.as_str().map_or_else(|| output.to_string(), str::to_owned)
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(table) => table.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+impl ValueType {
+    fn fits(self, value: &Value) -> bool {
+        let text = value.as_str();
+        match self {
+            Self::Url => {
+                text.and_then(|text| reqwest::Url::parse(text).ok()).is_some_and(|url| url.has_host())
+            }
+            Self::Email => text.is_some_and(|text| {
+                let parts = text.split_once('@');
+                parts.is_some_and(|(user, host)| {
+                    !user.is_empty() && host.contains('.') && !text.contains(char::is_whitespace)
+                })
+            }),
+            // An output that isn't JSON stays a text.
+            Self::Json => text.is_none(),
+            Self::Array => value.is_array(),
+            Self::Object => value.is_object(),
+            Self::String => value.is_string(),
+            Self::Boolean => value.is_boolean(),
+            Self::Integer => value.is_i64() || value.is_u64(),
+            Self::Number => value.is_number(),
+        }
+    }
+}
+
+/// "Pain points" is the field `pain_points`.
+fn key(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '-'], "_")
+}
+
+fn at<'v>(output: &'v Value, field: Option<&str>) -> Result<&'v Value, String> {
+    match field {
+        None => Ok(output),
+        Some(field) => find(output, field).ok_or_else(|| format!("there is no field `{field}`")),
+    }
+}
+
+fn find<'v>(output: &'v Value, field: &str) -> Option<&'v Value> {
+    field.split('.').try_fold(output, |here, step| {
+        let table = here.as_object()?;
+        let wanted = key(step);
+        table.get(step).or_else(|| table.iter().find(|(name, _)| key(name) == wanted).map(|(_, value)| value))
+    })
+}
+
+/// The list to check: the output itself, the field of that name or its plural, or the only list in it.
+fn list<'v>(output: &'v Value, of: Option<&str>) -> Result<&'v [Value], String> {
+    if let Value::Array(list) = output {
+        return Ok(list);
+    }
+    if let Some(of) = of {
+        let plural = [of.to_owned(), format!("{of}s"), format!("{}ies", of.trim_end_matches('y'))];
+        if let Some(Value::Array(list)) = plural.iter().find_map(|name| find(output, name)) {
+            return Ok(list);
+        }
+    }
+    let lists = output.as_object().into_iter().flat_map(|table| table.values()).filter_map(Value::as_array);
+    match lists.collect::<Vec<_>>()[..] {
+        [list] => Ok(list),
+        [] => Err("there is no list in it".to_owned()),
+        _ => Err("it has several lists, and none of that name".to_owned()),
+    }
+}

@@ -1,0 +1,236 @@
+//! Ending a run: its report, and all its open rows closed in one commit.
+
+use std::collections::BTreeMap;
+
+use adjutant_chat::AgentProgress;
+use serde_json::Value;
+
+use super::context::plain;
+use super::state::{StepOutcome, StepResult, StepState};
+use super::{Run, Runner, Stop, Walk};
+use crate::agents::{self, AgentEnd};
+use crate::domain::{ExecutionKind, ExecutionStatus, RunStatus};
+use crate::journal::{Scope, fail_point};
+use crate::skills::ErrorKind;
+use crate::skills::call::CallError;
+use crate::store::executions::{self, Closing, ExecutionRow};
+use crate::store::{StoreError, questions, runs};
+use crate::workflows::definition::StepKind;
+use crate::workflows::view::report::{Report, RunReport, StepReport, StepStatus, count};
+use crate::workflows::view::status::{is_by_agents, workers};
+
+impl Runner {
+    /// Ends a run that can't start.
+    pub(super) async fn refuse(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        why: &str,
+    ) -> Result<AgentEnd, StoreError> {
+        let closing = Closing { error: failed(ErrorKind::Params, why), ..Closing::default() };
+        self.close(scope, row, ExecutionStatus::Failed, closing).await
+    }
+
+    /// Ends a run before its first step.
+    pub(super) async fn close(
+        &self,
+        scope: &Scope,
+        row: &ExecutionRow,
+        status: ExecutionStatus,
+        closing: Closing,
+    ) -> Result<AgentEnd, StoreError> {
+        let now = scope.store.now();
+        let mut batch = scope.batch();
+        executions::close(&mut batch, &row.id, status, &closing, now);
+        scope.store.write(batch).await?;
+        Ok(ended(row, status, &closing, now))
+    }
+}
+
+fn failed(kind: ErrorKind, why: &str) -> Option<String> {
+    let error =
+        CallError { kind, message: why.to_owned(), skill: None, recoverable: true, retry_after_s: None };
+    serde_json::to_string(&error).ok()
+}
+
+fn ended(row: &ExecutionRow, status: ExecutionStatus, closing: &Closing, now: i64) -> AgentEnd {
+    AgentEnd::Ended(Box::new(agents::Report::of(&row.closed(status, closing, now), &[])))
+}
+
+impl Run<'_> {
+    /// Ends the run.
+    pub(super) async fn end(&self, walk: &Walk) -> Result<AgentEnd, StoreError> {
+        for row in self.state.rows() {
+            if !row.status.has_ended() {
+                self.close_open(row).await?;
+            }
+        }
+        let now = self.scope.store.now();
+        let report = self.report(walk, now);
+        let status = match report.run.status {
+            RunStatus::Complete => ExecutionStatus::Completed,
+            RunStatus::Partial => ExecutionStatus::Partial,
+            RunStatus::Cancelled => ExecutionStatus::Cancelled,
+            RunStatus::Failed | RunStatus::Running | RunStatus::Waiting => ExecutionStatus::Failed,
+        };
+        let (output, outside) = self.output();
+        let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed);
+        let closing = Closing {
+            result: Some(plain(&output)),
+            data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
+            error: why.and_then(|why| failed(ErrorKind::Tool, why)),
+            untrusted: outside,
+            ..Closing::default()
+        };
+        let mut batch = self.scope.batch();
+        executions::close(&mut batch, &self.row.id, status, &closing, now);
+        let report_json = serde_json::to_string(&report).unwrap_or_default();
+        runs::end(&mut batch, &self.row.id, report.run.status, &report_json, &self.outputs(), now);
+        fail_point("run-before-end");
+        self.scope.store.write(batch).await?;
+        fail_point("run-ended");
+        Ok(ended(self.row, status, &closing, now))
+    }
+
+    /// Stores the results of its steps while it sleeps.
+    pub(super) async fn keep(&self) -> Result<(), StoreError> {
+        let mut batch = self.scope.batch();
+        runs::keep(&mut batch, &self.row.id, &self.outputs());
+        self.scope.store.write(batch).await.map(|_| ())
+    }
+
+    /// The results of the ended steps, as JSON.
+    fn outputs(&self) -> String {
+        let ends = self.workflow.steps.iter().map(|step| step.id.as_str()).zip(self.state.step_states());
+        let outputs: BTreeMap<&str, StepResult> = ends
+            .filter_map(|(id, state)| match state {
+                StepState::Ended(end) => Some((id, *end)),
+                _ => None,
+            })
+            .collect();
+        serde_json::to_string(&outputs).unwrap_or_default()
+    }
+
+    /// Closes an open unit of work, with everything open below it.
+    pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
+        let mut batch = self.scope.batch();
+        questions::withdraw_below(&mut batch, &row.id, self.scope.store.now());
+        self.scope.store.write(batch).await?;
+        for below in executions::of_agent(&self.scope.store, &row.id).await? {
+            if below.kind == ExecutionKind::Agent && !below.status.has_ended() {
+                Box::pin(self.close_open(below)).await?;
+            }
+        }
+        let end = self.runner.agents.cancel(self.scope, self.registry, &row).await?;
+        let status = match end {
+            AgentEnd::Ended(report) => report.status,
+            _ => ExecutionStatus::Cancelled,
+        };
+        Ok(ExecutionRow { status, ended_at: Some(self.scope.store.now()), ..row })
+    }
+
+    /// The output of the run (that of its last step with one), and whether it is untrusted.
+    fn output(&self) -> (Value, bool) {
+        let ends: Vec<StepResult> =
+            self.workflow.steps.iter().filter_map(|step| self.state.end_of(&step.id)).collect();
+        let outside = ends.iter().any(|end| end.outside.is_some());
+        let last =
+            ends.into_iter().rev().find(|end| end.how == StepOutcome::Completed && !end.output.is_null());
+        (last.map(|end| end.output).unwrap_or_default(), outside)
+    }
+
+    fn report(&self, walk: &Walk, now: i64) -> Report {
+        let mut warnings = Vec::new();
+        let mut retries = 0;
+        let mut steps = Vec::new();
+        let mut fatal = None;
+        for (step, state) in self.workflow.steps.iter().zip(self.state.step_states()) {
+            if let StepState::Ended(end) = &state {
+                warnings.extend(end.warnings.iter().map(|warning| format!("{}: {warning}", step.id)));
+                retries += end.retries;
+                if end.is_fatal() {
+                    fatal = Some(format!("{}: {}", step.id, end.error.as_deref().unwrap_or_default()));
+                }
+            }
+            let mut line = step_report(&step.id, workers(&self.workflow, step), &state);
+            match state {
+                StepState::Ended(_) => {}
+                StepState::Pending => line.status = StepStatus::Skipped,
+                StepState::Running | StepState::Asleep { .. } => line.status = StepStatus::Cancelled,
+            }
+            steps.push(line);
+        }
+        let (completed, failed) = (count(&steps, StepStatus::Completed), count(&steps, StepStatus::Failed));
+        let status = match walk {
+            Walk::Stopped(Stop::Cancelled) => RunStatus::Cancelled,
+            Walk::TimedOut => RunStatus::Failed,
+            _ if fatal.is_some() => RunStatus::Failed,
+            _ if failed > 0 => RunStatus::Partial,
+            _ => RunStatus::Complete,
+        };
+        if matches!(walk, Walk::TimedOut) {
+            let time = self.workflow.timeout.map(crate::wording::duration).unwrap_or_default();
+            warnings.push(format!("it ran out of time ({time})"));
+        }
+        warnings.extend(fatal);
+        let by_agents = self.workflow.steps.iter().filter(|step| is_by_agents(step));
+        let units = by_agents.flat_map(|step| self.state.rows_of(&step.id));
+        let agents = units.filter(|row| row.direct == 0).count();
+        Report {
+            run: RunReport {
+                id: self.row.id.to_string(),
+                workflow: self.workflow.name.clone(),
+                status,
+                steps_total: steps.len(),
+                steps_completed: completed,
+                steps_failed: failed,
+                steps_skipped: steps.len() - completed - failed,
+                agents,
+                retries,
+                duration_ms: now - self.kept.started_at,
+                output: plain(&self.output().0),
+                warnings,
+            },
+            steps,
+        }
+    }
+
+    /// Shows the progress of the steps.
+    pub(super) fn show(&self) {
+        let (now, statuses) = (self.scope.store.now(), self.state.statuses());
+        let lines = self.workflow.steps.iter().zip(statuses).zip(&self.titles);
+        let lines = lines.map(|((step, (status, began, ended)), title)| AgentProgress {
+            agent_id: self.name_of(&step.id),
+            status: status.as_str().to_owned(),
+            // The question isn't known before.
+            mission: if matches!(step.kind, StepKind::Approval(_)) {
+                "a question".into()
+            } else {
+                title.clone()
+            },
+            skill: None,
+            depends_on: step.depends_on.iter().map(|needed| self.name_of(needed)).collect(),
+            elapsed_ms: began.map_or(0, |began| u64::try_from(ended.unwrap_or(now) - began).unwrap_or(0)),
+        });
+        self.scope.sub_progress.show(self.row.agent_id.as_deref().unwrap_or_default(), lines.collect());
+    }
+}
+
+fn step_report(id: &str, agent: Option<String>, state: &StepState) -> StepReport {
+    let mut report = StepReport {
+        id: id.to_owned(),
+        agent,
+        status: state.status(),
+        attempts: 0,
+        duration_ms: 0,
+        output_bytes: 0,
+        error: None,
+    };
+    if let StepState::Ended(end) = state {
+        report.attempts = end.attempts;
+        report.duration_ms = end.ended - end.began;
+        report.output_bytes = plain(&end.output).len();
+        report.error.clone_from(&end.error);
+    }
+    report
+}

@@ -1,0 +1,25 @@
+//! The keys of a run's units of work: `step`, `step.member`, `step[3]`, `step/2`; `#2` at the end is a second attempt, `~other`
+//! a fallback.
+
+/// What may follow a name in a key.
+const MARKS: [char; 5] = ['#', '~', '.', '[', '/'];
+
+/// The key of an attempt, counted from 1.
+pub(crate) fn attempt(key: &str, number: u32) -> String {
+    if number == 1 { key.to_owned() } else { format!("{key}#{number}") }
+}
+
+/// Which attempt a key is.
+pub(crate) fn number(key: &str) -> u32 {
+    key.rsplit_once('#').and_then(|(_, number)| number.parse().ok()).unwrap_or(1)
+}
+
+/// The step to which a key belongs.
+pub(crate) fn step(key: &str) -> &str {
+    key.split(MARKS).next().unwrap_or(key)
+}
+
+/// What follows a name in a key; none where the key is another's.
+pub(crate) fn after<'k>(key: &'k str, name: &str) -> Option<&'k str> {
+    key.strip_prefix(name).filter(|rest| rest.is_empty() || rest.starts_with(MARKS))
+}

@@ -1,0 +1,211 @@
+//! An estimate of a run, as ranges: model calls, skill calls, tokens, money. The minimum is a run where everything succeeds at
+//! once, the maximum one where everything fails that can.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::plan::EstimateContext;
+use crate::workflows::language::definition::{
+    Agent, Choice, OnFailure, Retry, Step, StepKind, Target, Workflow,
+};
+use crate::workflows::language::template::MAX_ITEMS;
+
+/// A minimum and a maximum.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Range(pub u64, pub u64);
+
+impl Range {
+    fn and(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0), self.1.saturating_add(other.1))
+    }
+
+    fn times(self, least: u64, most: u64) -> Self {
+        Self(self.0.saturating_mul(least), self.1.saturating_mul(most))
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self(self.0.min(other.0), self.1.max(other.1))
+    }
+}
+
+/// The estimate of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Estimate {
+    /// Agents.
+    pub agents: Range,
+    /// Model calls.
+    pub model_calls: Range,
+    /// Skill calls.
+    pub skill_calls: Range,
+    /// Prompt tokens.
+    pub prompt_tokens: Range,
+    /// Completion tokens.
+    pub completion_tokens: Range,
+    /// Whether the price of some agent's model is unknown.
+    pub is_unpriced: bool,
+}
+
+/// Tokens of a request besides the mission: the agent's own prompt, the tools.
+const FRAME: u64 = 600;
+/// Tokens of an answer, of a skill's result, of another step's output.
+const ANSWER: Range = Range(100, 1_500);
+const RESULT: Range = Range(50, 2_000);
+/// The assumed number of items of a map whose list isn't known.
+const ITEMS: (u64, u64) = (1, 20);
+
+impl Estimate {
+    fn and(self, other: Self) -> Self {
+        Self {
+            agents: self.agents.and(other.agents),
+            model_calls: self.model_calls.and(other.model_calls),
+            skill_calls: self.skill_calls.and(other.skill_calls),
+            prompt_tokens: self.prompt_tokens.and(other.prompt_tokens),
+            completion_tokens: self.completion_tokens.and(other.completion_tokens),
+            is_unpriced: self.is_unpriced || other.is_unpriced,
+        }
+    }
+
+    fn times(self, least: u64, most: u64) -> Self {
+        Self {
+            agents: self.agents.times(least, most),
+            model_calls: self.model_calls.times(least, most),
+            skill_calls: self.skill_calls.times(least, most),
+            prompt_tokens: self.prompt_tokens.times(least, most),
+            completion_tokens: self.completion_tokens.times(least, most),
+            is_unpriced: self.is_unpriced,
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            agents: self.agents.or(other.agents),
+            model_calls: self.model_calls.or(other.model_calls),
+            skill_calls: self.skill_calls.or(other.skill_calls),
+            prompt_tokens: self.prompt_tokens.or(other.prompt_tokens),
+            completion_tokens: self.completion_tokens.or(other.completion_tokens),
+            is_unpriced: self.is_unpriced || other.is_unpriced,
+        }
+    }
+
+    /// The cost in US dollars, if all prices are known.
+    pub fn cost(&self, context: &EstimateContext<'_>) -> Option<(f64, f64)> {
+        if context.is_free && !self.is_unpriced {
+            return Some((0.0, 0.0));
+        }
+        let price = context.price.filter(|_| !self.is_unpriced)?;
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let cost = |prompt: u64, completion: u64| {
+            (prompt as f64 * price.input + completion as f64 * price.output) / 1e6
+        };
+        let least = cost(self.prompt_tokens.0, self.completion_tokens.0);
+        Some((least, cost(self.prompt_tokens.1, self.completion_tokens.1)))
+    }
+}
+
+/// The estimate of a whole workflow.
+pub(crate) fn workflow(workflow: &Workflow, context: &EstimateContext<'_>) -> Estimate {
+    below(workflow, context, 0)
+}
+
+fn below(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) -> Estimate {
+    let mut all = Estimate::default();
+    // At most one branch of a choice runs.
+    let mut chosen: BTreeMap<&str, Estimate> = BTreeMap::new();
+    for step in &workflow.steps {
+        let one = self::step(workflow, step, context, depth);
+        match &step.chosen_by {
+            None => all = all.and(one),
+            Some(chooser) => {
+                let way = chosen.entry(chooser).or_default();
+                *way = way.or(one);
+            }
+        }
+    }
+    chosen.into_values().fold(all, Estimate::and)
+}
+
+fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: usize) -> Estimate {
+    let agent =
+        |id: &str| workflow.agent(id).map(|agent| self::agent(workflow, agent, context)).unwrap_or_default();
+    match &step.kind {
+        StepKind::Agent(id) => agent(id),
+        StepKind::Skill(call) => {
+            let attempts = u64::from(call.retry.max_attempts);
+            let one = Estimate { skill_calls: Range(1, attempts), ..Estimate::default() };
+            one.and(fallback(workflow, &call.retry, context))
+        }
+        StepKind::Parallel(parallel) => parallel
+            .members
+            .iter()
+            .map(|member| agent(&member.agent))
+            .fold(Estimate::default(), Estimate::and),
+        StepKind::Choice(route) => ways(route, &agent),
+        StepKind::Map(map) => {
+            let known =
+                context.values.and_then(|values| map.over.items(values).ok()).map(|items| items.len());
+            let known =
+                known.and_then(|count| u64::try_from(count.min(MAX_ITEMS)).ok()).map(|count| (count, count));
+            let (least, most) = known.unwrap_or(ITEMS);
+            agent(&map.agent).times(least, most).and(map.reduce.as_deref().map(agent).unwrap_or_default())
+        }
+        StepKind::Loop(repeat) => {
+            agent(&repeat.agent).and(agent(&repeat.validator)).times(1, u64::from(repeat.max_iterations))
+        }
+        StepKind::Workflow(sub) if depth < 4 => {
+            let other = context.context.workflows.iter().find(|other| other.name == sub.name);
+            // Its lists are not known here.
+            let context = EstimateContext { values: None, ..*context };
+            other.map(|other| below(other, &context, depth + 1)).unwrap_or_default()
+        }
+        StepKind::Workflow(_) | StepKind::Approval(_) => Estimate::default(),
+    }
+}
+
+/// A choice takes what one of its ways takes; those that are steps are counted there.
+fn ways(route: &Choice, agent: &dyn Fn(&str) -> Estimate) -> Estimate {
+    let ways = route.cases.iter().map(|case| case.then.as_ref()).chain([route.otherwise.as_ref()]);
+    let takes = ways.map(|way| match way {
+        Some(Target::Agent(id)) => agent(id),
+        Some(Target::Step(_)) | None => Estimate::default(),
+    });
+    takes.reduce(Estimate::or).unwrap_or_default()
+}
+
+fn fallback(workflow: &Workflow, retry: &Retry, context: &EstimateContext<'_>) -> Estimate {
+    match &retry.on_failure {
+        // Its own fallback is not tried: a failed fallback ends the run.
+        OnFailure::Fallback(id) => {
+            let other = workflow.agent(id).map(|other| attempts(other, context, 1)).unwrap_or_default();
+            other.times(0, 1)
+        }
+        OnFailure::Abort | OnFailure::Skip => Estimate::default(),
+    }
+}
+
+fn agent(workflow: &Workflow, agent: &Agent, context: &EstimateContext<'_>) -> Estimate {
+    attempts(agent, context, agent.retry.max_attempts).and(fallback(workflow, &agent.retry, context))
+}
+
+fn attempts(agent: &Agent, context: &EstimateContext<'_>, most: u32) -> Estimate {
+    let skills = if agent.skills.is_empty() { 0 } else { u64::from(context.limits.skill_calls_per_agent) };
+    // Rules that no check was made of are judged by a model, all in one call.
+    let judged = u64::from(agent.validation.rules.iter().any(|rule| rule.checks().is_empty()));
+    let calls = Range(1 + judged, 1 + skills + judged);
+    let mission = FRAME + u64::try_from(agent.prompt.source().len() / 4).unwrap_or(u64::MAX);
+    let outputs = agent.prompt.names().iter().filter(|name| !name.starts_with("inputs.")).count();
+    let outputs = RESULT.times(0, u64::try_from(outputs).unwrap_or(u64::MAX));
+    // Each call carries what the skills brought before it.
+    let brought = RESULT.times(0, skills * (skills + 1) / 2);
+    let prompt = Range(mission, mission).and(outputs).times(calls.0, calls.1).and(brought);
+    let own = agent.model.as_deref().is_some_and(|model| model != context.model);
+    let one = Estimate {
+        agents: Range(1, 1),
+        model_calls: calls,
+        skill_calls: Range(0, skills),
+        prompt_tokens: prompt,
+        completion_tokens: ANSWER.times(calls.0, calls.1),
+        is_unpriced: own,
+    };
+    one.times(1, u64::from(most))
+}

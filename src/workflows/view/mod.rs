@@ -1,0 +1,12 @@
+//! What people see of a workflow and of its runs: explanation, drawings, dry run, report.
+
+pub(crate) mod diagram;
+pub(crate) mod draw;
+pub(crate) mod estimate;
+pub(crate) mod explain;
+pub(crate) mod mermaid;
+pub mod plan;
+pub mod report;
+mod report_text;
+pub(crate) mod status;
+pub(crate) mod svg;

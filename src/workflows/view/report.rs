@@ -1,0 +1,87 @@
+//! The report of a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{RunStatus, words};
+
+/// A run's report: `workflow show --json` is exactly this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The run as a whole.
+    pub run: RunReport,
+    /// Its steps, in the order of the file.
+    pub steps: Vec<StepReport>,
+}
+
+words! {
+    /// The status of a step.
+    StepStatus {
+        /// It hasn't started.
+        Pending = "pending",
+        /// It runs.
+        Running = "running",
+        /// It waits for a person.
+        Waiting = "waiting",
+        /// It has an output.
+        Completed = "completed",
+        /// It failed.
+        Failed = "failed",
+        /// It wasn't chosen or reached.
+        Skipped = "skipped",
+        /// It was cancelled.
+        Cancelled = "cancelled",
+    }
+}
+
+/// How many steps have this status.
+pub(crate) fn count(steps: &[StepReport], status: StepStatus) -> usize {
+    steps.iter().filter(|step| step.status == status).count()
+}
+
+/// A run as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunReport {
+    /// Its id.
+    pub id: String,
+    /// The workflow.
+    pub workflow: String,
+    /// Its status.
+    pub status: RunStatus,
+    /// How many steps the workflow has.
+    pub steps_total: usize,
+    /// Those that completed.
+    pub steps_completed: usize,
+    /// Those that failed.
+    pub steps_failed: usize,
+    /// Those that weren't chosen or reached.
+    pub steps_skipped: usize,
+    /// Agents started, repeats included.
+    pub agents: usize,
+    /// Repeated attempts.
+    pub retries: usize,
+    /// How long it took, or has taken so far.
+    pub duration_ms: i64,
+    /// Its output: text, or JSON as text.
+    pub output: String,
+    /// Warnings.
+    pub warnings: Vec<String>,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepReport {
+    /// Its id.
+    pub id: String,
+    /// Its agents or its skill.
+    pub agent: Option<String>,
+    /// Its status.
+    pub status: StepStatus,
+    /// Attempts; the most of several parallel agents.
+    pub attempts: u32,
+    /// How long it took, or has taken so far.
+    pub duration_ms: i64,
+    /// The length of its output.
+    pub output_bytes: usize,
+    /// Why it failed.
+    pub error: Option<String>,
+}
