@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use crate::domain::TaskState;
 use crate::journal::Scope;
 use crate::model::{Message, Role};
 use crate::store::{StoreError, memories, tasks};
@@ -26,7 +27,7 @@ pub struct FirstMessages {
 pub async fn opening(scope: &Scope, said: &str) -> Result<FirstMessages, StoreError> {
     let (here, tasks, memories, past) = futures::try_join!(
         async { Ok::<_, StoreError>(head(scope)) },
-        tasks::of_person(&scope.store, &scope.person.id, "open", TASKS),
+        tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS),
         memories::search(&scope.store, &scope.person.id, &scope.conversation, said, "", MEMORIES),
         history::window(&scope.store, &scope.conversation),
     )?;

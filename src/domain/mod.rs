@@ -3,6 +3,7 @@
 mod ids;
 mod questions;
 mod states;
+mod tasks;
 
 pub use ids::{
     ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId,
@@ -13,6 +14,7 @@ pub use states::{
     Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, QuestionState, RunStatus,
     TurnStatus, UnknownWord,
 };
+pub use tasks::{Priority, ScheduleState, TaskState};
 
 /// An enum whose variants have one text form each, in the store and for people.
 macro_rules! words {

@@ -16,7 +16,7 @@ use crate::clock::recurring::Rule;
 use crate::clock::when::When;
 use crate::conversation::Conversations;
 use crate::conversation::access::Access;
-use crate::domain::{ConversationId, InboxKind, PersonId};
+use crate::domain::{ConversationId, InboxKind, PersonId, ScheduleState};
 use crate::store::outbox::{self, Message};
 use crate::store::schedules::{self, Reminder, ScheduleRow};
 use crate::store::{Batch, StoreError, inbox, people};
@@ -70,7 +70,7 @@ impl Scheduler {
             }
         }
         if new.failures >= ENOUGH {
-            "stopped".clone_into(&mut new.state);
+            new.state = ScheduleState::Stopped;
             let text = wording::schedule_stopped(&row.text, &row.id);
             let message = Message { text, ..Message::default() };
             outbox::say(store, &mut batch, &row.conversation_id, instance, &message);
@@ -101,16 +101,16 @@ impl Scheduler {
         let rule = row.zone.parse().ok().and_then(|zone| Rule::parse(&row.rule, zone).ok());
         match rule.and_then(|rule| rule.after(now)) {
             Some(next_at) => new.next_at = next_at,
-            None => "stopped".clone_into(&mut new.state),
+            None => new.state = ScheduleState::Stopped,
         }
         let is_missed = now - row.next_at > MISSED && !self.catch_up;
         if new.running.is_some() || is_missed {
-            tracing::info!(schedule = row.id, is_missed, "a run is left out");
+            tracing::info!(schedule = %row.id, is_missed, "a run is left out");
             return Ok(());
         }
         if !self.may_speak(&row.person_id, channel).await? {
-            tracing::warn!(schedule = row.id, "its person may not speak any more, so it stops");
-            "stopped".clone_into(&mut new.state);
+            tracing::warn!(schedule = %row.id, "its person may not speak any more, so it stops");
+            new.state = ScheduleState::Stopped;
             return Ok(());
         }
         // No channel has an empty name, so that no message of a platform is called so.

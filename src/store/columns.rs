@@ -7,8 +7,8 @@ use sqlx::{Any, Decode, Type};
 use super::Value;
 use crate::domain::{
     Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, InboxKind, InstanceId,
-    MemoryId, OutboxId, OutboxState, PersonId, QuestionId, QuestionState, RunStatus, ScheduleId, TaskId,
-    TurnId, TurnStatus,
+    MemoryId, OutboxId, OutboxState, PersonId, Priority, QuestionId, QuestionState, RunStatus, ScheduleId,
+    ScheduleState, TaskId, TaskState, TurnId, TurnStatus,
 };
 
 macro_rules! text_column {
@@ -61,7 +61,8 @@ text_column! { |id| Ok(id.into());
 }
 
 text_column! { |text| Ok(text.parse()?);
-    Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus
+    Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
+    ScheduleState, TaskState
 }
 
 // A status that can't be read counts as unknown: such an execution is never done again.

@@ -4,13 +4,13 @@ use sqlx::FromRow;
 
 use super::people::Conversation;
 use super::{Batch, Stale, Store, StoreError};
-use crate::domain::{ConversationId, PersonId};
+use crate::domain::{ConversationId, MemoryId, PersonId};
 
 /// Something remembered.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct MemoryRow {
     /// Six characters, for people to type.
-    pub id: String,
+    pub id: MemoryId,
     /// `fact`, `preference`, `person` or `note`.
     pub kind: String,
     /// `private`, or `room` for the room it was said in.
@@ -42,7 +42,7 @@ pub fn insert(batch: &mut Batch, person: &PersonId, conversation: &ConversationI
 }
 
 /// Removes a memory.
-pub fn delete(batch: &mut Batch, person: &PersonId, id: &str) {
+pub fn delete(batch: &mut Batch, person: &PersonId, id: &MemoryId) {
     batch.must(
         Stale::MemoryGone,
         "DELETE FROM memories WHERE id = $1 AND person_id = $2",

@@ -3,13 +3,13 @@
 use sqlx::FromRow;
 
 use super::{Batch, Stale, Store, StoreError};
-use crate::domain::{ConversationId, PersonId};
+use crate::domain::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId};
 
 /// A message that arrives by itself again and again.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct ScheduleRow {
     /// Six characters, for people to type.
-    pub id: String,
+    pub id: ScheduleId,
     /// Whose.
     pub person_id: PersonId,
     /// Where it arrives.
@@ -20,8 +20,8 @@ pub struct ScheduleRow {
     pub rule: String,
     /// The IANA zone in which the pattern is read.
     pub zone: String,
-    /// `active`, `paused` or `stopped`.
-    pub state: String,
+    /// Whether it runs.
+    pub state: ScheduleState,
     /// When it arrives next, in milliseconds.
     pub next_at: i64,
     /// The inbox row of the last run, until it is known how that ended.
@@ -54,7 +54,7 @@ pub fn insert(batch: &mut Batch, row: &ScheduleRow) {
             (&row.text).into(),
             (&row.rule).into(),
             (&row.zone).into(),
-            (&row.state).into(),
+            row.state.into(),
             row.next_at.into(),
             row.created_at.into(),
         ],
@@ -93,12 +93,12 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
         "UPDATE schedules SET state = $1, next_at = $2, running = $3, failures = $4 \
          WHERE id = $5 AND state = $6 AND next_at = $7 AND coalesce(running, '') = $8",
         [
-            (&new.state).into(),
+            new.state.into(),
             new.next_at.into(),
             new.running.clone().into(),
             new.failures.into(),
             (&old.id).into(),
-            (&old.state).into(),
+            old.state.into(),
             old.next_at.into(),
             old.running.clone().unwrap_or_default().into(),
         ],
@@ -106,7 +106,7 @@ pub fn change(batch: &mut Batch, old: &ScheduleRow, new: &ScheduleRow) {
 }
 
 /// Adds that a schedule is no more.
-pub fn delete(batch: &mut Batch, id: &str) {
+pub fn delete(batch: &mut Batch, id: &ScheduleId) {
     batch.must(Stale::ScheduleChanged, "DELETE FROM schedules WHERE id = $1", [id.into()]);
 }
 
@@ -125,7 +125,7 @@ pub async fn status_of(store: &Store, event: &str) -> Result<Option<String>, Sto
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct Reminder {
     /// The task.
-    pub id: String,
+    pub id: TaskId,
     /// What it is called.
     pub title: String,
     /// Its due date, as the person said it.
@@ -161,7 +161,7 @@ pub async fn reminders(
 }
 
 /// Adds that a person was reminded.
-pub fn reminded(batch: &mut Batch, task: &str, remind_at: i64) {
+pub fn reminded(batch: &mut Batch, task: &TaskId, remind_at: i64) {
     batch.must(
         Stale::TaskChanged,
         "UPDATE tasks SET remind_at = NULL WHERE id = $1 AND remind_at = $2",

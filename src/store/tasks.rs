@@ -3,13 +3,13 @@
 use sqlx::FromRow;
 
 use super::{Batch, Stale, Store, StoreError};
-use crate::domain::PersonId;
+use crate::domain::{PersonId, Priority, TaskId, TaskState};
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct TaskRow {
     /// Six characters, for people to type.
-    pub id: String,
+    pub id: TaskId,
     /// Whose.
     pub person_id: PersonId,
     /// What is to be done.
@@ -24,12 +24,12 @@ pub struct TaskRow {
     pub remind_at: Option<i64>,
     /// JSON: a list of words.
     pub tags: String,
-    /// `low`, `normal` or `high`.
-    pub priority: String,
+    /// How important it is.
+    pub priority: Priority,
     /// RRULE of a recurring task.
     pub recurrence: Option<String>,
-    /// `open` or `done`.
-    pub state: String,
+    /// Whether it is done.
+    pub state: TaskState,
     /// When it was made.
     pub created_at: i64,
 }
@@ -64,9 +64,9 @@ pub fn insert(batch: &mut Batch, task: &TaskRow) {
             task.due.clone().into(),
             task.due_at.into(),
             (&task.tags).into(),
-            (&task.priority).into(),
+            task.priority.into(),
             task.recurrence.clone().into(),
-            (&task.state).into(),
+            task.state.into(),
             task.created_at.into(),
             task.remind_at.into(),
         ],
@@ -85,7 +85,7 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
             task.due.clone().into(),
             task.due_at.into(),
             (&task.tags).into(),
-            (&task.priority).into(),
+            task.priority.into(),
             task.recurrence.clone().into(),
             task.remind_at.into(),
             (&task.id).into(),
@@ -95,7 +95,7 @@ pub fn update(batch: &mut Batch, task: &TaskRow) {
 }
 
 /// Marks an open task as done.
-pub fn complete(batch: &mut Batch, id: &str, now: i64) {
+pub fn complete(batch: &mut Batch, id: &TaskId, now: i64) {
     batch.must(
         Stale::TaskNotOpen,
         "UPDATE tasks SET state = 'done', completed_at = $1 WHERE id = $2 AND state = 'open'",
@@ -104,20 +104,20 @@ pub fn complete(batch: &mut Batch, id: &str, now: i64) {
 }
 
 /// Removes a task.
-pub fn delete(batch: &mut Batch, id: &str) {
+pub fn delete(batch: &mut Batch, id: &TaskId) {
     batch.must(Stale::TaskGone, "DELETE FROM tasks WHERE id = $1", [id.into()]);
 }
 
 /// A person's task by id.
-pub async fn by_id(store: &Store, person: &PersonId, id: &str) -> Result<Option<TaskRow>, StoreError> {
+pub async fn by_id(store: &Store, person: &PersonId, id: &TaskId) -> Result<Option<TaskRow>, StoreError> {
     store.first(select!("WHERE person_id = $1 AND id = $2"), &[person.into(), id.into()]).await
 }
 
-/// A person's tasks in a state (or `all`), the most urgent first.
+/// A person's tasks, those in this state or all, the most urgent first.
 pub async fn of_person(
     store: &Store,
     person: &PersonId,
-    state: &str,
+    state: Option<TaskState>,
     limit: i64,
 ) -> Result<Vec<TaskRow>, StoreError> {
     store
@@ -126,7 +126,7 @@ pub async fn of_person(
                 "WHERE person_id = $1 AND ($2 = 'all' OR state = $2) \
                  ORDER BY state DESC, coalesce(due_at, 9223372036854775807), seq LIMIT $3 + 0"
             ),
-            &[person.into(), state.into(), limit.into()],
+            &[person.into(), state.map_or("all", TaskState::as_str).into(), limit.into()],
         )
         .await
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use adjutant::domain::ScheduleState;
 use adjutant::store::schedules::{self, ScheduleRow};
 use adjutant::store::{Batch, Store};
 use adjutant_fakes::postgres;
@@ -22,7 +23,7 @@ async fn insert(store: &Store, id: &str, text: &str, soon: Duration) {
         text: text.into(),
         rule: "0 0 1 1 *".into(),
         zone: "UTC".into(),
-        state: "active".into(),
+        state: ScheduleState::Active,
         next_at: store.now() + i64::try_from(soon.as_millis()).unwrap(),
         running: None,
         failures: 0,

@@ -16,7 +16,8 @@ async fn two_accounts_become_one_person(world: World) {
     links::offer(&world.store, "AAAA-AAAA", &ada.id).await.unwrap();
     assert!(links::join(&world.store, "AAAA-AAAA", &other.id).await.unwrap());
     assert_eq!(world.person("ada on the phone").await.id, ada.id);
-    let theirs = tasks::of_person(&world.store, &ada.id, "open", 9).await.unwrap();
+    let theirs =
+        tasks::of_person(&world.store, &ada.id, Some(adjutant::domain::TaskState::Open), 9).await.unwrap();
     assert_eq!(theirs.len(), 1, "what was the other account's is theirs");
     assert_eq!(people::accounts(&world.store, &ada.id).await.unwrap().len(), 2);
 }

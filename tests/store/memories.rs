@@ -35,12 +35,12 @@ async fn keep(world: &World, here: &Conversation, memory: &MemoryRow) {
 
 async fn search(world: &World, here: &Conversation, text: &str) -> Vec<String> {
     let found = memories::search(&world.store, &here.person_id, here, text, "", 9).await.unwrap();
-    found.into_iter().map(|memory| memory.id).collect()
+    found.into_iter().map(|memory| memory.id.to_string()).collect()
 }
 
 async fn list(world: &World, here: &Conversation) -> Vec<String> {
     let found = memories::list(&world.store, &here.person_id, here, "", 9).await.unwrap();
-    found.into_iter().map(|memory| memory.id).collect()
+    found.into_iter().map(|memory| memory.id.to_string()).collect()
 }
 
 /// A shared room in which Ada spoke first.
@@ -114,7 +114,10 @@ async fn a_memory_is_its_persons_alone(world: World) {
     let bobs = people::conversation(&world.store, "console", "bobs", &bob.id, true).await.unwrap();
     assert!(search(&world, &bobs, "safe code").await.is_empty());
     assert!(list(&world, &bobs).await.is_empty());
-    assert_eq!(stale(world.write(|batch| memories::delete(batch, &bob.id, "a")).await), Stale::MemoryGone);
+    assert_eq!(
+        stale(world.write(|batch| memories::delete(batch, &bob.id, &"a".into())).await),
+        Stale::MemoryGone
+    );
     assert_eq!(list(&world, &room).await, ["a"]);
 }
 
@@ -196,8 +199,8 @@ async fn what_is_forgotten_is_not_found(world: World) {
     let room = world.room().await;
     keep(&world, &room, &memory("a", "private", "the office is in Lyon")).await;
     keep(&world, &room, &memory("b", "private", "the office is in Paris")).await;
-    world.write(|batch| memories::delete(batch, &room.person_id, "a")).await.unwrap();
+    world.write(|batch| memories::delete(batch, &room.person_id, &"a".into())).await.unwrap();
     assert_eq!(search(&world, &room, "office Lyon").await, ["b"]);
     assert!(search(&world, &room, "Lyon").await.is_empty());
-    stale(world.write(|batch| memories::delete(batch, &room.person_id, "a")).await);
+    stale(world.write(|batch| memories::delete(batch, &room.person_id, &"a".into())).await);
 }

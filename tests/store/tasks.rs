@@ -1,5 +1,6 @@
 //! The person's to-do list.
 
+use adjutant::domain::{Priority, TaskState};
 use adjutant::store::Stale;
 use adjutant::store::tasks::{self, TaskRow};
 
@@ -23,9 +24,9 @@ pub(crate) async fn task(world: &World, id: &str, due_at: Option<i64>) -> TaskRo
         due_at,
         remind_at: None,
         tags: r#"["work","q1"]"#.into(),
-        priority: "normal".into(),
+        priority: Priority::Normal,
         recurrence: Some("FREQ=WEEKLY".into()),
-        state: "open".into(),
+        state: TaskState::Open,
         created_at: world.store.now(),
     }
 }
@@ -47,8 +48,14 @@ async fn a_task_is_kept_as_it_was(world: World) {
     assert_eq!(with.tag_list(), ["work", "q1"]);
     assert!(TaskRow { tags: "work".into(), ..with.clone() }.tag_list().is_empty());
     refused(world.write(|batch| tasks::insert(batch, &with)).await);
-    let nonsense = TaskRow { id: "new".into(), priority: "urgent!".into(), ..with.clone() };
-    refused(world.write(|batch| tasks::insert(batch, &nonsense)).await);
+    let nonsense = "UPDATE tasks SET priority = 'urgent!' WHERE id = 'with'";
+    refused(
+        world
+            .write(|batch| {
+                batch.run(nonsense, []);
+            })
+            .await,
+    );
     let changed = TaskRow {
         title: "send the budget".into(),
         notes: "to Bob".into(),
@@ -56,7 +63,7 @@ async fn a_task_is_kept_as_it_was(world: World) {
         due_at: None,
         tags: "[]".into(),
         recurrence: None,
-        priority: "high".into(),
+        priority: Priority::High,
         ..with
     };
     world.write(|batch| tasks::update(batch, &changed)).await.unwrap();
@@ -69,24 +76,24 @@ async fn a_task_is_its_persons_alone(world: World) {
         TaskRow { person_id: world.person("bob").await.id, title: "mine now".into(), ..task.clone() };
     assert_eq!(find(&world, &theirs).await, None);
     assert_eq!(stale(world.write(|batch| tasks::update(batch, &theirs)).await), Stale::TaskGone);
-    assert!(tasks::of_person(&world.store, &theirs.person_id, "all", 9).await.unwrap().is_empty());
+    assert!(tasks::of_person(&world.store, &theirs.person_id, None, 9).await.unwrap().is_empty());
     assert_eq!(find(&world, &task).await, Some(task));
 }
 
 async fn a_task_is_completed_once(world: World) {
     let task = add(&world, "a", None).await;
-    world.write(|batch| tasks::complete(batch, "a", 9)).await.unwrap();
-    assert_eq!(find(&world, &task).await.unwrap().state, "done");
-    let again = world.write(|batch| tasks::complete(batch, "a", 10)).await;
+    world.write(|batch| tasks::complete(batch, &"a".into(), 9)).await.unwrap();
+    assert_eq!(find(&world, &task).await.unwrap().state, TaskState::Done);
+    let again = world.write(|batch| tasks::complete(batch, &"a".into(), 10)).await;
     assert_eq!(stale(again), Stale::TaskNotOpen);
 }
 
 async fn a_deleted_task_is_gone(world: World) {
     let task = add(&world, "a", None).await;
-    world.write(|batch| tasks::delete(batch, "a")).await.unwrap();
+    world.write(|batch| tasks::delete(batch, &"a".into())).await.unwrap();
     assert_eq!(find(&world, &task).await, None);
-    assert_eq!(stale(world.write(|batch| tasks::delete(batch, "a")).await), Stale::TaskGone);
-    stale(world.write(|batch| tasks::complete(batch, "a", 1)).await);
+    assert_eq!(stale(world.write(|batch| tasks::delete(batch, &"a".into())).await), Stale::TaskGone);
+    stale(world.write(|batch| tasks::complete(batch, &"a".into(), 1)).await);
 }
 
 async fn the_most_urgent_come_first(world: World) {
@@ -96,13 +103,13 @@ async fn the_most_urgent_come_first(world: World) {
     {
         add(&world, id, due_at).await;
     }
-    world.write(|batch| tasks::complete(batch, "done", 9)).await.unwrap();
-    let ids = async |state: &str, limit| {
+    world.write(|batch| tasks::complete(batch, &"done".into(), 9)).await.unwrap();
+    let ids = async |state, limit| {
         let tasks = tasks::of_person(&world.store, &person, state, limit).await.unwrap();
-        tasks.into_iter().map(|task| task.id).collect::<Vec<_>>()
+        tasks.into_iter().map(|task| task.id.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(ids("open", 9).await, ["soon", "too", "later", "some day"]);
-    assert_eq!(ids("open", 2).await, ["soon", "too"]);
-    assert_eq!(ids("done", 9).await, ["done"]);
-    assert_eq!(ids("all", 9).await, ["soon", "too", "later", "some day", "done"]);
+    assert_eq!(ids(Some(TaskState::Open), 9).await, ["soon", "too", "later", "some day"]);
+    assert_eq!(ids(Some(TaskState::Open), 2).await, ["soon", "too"]);
+    assert_eq!(ids(Some(TaskState::Done), 9).await, ["done"]);
+    assert_eq!(ids(None, 9).await, ["soon", "too", "later", "some day", "done"]);
 }

@@ -198,10 +198,11 @@ impl<'a> CallContext<'a> {
     }
 
     /// Six characters that people can type.
-    fn short_id(&self) -> String {
+    fn short_id<I: From<String>>(&self) -> I {
         const DIGITS: &[u8; 32] = b"23456789abcdefghijkmnpqrstuvwxyz";
         let random = self.store().clock().random();
-        (0..6).map(|place| char::from(DIGITS[((random >> (place * 5)) & 31) as usize])).collect()
+        let digits = (0..6).map(|place| char::from(DIGITS[((random >> (place * 5)) & 31) as usize]));
+        digits.collect::<String>().into()
     }
 }
 

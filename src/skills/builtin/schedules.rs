@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
 use crate::clock::recurring::Rule;
 use crate::clock::utc;
+use crate::domain::ScheduleState;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::schedules::{self, ScheduleRow};
@@ -72,10 +73,10 @@ fn next(row: &ScheduleRow) -> String {
 
 fn spoken(row: &ScheduleRow) -> String {
     let when = rule_of(row).map_or_else(|| row.rule.clone(), |rule| rule.spoken());
-    let state = match row.state.as_str() {
-        "active" => format!("next {}", next(row)),
-        "paused" => "paused".to_owned(),
-        _ => "stopped, because it failed three times in a row".to_owned(),
+    let state = match row.state {
+        ScheduleState::Active => format!("next {}", next(row)),
+        ScheduleState::Paused => "paused".to_owned(),
+        ScheduleState::Stopped => "stopped, because it failed three times in a row".to_owned(),
     };
     format!("“{}” {when} ({}; {state}) [{}]", row.text, row.zone, row.id)
 }
@@ -119,7 +120,7 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
         text: text.to_owned(),
         rule: rule.pattern(),
         zone: zone.name().to_owned(),
-        state: "active".to_owned(),
+        state: ScheduleState::Active,
         next_at,
         running: None,
         failures: 0,
@@ -160,8 +161,8 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
     let Some(next_at) = rule_of(&row).and_then(|rule| rule.after(call.store().now())) else {
         return Err(SkillError::params(format!("“{}” never happens again; delete it", row.text)).into());
     };
-    let state = if resumes { "active" } else { "paused" };
-    let new = ScheduleRow { state: state.to_owned(), next_at, running: None, failures: 0, ..row.clone() };
+    let state = if resumes { ScheduleState::Active } else { ScheduleState::Paused };
+    let new = ScheduleRow { state, next_at, running: None, failures: 0, ..row.clone() };
     schedules::change(writes, &row, &new);
     let summary = match resumes {
         true => format!("“{}” is active again, next on {}", row.text, next(&new)),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
 use crate::clock::local_to_utc;
 use crate::clock::when::When;
+use crate::domain::{Priority, TaskState};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::tasks::{self, TaskRow};
@@ -40,7 +41,7 @@ impl BuiltinSkill for TaskSkill {
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         let Some(id) = call.text("id") else { return Ok(None) };
-        let task = tasks::by_id(call.store(), &call.scope.person.id, id).await?;
+        let task = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await?;
         Ok(task.map(|task| format!("the task: {}", spoken(&task, call))))
     }
 
@@ -70,11 +71,12 @@ fn due_of(task: &TaskRow, call: &CallContext<'_>) -> Option<When> {
 fn spoken(task: &TaskRow, call: &CallContext<'_>) -> String {
     let mut line = task.title.clone();
     if let Some(due) = due_of(task, call) {
-        let is_overdue = task.state == "open" && task.due_at.is_some_and(|at| at < call.store().now());
+        let is_overdue =
+            task.state == TaskState::Open && task.due_at.is_some_and(|at| at < call.store().now());
         let word = if is_overdue { "overdue since" } else { "due" };
         line.push_str(&format!(" ({word} {})", due.spoken()));
     }
-    if task.priority == "high" {
+    if task.priority == Priority::High {
         line.push_str(" · high priority");
     }
     for tag in task.tag_list() {
@@ -104,12 +106,14 @@ fn moment(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError
 
 /// Sets the fields that the arguments name.
 fn apply(task: &mut TaskRow, call: &CallContext<'_>) -> Result<(), SkillError> {
-    for (name, field) in
-        [("title", &mut task.title), ("notes", &mut task.notes), ("priority", &mut task.priority)]
-    {
+    for (name, field) in [("title", &mut task.title), ("notes", &mut task.notes)] {
         if let Some(said) = call.text(name) {
             said.clone_into(field);
         }
+    }
+    if let Some(priority) = call.text("priority") {
+        task.priority =
+            priority.parse().map_err(|error| SkillError::params(format!("/priority: {error}")))?;
     }
     if let Some(due) = moment(call, "due")? {
         set_due(task, due, call);
@@ -137,9 +141,9 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
         due_at: None,
         remind_at: None,
         tags: "[]".into(),
-        priority: "normal".into(),
+        priority: Priority::Normal,
         recurrence: None,
-        state: "open".into(),
+        state: TaskState::Open,
         created_at: call.store().now(),
     };
     apply(&mut task, call)?;
@@ -162,7 +166,8 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let deadline =
         |name: &str| Ok::<_, SkillError>(moment(call, name)?.map(|when| when.deadline(call.zone())));
     let (before, after) = (deadline("due_before")?, deadline("due_after")?);
-    let stored = if state == "overdue" { "open" } else { state };
+    // Overdue tasks are open; "all" are in no particular state.
+    let stored = if state == "overdue" { Some(TaskState::Open) } else { state.parse().ok() };
     let all = tasks::of_person(call.store(), &call.scope.person.id, stored, 1000).await?;
     let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
     let now = call.store().now();
@@ -199,7 +204,7 @@ fn mentions(task: &TaskRow, query: &str) -> bool {
 /// The task with the id in the arguments.
 async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
     let id = call.text("id").unwrap_or_default();
-    let task = tasks::by_id(call.store(), &call.scope.person.id, id).await?;
+    let task = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await?;
     let missing = || SkillError::not_found(format!("there is no task {id}; tasks.search lists the ids"));
     task.ok_or_else(|| missing().into())
 }
@@ -217,7 +222,7 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         (None, Some(title)) => by_title(call, title).await?,
         (None, None) => return Err(SkillError::params("give the task's id or its title").into()),
     };
-    if task.state == "done" {
+    if task.state == TaskState::Done {
         return Ok(Output::new(format!("“{}” is already done", task.title), item(&task)));
     }
     tasks::complete(writes, &task.id, call.store().now());
@@ -228,14 +233,14 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         tasks::insert(writes, &again);
         summary.push_str(&format!("; the next one is due {}", due.spoken()));
     }
-    let done = TaskRow { state: "done".into(), ..task };
+    let done = TaskRow { state: TaskState::Done, ..task };
     Ok(Output::new(summary, item(&done)))
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
 async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failure> {
     let wanted = title.to_lowercase();
-    let open = tasks::of_person(call.store(), &call.scope.person.id, "open", 1000).await?;
+    let open = tasks::of_person(call.store(), &call.scope.person.id, Some(TaskState::Open), 1000).await?;
     let exact: Vec<&TaskRow> = open.iter().filter(|task| task.title.to_lowercase() == wanted).collect();
     let loose: Vec<&TaskRow> = open.iter().filter(|task| mentions(task, &wanted)).collect();
     let found = if exact.is_empty() { loose } else { exact };
