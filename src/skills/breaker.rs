@@ -1,4 +1,4 @@
-//! Circuit breakers, one a skill: a service that fails again and again is left alone for a while.
+//! Circuit breakers, one a skill: a service that keeps failing is left alone for a while.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -24,27 +24,21 @@ pub struct Breakers {
 }
 
 impl Breakers {
-    /// Asks whether a skill may be called now, without calling it.
-    ///
-    /// # Errors
-    /// Milliseconds until it may be tried again.
+    /// Whether a skill may be called now; if not, the milliseconds until it may be.
     pub fn look(&self, skill: &str, now: i64) -> Result<(), i64> {
         let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         let open_until = breakers.get(skill).map_or(0, |breaker| breaker.open_until);
         if now < open_until { Err(open_until - now) } else { Ok(()) }
     }
 
-    /// How many refuse calls now.
+    /// How many breakers are open.
     pub fn open(&self, now: i64) -> usize {
         let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
         breakers.values().filter(|breaker| now < breaker.open_until).count()
     }
 
-    /// Asks whether a skill may be called now, for a call that follows at once: after a rest it is the one
-    /// probe. Should nobody hear how the probe went, there is another after the next rest.
-    ///
-    /// # Errors
-    /// Milliseconds until it may be tried again.
+    /// As [`Self::look`], for a call that follows at once: after a rest it is the only probe. If the probe's outcome is
+    /// never recorded, there is another one after the next rest.
     pub fn check(&self, skill: &str, now: i64) -> Result<(), i64> {
         self.look(skill, now)?;
         let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,12 +48,12 @@ impl Breakers {
         Ok(())
     }
 
-    /// Counts how a call ended.
+    /// Records how a call ended.
     pub fn record(&self, skill: &str, failure: Option<ErrorKind>, now: i64) {
         use ErrorKind::{Auth, Network, RateLimit, Timeout, Tool};
         let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
-        let fault = matches!(failure, Some(Auth | Network | RateLimit | Timeout | Tool));
-        if !fault {
+        let is_failure = matches!(failure, Some(Auth | Network | RateLimit | Timeout | Tool));
+        if !is_failure {
             breakers.remove(skill);
             return;
         }
@@ -76,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opens_after_five_faults_and_lets_one_probe_through() {
+    fn opens_after_five_failures_and_lets_one_probe_through() {
         let breakers = Breakers::default();
         for now in 0..5 {
             assert_eq!(breakers.check("a.b", now), Ok(()));
@@ -95,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callers_mistake_is_not_the_services_fault() {
+    fn a_callers_mistake_does_not_count() {
         let breakers = Breakers::default();
         for _ in 0..9 {
             breakers.record("a.b", Some(ErrorKind::Params), 0);

@@ -8,14 +8,14 @@ use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus};
 use crate::journal::{Limit, Scope};
 use crate::store::executions::{Closing, ExecutionRow};
 
-/// The call to be made: whose, which, with what.
+/// A call to be made.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
     /// The agent's execution.
     pub agent: &'a ExecutionId,
-    /// Whether that agent is nothing but this call, so that it ends with it.
+    /// Whether that agent consists of this call alone, so that it ends with it.
     pub direct: bool,
-    /// The number of the agent's model call, and the place in it; 0, 0 for a direct one.
+    /// The number of the agent's model call, and the index in it; 0, 0 for a direct one.
     pub place: (i64, i64),
     /// The skills granted to the agent.
     pub granted: &'a [String],
@@ -36,35 +36,35 @@ pub struct CallReport {
     pub status: ExecutionStatus,
     /// One line for people.
     pub summary: String,
-    /// For what depends on it.
+    /// The result for what depends on it.
     pub data: Value,
-    /// The text comes from outside the house.
+    /// The text comes from outside.
     pub untrusted: bool,
     /// Why it failed.
     pub error: Option<CallError>,
 }
 
-/// A failure in the contract's form.
+/// A failure as it is stored and shown in JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallError {
-    /// The contract's word.
+    /// What kind of failure.
     pub kind: ErrorKind,
     /// What happened.
     pub message: String,
     /// In which skill.
     #[serde(default)]
     pub skill: Option<String>,
-    /// Whether another try, or other arguments, may help.
+    /// Whether another attempt, or other arguments, may help.
     pub recoverable: bool,
     /// How long the service asks to wait, in seconds.
     #[serde(default)]
     pub retry_after_s: Option<u64>,
 }
 
-/// Whether a call is over.
+/// How making a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEnd {
-    /// Yes, like this.
+    /// The call has ended.
     Closed(Box<CallReport>),
     /// A person has been asked.
     Waiting,

@@ -1,4 +1,4 @@
-//! What a skill is, once its TOML has been read and found sound.
+//! What a skill is, once its TOML has been read and checked.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use crate::suggest::did_you_mean;
 
-/// How much harm a skill can do; the configuration says what each level needs.
+/// How much harm a skill can do; the configuration has a policy for each level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Reads, and what is easily undone.
+    /// Reading, and what is easily undone.
     Low,
-    /// What others may notice, or what is hard to undo.
+    /// Others may notice it, or it is hard to undo.
     Medium,
-    /// What leaves the house for good.
+    /// It reaches other people, or can't be undone.
     High,
 }
 
@@ -62,7 +62,7 @@ pub struct Skill {
     pub summary: String,
     /// The base risk; a handler may raise it from the arguments.
     pub risk: Risk,
-    /// Whether the same call may be made again after a crash or a time-out.
+    /// Whether the same call can be made again after a crash or a timeout.
     pub repeatable: bool,
     /// How long a call may take, if not as long as the configuration allows.
     pub timeout: Option<Duration>,
@@ -76,8 +76,8 @@ pub struct Skill {
     pub(super) validator: Checker,
 }
 
-/// The compiled schema, compiled when it is first needed if it is one of ours. It shows nothing of itself: `parameters`
-/// says the same.
+/// The compiled schema; a built-in one is compiled when first needed. Its Debug form is empty, since `parameters` says
+/// the same.
 #[derive(Default)]
 pub(super) struct Checker(OnceLock<Option<jsonschema::Validator>>);
 
@@ -100,32 +100,32 @@ impl Checker {
 
 /// Compiles a schema.
 pub(super) fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema::ValidationError<'static>> {
-    // Patterns of linear time only: they meet what models and strangers write.
+    // Only patterns of linear time: they are matched against what models and strangers write.
     let options = jsonschema::draft202012::options().with_pattern_options(PatternOptions::regex()).offline();
     options.build(schema)
 }
 
-/// Why a value is no JSON Schema; none when it is one.
+/// What is wrong with a JSON Schema, if anything.
 pub(crate) fn schema_fault(schema: &Value) -> Option<String> {
     build(schema).err().map(|error| error.to_string())
 }
 
-/// Why a value does not fit a schema, its first faults in a line; none when it fits.
+/// Why a value doesn't match a schema, its first errors in a line; none when it does.
 pub(crate) fn schema_misfit(schema: &Value, value: &Value) -> Option<String> {
     let validator = match build(schema) {
         Ok(validator) => validator,
         Err(error) => return Some(error.to_string()),
     };
-    let faults: Vec<String> = validator
+    let errors: Vec<String> = validator
         .iter_errors(value)
         .take(3)
         .map(|error| {
-            let mut fault = format!("{}: {error}", error.instance_path());
-            cut(&mut fault, LONGEST_FAULT);
-            fault
+            let mut message = format!("{}: {error}", error.instance_path());
+            cut(&mut message, LONGEST_ERROR);
+            message
         })
         .collect();
-    (!faults.is_empty()).then(|| faults.join("; "))
+    (!errors.is_empty()).then(|| errors.join("; "))
 }
 
 impl std::fmt::Debug for Checker {
@@ -139,7 +139,7 @@ impl std::fmt::Debug for Checker {
 pub struct Argument {
     /// Its name.
     pub name: String,
-    /// Whether a call can't do without it.
+    /// Whether every call must have it.
     pub required: bool,
 }
 
@@ -152,7 +152,7 @@ pub enum Handler {
     Http(Box<HttpHandler>),
     /// A program.
     Command(CommandHandler),
-    /// A run of the workflow of this name. No call does it: a dispatch by itself does.
+    /// A run of the workflow of this name: it is dispatched, not called.
     Workflow(String),
 }
 
@@ -178,14 +178,14 @@ pub struct Lookup {
     pub arguments: Map<String, Value>,
 }
 
-/// Where a fault's message grows longer than this it is cut: arguments may be very long.
-const LONGEST_FAULT: usize = 300;
-/// More faults than this at once help nobody to mend them.
-const MOST_FAULTS: usize = 20;
+/// The longest error message; arguments may be very long.
+const LONGEST_ERROR: usize = 300;
+/// The most errors in one answer.
+const MOST_ERRORS: usize = 20;
 
 impl Skill {
-    /// The skill that runs a workflow: `parameters` is the JSON Schema of what the workflow is given. Its risk is low,
-    /// since what its steps do has its own.
+    /// The skill that runs a workflow; `parameters` is the JSON Schema of its inputs. Its risk is low, since its steps'
+    /// skills have their own.
     pub fn of_workflow(workflow: &str, summary: String, parameters: Value, intents: Vec<Intent>) -> Self {
         Self {
             name: format!("{WORKFLOW}.{workflow}"),
@@ -202,7 +202,7 @@ impl Skill {
         }
     }
 
-    /// Itself, with another's arguments.
+    /// The same skill with another's arguments.
     pub(super) fn with_arguments_of(&self, other: &Self) -> Self {
         Self {
             name: self.name.clone(),
@@ -227,37 +227,34 @@ impl Skill {
         }
     }
 
-    /// Checks the arguments of a call against the schema.
-    ///
-    /// # Errors
-    /// Every fault, a line each, with its JSON path; at most 20.
+    /// Checks the arguments of a call against the schema: every error, a line each, with its JSON path; at most 20.
     pub fn validate(&self, arguments: &Value) -> Result<(), String> {
         let Some(validator) = self.validator.of(&self.parameters) else {
-            return Err("the skill's `parameters` are no JSON Schema".to_owned());
+            return Err("the skill's `parameters` aren't a JSON Schema".to_owned());
         };
-        let mut faults: Vec<String> = Vec::new();
-        for error in validator.iter_errors(arguments).take(MOST_FAULTS) {
+        let mut errors: Vec<String> = Vec::new();
+        for error in validator.iter_errors(arguments).take(MOST_ERRORS) {
             let path = error.instance_path().to_string();
             match error.kind() {
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
-                    faults.extend(unexpected.iter().map(|name| self.unknown(&path, name)));
+                    errors.extend(unexpected.iter().map(|name| self.unknown(&path, name)));
                 }
-                // What a workflow still needs its run asks for.
+                // The run asks for inputs that are missing.
                 ValidationErrorKind::Required { .. } if path.is_empty() && self.workflow().is_some() => {}
                 ValidationErrorKind::Required { property } => {
-                    faults.push(format!("{path}/{}: is missing", property.as_str().unwrap_or_default()));
+                    errors.push(format!("{path}/{}: is missing", property.as_str().unwrap_or_default()));
                 }
                 _ => {
                     let place = if path.is_empty() { "/" } else { &path };
-                    faults.push(format!("{place}: {error}"));
+                    errors.push(format!("{place}: {error}"));
                 }
             }
         }
-        if faults.is_empty() {
+        if errors.is_empty() {
             return Ok(());
         }
-        faults.iter_mut().for_each(|fault| cut(fault, LONGEST_FAULT));
-        Err(faults.join("\n"))
+        errors.iter_mut().for_each(|error| cut(error, LONGEST_ERROR));
+        Err(errors.join("\n"))
     }
 
     /// `tasks.create(title, due?, notes?)`: required arguments first, else in the order of the file.
@@ -287,7 +284,7 @@ fn arguments(schema: &Value) -> Vec<Argument> {
     names.map(|name| Argument { name: name.clone(), required: is_required(name) }).collect()
 }
 
-/// Where the schema keeps the properties of the object at this place of the arguments.
+/// The schema's pointer to the properties of the object at this path of the arguments.
 fn properties_of(path: &str) -> String {
     let steps = path.split('/').skip(1).map(|step| match step.parse::<usize>() {
         Ok(_) => "/items".to_owned(),
@@ -296,7 +293,7 @@ fn properties_of(path: &str) -> String {
     steps.chain(["/properties".to_owned()]).collect()
 }
 
-/// Cuts a text to at most so many bytes, at a character, and says so.
+/// Cuts a text to at most that many bytes, at a character, with an ellipsis.
 pub(super) fn cut(text: &mut String, most: usize) {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
@@ -305,7 +302,7 @@ pub(super) fn cut(text: &mut String, most: usize) {
 }
 
 impl Handler {
-    /// How it is shown to people: never a header, where secrets are.
+    /// How it is shown to people: without headers, which hold secrets.
     pub fn describe(&self) -> String {
         match self {
             Self::Builtin(name) => format!("built in ({name})"),

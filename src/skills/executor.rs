@@ -160,11 +160,13 @@ impl Attempt<'_> {
             builtin.preview(&context).await
         };
         let timeout = self.timeout(skill);
-        match tokio::time::timeout(timeout, work).await {
-            Ok(Err(Failure::Skill(error))) => Err(SkillError { unknown: false, ..error }.into()),
-            Ok(done) => done,
-            Err(_) => Err(timed_out(&skill.name, timeout).into()),
-        }
+        let done = tokio::time::timeout(timeout, work).await;
+        let done = done.unwrap_or_else(|_| Err(timed_out(&skill.name, timeout).into()));
+        done.map_err(|failure| match failure {
+            // Nothing was done yet.
+            Failure::Skill(error) => SkillError { unknown: false, ..error }.into(),
+            failure => failure,
+        })
     }
 
     /// Runs a call unless its breaker is open.

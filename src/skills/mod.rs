@@ -35,11 +35,11 @@ pub(crate) fn by_itself(skill: &str) -> String {
     format!("{skill} is a workflow: dispatch {skill} alone, with arguments")
 }
 
-/// Why a skill call failed, in the words of the outside contract.
+/// Why a skill call failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// The service does not accept our credential.
+    /// The service rejects our credential.
     Auth,
     /// The arguments are wrong.
     Params,
@@ -47,13 +47,13 @@ pub enum ErrorKind {
     Network,
     /// The service asks us to wait.
     RateLimit,
-    /// It is not allowed, by the service or by us.
+    /// The service or we don't allow it.
     Permission,
     /// What the call is about does not exist.
     NotFound,
     /// No answer in time.
     Timeout,
-    /// The skill failed too often of late and rests.
+    /// The skill has failed too often recently.
     CircuitOpen,
     /// A limit is used up.
     Budget,
@@ -66,7 +66,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The contract's word for it.
+    /// Its text form.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_contracts_words_are_the_same_in_json_and_in_text() {
+    fn json_and_text_use_the_same_words() {
         use ErrorKind::*;
         for kind in [
             Auth,

@@ -1,4 +1,4 @@
-//! What a call of each risk needs, and what exactly a person is asked to approve.
+//! The policy for a call's risk, and what a person is asked to approve.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Risk, Skill};
 use crate::config::{Approval, Policy};
 
-/// What the configuration says of a skill at a risk: for single skills, before all else.
+/// The policy for a skill at this risk; one for the skill itself comes first.
 pub fn policy(approval: &Approval, skill: &str, risk: Risk) -> Policy {
     let by_risk = match risk {
         Risk::Low => approval.low,
@@ -17,7 +17,7 @@ pub fn policy(approval: &Approval, skill: &str, risk: Risk) -> Policy {
     approval.skills.get(skill).copied().unwrap_or(by_risk)
 }
 
-/// Everything that a call would do, for the person who is to approve it: no argument is left out or cut.
+/// Everything a call would do, for the person who approves it: no argument is left out or cut.
 pub fn preview(skill: &Skill, arguments: &Value) -> String {
     let mut text = format!("{} (`{}`)", skill.summary.trim_end_matches('.'), skill.name);
     if let Value::Object(arguments) = arguments {
@@ -39,7 +39,7 @@ pub fn preview(skill: &Skill, arguments: &Value) -> String {
     text
 }
 
-/// Several lines as a code block whose fence the text can't close.
+/// A text as a code block whose fence it can't close.
 pub(super) fn fenced(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {

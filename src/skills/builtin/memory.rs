@@ -43,11 +43,11 @@ impl BuiltinSkill for MemorySkill {
             Self::Search => {
                 let query = call.text("query").unwrap_or_default();
                 let found = memories::search(call.store(), person, here, query, kind, limit).await?;
-                Ok(told(&found, "I remember", &format!("I don't remember anything about “{query}”")))
+                Ok(output(&found, "I remember", &format!("I don't remember anything about “{query}”")))
             }
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
-                Ok(told(&found, "I remember", "I don't remember anything yet"))
+                Ok(output(&found, "I remember", "I don't remember anything yet"))
             }
             Self::Forget => forget(call, writes).await,
         }
@@ -62,7 +62,7 @@ fn item(memory: &MemoryRow) -> Value {
     })
 }
 
-fn told(memories: &[MemoryRow], verb: &str, none: &str) -> Output {
+fn output(memories: &[MemoryRow], verb: &str, none: &str) -> Output {
     let lines: Vec<String> = memories.iter().map(|memory| format!("- {}", memory.text)).collect();
     let summary = match memories {
         [] => none.to_owned(),
@@ -102,7 +102,7 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     for memory in &doomed {
         memories::delete(writes, &call.scope.person.id, &memory.id);
     }
-    Ok(told(&doomed, "Forgotten", ""))
+    Ok(output(&doomed, "Forgotten", ""))
 }
 
 /// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.

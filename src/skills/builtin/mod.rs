@@ -7,7 +7,7 @@
 //!
 //! - An effect on our own store is committed together with the end of the call's row. An effect on a server can be
 //!   repeated, because its UID is derived from the execution, or has phases (see `email::sending`).
-//! - An account on a server belongs to the owners: nobody else can use it, whoever else may talk to the assistant.
+//! - An account on a server belongs to the owners: nobody else can use it, even if they may talk to the assistant.
 //! - Risk and preview are computed from the arguments and what they refer to, before anyone is asked. What was
 //!   approved is compared with what would be done.
 

@@ -1,8 +1,8 @@
-//! The HTTP client of the skills, and the addresses it refuses: a skill reaches the public internet and,
-//! of our own networks, only what its TOML allows.
+//! The HTTP client of the skills, and the addresses it refuses: a skill reaches the public internet and, of private
+//! networks, only the hosts that its TOML allows.
 //!
-//! The check is made by the client's own resolver, on the very addresses it then connects to: a name
-//! that resolves differently a moment later gains nothing. Redirects are not followed.
+//! The client's own resolver checks the very addresses it then connects to, so a name that resolves differently a
+//! moment later gains nothing. Redirects are not followed.
 
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +16,7 @@ use crate::skills::{ErrorKind, SkillError};
 
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// What HTTP skills call with. It is built when it is first needed, so that a start costs nothing.
+/// The client of HTTP skills, built when first needed, so that it costs nothing at the start.
 #[derive(Debug, Default)]
 pub struct HttpClient {
     guarded: OnceLock<Result<Client, String>>,
@@ -29,7 +29,7 @@ impl HttpClient {
         Self::default()
     }
 
-    /// The client for this address: one that refuses our own networks, unless the host is allowed.
+    /// The client for this URL: one that refuses private networks, unless the host is allowed.
     pub(in crate::skills) fn for_url(
         &self,
         url: &Url,
@@ -55,12 +55,12 @@ pub(in crate::skills) fn host(url: &Url) -> &str {
 }
 
 fn build(resolver: Option<Arc<PublicOnly>>) -> Result<Client, String> {
-    // Another part may have installed it already; then there is nothing to do.
+    // It fails if another part has installed it already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
         .connect_timeout(CONNECT)
         .redirect(reqwest::redirect::Policy::none())
-        // A proxy would resolve names itself, past the check.
+        // A proxy would resolve names itself, bypassing the check.
         .no_proxy()
         .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")));
     if let Some(resolver) = resolver {
@@ -69,7 +69,7 @@ fn build(resolver: Option<Arc<PublicOnly>>) -> Result<Client, String> {
     builder.build().map_err(|error| format!("the HTTP client can't start: {error}"))
 }
 
-/// A host of our own networks that no skill allows.
+/// A host in a private network that the skill doesn't allow.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{0} is a private, loopback or link-local address; if the skill may call it, add the host to its `allow_hosts`"
@@ -77,7 +77,7 @@ fn build(resolver: Option<Arc<PublicOnly>>) -> Result<Client, String> {
 pub(super) struct Refused(String);
 
 impl Refused {
-    /// Looks for a refusal among an error's causes.
+    /// Finds a refusal among an error's causes.
     pub(super) fn within<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut cause = Some(error);
         while let Some(error) = cause {
@@ -97,7 +97,7 @@ impl Resolve for PublicOnly {
         Box::pin(async move {
             let host = name.as_str().to_owned();
             let found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
-            // One private address among public ones is how rebinding looks: refuse them all.
+            // A private address among public ones looks like DNS rebinding: refuse them all.
             if found.iter().any(|address| !is_public(address.ip())) {
                 return Err(Refused(host).into());
             }
@@ -129,7 +129,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !special && !reserved
 }
 
-/// Only 2000::/3 is given out; within it, what carries an IPv4 address is judged by that.
+/// Only 2000::/3 is assigned; within it, an address that embeds an IPv4 address is judged by that.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let s = address.segments();
     let embedded =
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_networks_are_not_public() {
+    fn private_networks_are_not_public() {
         let ours = "0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 127.9.9.9 169.254.169.254 172.16.0.1 172.31.255.255 \
             192.0.0.8 192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 :: ::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 \
             ::127.0.0.1 fe80::1 fec0::1 fc00::1 fd12::1 ff02::1 64:ff9b::a00:1 2002:7f00:1::1 2001::1 2001:db8::1";

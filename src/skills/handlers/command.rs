@@ -1,5 +1,5 @@
-//! Skills that run a program: no shell, a clean environment, a folder of its own, and nothing that stays
-//! behind, whether it ends by itself, is cut off, or is cancelled.
+//! Skills that run a program: no shell, a clean environment, a folder of its own, and nothing left behind, whether it
+//! ends by itself, times out or is cancelled.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -19,11 +19,11 @@ use crate::skills::definition::{Argument, cut};
 use crate::skills::template::{Place, Template};
 use crate::skills::{ErrorKind, Output, SkillError};
 
-/// So much of a program's output is kept, unless the skill says otherwise.
+/// How much of a program's output is kept, unless the skill says otherwise.
 const OUTPUT: usize = 64 * 1024;
-/// A skill may ask for no more than this.
+/// The most that a skill can ask for.
 const MOST_OUTPUT: usize = 1 << 20;
-/// What has left the process group and holds our pipes is given up after so long.
+/// How long we wait for pipes that a process outside the group still holds.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A program and its words.
@@ -83,7 +83,7 @@ impl CommandHandler {
         let (mut words, mut options_are_over) = (Vec::new(), false);
         for template in &self.words {
             let Some(word) = template.render(arguments)? else { continue };
-            // What a model writes must not become an option that the skill's author did not think of.
+            // A model's argument must not become an option that the skill's author didn't think of.
             if word.starts_with('-') && template.begins_with_value() && !options_are_over {
                 let message =
                     format!("'{word}' begins with '-', which {} may take for an option", self.program);
@@ -107,11 +107,8 @@ fn read_cap(table: Table, problems: &mut Problems<'_>) -> usize {
     }
 }
 
-/// Runs the program in a fresh folder below `work_dir`, which is removed after.
-///
-/// # Errors
-/// `tool` when it can't be started or ends badly, with the last line of its error output; `params` when
-/// an argument can't be given to it.
+/// Runs the program in a fresh folder below `work_dir`, which is removed afterwards. A failure is reported with the
+/// last line of its error output.
 pub async fn call(
     handler: &CommandHandler,
     arguments: &Value,
@@ -121,7 +118,7 @@ pub async fn call(
     let program = &handler.program;
     let tool = |message| SkillError::new(ErrorKind::Tool, message);
     let folder = Folder::new(work_dir)
-        .map_err(|error| tool(format!("no folder for {program} to work in: {error}")))?;
+        .map_err(|error| tool(format!("can't create a working folder for {program}: {error}")))?;
     let mut child = start(program, &words, &folder.0).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             tool(format!("the program '{program}' is not installed (not found in PATH)"))
@@ -131,7 +128,8 @@ pub async fn call(
     // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
     let mut group = Group::of(&child);
     let run = run(&mut child, &mut group, handler.output_cap).await;
-    let (status, stdout, stderr) = run.map_err(|error| tool(format!("'{program}' was lost: {error}")))?;
+    let (status, stdout, stderr) =
+        run.map_err(|error| tool(format!("lost contact with '{program}': {error}")))?;
     if status.success() { Ok(output(program, &stdout)) } else { Err(tool(ending(program, status, &stderr))) }
 }
 
@@ -152,7 +150,7 @@ fn start(program: &str, words: &[String], folder: &Path) -> io::Result<Child> {
         .spawn()
 }
 
-/// Waits for the end, reading all the while so that a full pipe never stops the program.
+/// Waits for the end, reading meanwhile so that a full pipe never blocks the program.
 async fn run(child: &mut Child, group: &mut Group, cap: usize) -> io::Result<(ExitStatus, Kept, Kept)> {
     let (mut out, mut err) = (Kept::new(cap), Kept::new(OUTPUT));
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
@@ -167,9 +165,9 @@ async fn run(child: &mut Child, group: &mut Group, cap: usize) -> io::Result<(Ex
                 child.wait().await
             }
         };
-        // What it left running goes with it, and closes the pipes.
+        // Whatever it left running ends too, which closes the pipes.
         group.kill();
-        // A descendant that has left the group may hold them all the same; what it writes is not waited for.
+        // A descendant outside the group may still hold them; we don't wait for what it writes.
         if !read {
             let _ = tokio::time::timeout(LINGER, reading).await;
         }
@@ -178,7 +176,7 @@ async fn run(child: &mut Child, group: &mut Group, cap: usize) -> io::Result<(Ex
     Ok((status, out, err))
 }
 
-/// The beginning of a stream; the rest is read and dropped.
+/// The start of a stream; the rest is read and dropped.
 struct Kept {
     bytes: Vec<u8>,
     cap: usize,
@@ -219,9 +217,9 @@ fn output(program: &str, stdout: &Kept) -> Output {
     let said = json.as_ref().and_then(|json| json.get("summary")).and_then(Value::as_str);
     let summary = match (&json, said) {
         (_, Some(said)) => said.to_owned(),
-        (Some(Value::Array(_) | Value::Object(_)), None) => format!("{program} has answered."),
+        (Some(Value::Array(_) | Value::Object(_)), None) => format!("{program} answered."),
         (Some(Value::String(said)), None) => said.clone(),
-        _ if text.is_empty() => format!("{program} has run, and said nothing."),
+        _ if text.is_empty() => format!("{program} ran without output."),
         _ => text,
     };
     Output { summary, data: json.unwrap_or_default(), untrusted: true }
@@ -249,9 +247,9 @@ impl Group {
         Self(pid.and_then(Pid::from_raw))
     }
 
-    /// Once only: the number may belong to others later.
+    /// Only once: the number may belong to another process later.
     fn kill(&mut self) {
-        // It fails when nobody is left, which is what we want.
+        // It fails when no process is left, which is fine.
         let _ = self.0.take().map(|group| kill_process_group(group, Signal::KILL));
     }
 }
@@ -285,9 +283,9 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A process that is just ending may still write into it: once more, then it stays for the next start.
+        // A process that is just ending may still write into it, so we try twice; then the next start removes it.
         if std::fs::remove_dir_all(&self.0).is_err() && std::fs::remove_dir_all(&self.0).is_err() {
-            tracing::warn!(folder = %self.0.display(), "a command's folder can't be removed");
+            tracing::warn!(folder = %self.0.display(), "can't remove a command's folder");
         }
     }
 }
@@ -360,7 +358,7 @@ mod tests {
         assert_eq!((output.summary.as_str(), &output.data["hits"]), ("Two hits", &json!([1, 2])));
         assert!(output.untrusted);
         let output = run(r#"["echo", "[1]"]"#, json!({})).await.unwrap();
-        assert_eq!((output.summary.as_str(), &output.data), ("echo has answered.", &json!([1])));
+        assert_eq!((output.summary.as_str(), &output.data), ("echo answered.", &json!([1])));
         let output = run(r#"["echo", "plain words"]"#, json!({})).await.unwrap();
         assert_eq!((output.summary.as_str(), &output.data), ("plain words", &Value::Null));
     }

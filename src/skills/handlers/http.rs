@@ -1,7 +1,7 @@
 //! Skills that call an HTTP API.
 //!
-//! What came back decides what may be done next: a refused connection has certainly done nothing; a
-//! request that was written and got no proper answer may have done its work, and says so (`unknown`).
+//! The response decides what may happen next. After a refused connection certainly nothing was done; a request that
+//! was written and got no proper answer may have done its work, and says so (`unknown`).
 
 use std::time::Duration;
 
@@ -16,17 +16,14 @@ use super::request::Shape;
 use crate::skills::definition::cut;
 use crate::skills::{ErrorKind, Output, SkillError};
 
-/// So much of a response is read; JSON must be whole to be understood.
+/// How much of a response is read: JSON must be complete.
 const READ: usize = 1 << 20;
-/// So much of it is handed on.
-const HANDED_ON: usize = 64 * 1024;
-/// So much of a service's own words about a failure.
+/// How much of it is kept.
+const KEPT: usize = 64 * 1024;
+/// How much is kept of a service's own words about a failure.
 const WORDS: usize = 500;
 
-/// Makes the call. The time it may take is the caller's to limit, by dropping it.
-///
-/// # Errors
-/// By the status or by how the connection failed; never with a secret in it.
+/// Makes the call; the caller limits its time by dropping it. No error contains a secret.
 pub async fn call(
     handler: &HttpHandler,
     arguments: &Value,
@@ -45,7 +42,7 @@ pub async fn call(
     let (status, headers) = (response.status(), response.headers().clone());
     let (text, whole) = match read(response).await {
         Ok(read) => read,
-        // The status alone tells enough when it is a failure.
+        // The status of a failure says enough.
         Err(_) if !status.is_success() => (String::new(), true),
         Err(error) => return Err(lost(&error, &host, acts)),
     };
@@ -69,16 +66,16 @@ pub(in crate::skills) async fn read(mut response: Response) -> Result<(String, b
     Ok((String::from_utf8_lossy(&bytes).into_owned(), whole))
 }
 
-/// The text without our secrets, should the service repeat them.
+/// The text without our secrets, in case the service repeats them.
 fn without(mut text: String, secrets: &[String]) -> String {
-    // A shorter one is no secret, and blotting it out would spoil the text.
+    // Shorter ones are no secrets, and replacing them would garble the text.
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
         text = text.replace(secret.as_str(), "[secret]");
     }
     text
 }
 
-/// A call that got no answer. The error's own text may hold the address with its query, so it is not shown.
+/// The error of a call without an answer. Its own text may contain the URL's query, so it isn't shown.
 pub(in crate::skills) fn lost(error: &reqwest::Error, host: &str, acts: bool) -> SkillError {
     if let Some(refused) = Refused::within(error) {
         return SkillError::new(ErrorKind::Permission, refused.to_string());
@@ -90,9 +87,9 @@ pub(in crate::skills) fn lost(error: &reqwest::Error, host: &str, acts: bool) ->
     let (kind, message) = if error.is_connect() {
         (ErrorKind::Network, format!("{host} can't be reached: {}", root(error)))
     } else if error.is_timeout() {
-        (ErrorKind::Timeout, format!("{host} did not answer in time"))
+        (ErrorKind::Timeout, format!("{host} didn't answer in time"))
     } else {
-        (ErrorKind::Network, format!("the connection to {host} was cut: {}", root(error)))
+        (ErrorKind::Network, format!("the connection to {host} was lost: {}", root(error)))
     };
     SkillError { unknown: acts && !error.is_connect(), ..SkillError::new(kind, message) }
 }
@@ -113,13 +110,13 @@ pub(in crate::skills) fn failed(
     acts: bool,
 ) -> SkillError {
     let (kind, what) = match status.as_u16() {
-        401 => (ErrorKind::Auth, "does not accept the skill's credential"),
-        402 | 403 => (ErrorKind::Permission, "does not allow it"),
-        404 | 410 => (ErrorKind::NotFound, "does not know it"),
-        408 => (ErrorKind::Timeout, "did not get the request in time"),
+        401 => (ErrorKind::Auth, "rejected the skill's credential"),
+        402 | 403 => (ErrorKind::Permission, "doesn't allow it"),
+        404 | 410 => (ErrorKind::NotFound, "doesn't know it"),
+        408 => (ErrorKind::Timeout, "didn't get the request in time"),
         429 => (ErrorKind::RateLimit, "asks us to wait"),
-        300..400 => (ErrorKind::Tool, "redirects elsewhere; put that address into the skill's `url`"),
-        400..500 => (ErrorKind::Params, "refuses the request"),
+        300..400 => (ErrorKind::Tool, "redirects; put the new address into the skill's `url`"),
+        400..500 => (ErrorKind::Params, "rejected the request"),
         _ => (ErrorKind::Network, "failed"),
     };
     let mut words: String = service_words(text, headers).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -133,10 +130,10 @@ pub(in crate::skills) fn failed(
     }
 }
 
-/// The service's own words: the usual places of a JSON error, else the text; a redirect's goal.
+/// The service's own words: where JSON errors usually have them, else the text; a redirect's target.
 fn service_words(text: &str, headers: &HeaderMap) -> String {
-    if let Some(goal) = headers.get("location").and_then(|goal| goal.to_str().ok()) {
-        return goal.to_owned();
+    if let Some(target) = headers.get("location").and_then(|target| target.to_str().ok()) {
+        return target.to_owned();
     }
     let Ok(json) = serde_json::from_str::<Value>(text) else { return text.to_owned() };
     let places = ["/error/message", "/message", "/error_description", "/error", "/detail", "/title"];
@@ -170,7 +167,7 @@ fn output(
         (Some(Value::Array(_) | Value::Object(_)), _) => {
             format!("{host} answered {method} with JSON ({status}).")
         }
-        (_, "") => format!("{host} has done it ({status})."),
+        (_, "") => format!("{host} answered with {status}."),
         (_, text) => text.to_owned(),
     };
     let response = json.clone().unwrap_or_else(|| Value::from(text));
@@ -181,7 +178,7 @@ fn output(
         .unwrap_or_else(|why| format!("{} But {why}.", plain()));
     shorten(&mut summary);
     let data = match json {
-        Some(json) if text.len() <= HANDED_ON => json,
+        Some(json) if text.len() <= KEPT => json,
         Some(_) => {
             let mut start = text.to_owned();
             shorten(&mut start);
@@ -192,17 +189,17 @@ fn output(
     Output { summary, data, untrusted: true }
 }
 
-/// Cuts what is handed on, with a note.
+/// Cuts a text that is too long, with a note.
 pub(in crate::skills) fn shorten(text: &mut String) {
-    if text.len() > HANDED_ON {
+    if text.len() > KEPT {
         let length = text.len();
-        cut(text, HANDED_ON);
+        cut(text, KEPT);
         text.push_str(&format!("\n[cut: the first 64 KB of {length} bytes]"));
     }
 }
 
 impl Shape {
-    /// The work is done by now, so that a shape which does not fit is told, and is no failure.
+    /// The work is done by now, so a response of another shape is mentioned but isn't a failure.
     fn summary(&self, arguments: &Value, response: Value) -> Result<String, String> {
         match self {
             Self::Pointer(pointer) => match response.pointer(pointer) {
@@ -297,7 +294,7 @@ mod tests {
         assert!(request.contains("content-type: application/json\r\n"), "{request}");
         let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
         assert_eq!(body, json!({"text": "a \"},{", "n": 7, "in": [{"x": "\"},{"}, true]}));
-        assert_eq!(output.unwrap().summary, "127.0.0.1 has done it (201 Created).");
+        assert_eq!(output.unwrap().summary, "127.0.0.1 answered with 201 Created.");
         let text = r#"method = 'POST'
 url = 'ORIGIN/'
 body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
@@ -320,7 +317,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
         assert!(request.contains("authorization: Bearer s3cr3t-token\r\n"), "{request}");
         let error = error.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Auth);
-        insta::assert_snapshot!(error, @"127.0.0.1 does not accept the skill's credential (401): [secret] is expired");
+        insta::assert_snapshot!(error, @"127.0.0.1 rejected the skill's credential (401): [secret] is expired");
         let (_, output) =
             exchange(&http, json!({"id": "x"}), &answer("200 OK", "", "you sent s3cr3t-token")).await;
         assert_eq!(output.unwrap().summary, "you sent [secret]");
@@ -359,7 +356,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
     }
 
     #[tokio::test]
-    async fn the_services_wish_to_wait_is_heard() {
+    async fn retry_after_is_read() {
         let wait = async |headers| {
             let answer = answer("429 Slow down", headers, "");
             exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap_err().retry_after
@@ -418,7 +415,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
             "{}",
             output.summary.len()
         );
-        assert!(output.summary.len() < HANDED_ON + 100);
+        assert!(output.summary.len() < KEPT + 100);
         let list = serde_json::to_string(&vec!["x"; 30_000]).unwrap();
         let output =
             exchange("url = 'ORIGIN/'\nresult = '/2'", json!({"id": "x"}), &answer("200 OK", "", &list))
@@ -429,7 +426,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
     }
 
     #[tokio::test]
-    async fn a_result_that_does_not_fit_is_told_and_no_failure() {
+    async fn a_result_that_does_not_fit_is_mentioned_but_no_failure() {
         let output =
             exchange("url = 'ORIGIN/'\nresult = '/a/b'", json!({"id": "x"}), &answer("200 OK", "", "{}"))
                 .await
