@@ -52,7 +52,7 @@ impl BuiltinSkill for ChatSkill {
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
         let Self::Post = self else { return Ok(Preview::default()) };
-        let place = Place::open(call).await?;
+        let place = JoinedPlace::open(call).await?;
         let text = fenced(call.text("text").unwrap_or_default());
         let text = format!("Post into {} on {}:\n- text:\n{text}", place.room.name, place.channel);
         Ok(Preview { risk: Risk::High, text: Some(text) })
@@ -122,14 +122,14 @@ async fn is_member(rooms: &dyn Rooms, place: &str, accounts: &[SenderId]) -> Res
     Ok(false)
 }
 
-/// A place that the person may read.
-struct Place<'a> {
+/// A place that the person and the assistant are both in.
+struct JoinedPlace<'a> {
     channel: &'a str,
     rooms: &'a dyn Rooms,
     room: Room,
 }
 
-impl<'a> Place<'a> {
+impl<'a> JoinedPlace<'a> {
     /// The place that a call names, if the person is in it.
     async fn open(call: &CallContext<'a>) -> Result<Self, Failure> {
         let (channel, rooms, name) = channel_of(call, call.text("place").unwrap_or("here"))?;
@@ -264,7 +264,7 @@ fn spoken(at: i64, zone: Tz) -> String {
 }
 
 async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Failure> {
-    let place = Place::open(call).await?;
+    let place = JoinedPlace::open(call).await?;
     let found = place.messages(call, thread, call.limit()).await?;
     let (name, what) = (&place.room.name, if thread.is_some() { "of the thread " } else { "" });
     let head = match found.lines.len() {
@@ -277,7 +277,7 @@ async fn read(call: &CallContext<'_>, thread: Option<&str>) -> Result<Output, Fa
 
 /// What a model needs to summarise a place, and what can be counted.
 async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let place = Place::open(call).await?;
+    let place = JoinedPlace::open(call).await?;
     let (name, zone) = (&place.room.name, call.zone());
     let most = call.arguments.get("limit").and_then(Value::as_u64).unwrap_or(100);
     let most = usize::try_from(most).unwrap_or(SEARCHED).min(SEARCHED);
@@ -307,8 +307,8 @@ async fn summarise(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.text("query").unwrap_or_default();
     let places = match call.text("place") {
-        Some(_) => vec![Place::open(call).await?],
-        None => Place::of_person(call).await?,
+        Some(_) => vec![JoinedPlace::open(call).await?],
+        None => JoinedPlace::of_person(call).await?,
     };
     let mut found = Messages { lines: Vec::new(), is_journal: false };
     for place in &places {
@@ -361,7 +361,7 @@ async fn user_info(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 async fn post(call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
-    let Place { channel, room, .. } = Place::open(call).await?;
+    let JoinedPlace { channel, room, .. } = JoinedPlace::open(call).await?;
     let store = call.store();
     let conversation = match people::find_conversation(store, channel, &room.place).await? {
         Some(conversation) => conversation,
