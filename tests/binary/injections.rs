@@ -118,7 +118,7 @@ fn what_a_mail_says_widens_no_grant_and_sends_nothing() {
         true => agent(request),
         false => orchestrator(request),
     });
-    let account = crate::office::mail(server, "internal_domains = [\"example.test\"]");
+    let account = crate::groupware::mail(server, "internal_domains = [\"example.test\"]");
     let home = Home::with_config(&format!(
         "[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n{account}",
         model.base_url()
@@ -134,7 +134,7 @@ fn what_a_mail_says_widens_no_grant_and_sends_nothing() {
             ),
         );
         // The server has accepted it, but may deliver it only with the next queue run.
-        assert_eq!(crate::office::arrived(server, ("alice", ""), &subject, 1).len(), 1, "{name}");
+        assert_eq!(crate::groupware::arrived(server, ("alice", ""), &subject, 1).len(), 1, "{name}");
         let reply = chat.say(name, &format!("read {subject}"));
         let text = reply["text"].as_str().unwrap();
         if name == "hidden" {

@@ -4,7 +4,7 @@ use adjutant_fakes::mail_server::{self, Server};
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use serde_json::{Value, json};
 
-use crate::office::{arrived, mail};
+use crate::groupware::{arrived, mail};
 use crate::process::Home;
 use crate::restart::{Program, once_each};
 

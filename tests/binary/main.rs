@@ -11,6 +11,7 @@ mod doctor;
 mod drafted;
 mod gateway;
 mod gauntlet;
+mod groupware;
 mod init;
 mod injections;
 mod invitations;
@@ -20,7 +21,6 @@ mod logs;
 mod maintenance;
 mod metrics;
 mod notify;
-mod office;
 mod once;
 mod otlp;
 #[expect(dead_code, reason = "the benches use more of it")]

@@ -112,7 +112,7 @@ const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
 const PROGRAM: &str = "skill-running skill-worked";
 /// Those of a workflow run, tested by `deaths.rs`.
 const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
-/// Those of a mail, tested by `office.rs`.
+/// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]

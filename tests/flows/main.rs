@@ -11,9 +11,9 @@ mod context;
 mod executor;
 #[path = "../store/former/mod.rs"]
 mod former;
+mod groupware;
 mod limits;
 mod models;
-mod office;
 mod parallel;
 mod pause;
 mod platform;

@@ -612,7 +612,7 @@ async fn an_account_on_a_server_is_its_owners_alone() {
         true => text(format!("{:?}", crate::app::reports(request)["a"]["error"]["message"].as_str())),
         false => list(),
     });
-    let town = town(script, |config| config.calendar = Some(crate::office::account())).await;
+    let town = town(script, |config| config.calendar = Some(crate::groupware::account())).await;
     town.writes_in("room", "carol", "what is on?");
     town.sees("this account belongs to my owners").await;
     town.writes("ada", "what is on?");

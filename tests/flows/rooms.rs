@@ -6,7 +6,7 @@ use adjutant_chat::{Profile, Room, RoomError, RoomMessage, Rooms, SenderId};
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, with_rooms};
-use crate::office::{call, obedient, split};
+use crate::groupware::{call, skill_caller, split};
 
 /// A platform with places, members and messages.
 struct Square {
@@ -90,7 +90,7 @@ async fn reads(app: &TestApp, skill: &str, arguments: Value) -> String {
 }
 
 async fn square(has_history: bool) -> TestApp {
-    with_rooms(obedient(), Arc::new(Square { has_history })).await
+    with_rooms(skill_caller(), Arc::new(Square { has_history })).await
 }
 
 #[tokio::test]

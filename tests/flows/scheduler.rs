@@ -10,7 +10,7 @@ use chrono_tz::Europe::Berlin;
 use serde_json::json;
 
 use crate::app::{TestApp, configured, scripted_with};
-use crate::office::{call, obedient, obey, read_out};
+use crate::groupware::{call, call_skill, report_result, skill_caller};
 
 /// An app in Berlin with the built-in planner, on Saturday at 11 local time.
 async fn app() -> TestApp {
@@ -107,8 +107,8 @@ async fn three_failures_in_a_row_stop_a_schedule() {
         match said.as_str() {
             "tell me my day" if is_broken.load(Ordering::Relaxed) => fails(ModelErrorKind::Refused, "no"),
             "tell me my day" => text("It is fine."),
-            _ if has_results(request) => read_out(request),
-            said if said.starts_with("schedule.") => obey(request),
+            _ if has_results(request) => report_result(request),
+            said if said.starts_with("schedule.") => call_skill(request),
             // The history is compacted now and then.
             _ => text("Every day the same."),
         }
@@ -153,7 +153,7 @@ async fn two_who_look_at_once_bring_one_message() {
 
 #[tokio::test]
 async fn what_makes_no_sense_is_refused_with_the_mend() {
-    let app = scripted_with(obedient(), |_| {}).await;
+    let app = scripted_with(skill_caller(), |_| {}).await;
     for (when, text, wanted) in [
         (
             "soon",

@@ -371,7 +371,7 @@ body = '{"n": {{n}}, "s": {{ id }}, "t": "{{id}} \" {{n}}"}'"#;
     async fn a_redirect_is_not_followed() {
         let answer = answer("302 Found", "location: http://169.254.169.254/\r\n", "");
         let error = exchange("url = 'ORIGIN/'", json!({"id": "x"}), &answer).await.1.unwrap_err();
-        insta::assert_snapshot!(error, @"127.0.0.1 redirects elsewhere; put that address into the skill's `url` (302): http://169.254.169.254/");
+        insta::assert_snapshot!(error, @"127.0.0.1 redirects; put the new address into the skill's `url` (302): http://169.254.169.254/");
     }
 
     #[tokio::test]

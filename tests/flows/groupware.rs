@@ -1,4 +1,4 @@
-//! Mail, calendar and contacts without a server: the store's own calendar and contacts, mail as files.
+//! Mail, calendar and contacts without a server: the store keeps them, and mails become files.
 
 use adjutant::config::{DavConfig, Secret};
 use adjutant::model::Request;
@@ -8,19 +8,20 @@ use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, reports, scripted_with};
 
-/// A model that obeys: `SKILL ARGUMENTS` calls that skill, and the answer is its result.
-pub(crate) fn obedient() -> Scripted {
-    Scripted::new()
-        .orchestrator(|request| if has_results(request) { read_out(request) } else { obey(request) })
+/// A model that calls the skill that a message names, as `SKILL ARGUMENTS`, and answers with the result.
+pub(crate) fn skill_caller() -> Scripted {
+    Scripted::new().orchestrator(|request| {
+        if has_results(request) { report_result(request) } else { call_skill(request) }
+    })
 }
 
-pub(crate) fn obey(request: &Request) -> Reply {
+pub(crate) fn call_skill(request: &Request) -> Reply {
     let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
     let (skill, arguments) = said.split_once(' ').unwrap();
     direct("a", skill, serde_json::from_str(arguments).unwrap())
 }
 
-pub(crate) fn read_out(request: &Request) -> Reply {
+pub(crate) fn report_result(request: &Request) -> Reply {
     let reports = reports(request);
     let report = &reports["a"];
     match report["error"].is_object() {
@@ -33,8 +34,8 @@ pub(crate) fn read_out(request: &Request) -> Reply {
     }
 }
 
-async fn office(zone: Tz) -> TestApp {
-    scripted_with(obedient(), |config| config.assistant.timezone = zone).await
+async fn app_in(zone: Tz) -> TestApp {
+    scripted_with(skill_caller(), |config| config.assistant.timezone = zone).await
 }
 
 /// Calls a skill; returns the text for people and the data.
@@ -66,7 +67,7 @@ async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
         (Tz::America__New_York, [("2026-03-02", "2026-03-11"), ("2026-10-26", "2026-11-04")]),
         (Tz::Australia__Sydney, [("2026-03-30", "2026-04-08"), ("2026-09-28", "2026-10-07")]),
     ] {
-        let app = office(zone).await;
+        let app = app_in(zone).await;
         let weekly = json!({"title": "Standup", "start": "2026-01-05T09:00", "recurrence": "FREQ=WEEKLY"});
         let (said, _) = call(&app, "calendar.create_event", weekly).await;
         assert_eq!(said, "Created “Standup”, Mon 5 Jan 2026, 09:00–10:00, repeating");
@@ -82,7 +83,7 @@ async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
 
 #[tokio::test]
 async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
-    let app = office(Tz::Europe__Berlin).await;
+    let app = app_in(Tz::Europe__Berlin).await;
     let days = json!({"start": "2026-06-01", "end": "2026-06-30"});
     let listed = async |app: &TestApp| {
         let (_, data) = call(app, "calendar.list_events", days.clone()).await;
@@ -130,7 +131,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
 
 #[tokio::test]
 async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
-    let app = office(Tz::Europe__Berlin).await;
+    let app = app_in(Tz::Europe__Berlin).await;
     for (arguments, fault) in [
         (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" is no time"),
         (
@@ -159,7 +160,7 @@ async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
 
 #[tokio::test]
 async fn it_knows_when_there_is_time() {
-    let app = office(Tz::Europe__Berlin).await;
+    let app = app_in(Tz::Europe__Berlin).await;
     call(
         &app,
         "calendar.create_event",
@@ -188,7 +189,7 @@ async fn it_knows_when_there_is_time() {
 
 #[tokio::test]
 async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
-    let app = office(Tz::Europe__Berlin).await;
+    let app = app_in(Tz::Europe__Berlin).await;
     let baker = json!({"name": "Bob Baker", "emails": ["baker@acme.test"], "organization": "Acme"});
     let (said, made) = call(&app, "contacts.create", baker).await;
     assert_eq!(said, "Added the contact Bob Baker (baker@acme.test, Acme)");
@@ -225,7 +226,7 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
 
 #[tokio::test]
 async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
-    let app = office(Tz::Europe__Berlin).await;
+    let app = app_in(Tz::Europe__Berlin).await;
     let mail = json!({"to": ["bob@example.test"], "subject": "Grüße", "body": "Bis **bald**!",
         "attachments": [{"name": "list.csv", "text": "a,b\n"}]});
     let (said, data) = approved(&app, "email.send", mail).await;
@@ -242,7 +243,7 @@ async fn without_an_account_a_mail_is_left_as_a_file_and_nothing_pretends() {
 
 #[tokio::test]
 async fn what_is_private_is_ones_own() {
-    let app = office(Tz::Europe__Berlin).await;
+    let app = app_in(Tz::Europe__Berlin).await;
     call(&app, "calendar.create_event", json!({"title": "Secret", "start": "2026-06-02T10:00"})).await;
     let window = json!({"start": "2026-06-01", "end": "2026-06-05"});
     let bob = app.says("bob", &format!("calendar.list_events {window}")).await;
