@@ -1,7 +1,7 @@
 //! The scorecard: `cargo bench --bench scorecard`. The real binary on every faked platform, on both databases,
 //! killed again and again under load; the table goes to `docs/scorecard.md`.
 //!
-//! `--kills N` processes are killed in all, `--seed N` begins the chance, `--machine TEXT` is what the document
+//! `--kills N` processes are killed in all, `--seed N` is the random seed, `--machine TEXT` is what the document
 //! says it ran on.
 
 #![cfg(test)] // as the modules that it shares with the tests
@@ -10,21 +10,21 @@ use std::path::Path;
 
 use adjutant_fakes::postgres;
 
-#[path = "../tests/binary/chance.rs"]
-mod chance;
+#[path = "../tests/binary/chaos.rs"]
+mod chaos;
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/binary/gateway.rs"]
 mod gateway;
-#[path = "../tests/binary/gauntlet.rs"]
-mod gauntlet;
 #[expect(dead_code, reason = "the other bench uses more of it")]
 #[path = "../tests/binary/platform.rs"]
 mod platform;
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/binary/process.rs"]
 mod process;
+#[path = "../tests/binary/random.rs"]
+mod random;
 
-use gauntlet::{Run, Score};
+use chaos::{Run, Score};
 use platform::PLATFORMS;
 
 struct Options {
@@ -68,10 +68,10 @@ fn main() {
             kills: options.kills.div_ceil(u32::try_from(runs).unwrap()),
             seed: options.seed + which as u64,
         };
-        let score = gauntlet::run(run);
+        let score = chaos::run(run);
         println!("{}", score.row());
         if !score.is_clean() {
-            eprintln!("{}\n{}", score.faults(), score.log);
+            eprintln!("{}\n{}", score.problems(), score.log);
         }
         scores.push(score);
     }
@@ -89,15 +89,22 @@ fn document(options: &Options, scores: &[Score]) -> String {
     let messages: usize = scores.iter().map(|score| score.messages).sum();
     format!(
         "# Scorecard\n\n\
-         Eight people, in direct messages and all in one room, write to the real binary on loopback fakes of the platforms, while\n\
-         it's killed (`kill -9`) and restarted at random moments: {kills} kills, {messages} messages. Meanwhile the platforms\n\
-         misbehave: deliveries arrive but their replies don't, requests fail after taking effect, rate limits hit, connections\n\
-         break, and messages arrive twice. On PostgreSQL, two instances serve the same accounts, and one or both are killed.\n\
-         Every message asks for its own task, so each answer and each effect can be told apart. One in six messages runs a\n\
-         workflow for it, and every other one of those answers with a file. The target is zero everywhere.\n\n\
-         The load stays within the [promise's limit](promise.md) of 50 messages between a crash on Telegram and its recovery: two\n\
-         instances get a third of the load, and receiving isn't disturbed again until it has recovered. Beyond that\n\
-         limit, answers on Telegram were seen twice.\n\n\
+         Eight people write, each alone and all in one room, to the real binary on loopback fakes of the platforms, while \
+         it is killed\n\
+         (`kill -9`) and started again at random moments: {kills} kills, {messages} messages. The platforms \
+         misbehave meanwhile:\n\
+         sendings that arrive while their answer does not, failures after the deed, too many requests, receiving that \
+         breaks off, messages\n\
+         told twice. On PostgreSQL two instances serve the same accounts, and one of them or both are killed. Every message \
+         asks for a task\n\
+         of its own, so each answer and each effect can be told apart; one in six runs a workflow for it, and of these every other \
+         answers with\n\
+         a file. Wanted are zeros.\n\n\
+         The load stays within the [promise's limit](promise.md) of 50 messages between a crash on Telegram and its recovery: \
+         two instances are\n\
+         written to at a third of the pace, and there receiving is not disturbed again before it has been heard of. Beyond that \
+         limit answers on\n\
+         Telegram were seen twice.\n\n\
          {}\n{}\n\n\
          The longest wait is from a message to its answer, including crashes and pauses that the platform asked for.\n\
          Made with `cargo bench --bench scorecard -- --kills {} --seed {}` on {}.\n",

@@ -1,15 +1,15 @@
 //! The soak: `cargo bench --bench soak -- --turns N` (100,000 if nothing is said) drives turns through the real binary
 //! and prints a table; it fails when anything is left open, or memory or open files have grown.
 //!
-//! `--seed N` begins the chance; `--binary PATH` drives another binary than the one that was built with this.
+//! `--seed N` is the random seed; `--binary PATH` drives another binary than the one that was built with this.
 
 #![cfg(test)] // as the modules that it shares with the tests
 
-#[path = "../tests/binary/chance.rs"]
-mod chance;
 #[expect(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/binary/process.rs"]
 mod process;
+#[path = "../tests/binary/random.rs"]
+mod random;
 #[path = "../tests/binary/soak.rs"]
 mod soak;
 
@@ -27,7 +27,7 @@ fn main() {
             _ => panic!("unknown option {word}"),
         }
     }
-    let soaked = soak::run(turns, seed, binary);
-    print!("{}", soaked.table());
-    assert!(soaked.faults().is_empty(), "{:#?}", soaked.faults());
+    let report = soak::run(turns, seed, binary);
+    print!("{}", report.table());
+    assert!(report.problems().is_empty(), "{:#?}", report.problems());
 }

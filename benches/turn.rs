@@ -25,13 +25,13 @@ use serde_json::json;
 
 use sink::Sink;
 
-struct House {
+struct App {
     service: Service,
     sink: Arc<Sink>,
     _folder: tempfile::TempDir,
 }
 
-async fn house(model: Arc<Scripted>) -> House {
+async fn app(model: Arc<Scripted>) -> App {
     let folder = tempfile::tempdir().expect("a folder");
     let mut config = Config::in_dir(folder.path().to_owned());
     // The benches say more in a minute than a person is let to: the limit stays, its window is short.
@@ -44,10 +44,10 @@ async fn house(model: Arc<Scripted>) -> House {
     let channels = vec![Channel::open(sink.clone())];
     let models = Models { orchestrator: model.clone(), agent: model, prices: Vec::new() };
     let service = Service::start(&config, store, skills, models, channels).await.expect("a service");
-    House { service, sink, _folder: folder }
+    App { service, sink, _folder: folder }
 }
 
-impl House {
+impl App {
     async fn say(&self, place: &str, event: &str) -> Duration {
         self.sink.say(&self.service, place, event, "add a task to buy milk").await.0
     }
@@ -80,10 +80,10 @@ fn ms(duration: Duration) -> String {
 }
 
 async fn one_conversation() {
-    let house = house(instant_model()).await;
+    let app = app(instant_model()).await;
     let mut times = Vec::new();
     for turn in 0..2200 {
-        let time = house.say("a", &format!("a:{turn}")).await;
+        let time = app.say("a", &format!("a:{turn}")).await;
         if turn >= 200 {
             times.push(time);
         }
@@ -93,11 +93,11 @@ async fn one_conversation() {
 }
 
 async fn long_conversation() {
-    let house = house(instant_model()).await;
+    let app = app(instant_model()).await;
     let mut early = Vec::new();
     let mut late = Vec::new();
     for turn in 0..10_050 {
-        let time = house.say("a", &format!("a:{turn}")).await;
+        let time = app.say("a", &format!("a:{turn}")).await;
         match turn {
             50..150 => early.push(time),
             9_950.. => late.push(time),
@@ -109,14 +109,14 @@ async fn long_conversation() {
 }
 
 async fn many_conversations(conversations: usize, turns: usize) {
-    let house = Arc::new(house(instant_model()).await);
+    let app = Arc::new(app(instant_model()).await);
     let began = Instant::now();
     let mut tasks = tokio::task::JoinSet::new();
     for conversation in 0..conversations {
-        let house = house.clone();
+        let app = app.clone();
         tasks.spawn(async move {
             for turn in 0..turns {
-                house.say(&format!("c{conversation}"), &format!("c{conversation}:{turn}")).await;
+                app.say(&format!("c{conversation}"), &format!("c{conversation}:{turn}")).await;
             }
         });
     }
@@ -142,23 +142,23 @@ async fn side_by_side() {
             calls((0..4).map(agent).collect())
         })
         .agent(|_| text("Thought.").after(Duration::from_millis(500)));
-    let house = house(Arc::new(agents)).await;
+    let app = app(Arc::new(agents)).await;
     let mut times = Vec::new();
     for turn in 0..6 {
-        times.push(house.say("a", &format!("a:{turn}")).await);
+        times.push(app.say("a", &format!("a:{turn}")).await);
     }
     row("four agents of 500 ms side by side, p50", &ms(percentile(&mut times, 50)), "550 ms");
 }
 
 async fn growth() {
-    let house = Arc::new(house(instant_model()).await);
+    let app = Arc::new(app(instant_model()).await);
     let run = async |from: usize, turns: usize| {
         let mut tasks = tokio::task::JoinSet::new();
         for conversation in 0..50 {
-            let house = house.clone();
+            let app = app.clone();
             tasks.spawn(async move {
                 for turn in from..from + turns / 50 {
-                    house.say(&format!("g{conversation}"), &format!("g{conversation}:{turn}")).await;
+                    app.say(&format!("g{conversation}"), &format!("g{conversation}:{turn}")).await;
                 }
             });
         }
@@ -183,8 +183,8 @@ async fn requests() {
             })
             .agent(|_| text("Found.")),
     );
-    let house = house(model.clone()).await;
-    house.say("a", "a:1").await;
+    let app = app(model.clone()).await;
+    app.say("a", "a:1").await;
     let sizes: Vec<usize> = model
         .requests()
         .iter()

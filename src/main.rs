@@ -1,4 +1,4 @@
-//! The command `adjutant`: arguments, TLS, logging, and over to the command asked for.
+//! The `adjutant` program: parses arguments, sets up TLS and logging, runs the command.
 
 use std::process::ExitCode;
 
@@ -14,13 +14,13 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<ExitCode, CliError> {
     let env = Env::of_process();
-    let logs = logging::init(&env, cli.command.log_filter())?;
-    // With two providers in the tree rustls wants to be told which; an error says that it was told before.
+    let logs = logging::init(&env, cli.log_filter())?;
+    // Our dependencies bring two providers, so rustls needs a default; an error means it has one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::failed("no threads could be started", error))?;
+    let runtime = runtime.map_err(|error| CliError::failed("can't start threads", error))?;
     let result = runtime.block_on(cli::run(cli, &env, &logs));
-    // A thread that still waits for a line of stdin must not hold the process back.
+    // Don't wait for a thread that is still reading stdin.
     runtime.shutdown_background();
     result
 }

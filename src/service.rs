@@ -1,30 +1,29 @@
-//! The assembly: the only file that knows every part. Configuration in, a running assistant out.
+//! The assembly: configuration in, a running assistant out. The only module that knows every part.
 
 mod accounts;
-mod background;
 mod channels;
 mod delivery;
 mod live;
+mod metrics;
 mod models;
-mod scrape;
 mod status;
 mod traces;
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::build_services;
-use adjutant_chat::{Connection, Inbound};
-use channels::Seats;
+use adjutant_chat::{Connection, Inbound, Progress};
+use channels::ChannelParts;
 pub use channels::{Channel, connect, setup};
-use delivery::{delivering, hooks, show};
-pub use live::Live;
-use models::named;
+use delivery::{delivering, hooks, show_progress};
+pub use live::LiveConfig;
+use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
+use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-pub use traces::collector;
+pub use traces::trace_collector;
 
 use crate::agents::Agents;
 use crate::clock::SharedClock;
@@ -33,12 +32,14 @@ use crate::conversation::access::Access;
 use crate::conversation::{Conversations, Running};
 use crate::document::Problem;
 use crate::gateway::SharedWakers;
+use crate::gateway::backups::Backups;
 use crate::gateway::intake::{Intake, KnownPlaces};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::maintenance::Maintenance;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::pace::Pace;
 use crate::gateway::receiver::{ChannelReceiver, Health};
+use crate::gateway::retention::Retention;
 use crate::gateway::scheduler::Scheduler;
 use crate::journal::Hooks;
 use crate::lifecycle::steps::Steps;
@@ -49,22 +50,23 @@ use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
 use crate::skills::{Layer, Skills, builtin};
 use crate::store::leases::Instance;
-use crate::store::{Store, StoreError};
+use crate::store::retention::Ages;
+use crate::store::{Store, StoreError, people};
 use crate::workflows::catalogue::Workflows;
 use crate::workflows::run::Runner;
 use crate::workflows::skill;
 
-/// No task of a service that is well waits for longer between two steps, whatever fails around it.
+/// A healthy task never waits longer than this between two steps.
 const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
 
 /// Why the assistant can't start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The configuration is wrong.
+    /// The configuration has errors.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Skill files are wrong.
-    #[error("{}", faults(.0))]
+    /// Skill files have errors.
+    #[error("{}", lines(.0))]
     Skills(Vec<Problem>),
     /// The model can't be set up.
     #[error("[model]: {0}")]
@@ -75,15 +77,15 @@ pub enum StartError {
     /// A channel can't be set up.
     #[error("[channels.{name}]: {why}")]
     Channel {
-        /// Which.
+        /// Its name.
         name: String,
-        /// Why, with the mend.
+        /// Why, and how to fix it.
         why: String,
     },
 }
 
-fn faults(faults: &[Problem]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// A running assistant.
@@ -95,61 +97,75 @@ pub struct Service {
     delivering: Arc<Delivering>,
     conversations: Arc<Conversations>,
     maintenance: Arc<Maintenance>,
-    /// How the channels' receiving goes.
+    /// The health of each channel's receiver.
     pub health: Arc<Health>,
-    /// Where what the channels bring comes in.
-    pub doors: Vec<Arc<ChannelReceiver>>,
-    /// What changes while it runs.
-    pub live: Arc<Live>,
-    steps: Steps,
-    stop: CancellationToken,
-    /// Ends when no turn is at work any more, and none will be.
-    quiet: CancellationToken,
-    tasks: JoinSet<()>,
+    /// The receiver of each channel.
+    pub receivers: Vec<Arc<ChannelReceiver>>,
+    /// The part of the configuration that changes at run time.
+    pub live: Arc<LiveConfig>,
+    tasks: Tasks,
 }
 
-/// Opens the store that the configuration names.
-///
-/// # Errors
-/// [`StoreError::Open`] or [`StoreError::Newer`], with the mend.
+/// The background tasks of a service.
+struct Tasks {
+    set: JoinSet<()>,
+    steps: Steps,
+    /// Cancelled when the service shuts down.
+    stop: CancellationToken,
+    /// Cancelled when no turn runs any more, and none will.
+    drained: CancellationToken,
+}
+
+impl Tasks {
+    fn new() -> Self {
+        let (stop, drained) = (CancellationToken::new(), CancellationToken::new());
+        Self { set: JoinSet::new(), steps: Steps::default(), stop, drained }
+    }
+
+    /// Runs a task; one that makes no step within `limit` is reported as stuck.
+    fn spawn(
+        &mut self,
+        name: &str,
+        limit: Option<Duration>,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.set.spawn(self.steps.watch(name, limit, task));
+    }
+}
+
+/// Opens the configured store.
 pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, StoreError> {
     Store::open(config.store.url.expose(), clock).await
 }
 
-/// What the assistant can do. Both are of the same moment, whenever the files are read again.
+/// The skills and workflows in use, always of the same moment.
 #[derive(Debug, Clone)]
 pub struct SkillSet {
-    /// The skills, those too that the workflows are.
+    /// The skills, including one for each workflow.
     pub skills: Arc<Skills>,
-    /// The workflows, which the skills keep up to date.
+    /// The workflows; the skills keep them up to date.
     pub workflows: Arc<Workflows>,
 }
 
-/// Loads the skills and the workflows, and checks what the configuration says of them. A faulty workflow is left out.
-///
-/// # Errors
-/// The faults of the skill files, or of `[approval.skills]`.
+/// Loads skills and workflows, and checks `[approval.skills]`. A workflow with errors is left out.
 pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
     let builtins = builtin::names(!config.channels.is_empty());
-    let (layer, workflows) = workflows_of(config);
+    let (layer, workflows) = workflow_layer(config);
     let skills =
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
     Ok(SkillSet { skills: Arc::new(skills), workflows })
 }
 
-/// The workflows of a configuration, and the layer that reads them and lays them over the skills.
-pub(crate) fn workflows_of(config: &Config) -> (Layer, Arc<Workflows>) {
+/// The workflows of a configuration, and the layer that adds them to the skills.
+pub(crate) fn workflow_layer(config: &Config) -> (Layer, Arc<Workflows>) {
     let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
     let read = Arc::clone(&workflows);
     let layer = Layer::new(move |skills| skill::domain(&read.reload(skills)).into_iter().collect());
     (layer, workflows)
 }
 
-/// Checks what a configuration says of these skills.
-///
-/// # Errors
-/// The faults of `[approval.skills]`.
+/// Checks `[approval.skills]` against these skills.
 pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
     let names = registry.domains().iter().flat_map(|domain| &domain.skills);
@@ -158,33 +174,31 @@ pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError>
 }
 
 impl Service {
-    /// Puts everything together and takes up what an earlier process left.
-    ///
-    /// # Errors
-    /// When something the configuration names can't be had.
+    /// Assembles the parts, starts them and takes over what an earlier process left.
     pub async fn start(
         config: &Config,
         store: Store,
-        known: SkillSet,
+        skill_set: SkillSet,
         models: Models,
         channels: Vec<Channel>,
     ) -> Result<Self, StartError> {
         let instance = Arc::new(Instance::register(&store).await?);
         instance.tend(&store).await?;
-        let mut seats = Seats::of(channels);
-        let delivering = delivering(&store, &instance, &mut seats);
+        let tasks = Tasks::new();
+        let ChannelParts { ports, filters, allow, places, connections, rooms } = ChannelParts::of(channels);
+        let services = Arc::new(build_services(config, rooms)?);
+        let delivering = delivering(&store, &instance, ports, filters);
         let (hooks, progress) = hooks(&delivering);
-        let accounts = Arc::new(build_services(config, std::mem::take(&mut seats.rooms))?);
-        let live = Live::new(config, std::mem::take(&mut seats.allow), models.prices.clone());
-        let orchestrator = orchestrator(config, &known, models, accounts.clone(), store.clock());
+        let live = LiveConfig::new(config, allow, models.prices.clone());
+        let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
         let conversations = conversations(config, (&store, &instance, &live), orchestrator, hooks);
-        let (stop, access) = (CancellationToken::new(), Arc::new(Access { settings: live.settings.clone() }));
+        let access = Arc::new(Access { settings: live.settings.clone() });
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
             access: access.clone(),
             wakers: SharedWakers::default(),
             pace: Pace::default(),
-            draining: stop.child_token(),
+            draining: tasks.stop.child_token(),
         });
         let intake = Arc::new(Intake {
             conversations: conversations.clone(),
@@ -192,31 +206,19 @@ impl Service {
             lanes: lanes.clone(),
             known: known_places(),
         });
-        let health = Arc::new(Health::of(seats.connections.iter().map(|(name, _)| name.clone())));
+        let health = Arc::new(Health::of(connections.iter().map(|(name, _)| name.clone())));
+        let scheduler = Scheduler { conversations: conversations.clone(), access, catch_up: config.catch_up };
         let maintenance = Arc::new(Maintenance {
             conversations: conversations.clone(),
             lanes: lanes.clone(),
             delivering: delivering.clone(),
-            channels: seats.places,
-            scheduler: scheduler(config, &conversations, &access),
+            channels: places,
+            scheduler,
             health: health.clone(),
         });
         maintenance.take_up().await?;
-        let (mut tasks, steps) = (JoinSet::new(), Steps::default());
-        let doors = doors(seats.connections, &intake, &maintenance);
-        doors.iter().for_each(|receiver| drop(tasks.spawn(listen(receiver, &steps, &stop))));
-        // It waits for as long as nobody does anything.
-        tasks.spawn(steps.watch("progress", None, show(delivering.ports.clone(), progress, stop.clone())));
-        tasks.spawn(steps.watch("the maintenance", LONGEST_STEP, maintenance.clone().work(stop.clone())));
-        tasks.spawn(steps.watch(
-            "the word from others",
-            LONGEST_STEP,
-            maintenance.clone().listen(stop.clone()),
-        ));
-        tasks.spawn(steps.watch("the look at the skills", LONGEST_STEP, known.skills.watch(stop.clone())));
-        let watch_mail = accounts::watch_mail(accounts, delivering.clone(), stop.clone());
-        tasks.spawn(steps.watch("the look at the mail", LONGEST_STEP, watch_mail));
-        Ok(Self {
+        let receivers = receivers(connections, &intake, &maintenance);
+        let mut service = Self {
             store,
             instance,
             intake,
@@ -225,23 +227,66 @@ impl Service {
             conversations,
             maintenance,
             health,
-            doors,
+            receivers,
             live,
-            steps,
-            stop,
-            quiet: CancellationToken::new(),
             tasks,
-        })
+        };
+        service.spawn_tasks(skill_set.skills, services, progress);
+        Ok(service)
     }
 
-    /// Does at once what is else done every second: frees what dead processes held, and ends questions
-    /// whose time is up.
+    fn spawn_tasks(&mut self, skills: Arc<Skills>, services: Arc<Services>, progress: Receiver<Progress>) {
+        let tasks = &mut self.tasks;
+        let stop = tasks.stop.clone();
+        for receiver in &self.receivers {
+            let (name, receiver) = (format!("the receiver of {}", receiver.channel), receiver.clone());
+            let stop = stop.clone();
+            tasks.spawn(&name, LONGEST_STEP, async move {
+                let _ = stop.run_until_cancelled(receiver.listen()).await;
+            });
+        }
+        // It waits for as long as no turn runs.
+        let show_progress = show_progress(self.delivering.ports.clone(), progress, stop.clone());
+        tasks.spawn("progress", None, show_progress);
+        let maintenance = &self.maintenance;
+        tasks.spawn("maintenance", LONGEST_STEP, maintenance.clone().work(stop.clone()));
+        tasks.spawn(
+            "the listener to other instances",
+            LONGEST_STEP,
+            maintenance.clone().listen(stop.clone()),
+        );
+        tasks.spawn("the watch on skill files", LONGEST_STEP, skills.watch(stop.clone()));
+        let watch_mail = accounts::watch_mail(services, self.delivering.clone(), stop);
+        tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
+    }
+
+    /// Starts retention and backups, for a long-running process. No turn waits for them, so they count as never stuck.
+    pub fn start_store_upkeep(&mut self, config: &Config) {
+        let (store, instance, stop) = (&self.store, &self.instance, self.tasks.stop.clone());
+        let retention = &config.retention;
+        let ages = Ages { bodies: retention.bodies, traces: retention.traces, memories: retention.memories };
+        let retention = Retention { store: store.clone(), instance: instance.clone(), ages };
+        self.tasks.spawn("retention", None, retention.work(stop.clone()));
+        if let Some(backup) = &config.backup {
+            let backups = Backups {
+                store: store.clone(),
+                instance: instance.clone(),
+                every: backup.every,
+                folder: backup.path.clone(),
+                keep: usize::try_from(backup.keep).unwrap_or(usize::MAX),
+                failed: self.live.backup_failed.clone(),
+            };
+            self.tasks.spawn("backups", None, backups.work(stop));
+        }
+    }
+
+    /// Does right away what maintenance does every second: frees the leases of dead processes and ends expired questions.
     pub async fn tend(&self) -> Result<(), StoreError> {
         self.maintenance.tend().await
     }
 
-    /// Takes something that arrived: journals it, lets the caller acknowledge it, and sets it going.
-    /// Once it is acknowledged it is not lost. Returns false for what had been journalled before.
+    /// Takes an arrival: journals it, lets the caller acknowledge it, and starts work on it. Once acknowledged, it can't
+    /// be lost. Returns whether it is new.
     pub async fn accept(
         &self,
         inbound: Inbound,
@@ -266,16 +311,13 @@ impl Service {
         self.delivering.receipts_stored(inbound).await;
     }
 
-    /// Stops the turns at work in a place. Returns whether there were any.
+    /// Stops the running turns of a place. Returns whether there were any.
     pub async fn stop_turns(&self, channel: &str, place: &str) -> Result<bool, StoreError> {
-        let Some(conversation) = crate::store::people::find_conversation(&self.store, channel, place).await?
-        else {
+        let Some(conversation) = people::find_conversation(&self.store, channel, place).await? else {
             return Ok(false);
         };
         let running = self.conversations.running.of(&conversation.id);
-        for handle in &running {
-            handle.cancel.cancel();
-        }
+        running.iter().for_each(|handle| handle.cancel.cancel());
         Ok(!running.is_empty())
     }
 
@@ -284,16 +326,12 @@ impl Service {
         &self.store
     }
 
-    /// Starts nothing new, lets what runs come to its end for up to `patience`, and leaves.
-    ///
-    /// # Errors
-    /// When the store fails; what was left is taken up by the next process.
+    /// Starts nothing new, gives running turns up to `patience` to end, and stops. The next process takes over the rest.
     pub async fn shut_down(mut self, patience: Duration) -> Result<(), StoreError> {
-        self.stop.cancel();
-        // What is not over by then goes on in the next process, from the journal.
+        self.tasks.stop.cancel();
         let _ = tokio::time::timeout(patience, self.idle()).await;
-        self.quiet.cancel();
-        while self.tasks.join_next().await.is_some() {}
+        self.tasks.drained.cancel();
+        while self.tasks.set.join_next().await.is_some() {}
         self.instance.leave(&self.store).await?;
         self.store.close().await;
         Ok(())
@@ -302,7 +340,7 @@ impl Service {
 
 fn conversations(
     config: &Config,
-    (store, instance, live): (&Store, &Arc<Instance>, &Live),
+    (store, instance, live): (&Store, &Arc<Instance>, &LiveConfig),
     orchestrator: Orchestrator,
     hooks: Hooks,
 ) -> Arc<Conversations> {
@@ -317,67 +355,43 @@ fn conversations(
     })
 }
 
-fn scheduler(config: &Config, conversations: &Arc<Conversations>, access: &Arc<Access>) -> Scheduler {
-    let (conversations, access) = (conversations.clone(), access.clone());
-    Scheduler { conversations, access, catch_up: config.catch_up }
-}
-
 fn known_places() -> KnownPlaces {
     moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
 }
 
-fn doors(
+fn receivers(
     connections: Vec<(String, Arc<dyn Connection>)>,
     intake: &Arc<Intake>,
     maintenance: &Arc<Maintenance>,
 ) -> Vec<Arc<ChannelReceiver>> {
     let receiver = |(channel, connection)| {
-        Arc::new(ChannelReceiver {
-            intake: intake.clone(),
-            channel,
-            connection,
-            maintenance: maintenance.clone(),
-        })
+        let (intake, maintenance) = (intake.clone(), maintenance.clone());
+        Arc::new(ChannelReceiver { intake, channel, connection, maintenance })
     };
     connections.into_iter().map(receiver).collect()
 }
 
-fn listen(
-    receiver: &Arc<ChannelReceiver>,
-    steps: &Steps,
-    stop: &CancellationToken,
-) -> impl Future<Output = ()> + use<> {
-    let (name, receiver, stop) =
-        (format!("the receiver of {}", receiver.channel), receiver.clone(), stop.clone());
-    steps.watch(&name, LONGEST_STEP, async move {
-        let _ = stop.run_until_cancelled(receiver.listen()).await;
-    })
-}
-
 fn orchestrator(
     config: &Config,
-    known: &SkillSet,
+    skill_set: &SkillSet,
     models: Models,
     services: Arc<Services>,
     clock: &SharedClock,
 ) -> Orchestrator {
-    let executor = Executor { work_dir: work_dir(&config.data_dir), services, breakers: Breakers::default() };
-    let named = named(config, &known.skills, clock, &models.agent);
+    let executor =
+        Executor { work_dir: config.data_dir.join("work"), services, breakers: Breakers::default() };
+    let model = models_by_name(config, &skill_set.skills, clock, &models.agent);
     let agents = Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) });
     let folder = config.skills.paths.first().map(|path| path.join("workflows"));
-    let runner = Runner { workflows: known.workflows.clone(), agents: agents.clone(), folder, model: named };
+    let runner = Runner { workflows: skill_set.workflows.clone(), agents: agents.clone(), folder, model };
     Orchestrator {
         name: config.assistant.name.clone(),
         model: models.orchestrator,
-        skills: known.skills.clone(),
+        skills: skill_set.skills.clone(),
         agents,
         runner: Arc::new(runner),
         prefixes: moka::future::Cache::new(8),
     }
-}
-
-fn work_dir(data_dir: &Path) -> std::path::PathBuf {
-    data_dir.join("work")
 }
 
 #[cfg(test)]

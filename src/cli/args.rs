@@ -1,4 +1,4 @@
-//! What may be written after `adjutant`.
+//! The command line.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use clap_complete::Shell;
 mod init;
 mod workflow;
 
-pub use init::InitArgs;
-pub use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
+pub(crate) use init::InitArgs;
+pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
 /// Mail, calendar and to-do lists from the chat apps you already use.
 #[derive(Debug, Parser)]
@@ -17,140 +17,125 @@ pub use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
     name = "adjutant",
     version,
     after_help = "Example:\n  adjutant chat\n\n\
-                  Without --config the first is read that exists of $ADJUTANT_CONFIG, ./config.toml,\n\
-                  $XDG_CONFIG_HOME/adjutant/config.toml and /etc/adjutant/config.toml; none is fine."
+                  Without --config, adjutant reads the first of these files that exists: $ADJUTANT_CONFIG,\n\
+                  ./config.toml, $XDG_CONFIG_HOME/adjutant/config.toml, /etc/adjutant/config.toml. Without any,\n\
+                  it uses the defaults."
 )]
 pub struct Cli {
-    /// The configuration file, instead of those in the usual places
+    /// Read this configuration file
     #[arg(long, global = true, value_name = "PATH")]
-    pub config: Option<PathBuf>,
-    /// The command.
+    pub(crate) config: Option<PathBuf>,
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Talk to the assistant in this terminal
     Chat(ChatArgs),
-    /// Run the gateway: every channel of the configuration
-    Serve(ServeArgs),
-    /// Set the assistant up: asks, tries each answer, writes the configuration
+    /// Run the gateway for all configured channels
+    #[command(after_help = "Example:\n  adjutant serve --config /etc/adjutant/config.toml")]
+    Serve,
+    /// Set up the assistant: ask, test each answer, write the configuration
     Init(InitArgs),
-    /// Look at everything the assistant needs, and say what is wrong and the mend
-    Doctor(DoctorArgs),
-    /// Say who may talk to the assistant
-    Pair(PairArgs),
-    /// Show and check what the assistant can do
-    Skills(SkillsArgs),
-    /// Write, check and run pipelines of agents
+    /// Check everything the assistant needs, and say how to fix problems
+    #[command(after_help = "Example:\n  adjutant doctor\n\n\
+                        Each model is asked for one word. The exit status is 0 if there are no problems.")]
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Manage who may talk to the assistant
+    #[command(subcommand, after_help = "Example:\n  adjutant pair list")]
+    Pair(PairCommand),
+    /// List, show, check and create skills
+    #[command(subcommand, after_help = "Example:\n  adjutant skills list")]
+    Skills(SkillsCommand),
+    /// Create, check and run workflows
     Workflow(WorkflowArgs),
     /// Show what happened in a turn
     Trace(TraceArgs),
-    /// Show what was used: tokens, money, skill calls
+    /// Show usage: tokens, cost, skill calls
     Usage(UsageArgs),
     /// Check the configuration
-    Config(ConfigArgs),
-    /// Look after the store
-    Db(DbArgs),
-    /// Install, remove or look at the systemd service
-    Service(ServiceArgs),
+    #[command(subcommand, after_help = "Example:\n  adjutant config check")]
+    Config(ConfigCommand),
+    /// Maintain the store
+    #[command(subcommand, after_help = "Example:\n  adjutant db status")]
+    Db(DbCommand),
+    /// Manage the systemd service
+    #[command(subcommand, after_help = "Example:\n  adjutant service install")]
+    Service(ServiceCommand),
     /// Print shell completions
-    Completions(CompletionsArgs),
+    #[command(
+        after_help = "Example:\n  adjutant completions bash > ~/.local/share/bash-completion/completions/adjutant"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Write the man pages
-    Man(ManArgs),
+    #[command(after_help = "Example:\n  adjutant man ~/.local/share/man/man1")]
+    Man {
+        /// The folder to write to
+        folder: PathBuf,
+    },
 }
 
-/// `adjutant chat`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant chat --once \"add a task to buy milk\"\n\n\
-                        With --json, a message a line on stdin, an event a line on stdout:\n  \
+                        With --json, each line on stdin is a message, each line on stdout an event:\n  \
                         echo '{\"text\": \"what is overdue?\"}' | adjutant chat --json")]
-pub struct ChatArgs {
-    /// Send one message, print its answer and leave
+pub(crate) struct ChatArgs {
+    /// Send one message, print the answer and exit
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "json")]
-    pub once: Option<String>,
-    /// A program's way in: JSON lines on stdin and stdout
+    pub(crate) once: Option<String>,
+    /// Read and write JSON lines, for programs
     #[arg(long)]
-    pub json: bool,
-    /// The conversation to talk in; with --json each line names its own
+    pub(crate) json: bool,
+    /// The conversation to use; with --json, each line names its own
     #[arg(long, value_name = "NAME", conflicts_with = "json")]
-    pub conversation: Option<String>,
+    pub(crate) conversation: Option<String>,
 }
 
-/// `adjutant serve`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant serve --config /etc/adjutant/config.toml")]
-pub struct ServeArgs {}
-
-/// `adjutant doctor`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant doctor\n\n\
-                        The exit status is 0 when nothing has to be mended. Each model is asked for one word.")]
-pub struct DoctorArgs {
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `adjutant pair`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant pair list")]
-pub struct PairArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: PairCommand,
-}
-
-/// The commands of `adjutant pair`
 #[derive(Debug, Subcommand)]
-pub enum PairCommand {
-    /// List those who were let in, and the codes that wait
+pub(crate) enum PairCommand {
+    /// List everyone who was let in, and the open codes
     #[command(after_help = "Example:\n  adjutant pair list")]
     List,
-    /// Let the stranger in who was given this code
+    /// Let in the person who was given this code
     #[command(after_help = "Example:\n  adjutant pair approve ABCD-2345")]
     Approve {
-        /// The code, as the stranger tells it
+        /// The code
         code: String,
     },
-    /// Make a code that lets the first one in who sends it to the assistant
+    /// Create a code that lets in the first person who sends it to the assistant
     #[command(after_help = "Example:\n  adjutant pair invite")]
     Invite,
-    /// Let somebody in no longer
+    /// Shut someone out again
     #[command(after_help = "Example:\n  adjutant pair revoke main:123456789")]
     Revoke {
-        /// Who, as CHANNEL:USER-ID
+        /// The person, as CHANNEL:USER-ID
         who: String,
     },
 }
 
-/// `adjutant skills`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant skills list")]
-pub struct SkillsArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: SkillsCommand,
-}
-
-/// The commands of `adjutant skills`
 #[derive(Debug, Subcommand)]
-pub enum SkillsCommand {
+pub(crate) enum SkillsCommand {
     /// List every skill, by domain
     #[command(after_help = "Example:\n  adjutant skills list")]
     List,
-    /// Show one skill: what it does, its arguments, its risk
+    /// Show a skill: what it does, its arguments, its risk
     #[command(after_help = "Example:\n  adjutant skills show tasks.search")]
     Show {
         /// The skill's name, such as tasks.search
         name: String,
     },
-    /// Name every fault of the skill files
+    /// Check skill files and list every problem
     #[command(after_help = "Example:\n  adjutant skills check skills/weather.toml")]
     Check {
-        /// A skill file or a folder of them [default: all that are in use]
+        /// A skill file, or a folder of them [default: all in use]
         path: Option<PathBuf>,
     },
     /// Write a new skill file to start from
@@ -161,145 +146,102 @@ pub enum SkillsCommand {
     },
 }
 
-/// `adjutant trace`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant trace last --calls")]
-pub struct TraceArgs {
+pub(crate) struct TraceArgs {
     /// The turn's id, or `last`
     #[arg(default_value = "last")]
-    pub turn: String,
+    pub(crate) turn: String,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// All turns of this conversation instead of one
     #[arg(long, value_name = "NAME", conflicts_with = "turn")]
-    pub conversation: Option<String>,
+    pub(crate) conversation: Option<String>,
     /// Show the model's requests and answers too
     #[arg(long)]
-    pub calls: bool,
+    pub(crate) calls: bool,
 }
 
-/// `adjutant usage`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant usage --month --by person\n\n\
-                        Days begin at midnight in the configured time zone, weeks on Monday.")]
-pub struct UsageArgs {
-    /// Since today's midnight; so it is when nothing is said
+                        Days start at midnight in the configured time zone, weeks on Monday.")]
+pub(crate) struct UsageArgs {
+    /// Since midnight (the default)
     #[arg(long, group = "period")]
-    pub day: bool,
+    pub(crate) day: bool,
     /// Since Monday
     #[arg(long, group = "period")]
-    pub week: bool,
+    pub(crate) week: bool,
     /// Since the first of the month
     #[arg(long, group = "period")]
-    pub month: bool,
-    /// What the rows are
+    pub(crate) month: bool,
+    /// What to group by
     #[arg(long, value_name = "WHAT", default_value = "model")]
-    pub by: UsageBy,
+    pub(crate) by: UsageBy,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// What a row of `adjutant usage` is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum UsageBy {
-    /// A person, with the model calls of their turns
+pub(crate) enum UsageBy {
+    /// The model calls for each person
     Person,
-    /// A skill, with its calls
+    /// The calls of each skill
     Skill,
-    /// A model, with its calls
+    /// The calls of each model
     Model,
 }
 
-/// `adjutant config`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant config check")]
-pub struct ConfigArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: ConfigCommand,
-}
-
-/// The commands of `adjutant config`
 #[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
-    /// Name every fault of the configuration at once
+pub(crate) enum ConfigCommand {
+    /// Check the configuration and list every problem
     #[command(after_help = "Example:\n  adjutant config check --config /etc/adjutant/config.toml")]
     Check,
 }
 
-/// `adjutant db`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant db status")]
-pub struct DbArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: DbCommand,
-}
-
-/// The commands of `adjutant db`
 #[derive(Debug, Subcommand)]
-pub enum DbCommand {
-    /// Bring the store to this version's form
+pub(crate) enum DbCommand {
+    /// Migrate the store to this version
     #[command(after_help = "Example:\n  adjutant db migrate")]
     Migrate,
-    /// Show where the store is, its version and what it holds
+    /// Show where the store is, its version and its contents
     #[command(after_help = "Example:\n  adjutant db status")]
     Status,
-    /// Copy the store into a file, while it is in use
+    /// Back up the store to a file, even while it is in use
     #[command(after_help = "Example:\n  adjutant db backup adjutant-backup.db")]
     Backup {
         /// The file to write; it must not exist yet
         path: PathBuf,
     },
-    /// Write the store anew, so that the space of what was deleted goes back to the disk
+    /// Rewrite the store to free the space of deleted data
     #[command(after_help = "Example:\n  adjutant db vacuum\n\n\
-                            Nothing may be at work on the store meanwhile: stop the service first.")]
+                            Stop the service first: nothing else may use the store.")]
     Vacuum,
-    /// Look for rows that don't fit together, and name them
+    /// Check the store for inconsistent rows, and list them
     #[command(after_help = "Example:\n  adjutant db check")]
     Check,
-    /// Print all that is known of somebody, as JSON
+    /// Print everything known about a person, as JSON
     #[command(after_help = "Example:\n  adjutant db export main:123456789 > known.json")]
     Export {
         /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has
         person: String,
     },
-    /// Forget somebody: all that is known of them
+    /// Erase everything known about a person
     #[command(after_help = "Example:\n  adjutant db erase main:123456789\n\n\
-                            Nothing may be at work on the store meanwhile: stop the service first.")]
+                            Stop the service first: nothing else may use the store.")]
     Erase {
         /// Who: a person's id, CHANNEL:USER-ID, or a name that only one has
         person: String,
-        /// Do not ask
+        /// Don't ask for confirmation
         #[arg(long)]
         yes: bool,
     },
 }
 
-/// `adjutant completions`
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  adjutant completions bash > ~/.local/share/bash-completion/completions/adjutant"
-)]
-pub struct CompletionsArgs {
-    /// The shell
-    pub shell: Shell,
-}
-
-/// `adjutant service`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant service install")]
-pub struct ServiceArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: ServiceCommand,
-}
-
-/// The commands of `adjutant service`
 #[derive(Debug, Subcommand)]
-pub enum ServiceCommand {
+pub(crate) enum ServiceCommand {
     /// Write the systemd unit and enable it
     #[command(after_help = "Example:\n  adjutant service install --user")]
     Install {
@@ -307,15 +249,15 @@ pub enum ServiceCommand {
         #[arg(long)]
         user: bool,
     },
-    /// Stop the service, and remove the unit
+    /// Stop the service and remove the unit
     #[command(after_help = "Example:\n  adjutant service uninstall")]
     Uninstall {
         /// A service of this user instead of the machine's
         #[arg(long)]
         user: bool,
     },
-    /// Show whether the service runs, and how it stands
-    #[command(after_help = "Example:\n  adjutant service status\n\nThe exit status is 0 when it runs.")]
+    /// Show whether the service runs, and its status
+    #[command(after_help = "Example:\n  adjutant service status\n\nThe exit status is 0 if it runs.")]
     Status {
         /// A service of this user instead of the machine's
         #[arg(long)]
@@ -323,20 +265,12 @@ pub enum ServiceCommand {
     },
 }
 
-/// `adjutant man`
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  adjutant man ~/.local/share/man/man1")]
-pub struct ManArgs {
-    /// The folder for the pages, one a command
-    pub folder: PathBuf,
-}
-
-impl Command {
-    /// What is logged when nobody asks for something else: a service tells how it goes, a command only what
-    /// is wrong. What the database library finds slow is for whoever asks for it with `$ADJUTANT_LOG`.
+impl Cli {
+    /// The default log filter: a service logs what it does, a command only problems. The database library's warnings
+    /// about slow statements need `$ADJUTANT_LOG`.
     pub fn log_filter(&self) -> &'static str {
-        match self {
-            Self::Serve(_) => "warn,adjutant=info,sqlx=error",
+        match self.command {
+            Command::Serve => "warn,adjutant=info,sqlx=error",
             _ => "warn,sqlx=error",
         }
     }
@@ -350,7 +284,11 @@ mod tests {
     fn check(command: &clap::Command) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         assert!(help.starts_with("Example:\n"), "`{}` has no example", command.get_name());
-        assert!(help.contains(command.get_name()), "the example of `{}` is another's", command.get_name());
+        assert!(
+            help.contains(command.get_name()),
+            "the example of `{0}` doesn't use `{0}`",
+            command.get_name()
+        );
         command.get_subcommands().for_each(check);
     }
 

@@ -20,7 +20,7 @@ use crate::store::{Store, turns};
 
 /// The console's name among the channels.
 pub(super) const CHANNEL: &str = "console";
-/// How long a turn may go on after the person has left.
+/// How long running turns may take to end after the person has left.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A terminal session.
@@ -30,7 +30,7 @@ pub(super) struct Session {
     place: String,
 }
 
-/// Talks to the assistant.
+/// Runs `adjutant chat`.
 pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode, CliError> {
     let clock: SharedClock = Arc::new(SystemClock);
     let place = args.conversation.unwrap_or_else(|| CONVERSATION.to_owned());
@@ -43,7 +43,7 @@ pub(super) async fn run(config: Config, args: ChatArgs) -> Result<ExitCode, CliE
     match args.once {
         Some(text) => once(&config, clock, place, &source, text).await,
         None if args.json => json(&config, clock, place, source).await,
-        None => person(&config, clock, place, source).await,
+        None => interactive(&config, clock, place, source).await,
     }
 }
 
@@ -55,22 +55,20 @@ async fn once(
     text: String,
 ) -> Result<ExitCode, CliError> {
     let length = text.chars().count();
-    if text.trim().is_empty() || length > LONGEST {
-        let fault = match length {
-            0..=LONGEST => "the message is empty: write what you want after --once".to_owned(),
-            _ => format!(
-                "the message has {length} characters, at most {LONGEST} fit: shorten it or send it in parts"
-            ),
-        };
-        return Err(CliError::Usage(fault));
+    if text.trim().is_empty() {
+        return Err(CliError::Usage("the message is empty; write it after --once".to_owned()));
+    } else if length > LONGEST {
+        return Err(CliError::Usage(format!(
+            "the message has {length} characters, and {LONGEST} is the limit; shorten it or split it"
+        )));
     }
     let inbound = source.inbound(Entry { conversation: place.clone(), ..Entry::text(text) });
     let event = inbound.event().clone();
     let session = Session::start(config, clock, place, Style::Once { event: event.clone() }).await?;
     session.service.accept(inbound, async || {}).await?;
-    session.while_read(session.work_off()).await?;
+    session.while_read(session.wait_for_turns()).await?;
     let code = session.outcome(&event).await?;
-    session.leave(PATIENCE).await?;
+    session.shut_down(PATIENCE).await?;
     Ok(code)
 }
 
@@ -100,11 +98,11 @@ async fn json(
         Ok(())
     };
     session.while_read(work).await?;
-    session.leave(PATIENCE).await?;
+    session.shut_down(PATIENCE).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn person(
+async fn interactive(
     config: &Config,
     clock: SharedClock,
     place: String,
@@ -120,7 +118,7 @@ async fn person(
         let events = input::plain(BufReader::new(stdin()), source).map_err(no_input)?;
         session.while_read(session.read(events)).await?;
     }
-    session.leave(PATIENCE).await?;
+    session.shut_down(PATIENCE).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -131,18 +129,19 @@ impl Session {
         place: String,
         style: Style,
     ) -> Result<Self, CliError> {
-        let out = adjutant_console::stdout().map_err(|error| CliError::failed("stdout is closed", error))?;
+        let out =
+            adjutant_console::stdout().map_err(|error| CliError::failed("can't write to stdout", error))?;
         Self::start_on(config, clock, place, style, Box::new(out), |port, _| port).await
     }
 
-    /// A session that writes to `out`, with `stage` around its port.
+    /// A session that writes to `out`; `wrap` may replace its port.
     pub(super) async fn start_on(
         config: &Config,
         clock: SharedClock,
         place: String,
         style: Style,
         out: Box<dyn Write + Send>,
-        stage: impl FnOnce(Arc<ConsolePort>, &Store) -> Arc<dyn ChatPort>,
+        wrap: impl FnOnce(Arc<ConsolePort>, &Store) -> Arc<dyn ChatPort>,
     ) -> Result<Self, CliError> {
         let settings = Settings {
             channel: CHANNEL.to_owned(),
@@ -156,24 +155,23 @@ impl Session {
         let store = service::open_store(config, clock).await?;
         let port = ConsolePort::open(settings, out).map_err(|error| {
             let folder = config.data_dir.display();
-            CliError::failed(format!("the folder {folder} can't be written to"), error)
+            CliError::failed(format!("can't write to the folder {folder}"), error)
         })?;
         let port = Arc::new(port);
-        let filter = port.clone();
+        let console = port.clone();
         let channel = Channel {
             place: (style != Style::Json).then(|| place.clone()),
-            wants: match style {
-                Style::Once { .. } => Some(Box::new(move |outbound| filter.wants(outbound))),
+            filter: match style {
+                Style::Once { .. } => Some(Box::new(move |outbound| console.wants(outbound))),
                 _ => None,
             },
-            ..Channel::open(stage(port.clone(), &store))
+            ..Channel::open(wrap(port.clone(), &store))
         };
         let service = Service::start(config, store, skill_set, models, vec![channel]).await;
         Ok(Self { service: service?, port, place })
     }
 
-    /// Works until it is done or nobody reads any more; what is still to be said then waits for the next
-    /// process.
+    /// Runs `work` to its end, or until stdout is closed; the next process delivers what is left.
     pub(super) async fn while_read(
         &self,
         work: impl Future<Output = Result<(), CliError>>,
@@ -184,13 +182,16 @@ impl Session {
         }
     }
 
-    /// A person's lines, until they leave.
+    /// Reads a person's lines until they leave.
     async fn talk(&self, mut events: Receiver<Event>) -> Result<(), CliError> {
         let mut interrupted = false;
         while let Some(event) = events.recv().await {
             match event {
                 Event::Line(inbound) => {
                     interrupted = false;
+                    if is_command(&inbound, "/help") {
+                        self.port.bad_line(0, "In this terminal, /quit leaves the chat.").await;
+                    }
                     self.accept(inbound).await?;
                 }
                 Event::Bad { line, message } => drop(self.port.bad_line(line, &message).await),
@@ -199,7 +200,7 @@ impl Session {
                     interrupted = true;
                     let stopped = self.service.stop_turns(CHANNEL, &self.place).await?;
                     if !stopped {
-                        self.port.bad_line(0, "Ctrl-C once more, or /quit, leaves.").await;
+                        self.port.bad_line(0, "Press Ctrl-C again or type /quit to leave.").await;
                     }
                 }
                 Event::Eof => break,
@@ -208,14 +209,15 @@ impl Session {
         Ok(())
     }
 
-    /// Lines of a pipe, one answered before the next is read.
+    /// Reads lines from a pipe, and answers each before it reads the next.
     async fn read(&self, mut events: Receiver<Event>) -> Result<(), CliError> {
         self.service.idle().await;
         while let Some(event) = events.recv().await {
             match event {
+                Event::Line(inbound) if is_command(&inbound, "/quit") => break,
                 Event::Line(inbound) => {
                     self.accept(inbound).await?;
-                    self.work_off().await?;
+                    self.wait_for_turns().await?;
                 }
                 Event::Bad { line, message } => {
                     self.port.bad_line(line, &message).await;
@@ -233,15 +235,15 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for the turns under way; Ctrl-C stops them, a second one leaves.
-    async fn work_off(&self) -> Result<(), CliError> {
+    /// Waits for the running turns; Ctrl-C stops them, a second one leaves.
+    async fn wait_for_turns(&self) -> Result<(), CliError> {
         let mut interrupted = false;
         loop {
             tokio::select! {
                 () = self.service.idle() => return Ok(()),
                 _ = tokio::signal::ctrl_c() => {
                     if interrupted {
-                        return Err(CliError::plain("stopped; what was under way goes on with the next `adjutant chat`"));
+                        return Err(CliError::plain("stopped; the next `adjutant chat` resumes what was running"));
                     }
                     interrupted = true;
                     self.service.stop_turns(CHANNEL, &self.place).await?;
@@ -250,7 +252,7 @@ impl Session {
         }
     }
 
-    /// The exit status of the turn that a message led to.
+    /// The exit status for the turn that answered a message.
     async fn outcome(&self, event: &EventId) -> Result<ExitCode, CliError> {
         let store = self.service.store();
         let turn = turns::of_event(store, &format!("{CHANNEL} {}", event.0)).await?;
@@ -261,21 +263,25 @@ impl Session {
     fn greet(&self, config: &Config) -> Result<(), CliError> {
         let model = match config.model.main.first.provider.as_str() {
             crate::config::BUILTIN => {
-                "the built-in planner (no key needed; `[model]` in config.toml adds a real one)"
+                "the built-in planner (no key needed; `[model]` in config.toml sets a language model)"
             }
             provider => provider,
         };
         super::out(&format!(
-            "{} is here, with {model}.\nSay what you need, or /help. Ctrl-C stops a turn, /quit leaves.\n\n",
+            "{} is ready, with {model}.\nSay what you need, or type /help. Ctrl-C stops a turn, /quit leaves.\n\n",
             config.assistant.name
         ))
     }
 
-    pub(super) async fn leave(self, patience: Duration) -> Result<(), CliError> {
+    pub(super) async fn shut_down(self, patience: Duration) -> Result<(), CliError> {
         Ok(self.service.shut_down(patience).await?)
     }
 }
 
+fn is_command(inbound: &Inbound, command: &str) -> bool {
+    matches!(inbound, Inbound::Message(message) if message.text.trim() == command)
+}
+
 fn no_input(error: std::io::Error) -> CliError {
-    CliError::failed("stdin can't be read", error)
+    CliError::failed("can't read stdin", error)
 }

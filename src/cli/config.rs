@@ -2,21 +2,19 @@
 
 use std::process::ExitCode;
 
-use super::{CliError, ConfigArgs, ConfigCommand, out};
+use super::{CliError, out};
 use crate::config::{BUILTIN, Chain, Config, Endpoint};
 
-/// Says what the configuration comes to; its faults were found when it was loaded.
-pub(super) fn run(config: &Config, args: &ConfigArgs) -> Result<ExitCode, CliError> {
-    match args.command {
-        ConfigCommand::Check => out(&summary(config))?,
-    }
+/// Prints a summary of the configuration; loading it has already found any problems.
+pub(super) fn check(config: &Config) -> Result<ExitCode, CliError> {
+    out(&summary(config))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn summary(config: &Config) -> String {
     let file = config.path.as_ref().map_or_else(
-        || "no configuration file; the defaults apply".to_owned(),
-        |path| format!("{}: no faults", path.display()),
+        || "no configuration file; using the defaults".to_owned(),
+        |path| format!("{}: no problems", path.display()),
     );
     let mut text =
         format!("{file}\ndata    {}\nstore   {}\n", config.data_dir.display(), config.store.shown());
@@ -25,7 +23,7 @@ fn summary(config: &Config) -> String {
         text.push_str(&format!("agents  {}\n", chain(agent)));
     }
     if let Some(backup) = &config.backup {
-        text.push_str(&format!("backups {}, the newest {}\n", backup.path.display(), backup.keep));
+        text.push_str(&format!("backups {}, keeping {}\n", backup.path.display(), backup.keep));
     }
     if let Some(otlp) = &config.otlp {
         text.push_str(&format!("traces  to {}\n", otlp.endpoint));
@@ -40,10 +38,10 @@ fn chain(chain: &Chain) -> String {
 
 fn model(endpoint: &Endpoint) -> String {
     if endpoint.provider == BUILTIN {
-        return "the built-in one".to_owned();
+        return "the built-in planner".to_owned();
     }
-    let place = endpoint.base_url.as_ref().map_or_else(String::new, |url| format!(" at {url}"));
-    format!("{} of {}{place}", endpoint.name, endpoint.provider)
+    let server = endpoint.base_url.as_ref().map_or_else(String::new, |url| format!(" at {url}"));
+    format!("{} of {}{server}", endpoint.name, endpoint.provider)
 }
 
 #[cfg(test)]
@@ -55,10 +53,10 @@ mod tests {
     fn the_summary_names_the_parts_without_secrets() {
         let mut config = Config::in_dir("/data");
         insta::assert_snapshot!(summary(&config), @r"
-        no configuration file; the defaults apply
+        no configuration file; using the defaults
         data    /data
         store   sqlite:///data/adjutant.db
-        model   the built-in one
+        model   the built-in planner
         ");
         config.path = Some("config.toml".into());
         config.store.url = Secret::new("postgres://ada:hunter2@db/adjutant");
@@ -72,11 +70,11 @@ mod tests {
         config.model.main = Chain { first, fallback: vec![Endpoint::default()] };
         config.model.agent = Some(Chain::default());
         insta::assert_snapshot!(summary(&config), @r"
-        config.toml: no faults
+        config.toml: no problems
         data    /data
         store   postgres://ada@db/adjutant
-        model   llama of openai at http://127.0.0.1:9000/v1/, then the built-in one
-        agents  the built-in one
+        model   llama of openai at http://127.0.0.1:9000/v1/, then the built-in planner
+        agents  the built-in planner
         ");
     }
 }

@@ -1,13 +1,13 @@
-//! `adjutant db`: the store.
+//! `adjutant db`: maintenance of the store.
 
-mod known;
+mod person;
 
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, DbArgs, DbCommand};
+use super::{CliError, DbCommand};
 use crate::clock::{SystemClock, rfc3339};
 use crate::config::Config;
 use crate::service::open_store;
@@ -15,36 +15,33 @@ use crate::store::check::{self, Finding};
 use crate::store::{Store, StoreError, leases};
 use crate::trace::one_line;
 
-/// More rows than this are counted only.
-const NAMED: usize = 10;
+/// How many rows of a finding to list.
+const LISTED: usize = 10;
 
 /// Runs `adjutant db`.
-pub(super) async fn run(config: Config, args: DbArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: DbCommand) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let done = command(&store, &args.command).await;
+    let result = run_on(&store, &command).await;
     store.close().await;
-    let (text, well) = done?;
+    let (text, is_ok) = result?;
     super::out(&text)?;
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What a command has to say, and whether all is well.
-///
-/// # Errors
-/// When the store fails, or there is no such person.
-pub(crate) async fn command(store: &Store, command: &DbCommand) -> Result<(String, bool), CliError> {
+/// Runs a command; returns its output and whether it found no problems.
+async fn run_on(store: &Store, command: &DbCommand) -> Result<(String, bool), CliError> {
     Ok(match command {
-        // Opening a store brings it up to date.
+        // Opening a store migrates it.
         DbCommand::Migrate => (migrated(store).await?, true),
         DbCommand::Status => (status(store).await?, true),
         DbCommand::Backup { path } => (backup(store, path).await?, true),
         DbCommand::Vacuum => (vacuum(store).await?, true),
         DbCommand::Check => {
             let findings = check::findings(store).await?;
-            (faults(&store.backend().shown(), &findings), findings.is_empty())
+            (problems(&store.backend().shown(), &findings), findings.is_empty())
         }
-        DbCommand::Export { person } => (known::export(store, person).await?, true),
-        DbCommand::Erase { person, yes } => known::erase(store, person, *yes).await?,
+        DbCommand::Export { person } => (person::export(store, person).await?, true),
+        DbCommand::Erase { person, yes } => person::erase(store, person, *yes).await?,
     })
 }
 
@@ -55,7 +52,7 @@ async fn migrated(store: &Store) -> Result<String, StoreError> {
 
 async fn migrations(store: &Store) -> Result<String, StoreError> {
     let all = check::migrations(store).await?;
-    let last = all.last().map(|(version, name)| format!(", the last is {version} ({name})"));
+    let last = all.last().map(|(version, name)| format!(", latest {version} ({name})"));
     Ok(format!("{} applied{}", all.len(), last.unwrap_or_default()))
 }
 
@@ -68,7 +65,7 @@ async fn status(store: &Store) -> Result<String, StoreError> {
     let living = leases::living(store).await?;
     let processes: Vec<String> =
         living.iter().map(|(_, pid, started)| format!("process {pid} since {}", rfc3339(*started))).collect();
-    let processes = if processes.is_empty() { "nobody".to_owned() } else { processes.join(", ") };
+    let processes = if processes.is_empty() { "no process".to_owned() } else { processes.join(", ") };
     rows.push(("in use by".to_owned(), processes));
     let names = check::counts(store).await?;
     let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
@@ -99,7 +96,7 @@ async fn backup(store: &Store, path: &Path) -> Result<String, StoreError> {
 async fn vacuum(store: &Store) -> Result<String, CliError> {
     if !leases::living(store).await?.is_empty() {
         return Err(CliError::plain(
-            "the assistant is at work, and would wait for long; stop it (systemctl stop adjutant) and try again",
+            "another adjutant is using the store; stop it first (systemctl stop adjutant)",
         ));
     }
     let before = size(check::size(store).await?);
@@ -107,24 +104,24 @@ async fn vacuum(store: &Store) -> Result<String, CliError> {
     Ok(format!("{}: {before} before, {} now\n", store.backend().shown(), size(check::size(store).await?)))
 }
 
-fn faults(place: &str, findings: &[Finding]) -> String {
+fn problems(place: &str, findings: &[Finding]) -> String {
     if findings.is_empty() {
-        return format!("{place}: no faults\n");
+        return format!("{place}: no problems\n");
     }
     let mut text = String::new();
     for finding in findings {
         let _ = writeln!(text, "{} ({})", finding.rule, finding.rows.len());
-        for row in finding.rows.iter().take(NAMED) {
+        for row in finding.rows.iter().take(LISTED) {
             let _ = writeln!(text, "  {}", one_line(row));
         }
-        if finding.rows.len() > NAMED {
-            let _ = writeln!(text, "  and {} more", finding.rows.len() - NAMED);
+        if finding.rows.len() > LISTED {
+            let _ = writeln!(text, "  and {} more", finding.rows.len() - LISTED);
         }
     }
     text
 }
 
-/// Bytes for people.
+/// A size in bytes, as people read it.
 fn size(bytes: i64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let mut number = bytes as f64;
@@ -145,14 +142,14 @@ mod tests {
     use crate::store::leases::Instance;
     use crate::trace::tests::{TestApp, busy_turn};
 
-    async fn said(house: &TestApp, what: DbCommand) -> (String, bool) {
-        let (text, well) = command(&house.store, &what).await.unwrap();
-        (text.replace(house.folder.path().to_str().unwrap(), "FOLDER"), well)
+    async fn said(app: &TestApp, what: DbCommand) -> (String, bool) {
+        let (text, well) = run_on(&app.store, &what).await.unwrap();
+        (text.replace(app.folder.path().to_str().unwrap(), "FOLDER"), well)
     }
 
     /// Does to the store's file what the store itself would refuse.
-    async fn break_by(house: &TestApp, sql: &str) {
-        let url = format!("sqlite://{}", house.store.file().unwrap().display());
+    async fn break_by(app: &TestApp, sql: &str) {
+        let url = format!("sqlite://{}", app.store.file().unwrap().display());
         let mut connection = AnyConnection::connect(&url).await.unwrap();
         connection.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON").await.unwrap();
         connection.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
@@ -204,21 +201,21 @@ mod tests {
             ),
         ];
         for (sql, finding) in broken {
-            let house = TestApp::open().await;
-            busy_turn(&house).await;
+            let app = TestApp::open().await;
+            busy_turn(&app).await;
             assert_eq!(
-                said(&house, DbCommand::Check).await,
-                ("FOLDER/adjutant.db: no faults\n".to_owned(), true)
+                said(&app, DbCommand::Check).await,
+                ("FOLDER/adjutant.db: no problems\n".to_owned(), true)
             );
-            break_by(&house, sql).await;
-            assert_eq!(said(&house, DbCommand::Check).await, (finding.to_owned(), false), "{sql}");
+            break_by(&app, sql).await;
+            assert_eq!(said(&app, DbCommand::Check).await, (finding.to_owned(), false), "{sql}");
         }
     }
 
     #[tokio::test]
     async fn check_counts_what_it_does_not_name() {
         let rows = (0..12).map(|row| format!("row {row}")).collect();
-        insta::assert_snapshot!(faults("x", &[Finding { rule: "a rule is broken", rows }]), @r"
+        insta::assert_snapshot!(problems("x", &[Finding { rule: "a rule is broken", rows }]), @r"
         a rule is broken (12)
           row 0
           row 1
@@ -236,17 +233,17 @@ mod tests {
 
     #[tokio::test]
     async fn status_shows_where_what_and_who() {
-        let house = TestApp::open().await;
-        busy_turn(&house).await;
-        let first = Instance::register(&house.store).await.unwrap();
+        let app = TestApp::open().await;
+        busy_turn(&app).await;
+        let first = Instance::register(&app.store).await.unwrap();
         let pid = std::process::id().to_string();
-        let (text, _) = said(&house, DbCommand::Status).await;
-        let bytes = size(check::size(&house.store).await.unwrap());
+        let (text, _) = said(&app, DbCommand::Status).await;
+        let bytes = size(check::size(&app.store).await.unwrap());
         assert!(bytes.ends_with("KB"), "{bytes}");
-        insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @r"
+        insta::assert_snapshot!(text.replace(&bytes, "SIZE").replace(&pid, "PID"), @"
         store                FOLDER/adjutant.db
         size                 SIZE
-        migrations           9 applied, the last is 9 (names)
+        migrations           9 applied, latest 9 (names)
         in use by            process PID since 2026-01-01T09:00:01Z
 
         people               1
@@ -265,40 +262,40 @@ mod tests {
         ");
         // As a crash leaves it: the row stays, the lock goes.
         drop(first);
-        let (text, _) = said(&house, DbCommand::Status).await;
-        assert!(text.contains("in use by            nobody\n"), "{text}");
+        let (text, _) = said(&app, DbCommand::Status).await;
+        assert!(text.contains("in use by            no process\n"), "{text}");
     }
 
     #[tokio::test]
     async fn a_backup_is_a_store_and_overwrites_nothing() {
-        let house = TestApp::open().await;
-        busy_turn(&house).await;
-        let path = house.folder.path().join("copy's.db");
-        let (text, _) = said(&house, DbCommand::Backup { path: path.clone() }).await;
+        let app = TestApp::open().await;
+        busy_turn(&app).await;
+        let path = app.folder.path().join("copy's.db");
+        let (text, _) = said(&app, DbCommand::Backup { path: path.clone() }).await;
         let bytes = size(i64::try_from(std::fs::metadata(&path).unwrap().len()).unwrap());
         insta::assert_snapshot!(text.replace(&bytes, "SIZE"), @r"copied FOLDER/adjutant.db to FOLDER/copy's.db (SIZE)");
         let url = format!("sqlite://{}", path.display());
-        let copy = Store::open(&url, house.clock.clone()).await.unwrap();
-        assert_eq!(check::counts(&copy).await.unwrap(), check::counts(&house.store).await.unwrap());
-        for path in [path, house.folder.path().join("none/copy.db")] {
-            let failed = command(&house.store, &DbCommand::Backup { path }).await.unwrap_err().to_string();
+        let copy = Store::open(&url, app.clock.clone()).await.unwrap();
+        assert_eq!(check::counts(&copy).await.unwrap(), check::counts(&app.store).await.unwrap());
+        for path in [path, app.folder.path().join("none/copy.db")] {
+            let failed = run_on(&app.store, &DbCommand::Backup { path }).await.unwrap_err().to_string();
             assert!(failed.starts_with("the store can't be copied to /"), "{failed}");
         }
     }
 
     #[tokio::test]
     async fn migrate_says_what_was_done_and_a_newer_store_is_refused() {
-        let house = TestApp::open().await;
-        insta::assert_snapshot!(said(&house, DbCommand::Migrate).await.0, @r"the store at FOLDER/adjutant.db is up to date; migrations: 9 applied, the last is 9 (names)");
+        let app = TestApp::open().await;
+        insta::assert_snapshot!(said(&app, DbCommand::Migrate).await.0, @"the store at FOLDER/adjutant.db is up to date; migrations: 9 applied, latest 9 (names)");
         break_by(
-            &house,
+            &app,
             "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
              VALUES (9999, 'future', TRUE, x'00', 0)",
         )
         .await;
-        let url = format!("sqlite://{}", house.store.file().unwrap().display());
-        let refused = Store::open(&url, house.clock.clone()).await.err().unwrap().to_string();
-        insta::assert_snapshot!(refused.replace(house.folder.path().to_str().unwrap(), "FOLDER"), @r"the store at FOLDER/adjutant.db was last used by a newer adjutant (migration 9999); install that version or restore a backup made before it");
+        let url = format!("sqlite://{}", app.store.file().unwrap().display());
+        let refused = Store::open(&url, app.clock.clone()).await.err().unwrap().to_string();
+        insta::assert_snapshot!(refused.replace(app.folder.path().to_str().unwrap(), "FOLDER"), @r"the store at FOLDER/adjutant.db was last used by a newer adjutant (migration 9999); install that version or restore a backup made before it");
     }
 
     #[test]

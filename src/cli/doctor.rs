@@ -1,8 +1,7 @@
-//! `adjutant doctor`: looks at everything that the assistant stands on, and says of each thing that is wrong
-//! what to do about it.
+//! `adjutant doctor`: checks everything the assistant depends on, and says how to fix each problem.
 //!
-//! Each part is looked at by itself, so that one that fails hides no other; nothing is changed, but a store
-//! that is older than this program is brought up to date, as every command does.
+//! Each check runs on its own, so one failure hides no other. Nothing is changed, except that opening an older store
+//! migrates it, as in every command.
 
 mod machine;
 pub(super) mod parts;
@@ -14,13 +13,14 @@ use std::sync::Arc;
 use adjutant_chat::{CheckStatus, Finding};
 use serde::Serialize;
 
-use super::{CliError, DoctorArgs};
+use super::CliError;
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, ConfigError};
 use crate::store::Store;
+use crate::trace::text::several;
 use crate::{service, trace};
 
-/// A finding, and of what.
+/// A finding and the name of its check.
 #[derive(Debug, Serialize)]
 pub(crate) struct Check {
     /// Such as `store` or `channels.telegram`.
@@ -29,7 +29,7 @@ pub(crate) struct Check {
     finding: Finding,
 }
 
-/// Everything that was looked at.
+/// All findings.
 #[derive(Debug, Default)]
 struct Checks(Vec<Check>);
 
@@ -44,43 +44,41 @@ impl Checks {
 }
 
 /// Runs `adjutant doctor`.
-pub(super) async fn run(
-    config: Result<Config, ConfigError>,
-    args: &DoctorArgs,
-) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Result<Config, ConfigError>, is_json: bool) -> Result<ExitCode, CliError> {
     let mut checks = Checks::default();
     let ending = match config {
         Ok(config) => {
-            look(&config, &mut checks).await;
+            check_all(&config, &mut checks).await;
             ExitCode::FAILURE
         }
         Err(error) => {
-            let mend = "correct the file, `adjutant config check` tells when it is right; until then a running \
-                        service goes on with the last good one";
-            let faults = error.problems.iter().map(ToString::to_string);
-            checks.add_all("configuration", faults.map(|fault| Finding::error(fault, mend)));
-            // As with every other command: sysexits' EX_CONFIG.
+            let fix = "correct the file and run `adjutant config check`; until then, a running service keeps the last \
+                       good configuration";
+            let problems = error.problems.iter().map(ToString::to_string);
+            checks.add_all("configuration", problems.map(|problem| Finding::error(problem, fix)));
+            // EX_CONFIG of sysexits.h, as in every other command.
             ExitCode::from(78)
         }
     };
-    super::out(&if args.json { json(&checks.0)? } else { text(&checks.0) })?;
-    let is_well = checks.0.iter().all(|check| check.finding.status != CheckStatus::Error);
-    Ok(if is_well { ExitCode::SUCCESS } else { ending })
+    super::out(&if is_json { json(&checks.0)? } else { text(&checks.0) })?;
+    let is_ok = checks.0.iter().all(|check| check.finding.status != CheckStatus::Error);
+    Ok(if is_ok { ExitCode::SUCCESS } else { ending })
 }
 
-async fn look(config: &Config, checks: &mut Checks) {
-    let read = config.path.as_ref().map_or("none; everything is at its default".to_owned(), |path| {
-        format!("{} is right", path.display())
-    });
+async fn check_all(config: &Config, checks: &mut Checks) {
+    let read = config
+        .path
+        .as_ref()
+        .map_or("no file; using the defaults".to_owned(), |path| format!("{} is valid", path.display()));
     checks.add("configuration", Finding::ok(read));
     checks.add_all("secrets", machine::secrets(config));
     checks.add_all("data", machine::data_dir(&config.data_dir));
     match service::open_store(config, Arc::new(SystemClock)).await {
         Ok(store) => {
-            look_into(&store, checks).await;
+            check_store(&store, checks).await;
             store.close().await;
         }
-        Err(error) => checks.add("store", Finding::error(error.to_string(), "see what it says")),
+        Err(error) => checks.add("store", Finding::error(error.to_string(), "")),
     }
     checks.add_all("backup", parts::backups(config, SystemClock.now_ms()));
     checks.add_all("clock", machine::clock(config, &SystemClock).await);
@@ -92,18 +90,18 @@ async fn look(config: &Config, checks: &mut Checks) {
     match service::connect(config) {
         Ok(channels) => parts::channels(channels, config, checks).await,
         Err(error) => {
-            checks.add("channels", Finding::error(error.to_string(), "correct what it names"));
+            checks.add("channels", Finding::error(error.to_string(), ""));
         }
     }
     checks.add_all("serve", machine::serve(config).await);
 }
 
-async fn look_into(store: &Store, checks: &mut Checks) {
+async fn check_store(store: &Store, checks: &mut Checks) {
     match parts::store(store).await {
         Ok(findings) => checks.add_all("store", findings),
         Err(error) => {
-            let mend = "look at the disk and the database; `adjutant db check` tells more";
-            checks.add("store", Finding::error(error.to_string(), mend));
+            let fix = "check the disk and the database, and run `adjutant db check`";
+            checks.add("store", Finding::error(error.to_string(), fix));
         }
     }
 }
@@ -116,11 +114,11 @@ fn json(checks: &[Check]) -> Result<String, CliError> {
     }
     let ok = checks.iter().all(|check| check.finding.status != CheckStatus::Error);
     let text = serde_json::to_string_pretty(&Report { ok, checks });
-    let text = text.map_err(|error| CliError::failed("the findings can't be written as JSON", error))?;
+    let text = text.map_err(|error| CliError::failed("can't write the findings as JSON", error))?;
     Ok(text + "\n")
 }
 
-/// The sign of a status.
+/// The sign for a status.
 pub(super) fn sign(status: CheckStatus) -> char {
     match status {
         CheckStatus::Ok => '✓',
@@ -140,11 +138,10 @@ fn text(checks: &[Check]) -> String {
         }
     }
     let count = |status| checks.iter().filter(|check| check.finding.status == status).count();
-    let (faults, warnings) = (count(CheckStatus::Error), count(CheckStatus::Warning));
-    let _ = match (faults, warnings) {
-        (0, 0) => writeln!(text, "\nAll is well."),
-        (0, _) => writeln!(text, "\nIt works; {warnings} to look at."),
-        _ => writeln!(text, "\n{faults} to mend, {warnings} to look at."),
+    let (problems, warnings) = (count(CheckStatus::Error), count(CheckStatus::Warning));
+    let _ = match (problems, warnings) {
+        (0, 0) => writeln!(text, "\nNo problems."),
+        _ => writeln!(text, "\n{}, {}.", several(problems, "problem"), several(warnings, "warning")),
     };
     text
 }

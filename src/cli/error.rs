@@ -1,4 +1,4 @@
-//! How a command fails, and what the person reads then.
+//! How a command fails: its message and its exit status.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,19 +9,19 @@ use crate::config::ConfigError;
 use crate::service::StartError;
 use crate::store::StoreError;
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// The command line asks for what can't be; exit status 2.
+    /// The command line makes no sense; exit status 2.
     #[error("{0}")]
     Usage(String),
-    /// The configuration is wrong; exit status 78.
-    #[error("the configuration is wrong\n{0}")]
+    /// The configuration has errors; exit status 78.
+    #[error("the configuration has errors\n{0}")]
     Config(#[from] ConfigError),
-    /// It failed while running; exit status 1.
+    /// The command failed; exit status 1.
     #[error("{what}")]
     Failed {
-        /// What failed, a plain sentence with the mend where there is one.
+        /// What failed, and how to fix it if we know.
         what: String,
         /// Why.
         source: Option<Box<dyn Error + Send + Sync>>,
@@ -45,7 +45,7 @@ impl From<StartError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        // Its sentences stand by themselves, with their mend.
+        // Its message already names the cause.
         Self::plain(error.to_string())
     }
 }
@@ -56,19 +56,19 @@ impl CliError {
         Self::Failed { what: what.into(), source: Some(why.into()) }
     }
 
-    /// A failure that needs no further reason.
+    /// A failure without a further cause.
     pub fn plain(what: impl Into<String>) -> Self {
         Self::Failed { what: what.into(), source: None }
     }
 
-    /// Says it on stderr and gives the exit status.
+    /// Prints the error to stderr and returns the exit status.
     pub fn report(&self) -> ExitCode {
-        // Who closed the pipe has read enough: `adjutant skills list | head -1` is no failure.
+        // A closed pipe means the reader has enough: `adjutant skills list | head -1` succeeds.
         if self.is_broken_pipe() {
             return ExitCode::SUCCESS;
         }
-        // If stderr is gone as well there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "adjutant: {}", self.sentence());
+        // If stderr is closed as well, nobody can be told.
+        let _ = writeln!(io::stderr(), "adjutant: {}", self.message());
         ExitCode::from(self.status())
     }
 
@@ -80,16 +80,16 @@ impl CliError {
         }
     }
 
-    /// The failure and its causes, each said once.
-    fn sentence(&self) -> String {
-        let mut sentence = self.to_string();
+    /// The error and its causes, without repetition.
+    fn message(&self) -> String {
+        let mut message = self.to_string();
         for cause in causes(self) {
             let cause = cause.to_string();
-            if !sentence.contains(&cause) {
-                let _ = write!(sentence, ": {cause}");
+            if !message.contains(&cause) {
+                let _ = write!(message, ": {cause}");
             }
         }
-        sentence
+        message
     }
 
     fn is_broken_pipe(&self) -> bool {
@@ -109,14 +109,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_said_with_each_cause_once() {
+    fn a_message_names_each_cause_once() {
         let why = ConfigError::one(None, "the disk is full");
-        insta::assert_snapshot!(CliError::failed("the store can't be opened", why).sentence(), @"the store can't be opened: the disk is full");
-        insta::assert_snapshot!(CliError::from(ConfigError::one(Some("model.name"), "missing")).sentence(), @r"
-        the configuration is wrong
+        insta::assert_snapshot!(CliError::failed("can't open the store", why).message(), @"can't open the store: the disk is full");
+        insta::assert_snapshot!(CliError::from(ConfigError::one(Some("model.name"), "missing")).message(), @r"
+        the configuration has errors
         model.name: missing
         ");
-        assert_eq!(CliError::plain("no").sentence(), "no");
+        assert_eq!(CliError::plain("no").message(), "no");
     }
 
     #[test]

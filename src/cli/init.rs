@@ -1,7 +1,7 @@
-//! `adjutant init`: from nothing to a configuration that works, each answer tried before it is written.
+//! `adjutant init`: asks for the configuration, tests each answer and writes the file.
 
+mod check;
 mod draft;
-mod look;
 mod model;
 mod office;
 mod script;
@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use rustix::fs::Access;
 use tempfile::NamedTempFile;
 
+use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
-use self::look::{Part, has_fault, look, told};
 use self::terminal::Terminal;
 use super::{CliError, InitArgs, out};
 use crate::config::{self, Env};
@@ -27,60 +27,60 @@ use crate::config::{self, Env};
 pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<ExitCode, CliError> {
     let is_root = rustix::process::geteuid().is_root();
     let path = path.map(Path::to_owned).or_else(|| config::place(env, is_root)).ok_or_else(|| {
-        CliError::plain("there is no place for a file, because $HOME is not set; name one with --config PATH")
+        CliError::plain("$HOME isn't set, so there is no folder for the file; name one with --config PATH")
     })?;
-    // Where a link leads to is where it is written.
+    // Write to the target of a link.
     let path = path.canonicalize().unwrap_or(path);
     if !args.asks_nothing() && !can_ask(env) {
         return Err(CliError::Usage(
-            "init asks its questions at a terminal that can hide what is typed, and this is none; --defaults asks nothing, and --channel, \
-             --model, --timezone and --owner answer on the command line (`adjutant init --help`)"
+            "init needs an interactive terminal; use --defaults, or answer with --channel, --model, --timezone and --owner \
+             (see `adjutant init --help`)"
                 .to_owned(),
         ));
     }
-    check_place(&path)?;
+    check_writable(&path)?;
     let mut draft = Draft::open(&path, env)?;
     if args.asks_nothing() {
         let parts = script::answer(&mut draft, args)?;
         if !args.unchecked {
-            try_all(&draft, &parts).await?;
+            check_all(&draft, &parts).await?;
         }
     } else {
         wizard::ask(&mut draft, &mut Terminal::open()?).await?;
     }
     write(&path, &draft.text())
-        .map_err(|error| CliError::failed(format!("{} can't be written", path.display()), error))?;
+        .map_err(|error| CliError::failed(format!("can't write {}", path.display()), error))?;
     out(&ending(&path, env))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether somebody is there who can be asked, and whose answers can be hidden.
+/// Whether there is a terminal that can hide secrets.
 fn can_ask(env: &Env) -> bool {
     let is_plain = env.text("TERM").is_some_and(|term| ["dumb", "cons25", "emacs"].contains(&term));
     io::stdin().is_terminal() && io::stdout().is_terminal() && !is_plain
 }
 
-async fn try_all(draft: &Draft, parts: &[Part]) -> Result<(), CliError> {
+async fn check_all(draft: &Draft, parts: &[Part]) -> Result<(), CliError> {
     draft.read()?;
-    let mut is_well = true;
+    let mut is_ok = true;
     for part in parts {
-        let findings = look(draft, part).await;
-        is_well &= !has_fault(&findings);
-        out(&format!("[{}]\n{}", part.path().join("."), told(&findings)))?;
+        let findings = check(draft, part).await;
+        is_ok &= !has_problem(&findings);
+        out(&format!("[{}]\n{}", part.path().join("."), shown(&findings)))?;
     }
-    match is_well {
+    match is_ok {
         true => Ok(()),
-        false => Err(CliError::plain("nothing was written; --unchecked writes it without trying it")),
+        false => Err(CliError::plain("nothing was written; use --unchecked to write it without tests")),
     }
 }
 
-/// Fails now rather than after all the questions.
-fn check_place(path: &Path) -> Result<(), CliError> {
+/// Fails before the questions rather than after them.
+fn check_writable(path: &Path) -> Result<(), CliError> {
     let folder = path.ancestors().skip(1).map(or_here).find(|folder| folder.exists());
     let writable = rustix::fs::access(folder.unwrap_or(Path::new("/")), Access::WRITE_OK);
     writable.map_err(|error| {
         let what =
-            format!("{} can't be written; run it as root, or name another with --config", path.display());
+            format!("can't write {}; run this as root, or name another file with --config", path.display());
         CliError::failed(what, io::Error::from(error))
     })
 }
@@ -89,8 +89,8 @@ fn or_here(folder: &Path) -> &Path {
     if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
 }
 
-/// Writes the file whole or not at all. It has the owner of the one before, or of its folder; nobody else can
-/// read it, but for a group that alone could until now.
+/// Writes the file atomically. It keeps its owner, or gets its folder's. Only the owner can read it, and its group if that
+/// could before and others couldn't.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let folder = or_here(path.parent().unwrap_or(Path::new("")));
     fs::create_dir_all(folder)?;
@@ -115,8 +115,8 @@ fn ending(path: &Path, env: &Env) -> String {
         false => format!(" --config {}", path.display()),
     };
     format!(
-        "\nWritten: {}\n\n  adjutant doctor{option}   looks whether all of it works\n  \
-         adjutant chat{option}     talks here, in the terminal\n  \
+        "\nWritten: {}\n\n  adjutant doctor{option}   checks everything\n  \
+         adjutant chat{option}     starts a chat in this terminal\n  \
          adjutant serve{option}    connects the channels\n",
         path.display()
     )

@@ -1,29 +1,29 @@
-//! `adjutant pair`: who may talk to the assistant. A running `serve` notices within a second.
+//! `adjutant pair`: who may talk to the assistant. A running `serve` applies changes within a second.
 
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{CliError, PairArgs, PairCommand, out};
+use super::{CliError, PairCommand, out};
 use crate::clock::{self, SystemClock};
 use crate::config::Config;
 use crate::service;
 use crate::store::access::{self, Pairing, new_code};
 use crate::store::{Batch, Store, StoreError};
 
-/// How long an invitation is good, in milliseconds: a week.
+/// An invitation is valid for a week, in milliseconds.
 const INVITATION_MS: i64 = 7 * 24 * 3600 * 1000;
 
-pub(super) async fn run(config: Config, args: PairArgs) -> Result<ExitCode, CliError> {
+pub(super) async fn run(config: Config, command: PairCommand) -> Result<ExitCode, CliError> {
     let store = service::open_store(&config, Arc::new(SystemClock)).await?;
-    let done = match args.command {
+    let result = match command {
         PairCommand::List => list(&store, &config).await.map_err(CliError::from),
         PairCommand::Approve { code } => approve(&store, &code).await,
         PairCommand::Invite => invite(&store).await.map_err(CliError::from),
         PairCommand::Revoke { who } => revoke(&store, &who).await,
     };
     store.close().await;
-    out(&done?)?;
+    out(&result?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -34,7 +34,7 @@ async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
     }
     for (name, channel) in &config.channels {
         for user in &channel.allow {
-            let _ = writeln!(text, "{name}:{user}  by the configuration");
+            let _ = writeln!(text, "{name}:{user}  from the configuration");
         }
     }
     for one in access::allowed(store).await? {
@@ -45,14 +45,14 @@ async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
         let until = clock::utc(code.expires_at).format("%Y-%m-%d %H:%M UTC");
         let who = match (&code.channel, &code.user_id, &code.name) {
             (Some(channel), Some(user), name) => {
-                format!("{channel}:{user} ({}) asks to be let in", name.as_deref().unwrap_or_default())
+                format!("{channel}:{user} ({}) asks for access", name.as_deref().unwrap_or_default())
             }
             _ => "an invitation".to_owned(),
         };
-        let _ = writeln!(text, "{}  {who}; good until {until}", code.code);
+        let _ = writeln!(text, "{}  {who}; valid until {until}", code.code);
     }
     if text.is_empty() {
-        text.push_str("Nobody but you, at this terminal. `adjutant pair invite` makes an invitation.\n");
+        text.push_str("Only you, at this terminal. `adjutant pair invite` creates an invitation.\n");
     }
     Ok(text)
 }
@@ -60,12 +60,12 @@ async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
 async fn approve(store: &Store, code: &str) -> Result<String, CliError> {
     let Some(paired) = access::approve(store, &code.to_ascii_uppercase()).await? else {
         return Err(CliError::plain(
-            "there is no such code, or its hour is over; the stranger can write again for a new one",
+            "that code is unknown or has expired; whoever sent it gets a new one by writing to the assistant again",
         ));
     };
     let who = paired.name.unwrap_or_default();
     let channel = paired.channel.unwrap_or_default();
-    Ok(format!("{who} may talk to the assistant on {channel} now; what they wrote is answered.\n"))
+    Ok(format!("{who} can talk to the assistant on {channel} now, and gets an answer to earlier messages.\n"))
 }
 
 async fn invite(store: &Store) -> Result<String, StoreError> {
@@ -81,14 +81,12 @@ async fn invite(store: &Store) -> Result<String, StoreError> {
 
 async fn revoke(store: &Store, who: &str) -> Result<String, CliError> {
     let Some((channel, user)) = who.split_once(':') else {
-        return Err(CliError::Usage(format!(
-            "{who:?} must be CHANNEL:USER-ID, as `adjutant pair list` shows them"
-        )));
+        return Err(CliError::Usage(format!("{who:?} must be CHANNEL:USER-ID, as in `adjutant pair list`")));
     };
     match access::revoke(store, channel, user).await? {
-        true => Ok(format!("{who} may not talk to the assistant any more.\n")),
+        true => Ok(format!("{who} can no longer talk to the assistant.\n")),
         false => Err(CliError::plain(format!(
-            "{who} was not let in by a code; owners and those under `allow` are in the configuration"
+            "no code let {who} in; owners and people under `allow` are in the configuration"
         ))),
     }
 }

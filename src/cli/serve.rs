@@ -1,4 +1,4 @@
-//! `adjutant serve`: every channel of the configuration, until it is told to stop.
+//! `adjutant serve`: runs every configured channel until it is told to stop.
 
 mod reload;
 mod watch;
@@ -20,13 +20,14 @@ use crate::http::{Hooks, Http, Readiness, Ready};
 use crate::lifecycle::{Manager, Reloads, Stops};
 use crate::logging::Logs;
 use crate::service::{self, Service};
+use crate::store::leases;
 
-/// How long running turns get to come to their end; what is left then goes on with the next start.
+/// How long running turns may take to end; the next start resumes the rest.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCode, CliError> {
     logs.follow(config.log.as_deref());
-    let (mut stops, mut reloads) = listen()?;
+    let (mut stops, mut reloads) = listen_for_signals()?;
     let channels = service::connect(&config)?;
     if channels.is_empty() {
         return Err(no_channel(&config).into());
@@ -38,60 +39,58 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
     let mut service = Service::start(&config, store, skill_set.clone(), models, channels).await?;
-    service.look_after_store(&config);
-    service.send_traces(&config)?;
+    service.start_store_upkeep(&config);
+    service.start_trace_export(&config)?;
     tokio::spawn(heap::give_back());
     let manager = Manager::default();
-    let http = answer(http, &service);
+    let http = serve_http(http, &service);
     let ended = tokio::select! {
         () = stops.next() => {
-            tracing::info!("told to stop: no new turns, running ones get {} s", PATIENCE.as_secs());
+            tracing::info!("stopping: no new turns, running ones get {} s", PATIENCE.as_secs());
             Ok(ExitCode::SUCCESS)
         }
-        () = all_stopped(&service.health) => Err(stopped(&config, &service.health).into()),
+        () = service.health.wait_until_all_stopped() => Err(all_stopped(&config, &service.health).into()),
         failed = http => {
             let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
             Err(CliError::failed("the HTTP endpoint failed", why))
         }
-        never = watch::tell(&service, &manager) => match never {},
+        never = watch::report(&service, &manager) => match never {},
         never = reload::reload(&config, env, &mut reloads, (&skill_set, &service.live, logs), &manager) => match never {},
     };
     manager.stopping();
-    leave(service, &mut stops).await?;
+    shut_down(service, &mut stops).await?;
     ended
 }
 
-fn listen() -> Result<(Stops, Reloads), CliError> {
+fn listen_for_signals() -> Result<(Stops, Reloads), CliError> {
     let signals = Stops::listen().and_then(|stops| Ok((stops, Reloads::listen()?)));
-    signals.map_err(|error| CliError::failed("no signals can be listened to", error))
+    signals.map_err(|error| CliError::failed("can't listen for signals", error))
 }
 
-async fn answer(http: Option<Http>, service: &Service) -> io::Result<()> {
+async fn serve_http(http: Option<Http>, service: &Service) -> io::Result<()> {
     let Some(http) = http else { return std::future::pending().await };
-    http.serve(service.stuck(), is_ready(service), service.numbers(), hooks(service.doors.clone())).await
+    let hooks = hooks(service.receivers.clone());
+    http.serve(service.stuck_tasks(), readiness(service), service.metrics(), hooks).await
 }
 
-/// Takes the address of the HTTP endpoint, if there is to be one, before anything is received.
+/// Binds the HTTP endpoint, if there is one, before anything is received.
 async fn bind(config: &Config) -> Result<Option<Http>, CliError> {
     let Some(address) = config.listen else { return Ok(None) };
     let http = Http::bind(address).await.map_err(|error| {
-        CliError::failed(
-            format!("{address} can't be listened on; change [http] listen, or set it to \"\""),
-            error,
-        )
+        CliError::failed(format!("can't listen on {address}; change [http] listen, or set it to \"\""), error)
     })?;
     if let Ok(address) = http.address() {
-        tracing::info!("ready? http://{address}/readyz tells");
+        tracing::info!("Readiness: http://{address}/readyz");
     }
     Ok(Some(http))
 }
 
-fn hooks(doors: Vec<Arc<ChannelReceiver>>) -> Hooks {
+fn hooks(receivers: Vec<Arc<ChannelReceiver>>) -> Hooks {
     Arc::new(move |channel, request| {
-        let door = doors.iter().find(|door| door.channel == channel).cloned();
+        let receiver = receivers.iter().find(|receiver| receiver.channel == channel).cloned();
         async move {
-            match door {
-                Some(door) => door.webhook(request).await,
+            match receiver {
+                Some(receiver) => receiver.webhook(request).await,
                 None => WebhookResponse::not_found(),
             }
         }
@@ -99,19 +98,18 @@ fn hooks(doors: Vec<Arc<ChannelReceiver>>) -> Hooks {
     })
 }
 
-fn is_ready(service: &Service) -> Ready {
+fn readiness(service: &Service) -> Ready {
     let (store, health, live) = (service.store().clone(), service.health.clone(), service.live.clone());
     Arc::new(move || {
         let (store, health, live) = (store.clone(), health.clone(), live.clone());
         async move {
             let mut troubles = Vec::new();
-            let asked = store.count("SELECT count(*) FROM instances", &[]);
-            let why = match tokio::time::timeout(watch::ANSWERS, asked).await {
+            let error = match tokio::time::timeout(watch::STORE_TIMEOUT, leases::ping(&store)).await {
                 Ok(Ok(_)) => None,
                 Ok(Err(error)) => Some(error.to_string()),
-                Err(late) => Some(late.to_string()),
+                Err(timeout) => Some(timeout.to_string()),
             };
-            if let Some(error) = why {
+            if let Some(error) = error {
                 tracing::error!(error, "the store does not answer");
                 troubles.push("store: it does not answer".to_owned());
             }
@@ -122,29 +120,22 @@ fn is_ready(service: &Service) -> Ready {
     })
 }
 
-async fn all_stopped(health: &Health) {
-    while !health.all_stopped() {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-async fn leave(service: Service, stops: &mut Stops) -> Result<(), CliError> {
-    let left = tokio::select! {
-        left = service.shut_down(PATIENCE) => left,
-        // Who asks twice does not want to wait; the journal has what is left.
+async fn shut_down(service: Service, stops: &mut Stops) -> Result<(), CliError> {
+    let result = tokio::select! {
+        result = service.shut_down(PATIENCE) => result,
+        // A second signal means now; the journal has the rest.
         () = stops.next() => Ok(()),
     };
-    Ok(left?)
+    Ok(result?)
 }
 
 fn no_channel(config: &Config) -> ConfigError {
-    ConfigError::one(
-        config.path.as_deref().and_then(|path| path.to_str()),
-        "there is no channel to serve; add one under [channels] as config.example.toml shows, or talk with `adjutant chat`",
-    )
+    let problem = "no channel is configured; add one under [channels] as config.example.toml shows, or talk with \
+                   `adjutant chat`";
+    ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), problem)
 }
 
-fn stopped(config: &Config, health: &Health) -> ConfigError {
+fn all_stopped(config: &Config, health: &Health) -> ConfigError {
     let why: Vec<String> =
         health.troubles().into_iter().map(|(channel, why)| format!("channels.{channel}: {why}")).collect();
     ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), why.join("\n"))

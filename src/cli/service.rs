@@ -1,4 +1,4 @@
-//! `adjutant service`: the systemd unit is written, removed and looked at; `systemctl` does the rest.
+//! `adjutant service`: writes and removes the systemd unit; `systemctl` does the rest.
 
 mod unit;
 
@@ -9,108 +9,111 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use super::{CliError, ServiceArgs, ServiceCommand, out};
+use super::{CliError, ServiceCommand, out};
 use crate::config::Env;
-use unit::Place;
+use unit::Unit;
 
 const SERVICE: &str = "adjutant.service";
 const SYSUSERS: &str = include_str!("../../systemd/adjutant.sysusers");
 const CONFIG: &str = include_str!("../../systemd/config.toml");
 
 /// Runs `adjutant service`.
-pub(super) fn run(args: &ServiceArgs, env: &Env) -> Result<ExitCode, CliError> {
+pub(super) fn run(command: &ServiceCommand, env: &Env) -> Result<ExitCode, CliError> {
     let (ServiceCommand::Install { user }
     | ServiceCommand::Uninstall { user }
-    | ServiceCommand::Status { user }) = args.command;
-    let place = if user { Place::of_user(env)? } else { Place::of_machine() };
-    match args.command {
-        ServiceCommand::Status { .. } => return status(&place),
+    | ServiceCommand::Status { user }) = *command;
+    let unit = if user { Unit::for_user(env)? } else { Unit::for_machine() };
+    match command {
+        ServiceCommand::Status { .. } => return status(&unit),
         _ if !user && !rustix::process::geteuid().is_root() => {
             return Err(CliError::plain(
-                "a service of the machine is root's to change; run this with sudo, or add --user for a service of \
-                 your own",
+                "only root can change the machine's service; run this with sudo, or add --user for a service of your \
+                 own",
             ));
         }
-        ServiceCommand::Install { .. } => install(&place)?,
-        ServiceCommand::Uninstall { .. } => uninstall(&place)?,
+        ServiceCommand::Install { .. } => install(&unit)?,
+        ServiceCommand::Uninstall { .. } => uninstall(&unit)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn program() -> Result<PathBuf, CliError> {
-    std::env::current_exe()
-        .map_err(|error| CliError::failed("it is not known where this program lies", error))
+    std::env::current_exe().map_err(|error| CliError::failed("can't find this program's path", error))
 }
 
-fn install(place: &Place) -> Result<(), CliError> {
-    let text = place.text(&program()?)?;
-    // Before anything is written: whether there is a systemd that listens.
-    place.systemctl(&["daemon-reload"])?;
-    match place.packaged.as_deref().filter(|packaged| is_text(packaged, &text)) {
-        Some(packaged) if !place.unit.exists() => {
-            out(&format!("{} is there, from the package\n", packaged.display()))?;
+fn install(unit: &Unit) -> Result<(), CliError> {
+    let text = unit.text(&program()?)?;
+    // Before anything is written: is systemd there?
+    unit.systemctl(&["daemon-reload"])?;
+    match unit.packaged.as_deref().filter(|packaged| has_text(packaged, &text)) {
+        Some(packaged) if !unit.path.exists() => {
+            out(&format!("{} is installed by the package\n", packaged.display()))?;
         }
-        _ => write_unit(&place.unit, &text)?,
+        _ => write_unit(&unit.path, &text)?,
     }
-    make_folder(&place.config, 0o755)?;
-    make_folder(&place.config.join("credentials"), 0o700)?;
-    if let Some(sysusers) = &place.sysusers {
+    make_folder(&unit.config, 0o755)?;
+    make_folder(&unit.config.join("credentials"), 0o700)?;
+    if let Some(sysusers) = &unit.sysusers {
         write(sysusers, SYSUSERS, 0o644)?;
-        succeed(Command::new("systemd-sysusers").arg(sysusers))?;
-        let config = place.config.join("config.toml");
+        run_systemd(Command::new("systemd-sysusers").arg(sysusers))?;
+        let config = unit.config.join("config.toml");
         if !config.exists() {
             write(&config, CONFIG, 0o640)?;
             out(&format!("wrote {}\n", config.display()))?;
         }
     }
-    place.systemctl(&["daemon-reload"])?;
-    place.systemctl(&["enable", SERVICE])?;
-    let (systemctl, when) = match place.is_users {
-        true => {
-            ("systemctl --user", "when you log in; `loginctl enable-linger` lets it run while you are away")
-        }
-        false => ("systemctl", "with the machine"),
+    unit.systemctl(&["daemon-reload"])?;
+    unit.systemctl(&["enable", SERVICE])?;
+    let (systemctl, when) = match unit.is_users {
+        true => (
+            "systemctl --user",
+            "when you log in; `loginctl enable-linger` keeps it running after you log out",
+        ),
+        false => ("systemctl", "at boot"),
     };
-    let config = place.config.join("config.toml");
+    let config = unit.config.join("config.toml");
     out(&format!(
         "enabled: it starts {when}\n\
-         now set up {}, look with `adjutant doctor`, and start it: {systemctl} restart adjutant\n",
+         now edit {}, check it with `adjutant doctor`, and start the service: {systemctl} restart adjutant\n",
         config.display()
     ))
 }
 
-fn uninstall(place: &Place) -> Result<(), CliError> {
-    let packaged = place.packaged.as_ref().filter(|packaged| packaged.exists());
-    if !place.unit.exists() && packaged.is_none() {
-        return out(&format!("there is no {}; nothing to do\n", place.unit.display()));
+fn uninstall(unit: &Unit) -> Result<(), CliError> {
+    let packaged = unit.packaged.as_ref().filter(|packaged| packaged.exists());
+    if !unit.path.exists() && packaged.is_none() {
+        return out(&format!("{} does not exist; nothing to do\n", unit.path.display()));
     }
-    place.systemctl(&["disable", "--now", SERVICE])?;
+    unit.systemctl(&["disable", "--now", SERVICE])?;
     out("stopped and disabled\n")?;
-    if place.unit.exists() {
-        if is_text(&place.unit, &place.text(&program()?)?) {
-            fs::remove_file(&place.unit).map_err(|error| cant("removed", &place.unit, error))?;
-            out(&format!("removed {}\n", place.unit.display()))?;
+    if unit.path.exists() {
+        if has_text(&unit.path, &unit.text(&program()?)?) {
+            fs::remove_file(&unit.path).map_err(|error| cant("remove", &unit.path, error))?;
+            out(&format!("removed {}\n", unit.path.display()))?;
         } else {
-            set_aside(&place.unit)?;
+            set_aside(&unit.path)?;
         }
     }
-    place.systemctl(&["daemon-reload"])?;
+    unit.systemctl(&["daemon-reload"])?;
     match packaged {
-        Some(packaged) => out(&format!("{} is the package's: `apt remove adjutant`\n", packaged.display())),
-        None => out(&format!("{} and the data stay\n", place.config.display())),
+        Some(packaged) => out(&format!(
+            "{} belongs to the package; remove it with `apt remove adjutant`\n",
+            packaged.display()
+        )),
+        None => out(&format!("{} and the data are kept\n", unit.config.display())),
     }
 }
 
-fn status(place: &Place) -> Result<ExitCode, CliError> {
+fn status(unit: &Unit) -> Result<ExitCode, CliError> {
     const WANTED: &str = "--property=LoadState,UnitFileState,ActiveState,SubState,StatusText,FragmentPath";
-    let shown = place.systemctl(&["show", WANTED, SERVICE])?;
+    let shown = unit.systemctl(&["show", WANTED, SERVICE])?;
     let value = |name: &str| {
         let line = shown.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
         line.unwrap_or_default()
     };
     if value("LoadState") == "not-found" {
-        let flag = if place.is_users { " --user" } else { "" };
-        out(&format!("it is not installed; `adjutant service install{flag}` does that\n"))?;
+        let flag = if unit.is_users { " --user" } else { "" };
+        out(&format!("the service is not installed; run `adjutant service install{flag}`\n"))?;
         return Ok(ExitCode::FAILURE);
     }
     let (state, enabled) = (value("ActiveState"), value("UnitFileState"));
@@ -121,39 +124,38 @@ fn status(place: &Place) -> Result<ExitCode, CliError> {
     Ok(if state == "active" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-impl Place {
-    /// Asks systemd; what it answers.
+impl Unit {
+    /// Runs systemctl; returns its output.
     fn systemctl(&self, words: &[&str]) -> Result<String, CliError> {
-        succeed(Command::new("systemctl").args(self.is_users.then_some("--user")).args(words))
+        run_systemd(Command::new("systemctl").args(self.is_users.then_some("--user")).args(words))
     }
 }
 
-/// Runs a program of systemd's; what it printed.
-fn succeed(command: &mut Command) -> Result<String, CliError> {
+/// Runs one of systemd's programs; returns its output.
+fn run_systemd(command: &mut Command) -> Result<String, CliError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| match error.kind() {
         ErrorKind::NotFound => CliError::plain(format!(
-            "there is no {name} here: this machine does not run systemd. Let what starts its services run \
-             `adjutant serve`"
+            "{name} not found: this machine does not use systemd; have its service manager run `adjutant serve`"
         )),
-        _ => CliError::failed(format!("{name} can't be started"), error),
+        _ => CliError::failed(format!("can't start {name}"), error),
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
-    Err(CliError::plain(format!("`{name} {}` failed: {}", words.join(" "), said.trim())))
+    Err(CliError::plain(format!("`{name} {}` failed: {}", words.join(" "), stderr.trim())))
 }
 
-fn is_text(path: &Path, text: &str) -> bool {
+fn has_text(path: &Path, text: &str) -> bool {
     fs::read(path).is_ok_and(|there| there == text.as_bytes())
 }
 
-/// Writes the unit; one of other words that is there is kept beside it.
+/// Writes the unit; a different one is renamed first.
 fn write_unit(path: &Path, text: &str) -> Result<(), CliError> {
-    if is_text(path, text) {
-        return out(&format!("{} is there already\n", path.display()));
+    if has_text(path, text) {
+        return out(&format!("{} is up to date\n", path.display()));
     }
     if path.exists() {
         set_aside(path)?;
@@ -165,17 +167,17 @@ fn write_unit(path: &Path, text: &str) -> Result<(), CliError> {
     out(&format!("wrote {}\n", path.display()))
 }
 
-/// Renames a unit that says something else than ours: an older one, or somebody's work.
+/// Renames a unit that differs from ours: an older one, or one that somebody edited.
 fn set_aside(path: &Path) -> Result<(), CliError> {
     let mut name = OsString::from(path);
     name.push(".old");
-    fs::rename(path, &name).map_err(|error| cant("renamed", path, error))?;
-    out(&format!("{} was another; it is kept as {}\n", path.display(), Path::new(&name).display()))
+    fs::rename(path, &name).map_err(|error| cant("rename", path, error))?;
+    out(&format!("{} was different; it is kept as {}\n", path.display(), Path::new(&name).display()))
 }
 
 fn make_folder(path: &Path, mode: u32) -> Result<(), CliError> {
     let made = fs::DirBuilder::new().recursive(true).mode(mode).create(path);
-    made.map_err(|error| cant("made", path, error))
+    made.map_err(|error| cant("create", path, error))
 }
 
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), CliError> {
@@ -184,9 +186,9 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), CliError> {
     }
     let file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|error| cant("written", path, error))
+    written.map_err(|error| cant("write", path, error))
 }
 
 fn cant(what: &str, path: &Path, error: io::Error) -> CliError {
-    CliError::failed(format!("{} can't be {what}", path.display()), error)
+    CliError::failed(format!("can't {what} {}", path.display()), error)
 }

@@ -1,4 +1,4 @@
-//! `adjutant usage`: tokens and money.
+//! `adjutant usage`: tokens, cost and skill calls.
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -20,13 +20,13 @@ use crate::trace::{cost, count, duration, one_line};
 /// Runs `adjutant usage`.
 pub(super) async fn run(config: Config, args: UsageArgs) -> Result<ExitCode, CliError> {
     let store = open_store(&config, Arc::new(SystemClock)).await?;
-    let said = command(&store, config.assistant.timezone, &args).await;
+    let text = command(&store, config.assistant.timezone, &args).await;
     store.close().await;
-    super::out(&said?)?;
+    super::out(&text?)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was used, as a table or as JSON.
+/// The usage as a table or as JSON.
 async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, StoreError> {
     let first =
         first_day(args, zone.timestamp_millis_opt(store.now()).earliest().map(|now| now.date_naive()));
@@ -46,7 +46,7 @@ async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, St
     Ok(used.text(&format!("since {first}, 00:00 ({zone})")))
 }
 
-/// The day with which the period begins: today, Monday, or the first of the month.
+/// The first day of the period: today, Monday, or the first of the month.
 fn first_day(args: &UsageArgs, today: Option<NaiveDate>) -> NaiveDate {
     let today = today.unwrap_or_default();
     if args.month {
@@ -56,13 +56,13 @@ fn first_day(args: &UsageArgs, today: Option<NaiveDate>) -> NaiveDate {
     today.checked_sub_days(Days::new(back.into())).unwrap_or(today)
 }
 
-/// What is shown: rows of models, with the word for what they are by, or of skills.
+/// The rows to show: of models, with what they are grouped by, or of skills.
 enum Used {
     Models(&'static str, Vec<ModelUse>),
     Skills(Vec<SkillUse>),
 }
 
-/// The sum of all rows.
+/// The total.
 fn all_models(rows: &[ModelUse]) -> ModelUse {
     let sum = |of: fn(&ModelUse) -> i64| rows.iter().map(of).sum();
     ModelUse {
@@ -77,7 +77,7 @@ fn all_models(rows: &[ModelUse]) -> ModelUse {
     }
 }
 
-/// The sum of all rows.
+/// The total.
 fn all_skills(rows: &[SkillUse]) -> SkillUse {
     let sum = |of: fn(&SkillUse) -> i64| rows.iter().map(of).sum();
     SkillUse {
@@ -110,8 +110,8 @@ impl Used {
 
     fn text(&self, when: &str) -> String {
         match self {
-            Self::Models(_, rows) if rows.is_empty() => format!("no model was called {when}\n"),
-            Self::Skills(rows) if rows.is_empty() => format!("no skill was called {when}\n"),
+            Self::Models(_, rows) if rows.is_empty() => format!("no model calls {when}\n"),
+            Self::Skills(rows) if rows.is_empty() => format!("no skill calls {when}\n"),
             Self::Models(by, rows) => {
                 let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
                 let rows = rows.iter().chain([&all_models(rows)]).map(model_cells).collect::<Vec<_>>();
@@ -124,9 +124,7 @@ impl Used {
                 };
                 let rows = rows.iter().chain([&all_skills(rows)]).map(cells).collect::<Vec<_>>();
                 let table = table(&["skill", "calls", "failed", "time"], &rows);
-                format!(
-                    "{when}\n\n{table}\nTokens and money are the models'; see `adjutant usage --by model`.\n"
-                )
+                format!("{when}\n\n{table}\nFor tokens and cost, see `adjutant usage --by model`.\n")
             }
         }
     }
@@ -149,12 +147,12 @@ fn model_cells(row: &ModelUse) -> [String; 7] {
     [one_line(&row.name), calls, failed, prompt, cached, completion, cost(row.cost_usd)]
 }
 
-/// No sum of ours is below zero; a row that was tampered with must not stop the rest.
+/// Sums are never negative; a row that somebody edited must not break the report.
 fn number(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-/// Names to the left, numbers to the right; the last row is the total.
+/// Aligns names left and numbers right; the last row is the total.
 fn table<const N: usize>(head: &[&str; N], rows: &[[String; N]]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].width());
@@ -196,11 +194,11 @@ mod tests {
         }
     }
 
-    async fn said(house: &TestApp, words: &[&str]) -> String {
-        command(&house.store, BERLIN, &args(words)).await.unwrap()
+    async fn output(app: &TestApp, words: &[&str]) -> String {
+        command(&app.store, BERLIN, &args(words)).await.unwrap()
     }
 
-    async fn call(house: &TestApp, execution: &str, n: i64, model: &str, error: Option<&str>) {
+    async fn call(app: &TestApp, execution: &str, n: i64, model: &str, error: Option<&str>) {
         let mut batch = Batch::new();
         let row = CallRow {
             execution_id: execution.into(),
@@ -214,57 +212,56 @@ mod tests {
             cached_tokens: if error.is_some() { 0 } else { 1000 },
             completion_tokens: if error.is_some() { 0 } else { 789 },
             cost_usd: if error.is_some() { 0.0 } else { 0.25 },
-            started_at: house.store.now(),
+            started_at: app.store.now(),
             duration_ms: 1,
         };
         calls::insert(&mut batch, &row);
-        house.store.write(batch).await.unwrap();
+        app.store.write(batch).await.unwrap();
     }
 
     /// A turn on Thursday, 1 January 2026, and another one on the Friday after.
-    async fn fill(house: &TestApp) {
-        let turn = house.turn("t1", "hello").await;
-        house.orchestrator(&turn).await;
-        call(house, "root", 0, "big", None).await;
-        call(house, "root", 1, "small\u{1b}", Some("{}")).await;
+    async fn fill(app: &TestApp) {
+        let turn = app.turn("t1", "hello").await;
+        app.orchestrator(&turn).await;
+        call(app, "root", 0, "big", None).await;
+        call(app, "root", 1, "small\u{1b}", Some("{}")).await;
         for (id, idx, status, ms) in [("s1", 0, "completed", 1500), ("s2", 1, "timeout", 500)] {
-            house
-                .execution(&turn, id, Some(("root", idx)), |row| {
-                    row.skill = Some("tasks.search".into());
-                    row.status = status.parse().unwrap();
-                    row.ended_at = row.started_at.map(|at| at + ms);
-                })
-                .await;
+            app.execution(&turn, id, Some(("root", idx)), |row| {
+                row.skill = Some("tasks.search".into());
+                row.status = status.parse().unwrap();
+                row.ended_at = row.started_at.map(|at| at + ms);
+            })
+            .await;
         }
-        house.end(&turn, "completed", "yes").await;
-        house.later(DAY_MS);
-        let turn = house.turn("t2", "again").await;
-        house.execution(&turn, "root2", None, |row| row.kind = ExecutionKind::Orchestrator).await;
-        call(house, "root2", 0, "small\u{1b}", None).await;
+        app.end(&turn, "completed", "yes").await;
+        app.later(DAY_MS);
+        let turn = app.turn("t2", "again").await;
+        app.execution(&turn, "root2", None, |row| row.kind = ExecutionKind::Orchestrator).await;
+        call(app, "root2", 0, "small\u{1b}", None).await;
     }
 
     #[tokio::test]
     async fn an_empty_store_says_so() {
-        let house = TestApp::open().await;
-        assert_eq!(said(&house, &[]).await, "no model was called since 2026-01-01, 00:00 (Europe/Berlin)\n");
+        let app = TestApp::open().await;
+        assert_eq!(output(&app, &[]).await, "no model calls since 2026-01-01, 00:00 (Europe/Berlin)\n");
         assert_eq!(
-            said(&house, &["--week", "--by", "skill"]).await,
-            "no skill was called since 2025-12-29, 00:00 (Europe/Berlin)\n"
+            output(&app, &["--week", "--by", "skill"]).await,
+            "no skill calls since 2025-12-29, 00:00 (Europe/Berlin)\n"
         );
     }
 
     #[tokio::test]
     async fn tables_are_aligned_and_end_with_their_sum() {
-        let house = TestApp::open().await;
-        fill(&house).await;
-        insta::assert_snapshot!(said(&house, &[]).await, @r"
+        let app = TestApp::open().await;
+        fill(&app).await;
+        insta::assert_snapshot!(output(&app, &[]).await, @r"
         since 2026-01-02, 00:00 (Europe/Berlin)
 
         model   calls  failed   prompt  cached  completion     cost
         small�      1       0  123,456   1,000         789  $0.2500
         total       1       0  123,456   1,000         789  $0.2500
         ");
-        insta::assert_snapshot!(said(&house, &["--week"]).await, @r"
+        insta::assert_snapshot!(output(&app, &["--week"]).await, @r"
         since 2025-12-29, 00:00 (Europe/Berlin)
 
         model   calls  failed   prompt  cached  completion     cost
@@ -272,47 +269,47 @@ mod tests {
         small�      2       1  123,456   1,000         789  $0.2500
         total       3       1  246,912   2,000       1,578  $0.5000
         ");
-        insta::assert_snapshot!(said(&house, &["--month", "--by", "person"]).await, @r"
+        insta::assert_snapshot!(output(&app, &["--month", "--by", "person"]).await, @r"
         since 2026-01-01, 00:00 (Europe/Berlin)
 
         person  calls  failed   prompt  cached  completion     cost
         Ada         3       1  246,912   2,000       1,578  $0.5000
         total       3       1  246,912   2,000       1,578  $0.5000
         ");
-        insta::assert_snapshot!(said(&house, &["--week", "--by", "skill"]).await, @r"
+        insta::assert_snapshot!(output(&app, &["--week", "--by", "skill"]).await, @r"
         since 2025-12-29, 00:00 (Europe/Berlin)
 
         skill         calls  failed    time
         tasks.search      2       1  2.00 s
         total             2       1  2.00 s
 
-        Tokens and money are the models'; see `adjutant usage --by model`.
+        For tokens and cost, see `adjutant usage --by model`.
         ");
     }
 
     #[tokio::test]
     async fn json_has_plain_names() {
-        let house = TestApp::open().await;
-        fill(&house).await;
-        insta::assert_snapshot!(said(&house, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
-        let people = said(&house, &["--week", "--by", "person", "--json"]).await;
+        let app = TestApp::open().await;
+        fill(&app).await;
+        insta::assert_snapshot!(output(&app, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
+        let people = output(&app, &["--week", "--by", "person", "--json"]).await;
         let people: Value = serde_json::from_str(&people).unwrap();
         assert_eq!(people["rows"][0]["name"], "Ada");
         assert!(people["rows"][0]["id"].is_string());
         assert_eq!(people["rows"][0]["calls"], 3);
-        insta::assert_snapshot!(said(&house, &["--week", "--by", "skill", "--json"]).await, @r#"{"by":"skill","rows":[{"skill":"tasks.search","calls":2,"failed":1,"duration_ms":2000}],"total":{"calls":2,"failed":1,"duration_ms":2000},"from":"2025-12-28T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
+        insta::assert_snapshot!(output(&app, &["--week", "--by", "skill", "--json"]).await, @r#"{"by":"skill","rows":[{"skill":"tasks.search","calls":2,"failed":1,"duration_ms":2000}],"total":{"calls":2,"failed":1,"duration_ms":2000},"from":"2025-12-28T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
     }
 
     #[tokio::test]
     async fn a_day_begins_at_midnight_of_the_zone() {
-        let house = TestApp::open().await;
+        let app = TestApp::open().await;
         // 23:30 in Berlin.
-        house.later(13 * 3_600_000 + 1_800_000);
-        fill(&house).await;
-        house.later(1_800_000 - 1);
-        assert!(said(&house, &[]).await.starts_with("since 2026-01-02"));
-        house.later(1);
-        assert!(said(&house, &["--day"]).await.starts_with("no model was called since 2026-01-03"));
-        assert!(said(&house, &["--month"]).await.starts_with("since 2026-01-01"));
+        app.later(13 * 3_600_000 + 1_800_000);
+        fill(&app).await;
+        app.later(1_800_000 - 1);
+        assert!(output(&app, &[]).await.starts_with("since 2026-01-02"));
+        app.later(1);
+        assert!(output(&app, &["--day"]).await.starts_with("no model calls since 2026-01-03"));
+        assert!(output(&app, &["--month"]).await.starts_with("since 2026-01-01"));
     }
 }

@@ -57,7 +57,7 @@ impl Maintenance {
         }
         for (channel, place) in self.ours() {
             // Who asks one thing in the terminal wants to hear nothing else.
-            if !self.delivering.wants.contains_key(channel) {
+            if !self.delivering.filters.contains_key(channel) {
                 self.wake(&self.scheduler.tend(channel, place.as_deref()).await?);
             }
         }

@@ -47,7 +47,7 @@ pub struct Delivering {
     /// What is shown until an answer comes.
     pub progress: Arc<ProgressDisplay>,
     /// Which rows this process delivers, by channel, if not all: `chat --once` prints only its own answer.
-    pub wants: HashMap<String, Wants>,
+    pub filters: HashMap<String, DeliveryFilter>,
     /// The workers, one a conversation.
     pub wakers: SharedWakers,
     /// The channels and conversations that the adapters have been seeded with.
@@ -56,8 +56,8 @@ pub struct Delivering {
     pub sending: tokio::sync::RwLock<()>,
 }
 
-/// Tells which rows a process delivers.
-pub type Wants = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
+/// Selects the rows that a process delivers.
+pub type DeliveryFilter = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
 /// How a step of delivery ended.
 enum Step {
@@ -121,11 +121,11 @@ impl Delivering {
 
     async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
         // One more than is sent now tells whether a second look is worth its while.
-        let limit = if self.wants.is_empty() { 2 } else { 1000 };
+        let limit = if self.filters.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
         let last = rows.len() == 1;
         let wanted =
-            |row: &OutboxRow| self.wants.get(&row.channel).is_none_or(|wants| wants(&row.outbound()));
+            |row: &OutboxRow| self.filters.get(&row.channel).is_none_or(|filter| filter(&row.outbound()));
         let Some(row) = rows.into_iter().find(wanted) else { return Ok(Step::Nothing) };
         let Some(port) = self.ports.get(&row.channel) else { return Ok(Step::Nothing) };
         let now = self.store.now();

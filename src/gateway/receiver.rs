@@ -15,6 +15,7 @@ use adjutant_chat::{
     Address, Connection, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, MessageEdit, WebhookRequest,
     WebhookResponse,
 };
+use tokio::sync::Notify;
 
 use super::intake::{Arrival, Intake};
 use super::maintenance::Maintenance;
@@ -37,6 +38,7 @@ const LOOK: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Health {
     channels: Mutex<BTreeMap<String, ChannelHealth>>,
+    changed: Notify,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -57,7 +59,7 @@ impl Health {
     pub fn of(channels: impl Iterator<Item = String>) -> Self {
         let channels: BTreeMap<_, _> = channels.map(|channel| (channel, ChannelHealth::default())).collect();
         channels.keys().for_each(|channel| metrics::channel(channel));
-        Self { channels: Mutex::new(channels) }
+        Self { channels: Mutex::new(channels), changed: Notify::new() }
     }
 
     /// Why which channels are not receiving; empty when all are.
@@ -125,6 +127,28 @@ impl Health {
         let health = channels.entry(channel.to_owned()).or_default();
         change(health);
         health.told_at = Some(Instant::now());
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until each channel that is ours has told how it does, and not all have stopped.
+    pub async fn wait_until_up(&self) {
+        self.wait_until(|| self.all_told() && !self.all_stopped()).await;
+    }
+
+    /// Waits until every channel has stopped for good.
+    pub async fn wait_until_all_stopped(&self) {
+        self.wait_until(|| self.all_stopped()).await;
+    }
+
+    async fn wait_until(&self, is_so: impl Fn() -> bool) {
+        loop {
+            // Listens before it looks, so that no notification is missed.
+            let changed = self.changed.notified();
+            if is_so() {
+                return;
+            }
+            changed.await;
+        }
     }
 
     fn note(&self, channel: &str, event: ConnectionEvent) {

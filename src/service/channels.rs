@@ -1,4 +1,4 @@
-//! The channels, as the configuration names them: the only file that knows every platform.
+//! The configured channels. The only file that knows every platform.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,29 +7,29 @@ use adjutant_chat::{ChatPort, Connection, Rooms, SetupGuide};
 
 use super::StartError;
 use crate::config::{ChannelConfig, Config, Kind, Platform, Secret};
-use crate::gateway::outbox::Wants;
+use crate::gateway::outbox::DeliveryFilter;
 
-/// What a process does with one of its channels.
+/// A channel and what this process does with it.
 pub struct Channel {
-    /// How it speaks there.
+    /// Sends.
     pub port: Arc<dyn ChatPort>,
-    /// How it listens there; a terminal hands over what it reads by [`Service::accept`].
+    /// Receives; a terminal has none and calls [`Service::accept`].
     pub connection: Option<Arc<dyn Connection>>,
-    /// How its places are read, where a platform can be asked.
+    /// Reads its rooms, if the platform can.
     pub rooms: Option<Arc<dyn Rooms>>,
-    /// The one place it looks after; none is all of the channel.
+    /// The one place that this process serves; none is all of them.
     pub place: Option<String>,
-    /// Which replies it delivers, if not all.
-    pub wants: Option<Wants>,
-    /// The platform's ids of those who may speak; `*` is everyone.
+    /// Selects the replies to deliver, if not all.
+    pub filter: Option<DeliveryFilter>,
+    /// The platform's ids of those who may talk to the assistant; `*` is everyone.
     pub allow: Vec<String>,
 }
 
 impl Channel {
-    /// A channel on which everybody may speak, because the machine has let them in.
+    /// A channel that everyone may use, because the machine has let them in.
     pub fn open(port: Arc<dyn ChatPort>) -> Self {
         let allow = vec!["*".to_owned()];
-        Self { port, connection: None, rooms: None, place: None, wants: None, allow }
+        Self { port, connection: None, rooms: None, place: None, filter: None, allow }
     }
 
     fn connected<P: ChatPort + Connection + Rooms + 'static>(
@@ -38,23 +38,21 @@ impl Channel {
     ) -> Self {
         let allow = config.allow.clone();
         let (port, connection) = (platform.clone(), platform.clone());
-        Self { port, connection: Some(connection), rooms: Some(platform), place: None, wants: None, allow }
+        Self { port, connection: Some(connection), rooms: Some(platform), place: None, filter: None, allow }
     }
 }
 
-/// Sets up the channels that the configuration names; they connect when the service starts.
-///
-/// # Errors
-/// [`StartError::Channel`] when one can't be set up.
+/// Sets up the configured channels; they connect when the service starts.
 pub fn connect(config: &Config) -> Result<Vec<Channel>, StartError> {
     let enabled = config.channels.iter().filter(|(_, channel)| channel.enabled);
-    // Each reads the machine's certificates for itself, which is the longest part of a start.
+    // Each loads the system's certificates, which takes longer than anything else at start-up.
     std::thread::scope(|scope| {
         let started = enabled.map(|(name, channel)| (name, scope.spawn(|| connect_one(name, channel))));
         let started: Vec<_> = started.collect();
         let done = started.into_iter().map(|(name, channel)| {
-            let died = |_| StartError::Channel { name: name.clone(), why: "setting it up failed".to_owned() };
-            channel.join().map_err(died)?
+            let panicked =
+                |_| StartError::Channel { name: name.clone(), why: "the setup panicked".to_owned() };
+            channel.join().map_err(panicked)?
         });
         done.collect()
     })
@@ -92,7 +90,7 @@ fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError
     }
 }
 
-/// What a person has to be asked and told for a channel of this platform.
+/// The questions and hints that `init` needs for this platform.
 pub fn setup(kind: Kind) -> SetupGuide {
     match kind {
         Kind::Telegram => adjutant_telegram::setup(),
@@ -101,41 +99,29 @@ pub fn setup(kind: Kind) -> SetupGuide {
     }
 }
 
-/// What the channels bring, each part where it is needed.
-pub(super) struct Seats {
+/// The parts of all channels, by channel.
+#[derive(Default)]
+pub(super) struct ChannelParts {
     pub(super) ports: HashMap<String, Arc<dyn ChatPort>>,
-    pub(super) wants: HashMap<String, Wants>,
+    pub(super) filters: HashMap<String, DeliveryFilter>,
     pub(super) allow: HashMap<String, Vec<String>>,
     pub(super) places: Vec<(String, Option<String>)>,
     pub(super) connections: Vec<(String, Arc<dyn Connection>)>,
     pub(super) rooms: BTreeMap<String, Arc<dyn Rooms>>,
 }
 
-impl Seats {
+impl ChannelParts {
     pub(super) fn of(channels: Vec<Channel>) -> Self {
-        let mut seats = Self {
-            ports: HashMap::new(),
-            wants: HashMap::new(),
-            allow: HashMap::new(),
-            places: Vec::new(),
-            connections: Vec::new(),
-            rooms: BTreeMap::new(),
-        };
-        for channel in channels {
-            let name = channel.port.channel().to_owned();
-            seats.ports.insert(name.clone(), channel.port);
-            seats.allow.insert(name.clone(), channel.allow);
-            seats.places.push((name.clone(), channel.place));
-            if let Some(rooms) = channel.rooms {
-                seats.rooms.insert(name.clone(), rooms);
-            }
-            if let Some(wants) = channel.wants {
-                seats.wants.insert(name.clone(), wants);
-            }
-            if let Some(connection) = channel.connection {
-                seats.connections.push((name, connection));
-            }
+        let mut parts = Self::default();
+        for Channel { port, connection, rooms, place, filter, allow } in channels {
+            let name = port.channel().to_owned();
+            parts.ports.insert(name.clone(), port);
+            parts.filters.extend(filter.map(|filter| (name.clone(), filter)));
+            parts.allow.insert(name.clone(), allow);
+            parts.places.push((name.clone(), place));
+            parts.rooms.extend(rooms.map(|rooms| (name.clone(), rooms)));
+            parts.connections.extend(connection.map(|connection| (name, connection)));
         }
-        seats
+        parts
     }
 }

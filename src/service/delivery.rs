@@ -1,4 +1,4 @@
-//! How what is to be said finds its way out, and how progress is shown.
+//! Delivery of replies, and progress.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,17 +7,23 @@ use adjutant_chat::{ChatPort, Progress};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::channels::Seats;
 use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
-use crate::gateway::outbox::Delivering;
+use crate::gateway::outbox::{Delivering, DeliveryFilter};
 use crate::gateway::progress::ProgressDisplay;
 use crate::journal::{Ended, Hooks};
 use crate::store::Store;
 use crate::store::leases::Instance;
 
-pub(super) fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) -> Arc<Delivering> {
-    let ports = Arc::new(std::mem::take(&mut seats.ports));
+type Ports = HashMap<String, Arc<dyn ChatPort>>;
+
+pub(super) fn delivering(
+    store: &Store,
+    instance: &Instance,
+    ports: Ports,
+    filters: HashMap<String, DeliveryFilter>,
+) -> Arc<Delivering> {
+    let ports = Arc::new(ports);
     let governor = Governor::default();
     let progress = Arc::new(ProgressDisplay {
         store: store.clone(),
@@ -32,14 +38,14 @@ pub(super) fn delivering(store: &Store, instance: &Instance, seats: &mut Seats) 
         ports,
         governor,
         progress,
-        wants: std::mem::take(&mut seats.wants),
+        filters,
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
         wakers: SharedWakers::default(),
     })
 }
 
-/// Progress on our own screens goes through a channel, so that it is shown in order and no turn waits.
+/// Progress for our own displays goes through a queue: it stays in order, and no turn waits for it.
 pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Progress>) {
     let [outbox, shown, settled] = [0; 3].map(|_| delivering.clone());
     let (sender, receiver) = mpsc::channel(256);
@@ -49,7 +55,7 @@ pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Prog
             let port = shown.ports.get(&progress.address.channel);
             match port.is_some_and(|port| port.limits().edits) {
                 true => shown.progress.progress(progress),
-                // A display that can't follow misses a step; the next one shows all.
+                // A slow display misses a step; the next one shows everything.
                 false => drop(sender.try_send(progress)),
             }
         }),
@@ -59,8 +65,8 @@ pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Prog
     (hooks, receiver)
 }
 
-pub(super) async fn show(
-    ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
+pub(super) async fn show_progress(
+    ports: Arc<Ports>,
     mut progress: mpsc::Receiver<Progress>,
     stop: CancellationToken,
 ) {

@@ -1,4 +1,4 @@
-//! The models, as the configuration names them.
+//! The configured models.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -15,20 +15,17 @@ use crate::model::{ModelError, SharedModel};
 use crate::skills::{Registry, Skills};
 use crate::workflows::run::ModelByName;
 
-/// The models of the two kinds of work.
+/// The models in use.
 pub struct Models {
     /// The orchestrator's.
     pub orchestrator: SharedModel,
     /// The sub-agents'.
     pub agent: SharedModel,
-    /// What they cost, in the order of [`endpoints`].
+    /// Their prices, in the order of [`endpoints`].
     pub prices: Vec<SharedPrice>,
 }
 
-/// Builds the models that the configuration names.
-///
-/// # Errors
-/// When a provider can't be set up.
+/// Builds the configured models.
 pub fn build_models(
     config: &Config,
     skills: &Arc<Skills>,
@@ -43,9 +40,9 @@ pub fn build_models(
     Ok(Models { orchestrator, agent, prices })
 }
 
-/// The sub-agents' model by other names of its provider, for workflows whose agents ask for one; with the built-in one
-/// every name is that. What another one costs is not known but from its provider.
-pub(super) fn named(
+/// Other models of the sub-agents' provider, by name, for workflow agents that ask for one. The built-in planner answers
+/// to every name. These models have no configured price.
+pub(super) fn models_by_name(
     config: &Config,
     skills: &Arc<Skills>,
     clock: &SharedClock,
@@ -65,13 +62,13 @@ pub(super) fn named(
         let first = Endpoint { name: name.to_owned(), price: None, ..own.first.clone() };
         let other = Chain { first, fallback: own.fallback.clone() };
         let model = chain(&other, &skills, &clock, &mut Vec::new());
-        let model = model.map_err(|error| format!("the model '{name}' can't be had: {error}"))?;
+        let model = model.map_err(|error| format!("can't set up the model '{name}': {error}"))?;
         built.insert(name.to_owned(), model.clone());
         Ok(model)
     })
 }
 
-/// Every model that the configuration names, in the order in which they are built.
+/// All configured models, in the order in which they are built.
 pub(super) fn endpoints(config: &ModelConfig) -> impl Iterator<Item = &Endpoint> {
     let chains = std::iter::once(&config.main).chain(&config.agent);
     chains.flat_map(|chain| std::iter::once(&chain.first).chain(&chain.fallback))
@@ -82,8 +79,7 @@ pub(super) fn price_of(endpoint: &Endpoint) -> Option<Price> {
     price.map(|it| Price { input: it.input, cached_input: it.cached_input, output: it.output })
 }
 
-/// The models without a price, while there is a budget of money: of what they cost it counts only what the provider
-/// says itself, and only afterwards.
+/// The models without a price, if there is a cost budget: it counts only what their provider reports, after each call.
 pub fn unpriced(config: &Config) -> Vec<String> {
     let limits = &config.limits;
     let budgets = [limits.turn_cost_usd, limits.day_cost_usd, limits.all_day_cost_usd];
@@ -96,10 +92,7 @@ pub fn unpriced(config: &Config) -> Vec<String> {
     names
 }
 
-/// One model of a provider, as it is, with no second try; none for the built-in one.
-///
-/// # Errors
-/// When it can't be set up.
+/// A provider's model, without retries; none for the built-in planner.
 pub fn model_of(endpoint: &Endpoint) -> Result<Option<Provider>, ModelError> {
     match endpoint.provider.as_str() {
         BUILTIN => Ok(None),
@@ -148,7 +141,7 @@ fn provider_config(endpoint: &Endpoint) -> ProviderConfig {
     }
 }
 
-/// The built-in planner, which follows the skills as they are reloaded.
+/// The built-in planner. It follows the skills as they are reloaded.
 fn planner(skills: Arc<Skills>) -> SharedModel {
     let compiled: RwLock<(Weak<Registry>, Arc<Intents>)> = RwLock::default();
     Arc::new(Planner::new(Arc::new(move || {

@@ -1,4 +1,4 @@
-//! How the service stands: what the service manager and whoever looks are told.
+//! The status of the service.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::Service;
 use crate::http::Stuck;
 
 impl Service {
-    /// Whether nothing is at work and everything is delivered that this process delivers.
+    /// Whether no turn runs and this process has delivered everything it can.
     pub fn is_idle(&self) -> bool {
         self.lanes.wakers.are_idle() && self.delivering.wakers.are_idle()
     }
 
-    /// Waits until nothing is at work.
+    /// Waits until [`Self::is_idle`].
     pub async fn idle(&self) {
         while !self.is_idle() {
             self.lanes.wakers.until_idle().await;
@@ -19,7 +19,7 @@ impl Service {
         }
     }
 
-    /// How the channels do, what is at work, and what is wrong with the configuration, in one line.
+    /// The state of the channels, the number of running turns and the configuration's problems, in one line.
     pub fn status(&self) -> String {
         let channels = self.health.words().into_iter().map(|(name, word)| format!("{name} {word}"));
         let turns = match self.conversations.running.count() {
@@ -29,15 +29,14 @@ impl Service {
         channels.chain([turns]).chain(self.live.notes()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Tells what hangs or has died for good, so that a fresh process would be better, a sentence each. A platform that is
-    /// away is none of it.
-    pub fn stuck(&self) -> Stuck {
-        let (steps, health) = (self.steps.clone(), self.health.clone());
+    /// Lists the tasks that are stuck or have died, which only a restart fixes. An unreachable platform is not one.
+    pub fn stuck_tasks(&self) -> Stuck {
+        let (steps, health) = (self.tasks.steps.clone(), self.health.clone());
         Arc::new(move || steps.stuck().into_iter().chain(health.hung()).collect())
     }
 
-    /// Writes that this process is there: whether the store does what every turn needs of it.
-    pub async fn store_answers(&self) -> bool {
+    /// Whether the store takes a write, as every turn needs it to.
+    pub async fn store_takes_writes(&self) -> bool {
         let written = self.instance.touch(&self.store).await;
         written.inspect_err(|error| tracing::error!(%error, "the store takes no writes")).is_ok()
     }

@@ -1,8 +1,8 @@
-//! Sends the traces of turns that have ended to the collector of `[otlp]`.
+//! Sends the traces of ended turns to the collector in `[otlp]`.
 //!
-//! They are read from the journal, so that each is what `trace` shows, also of a turn that went on after a crash. No
-//! turn waits for this: its id is put into a short queue, and one that finds no room, or no collector in time, is
-//! dropped and counted. What is still queued when the process dies is not sent; the journal has it.
+//! Traces are read from the journal, so each equals what `adjutant trace` shows, even for a turn that resumed after a
+//! crash. No turn waits for this: its id goes into a bounded queue. If the queue is full or the collector is too slow,
+//! the trace is dropped and counted. Traces still queued when the process dies aren't sent; the journal has them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,22 +20,19 @@ use crate::skills::Skills;
 use crate::store::{Store, StoreError, turns};
 use crate::{metrics, trace};
 
-/// So many turns may wait to be sent.
+/// How many turns may wait.
 const QUEUE: usize = 1_000;
-/// A request that has so many spans gets no further turn.
+/// A request with this many spans gets no further turn.
 const BATCH: usize = 1_000;
-/// The waits before the next tries.
+/// The waits before retries, in seconds.
 const WAITS: [u64; 5] = [1, 2, 4, 8, 16];
-/// No collector is obeyed that asks for more, in seconds.
+/// The longest wait a collector may ask for, in seconds.
 const LONGEST_WAIT: u64 = 30;
-/// How long the last ones may take when the service stops.
+/// How long to go on sending at shutdown.
 const LAST: Duration = Duration::from_secs(5);
 
-/// The collector of the configuration, if there is one; `instance` is who sends.
-///
-/// # Errors
-/// When TLS can't be set up on this machine.
-pub fn collector(config: &Config, instance: &InstanceId) -> Result<Option<Collector>, ConfigError> {
+/// The configured collector of traces, if any, for the sender `instance`.
+pub fn trace_collector(config: &Config, instance: &InstanceId) -> Result<Option<Collector>, ConfigError> {
     let Some(otlp) = &config.otlp else { return Ok(None) };
     let headers = otlp.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned()));
     let resource = vec![
@@ -49,12 +46,9 @@ pub fn collector(config: &Config, instance: &InstanceId) -> Result<Option<Collec
 }
 
 impl Service {
-    /// Sends from now on the trace of each turn that ends, if the configuration says where to.
-    ///
-    /// # Errors
-    /// When TLS can't be set up on this machine.
-    pub fn send_traces(&mut self, config: &Config) -> Result<(), StartError> {
-        let Some(collector) = collector(config, &self.instance.id)? else { return Ok(()) };
+    /// Starts to send the trace of each turn that ends, if a collector is configured.
+    pub fn start_trace_export(&mut self, config: &Config) -> Result<(), StartError> {
+        let Some(collector) = trace_collector(config, &self.instance.id)? else { return Ok(()) };
         let (ended, queue) = queue(QUEUE);
         self.conversations.hooks.ended.listen(ended);
         let traces = Traces {
@@ -62,16 +56,16 @@ impl Service {
             skills: self.conversations.orchestrator.skills.clone(),
             collector,
             queue,
-            stop: self.quiet.clone(),
-            held: 0,
+            drained: self.tasks.drained.clone(),
+            pending: 0,
             is_well: true,
         };
-        self.tasks.spawn(self.steps.watch("the traces", None, traces.work()));
+        self.tasks.spawn("trace export", None, traces.work());
         Ok(())
     }
 }
 
-/// A queue with so much room, and the way into it, which nobody waits at.
+/// A bounded queue, and a sender that never waits.
 fn queue(room: usize) -> (TurnListener, mpsc::Receiver<TurnId>) {
     let (sender, queue) = mpsc::channel(room);
     let is_full = AtomicBool::new(false);
@@ -83,7 +77,7 @@ fn queue(room: usize) -> (TurnListener, mpsc::Receiver<TurnId>) {
         }
         metrics::traces("dropped", 1);
         if !was_full {
-            tracing::warn!("too many turns wait for the collector of traces; further ones are not sent");
+            tracing::warn!("the queue of traces is full; more traces are dropped");
         }
     };
     (Box::new(ended), queue)
@@ -94,36 +88,36 @@ struct Traces {
     skills: Arc<Skills>,
     collector: Collector,
     queue: mpsc::Receiver<TurnId>,
-    /// No turn is at work any more.
-    stop: CancellationToken,
-    /// How many were taken from the queue, and are not sent yet.
-    held: u64,
+    /// Cancelled when no turn runs any more.
+    drained: CancellationToken,
+    /// The number of traces taken from the queue and not sent yet.
+    pending: u64,
     is_well: bool,
 }
 
 impl Traces {
     async fn work(mut self) {
-        let stop = self.stop.clone();
-        let too_late = async {
-            stop.cancelled().await;
+        let drained = self.drained.clone();
+        let timeout = async {
+            drained.cancelled().await;
             tokio::time::sleep(LAST).await;
         };
         let are_all_sent = tokio::select! {
             () = self.send_all() => true,
-            () = too_late => false,
+            () = timeout => false,
         };
         if !are_all_sent {
-            let left = self.held + self.queue.len() as u64;
+            let left = self.pending + self.queue.len() as u64;
             metrics::traces("dropped", left);
-            tracing::warn!(left, "the collector of traces was too slow; the last ones are not sent");
+            tracing::warn!(left, "the collector of traces was too slow; the last traces are dropped");
         }
     }
 
-    /// Returns when the service stops and nothing is left.
+    /// Sends until the service stops and the queue is empty.
     async fn send_all(&mut self) {
-        let stop = self.stop.clone();
+        let drained = self.drained.clone();
         loop {
-            let mut next = match stop.run_until_cancelled(self.queue.recv()).await {
+            let mut next = match drained.run_until_cancelled(self.queue.recv()).await {
                 Some(next) => next,
                 None => self.queue.try_recv().ok(),
             };
@@ -132,12 +126,12 @@ impl Traces {
             }
             let mut spans = Vec::new();
             while let Some(turn) = next {
-                self.held += 1;
+                self.pending += 1;
                 match self.spans(&turn).await {
                     Ok(read) => spans.extend(read),
                     Err(error) => {
-                        self.over("dropped", 1);
-                        tracing::error!(%error, %turn, "its trace could not be read, and is not sent");
+                        self.count("dropped", 1);
+                        tracing::error!(%error, %turn, "can't read the trace; it is dropped");
                     }
                 }
                 next = if spans.len() < BATCH { self.queue.try_recv().ok() } else { None };
@@ -154,9 +148,9 @@ impl Traces {
         Ok(trace::spans(&trace, &|skill| known.get(skill).is_some()))
     }
 
-    /// Tries until they are taken, refused, or given up.
+    /// Sends spans, with retries.
     async fn send(&mut self, spans: &[Span]) {
-        if self.held == 0 {
+        if self.pending == 0 {
             return;
         }
         let mut waits = WAITS.iter();
@@ -164,34 +158,34 @@ impl Traces {
             let failure = match self.collector.send(spans).await {
                 Ok(None) => {
                     if !std::mem::replace(&mut self.is_well, true) {
-                        tracing::info!("the collector of traces takes them again");
+                        tracing::info!("the collector of traces accepts traces again");
                     }
-                    return self.over("sent", self.held);
+                    return self.count("sent", self.pending);
                 }
                 Ok(Some((refused, why))) => {
-                    self.trouble(&format!("it refuses {refused} of {} spans: {why}", spans.len()));
-                    // A refused span is in one trace; how many are in the same is not told.
-                    self.over("dropped", self.held.min(refused));
-                    return self.over("sent", self.held);
+                    self.warn(&format!("it rejected {refused} of {} spans: {why}", spans.len()));
+                    // At most this many traces: several rejected spans may be of one trace.
+                    self.count("dropped", self.pending.min(refused));
+                    return self.count("sent", self.pending);
                 }
                 Err(failure) => failure,
             };
-            self.trouble(&failure.why);
-            let wait = waits.next().filter(|_| failure.may_pass && !self.stop.is_cancelled());
-            let Some(wait) = wait else { return self.over("dropped", self.held) };
-            let _ = self.stop.run_until_cancelled(tokio::time::sleep(wait_for(&failure, *wait))).await;
+            self.warn(&failure.why);
+            let wait = waits.next().filter(|_| failure.may_pass && !self.drained.is_cancelled());
+            let Some(wait) = wait else { return self.count("dropped", self.pending) };
+            let _ = self.drained.run_until_cancelled(tokio::time::sleep(wait_for(&failure, *wait))).await;
         }
     }
 
-    fn over(&mut self, result: &str, traces: u64) {
+    fn count(&mut self, result: &str, traces: u64) {
         metrics::traces(result, traces);
-        self.held -= traces;
+        self.pending -= traces;
     }
 
-    /// Said once until it goes well again.
-    fn trouble(&mut self, why: &str) {
+    /// Logs the first failure after a success.
+    fn warn(&mut self, why: &str) {
         if std::mem::replace(&mut self.is_well, false) {
-            tracing::warn!(why, "the collector of traces does not take them; the work goes on without");
+            tracing::warn!(why, "the collector of traces does not accept traces");
         }
     }
 }
@@ -206,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_finds_no_room_is_dropped_and_counted() {
+    fn traces_beyond_the_queue_are_dropped_and_counted() {
         let (ended, mut queue) = queue(2);
         for turn in ["a", "b", "c", "d"] {
             ended(&turn.into());
@@ -221,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collector_that_wants_rest_gets_it_within_reason() {
+    fn a_collector_may_ask_for_a_longer_wait_up_to_a_limit() {
         let wait = |asked: Option<u64>| {
             let failure = Failure {
                 why: String::new(),

@@ -296,6 +296,11 @@ impl Lease {
     }
 }
 
+/// Reads from the store, to see whether it answers.
+pub async fn ping(store: &Store) -> Result<(), StoreError> {
+    store.count("SELECT count(*) FROM instances", &[]).await.map(drop)
+}
+
 /// The processes that live on this store now: id, process id and start.
 pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreError> {
     let rows: Vec<(InstanceId, i64, i64)> =

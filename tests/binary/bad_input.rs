@@ -1,4 +1,4 @@
-//! Bad input gets a sentence that names the place and the fix, and the documented exit status.
+//! Bad input gets an error that names the place and the fix, and the documented exit status.
 
 use crate::process::{Ended, Home};
 
@@ -19,57 +19,57 @@ fn once(config: &str) -> String {
 #[test]
 fn a_wrong_configuration() {
     insta::assert_snapshot!(once("[limits]\nagents_per_trun = 3\n"), @r"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: limits.agents_per_trun: unknown key; did you mean `agents_per_turn`?
     ");
     insta::assert_snapshot!(once("[limits]\nagents_per_turn = \"three\"\nskill_timeout = 30\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: limits.agents_per_turn: must be a whole number, not a text
     config.toml:3: limits.skill_timeout: must be a duration in quotes, such as "30s", not a whole number
     "#);
     insta::assert_snapshot!(once("[model]\nprovider = \"openai\"\nname = \"x\"\napi_key = { env = \"NO_SUCH_KEY\" }\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:4: model.api_key: the environment variable "NO_SUCH_KEY" is unset or empty; set it
     "#);
     insta::assert_snapshot!(once("[model]\nprovider = \"openai\"\nname = \"x\"\napi_key = { file = \"nowhere\" }\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:4: model.api_key: the file "nowhere" can't be read: No such file or directory (os error 2)
     "#);
     insta::assert_snapshot!(once("[model]\nprovider = \"opnai\"\nname = \"x\"\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: model.provider: unknown provider "opnai"; did you mean `openai`?
     "#);
     insta::assert_snapshot!(once("[approval]\nmedium = \"perhaps\"\n[approval.skills]\n\"tasks.delte\" = \"ask\"\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: approval.medium: unknown word "perhaps"; known here: auto, ask, deny
     "#);
     insta::assert_snapshot!(once("[approval.skills]\n\"tasks.delte\" = \"ask\"\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: approval.skills."tasks.delte": unknown skill; did you mean `tasks.delete`?
     "#);
     insta::assert_snapshot!(once("[assistant\n"), @r"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:1: not TOML: unclosed table, expected `]`
     ");
     insta::assert_snapshot!(once("[assistant]\ntimezone = \"Europe/Berln\"\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: assistant.timezone: unknown time zone "Europe/Berln"; did you mean `Europe/Berlin`?
     "#);
 }
 
 #[test]
-fn a_store_that_cant_be_had() {
+fn a_store_that_cant_be_opened() {
     insta::assert_snapshot!(once("[store]\nurl = \"mysql://x/y\"\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
     "#);
     insta::assert_snapshot!(once("[store]\nurl = \"nonsense\"\n"), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     config.toml:2: store.url: must begin with sqlite: or postgres://, such as "sqlite:///var/lib/adjutant/adjutant.db" or "postgres://USER@HOST/DB"
     "#);
     // Nothing listens there.
     insta::assert_snapshot!(once("[store]\nurl = \"postgres://a:secret@127.0.0.1:1/b\"\n"), @"Some(1) adjutant: the store at postgres://127.0.0.1:1/b can't be opened: error communicating with database: Connection refused (os error 111). Check that [store] url is right and that the place is writable");
-    // A folder below a file: not even root can make one.
+    // Not even root can create a folder below a file.
     let home = Home::with_config("[store]\nurl = \"sqlite://file/adjutant.db\"\n");
     home.write("file", "");
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at file/adjutant.db can't be opened: File exists (os error 17). Check that [store] url is right and that the place is writable");
@@ -82,7 +82,7 @@ fn a_store_that_cant_be_had() {
         .unwrap();
     let stderr = String::from_utf8(ended.stderr).unwrap().replace(home.path().to_str().unwrap(), "HOME");
     insta::assert_snapshot!(format!("{:?} {stderr}", ended.status.code()), @"Some(1) adjutant: the store at HOME/file/data/adjutant.db can't be opened: Not a directory (os error 20). Check that [store] url is right and that the place is writable");
-    // Something else is in its place.
+    // Another file is in its place.
     let home = Home::with_config("[store]\nurl = \"sqlite://other.db\"\n");
     home.write("other.db", &"this is a letter, not a database. ".repeat(100));
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @"Some(1) adjutant: the store at other.db can't be opened: error returned from database: (code: 26) file is not a database. Check that [store] url is right and that the place is writable");
@@ -113,7 +113,7 @@ fn a_broken_skill_file() {
         "domain = \"bell\"\nsummary = \"A bell\"\n[[skill]]\nname = \"bell.ring\"\nrisk = \"none\"\n",
     );
     insta::assert_snapshot!(told(&home, &home.run(&["chat", "--once", "x"])), @r#"
-    Some(78) adjutant: the configuration is wrong
+    Some(78) adjutant: the configuration has errors
     [skills]: skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }
     skills/bell.toml:3: the skill lacks `summary`
     skills/bell.toml:5: 'none' is no risk; write "low", "medium" or "high"
@@ -122,7 +122,7 @@ fn a_broken_skill_file() {
     Some(1) skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }
     skills/bell.toml:3: the skill lacks `summary`
     skills/bell.toml:5: 'none' is no risk; write "low", "medium" or "high"
-    3 faults; 34 skills in 7 files are fine
+    3 problems; 34 skills in 7 files have none
     "#);
     insta::assert_snapshot!(told(&home, &home.run(&["skills", "list"])), @r#"
     Some(1) adjutant: skills/bell.toml:3: the skill lacks `handler`: { http = ... } or { command = [...] }
@@ -148,7 +148,7 @@ fn a_wrong_command_line() {
     // A single argument of a program can't be longer than 128 KiB.
     let ended = home.run(&["chat", "--once", &"x".repeat(120_000)]);
     assert_eq!((ended.status, ended.stdout.as_str()), (Some(2), ""));
-    insta::assert_snapshot!(ended.stderr, @"adjutant: the message has 120000 characters, at most 100000 fit: shorten it or send it in parts");
+    insta::assert_snapshot!(ended.stderr, @"adjutant: the message has 120000 characters, and 100000 is the limit; shorten it or split it");
     assert!(!home.data().exists(), "what was never said left something behind");
 }
 

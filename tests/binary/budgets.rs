@@ -1,12 +1,10 @@
-//! Daily budgets with the real binary: the person is told, an owner is asked in a private chat, and says yes.
-
-use std::time::Instant;
+//! Daily budgets: the person is told, an owner is asked in their own chat, and approves.
 
 use adjutant_fakes::model::{FakeModel, Reply, last_message};
 use adjutant_fakes::telegram::{FakeTelegram, Seen};
 use serde_json::{Value, json};
 
-use crate::gateway::{DEADLINE, Gateway};
+use crate::gateway::{Gateway, eventually, wait_until};
 use crate::process::Home;
 use crate::serve::sees;
 
@@ -31,14 +29,7 @@ fn last_word(request: &Value) -> String {
 /// Waits for a question with buttons.
 #[track_caller]
 fn question(telegram: &FakeTelegram, chat: i64) -> Seen {
-    let begun = Instant::now();
-    loop {
-        if let Some(seen) = telegram.seen(chat).into_iter().find(|seen| !seen.buttons.is_empty()) {
-            return seen;
-        }
-        assert!(begun.elapsed() < DEADLINE, "no question: {:#?}", telegram.seen(chat));
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    eventually("a question", || telegram.seen(chat).into_iter().find(|seen| !seen.buttons.is_empty()))
 }
 
 #[test]
@@ -53,19 +44,14 @@ fn what_was_set_aside_for_a_call_that_a_crash_cut_off_is_given_back() {
     let home = Home::with_config(&config(&telegram, &model, 1, budget));
     let gateway = Gateway::start(&home);
     telegram.say(ada, ada, "hang, please");
-    let begun = Instant::now();
-    while home.count("SELECT count(*) FROM reservations") == 0 || model.received().is_empty() {
-        assert!(begun.elapsed() < DEADLINE, "nothing is set aside");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("a reservation", || {
+        home.count("SELECT count(*) FROM reservations") > 0 && !model.received().is_empty()
+    });
     assert_eq!(home.count("SELECT count(*) FROM spending WHERE reserved_tokens > 4096"), 2);
     gateway.kill();
     // It's called again, and reserves its share again.
     let gateway = Gateway::start(&home);
-    while model.received().len() < 2 {
-        assert!(begun.elapsed() < DEADLINE, "it was never called again");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_until("the second call", || model.received().len() >= 2);
     assert_eq!(home.count("SELECT count(*) FROM reservations"), 1);
     telegram.say(ada, ada, "/stop");
     sees(&telegram, ada, "Stopped. Nothing was done.");
@@ -113,8 +99,8 @@ fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
     sees(&telegram, ada, "Heard third");
 
     home.write("config.toml", &config(&telegram, &model, olga, "[limits]\nall_day_cost_usd = 9.0\n"));
-    gateway.logs("the configuration applies from now on");
-    gateway.logs("it has no price");
+    gateway.logs("the new configuration is in use");
+    gateway.logs("no price is set for this model");
     let (_, metrics) = gateway.get("/metrics");
     assert!(metrics.contains("\nadjutant_day_cost_limit_usd 9\n"), "{metrics}");
     assert!(metrics.contains("\nadjutant_day_tokens 2700000\n"), "{metrics}");
@@ -123,5 +109,5 @@ fn an_owner_says_whether_somebody_goes_on_beyond_the_day() {
     assert_eq!(gateway.stop().0, Some(0));
     home.assert_tidy("budgets");
     let doctor = home.run(&["doctor"]);
-    assert!(doctor.stdout.contains("openai fake has no price, so budgets of money count only"), "{doctor:?}");
+    assert!(doctor.stdout.contains("openai fake has no price, so cost budgets count only"), "{doctor:?}");
 }

@@ -1,4 +1,4 @@
-//! The real binary: its exit statuses, and what goes to which stream.
+//! The real binary's exit statuses and output streams.
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
@@ -26,15 +26,15 @@ fn without_a_file_the_defaults_apply() {
     let (status, stdout, stderr) = run(adjutant(&home).args(["config", "check"]));
     assert_eq!((status, stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(stdout.replace(home.path().to_str().unwrap(), "HOME"), @r"
-    no configuration file; the defaults apply
+    no configuration file; using the defaults
     data    HOME/.local/share/adjutant
     store   sqlite://HOME/.local/share/adjutant/adjutant.db
-    model   the built-in one
+    model   the built-in planner
     ");
 }
 
 #[test]
-fn a_wrong_configuration_ends_every_command_with_78_and_its_faults_on_stderr() {
+fn a_wrong_configuration_ends_every_command_with_78_and_its_problems_on_stderr() {
     let home = TempDir::new().unwrap();
     fs::write(home.path().join("config.toml"), "[model]\nnmae = \"x\"\ntimeout = 3\n").unwrap();
     for command in ["config check", "chat", "skills list", "trace", "db status"] {
@@ -42,7 +42,7 @@ fn a_wrong_configuration_ends_every_command_with_78_and_its_faults_on_stderr() {
         assert_eq!((status, stdout.as_str()), (Some(78), ""), "{command}");
         assert_eq!(
             stderr,
-            "adjutant: the configuration is wrong\n\
+            "adjutant: the configuration has errors\n\
              config.toml:2: model.nmae: unknown key; did you mean `name`?\n\
              config.toml:3: model.timeout: must be a duration in quotes, such as \"30s\", not a whole number\n",
             "{command}"
@@ -76,7 +76,7 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let home = TempDir::new().unwrap();
     for words in [&["completions", "bash"][..], &["config", "check"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -87,16 +87,16 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn an_answer_that_cant_be_written_is_a_failure() {
+fn output_that_cant_be_written_is_a_failure() {
     let home = TempDir::new().unwrap();
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let (status, _, stderr) = run(adjutant(&home).args(["config", "check"]).stdout(full));
     assert_eq!(status, Some(1));
-    assert!(stderr.starts_with("adjutant: the answer could not be written to stdout: "), "{stderr}");
+    assert!(stderr.starts_with("adjutant: can't write to stdout: "), "{stderr}");
 }
 
 #[test]
-fn the_store_is_looked_after() {
+fn the_db_commands_work() {
     let home = TempDir::new().unwrap();
     let place = home.path().to_str().unwrap();
     let db = |words: &[&str]| {
@@ -108,7 +108,7 @@ fn the_store_is_looked_after() {
     let migrated = format!("the store at {store} is up to date; migrations: ");
     assert!(db(&["migrate"]).1.starts_with(&migrated));
     assert!(db(&["status"]).1.starts_with(&format!("store                {store}\nsize ")));
-    assert_eq!(db(&["check"]), done(format!("{store}: no faults\n")));
+    assert_eq!(db(&["check"]), done(format!("{store}: no problems\n")));
     let (status, stdout, _) = db(&["backup", "copy.db"]);
     assert!(stdout.starts_with(&format!("copied {store} to HOME/copy.db (")), "{stdout}");
     assert_eq!(status, Some(0));
@@ -172,5 +172,5 @@ fn there_is_a_man_page_for_each_command() {
     home.write("file", "");
     let ended = home.run(&["man", "file/man1"]);
     assert_eq!(ended.status, Some(1));
-    assert!(ended.stderr.starts_with("adjutant: the man pages can't be written to file/man1: "), "{ended:?}");
+    assert!(ended.stderr.starts_with("adjutant: can't write man pages to file/man1: "), "{ended:?}");
 }

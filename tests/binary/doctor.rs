@@ -1,4 +1,4 @@
-//! `doctor`: its findings, and that it reveals no secret.
+//! `doctor`: what it finds, and that it shows no secret.
 
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
@@ -21,15 +21,15 @@ fn has(ended: &Ended, name: &str, verdict: &str, reason: &str) -> bool {
 }
 
 #[test]
-fn without_a_configuration_all_is_well() {
+fn without_a_configuration_there_are_no_problems() {
     let ended = Home::new().run(&["doctor"]);
     assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
-    assert!(ended.stdout.contains("✓ configuration  none; everything is at its default\n"), "{ended:?}");
-    assert!(ended.stdout.ends_with("\nAll is well.\n"), "{ended:?}");
+    assert!(ended.stdout.contains("✓ configuration  no file; using the defaults\n"), "{ended:?}");
+    assert!(ended.stdout.ends_with("\nNo problems.\n"), "{ended:?}");
 }
 
 #[test]
-fn each_part_is_looked_at_by_itself() {
+fn each_part_is_checked_on_its_own() {
     let telegram = FakeTelegram::start();
     let model = FakeModel::start(|_| Reply::status(401, "{\"error\": {\"message\": \"no such key\"}}"));
     let config = |token: &str| {
@@ -47,7 +47,7 @@ fn each_part_is_looked_at_by_itself() {
     assert_eq!(ended.status, Some(1), "{ended:?}");
     assert!(has(&ended, "channels.telegram", "fault", "Telegram rejects the token"), "{ended:?}");
     assert!(has(&ended, "model", "fault", "no such key"), "{ended:?}");
-    assert!(has(&ended, "serve", "warning", "it does not run"), "{ended:?}");
+    assert!(has(&ended, "serve", "warning", "the service is not running"), "{ended:?}");
     assert!(has(&ended, "store", "ok", ""), "{ended:?}");
     assert!(!ended.stdout.contains(wrong) && !ended.stdout.contains("sk-secret"), "{ended:?}");
     home.write("config.toml", &config(telegram.token()));
@@ -56,7 +56,7 @@ fn each_part_is_looked_at_by_itself() {
 }
 
 #[test]
-fn a_running_gateway_is_asked_how_it_is() {
+fn a_running_gateway_is_asked_for_its_state() {
     let telegram = FakeTelegram::start();
     let config = |listen: &str| {
         format!(
@@ -80,7 +80,7 @@ fn a_running_gateway_is_asked_how_it_is() {
 }
 
 #[test]
-fn a_faulty_file_is_told_whole_and_ends_with_78() {
+fn every_problem_of_a_file_is_reported_and_it_ends_with_78() {
     let home = Home::with_config("[limits]\nagents_per_trun = 3\n[http]\nlisten = \"nowhere\"\n");
     let ended = home.run(&["doctor", "--json"]);
     assert_eq!(ended.status, Some(78), "{ended:?}");

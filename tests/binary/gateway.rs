@@ -1,4 +1,4 @@
-//! Starts the real `serve` in its own home, and stops or kills it.
+//! Starts the real `serve` in its own home folder, and stops or kills it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,26 @@ use crate::process::Home;
 /// Longer than anything here takes, even on a busy machine.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A running gateway and its log.
+/// Tries until there is a result.
+#[track_caller]
+pub(crate) fn eventually<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(result) = attempt() {
+            return result;
+        }
+        assert!(started.elapsed() < DEADLINE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Waits until it is so.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    eventually(what, || is_so().then_some(()));
+}
+
+/// A running gateway, and what it logged.
 pub(crate) struct Gateway {
     child: Child,
     lines: Receiver<String>,
@@ -100,11 +119,7 @@ impl Gateway {
     /// Waits until it has died by itself.
     #[track_caller]
     pub(crate) fn dies(mut self) {
-        let begun = Instant::now();
-        while self.child.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < DEADLINE, "it never died: {}", self.kill());
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("it died", || self.child.try_wait().unwrap().is_some());
     }
 
     /// `kill -9`; returns the log.

@@ -1,4 +1,4 @@
-//! `init`: its questions at a terminal and the file it writes, with fakes of the services it tests.
+//! `init`: what it asks at a terminal and what it writes, with fakes of the services it tests.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -44,13 +44,13 @@ fn with_defaults_nothing_is_asked_and_it_works() {
 
 Written: config.toml
 
-  adjutant doctor   looks whether all of it works
-  adjutant chat     talks here, in the terminal
+  adjutant doctor   checks everything
+  adjutant chat     starts a chat in this terminal
   adjutant serve    connects the channels
 ");
     insta::assert_snapshot!(read(&home), @r#"
-# Written by `adjutant init`, which keeps what is here when it runs again.
-# `adjutant config check` names every fault of this file.
+# Written by `adjutant init`. If you run it again, it keeps your changes.
+# `adjutant config check` lists every problem in this file.
 
 [assistant]
 timezone = "UTC"
@@ -66,7 +66,7 @@ provider = "builtin"
 }
 
 #[test]
-fn defaults_touch_no_answer() {
+fn defaults_keep_existing_answers() {
     let text = "# mine\n[model] # the small one\nprovider = \"ollama\"\nname = 'llama3.1'\n\n[limits]\nturn_tokens = 7 # few\n\
                 [assistant]\ntimezone = \"Asia/Tokyo\"\nowner = [\"console:ada\"]\n";
     let home = Home::with_config(text);
@@ -76,7 +76,7 @@ fn defaults_touch_no_answer() {
 }
 
 #[test]
-fn the_file_stays_where_a_link_leads_and_a_group_keeps_its_right_to_read() {
+fn a_link_is_followed_and_a_group_keeps_its_right_to_read() {
     let home = Home::new();
     for (before, after) in [(0o644, 0o600), (0o660, 0o640), (0o600, 0o600)] {
         home.write("etc/adjutant.toml", "");
@@ -96,12 +96,12 @@ fn without_a_terminal_the_options_are_named() {
     let home = Home::new();
     let ended = home.run(&["init"]);
     assert_eq!(ended.status, Some(2), "{ended:?}");
-    insta::assert_snapshot!(ended.stderr, @"adjutant: init asks its questions at a terminal that can hide what is typed, and this is none; --defaults asks nothing, and --channel, --model, --timezone and --owner answer on the command line (`adjutant init --help`)");
+    insta::assert_snapshot!(ended.stderr, @"adjutant: init needs an interactive terminal; use --defaults, or answer with --channel, --model, --timezone and --owner (see `adjutant init --help`)");
     assert_eq!(files(&home), [""; 0]);
 }
 
 #[test]
-fn a_script_answers_by_options_and_what_does_not_work_is_not_written() {
+fn options_answer_for_a_script_and_a_failed_test_writes_nothing() {
     let telegram = FakeTelegram::start();
     let model = FakeModel::start(|_| Reply::text("ready"));
     let home = Home::new();
@@ -129,21 +129,21 @@ fn a_script_answers_by_options_and_what_does_not_work_is_not_written() {
     let ended = home.run(&options);
     assert_eq!(ended.status, Some(1), "{ended:?}");
     assert!(ended.stdout.contains("✗ Telegram rejects the token"), "{ended:?}");
-    assert_eq!(ended.stderr, "adjutant: nothing was written; --unchecked writes it without trying it\n");
+    assert_eq!(ended.stderr, "adjutant: nothing was written; use --unchecked to write it without tests\n");
     assert!(!home.path().join("new").exists());
 
     home.write("token", &format!("{}\n", telegram.token()));
     let ended = home.run(&options);
     assert_eq!((ended.status, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
     assert!(ended.stdout.contains("✓ logged in as @Adjutant_Bot"), "{ended:?}");
-    assert!(ended.stdout.contains("✓ openai fake answers"), "{ended:?}");
+    assert!(ended.stdout.contains("✓ openai fake answered"), "{ended:?}");
     assert!(ended.stdout.contains("adjutant doctor --config "), "{ended:?}");
     let text = fs::read_to_string(home.path().join("new/config.toml")).unwrap();
     let text =
         text.replace(&home.path().display().to_string(), "~").replace(&api, "API").replace(&base, "BASE");
     insta::assert_snapshot!(text, @r#"
-# Written by `adjutant init`, which keeps what is here when it runs again.
-# `adjutant config check` names every fault of this file.
+# Written by `adjutant init`. If you run it again, it keeps your changes.
+# `adjutant config check` lists every problem in this file.
 
 [assistant]
 timezone = "Europe/Berlin"
@@ -162,7 +162,7 @@ base_url = "BASE"
 }
 
 #[test]
-fn options_that_make_no_sense_are_told() {
+fn bad_options_are_reported() {
     let home = Home::new();
     let run = |options: &[&str]| {
         let ended = home.run(&[&["init", "--config", "config.toml"], options].concat());
@@ -178,7 +178,7 @@ fn options_that_make_no_sense_are_told() {
         run(&["--owner", "ada"]),
     ];
     insta::assert_snapshot!(answers.join("\n"), @r#"
-Some(2) adjutant: slack has more than one token; write --token-env KEY=SLACK_BOT_TOKEN, where KEY is one of bot_token, app_token
+Some(2) adjutant: slack has several tokens; write --token-env KEY=SLACK_BOT_TOKEN, where KEY is one of bot_token, app_token
 Some(78) config.toml:8: channels.telegram.token: the environment variable "NO_SUCH_TOKEN" is unset or empty; set it
 Some(78) config.toml:5: assistant.timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
 Some(78) config.toml:7: model.api_key: missing: openai needs a key; write api_key = { env = "OPENAI_API_KEY" } and set that variable
@@ -201,17 +201,17 @@ Some(2) adjutant: --owner "ada" must be CHANNEL:USER-ID
 }
 
 #[test]
-fn a_file_that_is_no_toml_is_told_before_anything_is_asked() {
+fn a_file_that_is_not_toml_is_reported_before_any_question() {
     let home = Home::with_config("[model\n");
     let mut terminal = Terminal::start(&home, "init");
-    terminal.expect("adjutant: the configuration is wrong");
+    terminal.expect("adjutant: the configuration has errors");
     terminal.expect(&format!("{}:1", home.path().join("config.toml").display()));
     assert_eq!(terminal.end(), Some(78));
     assert_eq!(read(&home), "[model\n");
 }
 
-/// All platforms and a model, and a home whose configuration names them, so they aren't asked for.
-struct World {
+/// Every platform and a model, and a home whose configuration points to them.
+struct Fakes {
     telegram: FakeTelegram,
     discord: FakeDiscord,
     slack: FakeSlack,
@@ -219,7 +219,7 @@ struct World {
     home: Home,
 }
 
-impl World {
+impl Fakes {
     fn start() -> Self {
         let (telegram, discord, slack) = (FakeTelegram::start(), FakeDiscord::start(), FakeSlack::start());
         let model = FakeModel::start(|_| Reply::text("ready"));
@@ -235,14 +235,13 @@ impl World {
         Self { telegram, discord, slack, model, home: Home::with_config(&config) }
     }
 
-    /// A text without the parts that differ between runs, and without Slack's long link.
+    /// The text without what differs between runs, and without Slack's long link.
     fn shown(&self, text: &str) -> String {
         let text = text.replace(&self.home.path().display().to_string(), "~");
         let text =
             text.replace(&self.telegram.api_url(), "TELEGRAM").replace(&self.discord.api_url(), "DISCORD");
         let text = text.replace(&self.slack.api_url(), "SLACK").replace(&self.model.base_url(), "MODEL");
-        let text =
-            regex::Regex::new("after [0-9]+ ms").unwrap().replace_all(&text, "after ... ms").into_owned();
+        let text = regex::Regex::new("in [0-9]+ ms").unwrap().replace_all(&text, "in ... ms").into_owned();
         regex::Regex::new("(?s)%7B.*%7D").unwrap().replace_all(&text, "...").into_owned()
     }
 
@@ -253,29 +252,29 @@ impl World {
         terminal.expect("✗ Message Content Intent is off");
         terminal.answer("Number", "9");
         terminal.answer("Number", "3");
-        terminal.answer("The owner's user id", "");
+        terminal.answer("Owner's user id", "");
         terminal.answer("Connect Slack?", "y");
         terminal.answer("The bot's token", slack::BOT_TOKEN);
         terminal.answer("The app's token", slack::APP_TOKEN);
-        terminal.answer("The owner's user id", "U0ADA, U0BOB");
+        terminal.answer("Owner's user id", "U0ADA, U0BOB");
         terminal.answer("Connect Telegram?", "yes");
         terminal.answer("The bot's token", WRONG);
         terminal.expect("✗ Telegram rejects the token");
         terminal.answer("Number", "");
         terminal.answer("The bot's token", &format!(" {} ", self.telegram.token()));
         terminal.expect("✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot");
-        terminal.answer("The owner's user id", "1000");
+        terminal.answer("Owner's user id", "1000");
         terminal.answer("Number [3]", "");
-        terminal.answer("The model's name", "fake");
-        terminal.expect("✓ openai fake answers");
+        terminal.answer("Model", "fake");
+        terminal.expect("✓ openai fake answered");
         terminal.answer("Time zone [UTC]", "Europe/Berlim");
         terminal.expect(
             "✗ assistant.timezone: unknown time zone \"Europe/Berlim\"; did you mean `Europe/Berlin`?",
         );
         terminal.answer("Number", "1");
         terminal.answer("Time zone [Europe/Berlim]", "Europe/Berlin");
-        for what in ["Mail", "Calendar", "Contacts"] {
-            terminal.answer(&format!("{what} on a server?"), "");
+        for what in ["mail", "calendar", "contacts"] {
+            terminal.answer(&format!("Connect a {what} account?"), "");
         }
         terminal.expect("Written: ");
         assert_eq!(terminal.end(), Some(0));
@@ -283,12 +282,12 @@ impl World {
 }
 
 #[test]
-fn a_person_is_led_from_tokens_to_a_configuration_that_works() {
-    let world = World::start();
-    let mut terminal = Terminal::start(&world.home, "init");
-    world.answer_all(&mut terminal);
-    assert_screen(&world.shown(&terminal.text()));
-    insta::assert_snapshot!(world.shown(&read(&world.home)), @r#"
+fn a_person_gets_from_tokens_to_a_working_configuration() {
+    let fakes = Fakes::start();
+    let mut terminal = Terminal::start(&fakes.home, "init");
+    fakes.answer_all(&mut terminal);
+    assert_screen(&fakes.shown(&terminal.text()));
+    insta::assert_snapshot!(fakes.shown(&read(&fakes.home)), @r#"
 # Kept.
 [channels.discord]
 api_url = "DISCORD"
@@ -309,51 +308,51 @@ name = "fake"
 owner = ["slack:U0ADA", "slack:U0BOB", "telegram:1000"]
 timezone = "Europe/Berlin"
 "#);
-    for secret in [discord::TOKEN, slack::BOT_TOKEN, slack::APP_TOKEN, world.telegram.token(), WRONG] {
+    for secret in [discord::TOKEN, slack::BOT_TOKEN, slack::APP_TOKEN, fakes.telegram.token(), WRONG] {
         assert!(!terminal.raw().contains(secret), "a secret was shown");
     }
-    assert_eq!(mode(&world.home), 0o600);
-    assert_checked(&world.home);
+    assert_eq!(mode(&fakes.home), 0o600);
+    assert_checked(&fakes.home);
 }
 
 #[test]
-fn who_answers_with_enter_alone_changes_nothing() {
-    let world = World::start();
-    world.answer_all(&mut Terminal::start(&world.home, "init"));
-    let before = read(&world.home);
-    let mut terminal = Terminal::start(&world.home, "init");
+fn enter_at_every_question_changes_nothing() {
+    let fakes = Fakes::start();
+    fakes.answer_all(&mut Terminal::start(&fakes.home, "init"));
+    let before = read(&fakes.home);
+    let mut terminal = Terminal::start(&fakes.home, "init");
     terminal.answer("Connect Discord?", "");
     terminal.answer("The bot's token [Enter: keep it]", "");
     terminal.answer("Number", "3");
     for question in [
-        "The owner's user id",
+        "Owner's user id",
         "Connect Slack?",
         "The bot's token",
         "The app's token",
-        "The owner's user id (-: none) [U0ADA, U0BOB]",
+        "Owner's user id (-: none) [U0ADA, U0BOB]",
         "Connect Telegram?",
         "The bot's token",
-        "The owner's user id (-: none) [1000]",
+        "Owner's user id (-: none) [1000]",
         "Number [3]",
-        "The model's name [fake]",
+        "Model [fake]",
         "Time zone [Europe/Berlin]",
-        "Mail on a server?",
-        "Calendar on a server?",
-        "Contacts on a server?",
+        "Connect a mail account?",
+        "Connect a calendar account?",
+        "Connect a contacts account?",
     ] {
         terminal.answer(question, "");
     }
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
-    assert_eq!(read(&world.home), before);
+    assert_eq!(read(&fakes.home), before);
 }
 
 #[expect(clippy::too_many_lines, reason = "it is a screen")]
 fn assert_screen(screen: &str) {
     insta::assert_snapshot!(screen, @r#"
-~/config.toml will be changed when all is answered.
-Secrets go into that file, which only its owner can read; to keep one elsewhere,
-answer env:NAME, file:PATH or credential:NAME instead.
-Enter takes what stands in [brackets]; Ctrl-C leaves and writes nothing.
+~/config.toml will be changed after the last question.
+Secrets go into that file, which only its owner can read. To keep a secret elsewhere,
+answer env:NAME, file:PATH or credential:NAME.
+Enter takes the value in [brackets]; Ctrl-C quits without writing.
 
 Connect Discord? y/n [y]:
 
@@ -366,15 +365,15 @@ The bot's token: *****************************
   ✗ Message Content Intent is off
     → Discord doesn't let the bot of channels.discord read messages. Switch on “Message Content Intent” in the Developer Portal (your application, Bot, Privileged Gateway Intents).
   1  Answer again
-  2  Try it again
-  3  Keep it all the same
-  4  Leave it as it was
+  2  Test again
+  3  Keep it anyway
+  4  Undo
 Number [1]: 9
   Please type a number from 1 to 4.
 Number [1]: 3
   Your own id there: switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”.
-The owner's user id (Enter: none):
-  Then write to the bot once it runs: it gives you a code, and `adjutant pair approve CODE` lets you in.
+Owner's user id (Enter: none):
+  Then write to the bot once it runs: it sends you a code, and `adjutant pair approve CODE` lets you in.
 
 Connect Slack? y/n [y]: y
 
@@ -389,7 +388,7 @@ The bot's token: ******************************
 The app's token: ***************************************
   ✓ logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel
   Your own id there: in your profile, under the three dots, “Copy member ID”.
-The owner's user id (Enter: none): U0ADA, U0BOB
+Owner's user id (Enter: none): U0ADA, U0BOB
 
 Connect Telegram? y/n [y]: yes
 
@@ -399,51 +398,51 @@ The bot's token: **********************************************
   ✗ Telegram rejects the token
     → Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).
   1  Answer again
-  2  Try it again
-  3  Keep it all the same
-  4  Leave it as it was
+  2  Test again
+  3  Keep it anyway
+  4  Undo
 Number [1]:
 The bot's token [Enter: keep it]: *************************************************
   ✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot
   Your own id there: ask @userinfobot, https://t.me/userinfobot.
-The owner's user id (Enter: none): 1000
+Owner's user id (Enter: none): 1000
 
-Who thinks?
-  1  openrouter   models of many makers; key: https://openrouter.ai/keys
+Language model:
+  1  openrouter   models from many companies; key: https://openrouter.ai/keys
   2  anthropic    key: https://console.anthropic.com/settings/keys
   3  openai       key: https://platform.openai.com/api-keys
   4  gemini       key: https://aistudio.google.com/apikey
-  5  ollama       on this machine; no key
+  5  ollama       runs on this machine; no key
   6  another provider
-  7  built in     a small planner: no network, no key, simple requests
+  7  built in     a small planner for simple requests; no network, no key
 Number [3]:
-The model's name [gpt-5-mini]: fake
-  ✓ openai fake answers, after ... ms
+Model [gpt-5-mini]: fake
+  ✓ openai fake answered in ... ms
 
 Time zone [UTC]: Europe/Berlim
   ✗ assistant.timezone: unknown time zone "Europe/Berlim"; did you mean `Europe/Berlin`?
   1  Answer again
-  2  Try it again
-  3  Keep it all the same
-  4  Leave it as it was
+  2  Test again
+  3  Keep it anyway
+  4  Undo
 Number [1]: 1
 Time zone [Europe/Berlim]: Europe/Berlin
 
-Accounts; without one, mails are left as files, and the rest is kept in the store.
-Mail on a server? y/n [n]:
-Calendar on a server? y/n [n]:
-Contacts on a server? y/n [n]:
+Accounts. Without a mail account, mail is written to files; calendar and contacts can live in our own store.
+Connect a mail account? y/n [n]:
+Connect a calendar account? y/n [n]:
+Connect a contacts account? y/n [n]:
 
 Written: ~/config.toml
 
-  adjutant doctor   looks whether all of it works
-  adjutant chat     talks here, in the terminal
+  adjutant doctor   checks everything
+  adjutant chat     starts a chat in this terminal
   adjutant serve    connects the channels
 "#);
 }
 
 #[test]
-fn what_is_no_longer_wanted_is_switched_off_and_what_was_another_providers_goes() {
+fn an_unwanted_channel_is_switched_off_and_the_previous_providers_keys_are_removed() {
     let telegram = FakeTelegram::start();
     let config = format!(
         "[channels.work]\nkind = \"telegram\"\ntoken = \"{}\"\napi_url = \"{}\"\n\
@@ -460,15 +459,15 @@ fn what_is_no_longer_wanted_is_switched_off_and_what_was_another_providers_goes(
             terminal.answer("Connect Telegram ([channels.work])? y/n [y]", "");
             terminal.answer("The bot's token [Enter: keep it]", "");
             terminal.expect("✓ logged in as @Adjutant_Bot");
-            terminal.answer("The owner's user id (-: none) [1000]", "-");
+            terminal.answer("Owner's user id (-: none) [1000]", "-");
         } else {
             terminal.answer("Connect Telegram ([channels.work])? y/n [y]", "n");
-            terminal.expect("Its answers are kept");
+            terminal.expect("Its settings are kept");
         }
         terminal.answer("Connect Discord? y/n [n]", "");
         terminal.answer("Connect Slack?", "");
         terminal.answer("Number", "7");
-        for question in ["Time zone", "Mail on", "Calendar on", "Contacts on"] {
+        for question in ["Time zone", "Connect a mail", "Connect a calendar", "Connect a contacts"] {
             terminal.answer(question, "");
         }
         assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
@@ -492,20 +491,20 @@ provider = "builtin"
 }
 
 #[test]
-fn who_stops_at_any_question_has_written_nothing() {
+fn ctrl_c_at_any_question_writes_nothing() {
     let telegram = FakeTelegram::start();
     let config = format!("# Kept.\n[channels.telegram]\napi_url = \"{}\"\n", telegram.api_url());
     let questions = [
         ("Connect Telegram?", "y"),
         ("The bot's token", telegram.token()),
-        ("The owner's user id", "1"),
+        ("Owner's user id", "1"),
         ("Connect Discord?", ""),
         ("Connect Slack?", ""),
         ("Number [7]", ""),
         ("Time zone", "UTC"),
-        ("Mail on a server?", ""),
-        ("Calendar on a server?", ""),
-        ("Contacts on a server?", ""),
+        ("Connect a mail account?", ""),
+        ("Connect a calendar account?", ""),
+        ("Connect a contacts account?", ""),
     ];
     for last in 0..questions.len() {
         let home = Home::with_config(&config);
@@ -522,7 +521,7 @@ fn who_stops_at_any_question_has_written_nothing() {
 }
 
 #[test]
-fn a_check_can_be_stopped_and_secrets_can_lie_elsewhere() {
+fn a_test_can_be_stopped_and_secrets_can_be_elsewhere() {
     let model = FakeModel::start(|_| Reply::hang());
     let config = format!("[model]\nprovider = \"openai\"\nbase_url = \"{}\"\n", model.base_url());
     let home = Home::with_config(&config);
@@ -530,13 +529,13 @@ fn a_check_can_be_stopped_and_secrets_can_lie_elsewhere() {
     let mut terminal = Terminal::start(&home, "init");
     terminal.answer("Connect Discord?", "y");
     terminal.answer("The bot's token", "env:NO_SUCH_TOKEN");
-    terminal.expect("✗ channels.discord.token: the environment variable \"NO_SUCH_TOKEN\" is not set");
+    terminal.expect("✗ channels.discord.token: the environment variable \"NO_SUCH_TOKEN\" is unset");
     terminal.answer("Number", "4");
     terminal.answer("Connect Slack?", "");
     terminal.answer("Connect Telegram?", "");
     terminal.answer("Number [3]", "");
-    terminal.answer("The model's name", "slow");
-    terminal.expect("… trying it");
+    terminal.answer("Model", "slow");
+    terminal.expect("… testing");
     terminal.type_in(CTRL_C);
     assert_eq!(terminal.end(), Some(1));
     assert_eq!(read(&home), config);
@@ -554,34 +553,34 @@ fn until_accounts(home: &Home) -> Terminal {
 }
 
 #[test]
-fn a_mail_account_is_logged_in_to_before_it_is_written() {
+fn a_mail_account_is_tested_before_it_is_written() {
     let Some(mail) = mail_server::shared().unwrap() else { return };
     let ca = mail.file("ca.pem").display().to_string();
     let home =
         Home::with_config(&format!("[mail.smtp]\nca_file = \"{ca}\"\n[mail.imap]\nca_file = \"{ca}\"\n"));
     let mut terminal = until_accounts(&home);
-    terminal.answer("Mail on a server?", "y");
-    terminal.answer("Who writes", "Alice Adams <alice@example.test>");
+    terminal.answer("Connect a mail account?", "y");
+    terminal.answer("Sender", "Alice Adams <alice@example.test>");
     let smtp = format!("localhost:{}", mail.submissions);
-    terminal.answer("Server that sends, HOST or HOST:PORT [smtp.example.test]", &smtp);
-    terminal.answer("Name to log in with [alice@example.test]", "");
+    terminal.answer("Outgoing server (SMTP), HOST or HOST:PORT [smtp.example.test]", &smtp);
+    terminal.answer("User name [alice@example.test]", "");
     terminal.answer("Password", "wrong");
-    terminal.answer("Server that receives", &format!("localhost:{}", mail.imaps));
-    terminal.answer("Name to log in with [alice@example.test]", "");
+    terminal.answer("Incoming server", &format!("localhost:{}", mail.imaps));
+    terminal.answer("User name [alice@example.test]", "");
     terminal.answer("Password [Enter: the same]", "");
     terminal.expect("✗ ");
     terminal.answer("Number", "1");
-    terminal.answer("Who writes", "");
-    terminal.answer("Server that sends", "");
-    terminal.answer("Name to log in with", "");
+    terminal.answer("Sender", "");
+    terminal.answer("Outgoing server", "");
+    terminal.answer("User name", "");
     terminal.answer("Password [Enter: keep it]", "alice-secret");
-    terminal.answer("Server that receives", "");
-    terminal.answer("Name to log in with", "");
+    terminal.answer("Incoming server", "");
+    terminal.answer("User name", "");
     terminal.answer("Password [Enter: keep it]", "alice-secret");
     terminal.expect("✓ mails can be sent");
     terminal.expect("✓ mails can be read");
-    terminal.answer("Calendar on a server?", "n");
-    terminal.answer("Contacts on a server?", "n");
+    terminal.answer("Connect a calendar account?", "n");
+    terminal.answer("Connect a contacts account?", "n");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());
     assert!(read(&home).contains("from = \"Alice Adams <alice@example.test>\"\n"), "{}", read(&home));
     assert!(!terminal.raw().contains("alice-secret"), "a password was shown");
@@ -589,26 +588,26 @@ fn a_mail_account_is_logged_in_to_before_it_is_written() {
 }
 
 #[test]
-fn calendar_and_contacts_are_logged_in_to_before_they_are_written() {
+fn calendar_and_contacts_are_tested_before_they_are_written() {
     let Some(dav) = dav_server::shared().unwrap() else { return };
     dav.collection("me", "init-events", Kind::Calendar).unwrap();
     dav.collection("me", "init-people", Kind::AddressBook).unwrap();
     let home = Home::new();
     let mut terminal = until_accounts(&home);
-    terminal.answer("Mail on a server?", "n");
-    terminal.answer("Calendar on a server?", "y");
-    terminal.answer("Address of the server", &dav.url());
-    terminal.answer("Name to log in with", "me");
+    terminal.answer("Connect a mail account?", "n");
+    terminal.answer("Connect a calendar account?", "y");
+    terminal.answer("Server address", &dav.url());
+    terminal.answer("User name", "me");
     terminal.answer("Password", "wrong");
     terminal.expect("✗ ");
     terminal.answer("Number", "1");
-    terminal.answer(&format!("Address of the server, https://... [{}]", dav.url()), "");
-    terminal.answer("Name to log in with [me]", "");
+    terminal.answer(&format!("Server address, https://... [{}]", dav.url()), "");
+    terminal.answer("User name [me]", "");
     terminal.answer("Password [Enter: keep it]", "me-secret");
     terminal.expect("✓ logged in; calendars: ");
-    terminal.answer("Contacts on a server?", "y");
-    terminal.answer(&format!("Address of the server, https://... [{}]", dav.url()), "");
-    terminal.answer("Name to log in with [me]", "");
+    terminal.answer("Connect a contacts account?", "y");
+    terminal.answer(&format!("Server address, https://... [{}]", dav.url()), "");
+    terminal.answer("User name [me]", "");
     terminal.answer("Password [Enter: the same]", "");
     terminal.expect("✓ logged in; address books: ");
     assert_eq!(terminal.end(), Some(0), "{}", terminal.text());

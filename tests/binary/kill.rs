@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::chance::Chance;
-use crate::gauntlet::LIMITS;
+use crate::chaos::LIMITS;
 use crate::process::{Home, Value, json};
+use crate::random::Random;
 
 /// The number of kills, unless `ADJUTANT_KILLS` is set.
 const KILLS: u32 = 25;
 
-/// The number of kills and the random seed; both are printed, so a run can be repeated.
+/// How often it is killed, and the random seed; both are printed, so that a run can be repeated.
 pub(crate) fn fate(kills: u32) -> (u32, u64) {
     let kills = std::env::var("ADJUTANT_KILLS").ok().map_or(kills, |text| text.parse().unwrap());
     let seed = std::env::var("ADJUTANT_SEED").ok().map_or(20_261_121, |text| text.parse().unwrap());
@@ -54,7 +54,7 @@ impl Ledger {
 #[test]
 fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once() {
     let (kills, seed) = fate(KILLS);
-    let mut chance = Chance(seed);
+    let mut random = Random(seed);
     let (home, mut ledger) = (Home::with_config(LIMITS), Ledger::default());
     let mut number = 0;
     for _ in 0..kills {
@@ -62,15 +62,15 @@ fn killed_again_and_again_it_answers_each_message_once_and_does_each_thing_once(
         for line in ledger.open() {
             chat.send(&line);
         }
-        // Some die during startup, most while working.
-        let life = Duration::from_millis(5 + chance.below(400));
+        // Some die while they start, most while they work.
+        let life = Duration::from_millis(5 + random.below(400));
         let death = Instant::now() + life;
         while Instant::now() < death {
-            if chance.below(3) > 0 {
+            if random.below(3) > 0 {
                 number += 1;
                 let id = format!("m{number}");
                 let text = format!("add a task to do thing {number}");
-                let conversation = format!("c{}", chance.below(5));
+                let conversation = format!("c{}", random.below(5));
                 let line = json!({"id": id, "text": text, "conversation": conversation});
                 chat.send(&line);
                 ledger.messages.insert(id, line);

@@ -1,4 +1,4 @@
-//! The log: its format for each reader, what it contains, and what it never contains.
+//! The log: its format for each reader, what it contains and what it never contains.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
 
-use crate::gateway::Gateway;
+use crate::gateway::{Gateway, wait_until};
 use crate::metrics::{KEY, home, model};
 use crate::process::{Home, Value};
 use crate::serve::sees;
@@ -21,11 +21,9 @@ fn log_of_a_turn(filter: &str) -> (String, String) {
     sees(&telegram, ada, "All is well.");
     telegram.misbehave("sendmessage", &Fault::Refusal(400, "Bad Request: of a made-up kind"), 1);
     telegram.say(ada, ada, "and again");
-    let begun = std::time::Instant::now();
-    while home.count("SELECT count(*) FROM outbox WHERE state = 'dead'") == 0 {
-        assert!(begun.elapsed() < crate::gateway::DEADLINE, "the refused answer was not given up");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("the refused answer is given up", || {
+        home.count("SELECT count(*) FROM outbox WHERE state = 'dead'") > 0
+    });
     let turn = home.ask(async |store| {
         let turn: Option<(String,)> = store.first("SELECT id FROM turns ORDER BY seq", &[]).await.unwrap();
         turn.unwrap().0

@@ -4,13 +4,11 @@
 
 mod bad_input;
 mod budgets;
-mod chance;
+mod chaos;
 mod commands;
-mod deaths;
 mod doctor;
 mod drafted;
 mod gateway;
-mod gauntlet;
 mod groupware;
 mod init;
 mod injections;
@@ -26,6 +24,7 @@ mod otlp;
 #[expect(dead_code, reason = "the benches use more of it")]
 mod platform;
 mod process;
+mod random;
 mod reload;
 mod restart;
 mod runs;
@@ -33,8 +32,9 @@ mod scheduler;
 mod scorecard;
 mod serve;
 mod service;
+mod short_soak;
 mod slack;
 mod soak;
-mod soaked;
 mod terminal;
+mod workflow_crashes;
 mod workflows;

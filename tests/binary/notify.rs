@@ -1,4 +1,4 @@
-//! The messages of `serve` to a service manager, with a fake socket that reads them all.
+//! What `serve` tells a service manager, whose socket is a fake that reads every message.
 
 use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
@@ -97,7 +97,7 @@ fn home(telegram: &FakeTelegram, api_url: &str, more: &str) -> Home {
 }
 
 #[test]
-fn the_manager_is_told_of_each_step() {
+fn the_manager_is_notified_of_each_step() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");
     let is_open = Arc::new(AtomicBool::new(false));
@@ -128,7 +128,7 @@ fn the_manager_is_told_of_each_step() {
     home.write("config.toml", &config.replace("127.0.0.1:0", "127.0.0.1:1"));
     manager.hears("STATUS=telegram ok, 0 turns, restart to change http\n");
     home.write("config.toml", &config.replace("allow", "alow"));
-    let refused = "the configuration is faulty, the last good one is in use";
+    let refused = "the configuration has errors, the last good one is in use";
     manager.hears(&format!("STATUS=telegram ok, 0 turns, {refused}, restart to change http\n"));
     home.write("config.toml", &config);
     manager.hears("STATUS=telegram ok, 0 turns\n");
@@ -138,7 +138,7 @@ fn the_manager_is_told_of_each_step() {
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(manager.hears_for(Duration::from_millis(50)), [""; 0], "it is over then");
     let errors = log.lines().filter(|line| line.contains("ERROR"));
-    assert_eq!(errors.count(), 2, "the fault and the refusal alone: {log}");
+    assert_eq!(errors.count(), 2, "the problem and the rejection only: {log}");
     home.assert_tidy("serve");
 }
 
@@ -170,7 +170,7 @@ fn hangs(home: &Home, url: &str, lock: &[&'static str]) {
     manager.hears("STATUS=telegram ok, 0 turns\n");
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
-    assert_eq!(log.matches("no sign of life is given: the store does not answer").count(), 1, "{log}");
+    assert_eq!(log.matches("not alive: the store does not answer").count(), 1, "{log}");
 }
 
 #[test]

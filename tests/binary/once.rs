@@ -56,6 +56,14 @@ fn lines_of_a_pipe_are_answered_one_after_the_other() {
 }
 
 #[test]
+fn a_pipe_ends_at_quit() {
+    let home = Home::new();
+    let ended = home.feed(&["chat"], b"add a task to keep\n/quit\nadd a task to be too late\n");
+    assert_eq!((ended.status, ended.stdout.as_str()), (Some(0), "Added \u{201c}keep\u{201d}\n"), "{ended:?}");
+    assert_eq!(home.tasks(), ["keep"]);
+}
+
+#[test]
 fn once_beside_a_running_chat_in_the_same_conversation() {
     let home = Home::new();
     let mut chat = home.chat();

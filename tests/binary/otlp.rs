@@ -1,4 +1,4 @@
-//! Traces for a collector: they match `trace`, contain no texts, and nothing waits for them.
+//! Traces for a collector: they equal `adjutant trace`, contain no text, and never delay a turn.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::otlp::{FakeCollector, Fault, Span, attribute, free_port};
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::gateway::{DEADLINE, Gateway};
+use crate::gateway::{Gateway, wait_until};
 use crate::process::{Home, Value, json};
 use crate::serve::sees;
 
 /// The collector's credential; nothing else may see it.
 const KEY: &str = "sesame-made-up-for-this-test";
-const STOPS: &str = "the collector of traces does not take them";
-const GOES_ON: &str = "the collector of traces takes them again";
+const STOPS: &str = "the collector of traces does not accept traces";
+const GOES_ON: &str = "the collector of traces accepts traces again";
 
 fn home(telegram: &FakeTelegram, model: &FakeModel, endpoint: &str) -> Home {
     let home = Home::with_config(&format!(
@@ -52,17 +52,7 @@ fn model() -> FakeModel {
     })
 }
 
-/// Waits until it's true.
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < DEADLINE, "never: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// A metric's value.
+/// The number of a metric.
 #[track_caller]
 fn number(gateway: &mut Gateway, name: &str) -> String {
     let (_, text) = gateway.get("/metrics");
@@ -173,7 +163,7 @@ fn the_spans_are_those_of_the_trace_and_tell_no_text() {
     let mut gateway = Gateway::start_with(&home, &[("ADJUTANT_LOG", "trace")]);
     telegram.say(ada, ada, "I want figs, tell no one of my passion");
     sees(&telegram, ada, "All is well.");
-    until("the spans arrive", || !collector.spans().is_empty());
+    wait_until("the spans arrive", || !collector.spans().is_empty());
     is_the_last_trace(&home, &collector, ada);
     let resource = collector.taken()[0].resource_spans[0].resource.clone().unwrap();
     assert_eq!(attribute(&resource.attributes, "service.name"), "adjutant");
@@ -203,7 +193,7 @@ fn a_turn_that_goes_on_after_a_crash_is_one_trace() {
     assert!(collector.received().is_empty());
     let second = Gateway::start(&home);
     sees(&telegram, ada, "All is well.");
-    until("the spans arrive", || !collector.spans().is_empty());
+    wait_until("the spans arrive", || !collector.spans().is_empty());
     is_the_last_trace(&home, &collector, ada);
     assert_eq!(second.stop().0, Some(0));
 }
@@ -223,17 +213,19 @@ fn nobody_waits_for_a_collector_that_is_busy_or_silent() {
         let before = telegram.seen(ada).len();
         let tried = collector.received().len();
         telegram.say(ada, ada, said);
-        until("an answer", || telegram.seen(ada).len() > before);
+        wait_until("an answer", || telegram.seen(ada).len() > before);
         assert!(collector.spans().is_empty());
-        until("the next try", || collector.received().len() > tried || !collector.spans().is_empty());
+        wait_until("the next try", || collector.received().len() > tried || !collector.spans().is_empty());
     }
     gateway.logs(GOES_ON);
-    until("all three arrive", || collector.spans().iter().filter(|span| span.name == "turn").count() == 3);
-    // A final refusal is not retried.
+    wait_until("all three arrive", || {
+        collector.spans().iter().filter(|span| span.name == "turn").count() == 3
+    });
+    // One that will never take them is not asked twice.
     collector.misbehave([Fault::Status(401)]);
     let tried = collector.received().len();
     telegram.say(ada, ada, "say four");
-    until("it is dropped", || collector.received().len() > tried);
+    wait_until("it is dropped", || collector.received().len() > tried);
     gateway.logs_times(STOPS, 2);
     telegram.say(ada, ada, "say five");
     gateway.logs_times(GOES_ON, 2);
@@ -268,10 +260,10 @@ fn the_stop_waits_for_no_silent_collector() {
     collector.misbehave((0..10).map(|_| Fault::Hang));
     telegram.say(ada, ada, "say one");
     sees(&telegram, ada, "All is well.");
-    until("it is asked", || !collector.received().is_empty());
+    wait_until("it is asked", || !collector.received().is_empty());
     let begun = Instant::now();
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     assert!(begun.elapsed() < Duration::from_secs(9), "it waited for the answer");
-    assert!(log.contains("the last ones are not sent"), "{log}");
+    assert!(log.contains("the last traces are dropped"), "{log}");
 }

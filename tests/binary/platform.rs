@@ -1,5 +1,5 @@
-//! The fake platforms behind one trait: people write to the assistant, in direct messages and in one room, and read
-//! its messages. Another platform is one more `impl` and a place in [`PLATFORMS`].
+//! The fake platforms behind one trait: people who write to the assistant, in private and in one room, and read its
+//! answers. A new platform is one more `impl` and an entry in [`PLATFORMS`].
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ pub(crate) const PLATFORMS: [Make; 3] = [Telegram::make, Discord::make, Slack::m
 
 /// What to break next.
 #[derive(Clone, Copy)]
-pub(crate) enum Trouble {
-    /// A delivery arrives, but its reply doesn't.
+pub(crate) enum Failure {
+    /// A sending arrives, and its answer does not.
     Cut,
     /// A delivery arrives, but its reply is an error.
     Fail,
@@ -26,8 +26,8 @@ pub(crate) enum Trouble {
     Again,
 }
 
-pub(crate) const TROUBLES: [Trouble; 5] =
-    [Trouble::Cut, Trouble::Fail, Trouble::Flood, Trouble::Deaf, Trouble::Again];
+pub(crate) const FAILURES: [Failure; 5] =
+    [Failure::Cut, Failure::Fail, Failure::Flood, Failure::Deaf, Failure::Again];
 
 /// A platform with people.
 pub(crate) trait Platform {
@@ -44,7 +44,7 @@ pub(crate) trait Platform {
     fn heard(&self) -> usize;
     /// Waits until the assistant has sent this many messages in all; returns whether it did.
     fn wait_for_said(&self, count: usize, most: Duration) -> bool;
-    fn trouble(&self, trouble: Trouble);
+    fn failure(&self, failure: Failure);
 }
 
 struct Telegram {
@@ -87,16 +87,16 @@ impl Platform for Telegram {
     fn wait_for_said(&self, count: usize, most: Duration) -> bool {
         self.fake.wait_for_said(count, most)
     }
-    fn trouble(&self, trouble: Trouble) {
+    fn failure(&self, failure: Failure) {
         const SENDING: &[&str] = &["sendmessage", "senddocument"];
-        let (methods, fault) = match trouble {
-            Trouble::Cut => (SENDING, telegram::Fault::Cut),
-            Trouble::Fail => (SENDING, telegram::Fault::DoneBut502),
-            Trouble::Flood => (SENDING, telegram::Fault::Flood(1)),
-            Trouble::Deaf => (&["getupdates"][..], telegram::Fault::Cut),
-            Trouble::Again => return self.fake.tell_again(),
+        let (methods, fault) = match failure {
+            Failure::Cut => (SENDING, telegram::Fault::Cut),
+            Failure::Fail => (SENDING, telegram::Fault::DoneBut502),
+            Failure::Flood => (SENDING, telegram::Fault::Flood(1)),
+            Failure::Deaf => (&["getupdates"][..], telegram::Fault::Cut),
+            Failure::Again => return self.fake.tell_again(),
         };
-        // Errors don't pile up while nothing polls: the promise ends where fifty messages wait unheard.
+        // Failures don't pile up while nobody calls: the promise ends where fifty messages wait unheard.
         for method in methods.iter().filter(|method| !self.fake.will_misbehave(method)) {
             self.fake.misbehave(method, &fault, 1);
         }
@@ -143,14 +143,14 @@ impl Platform for Discord {
     fn wait_for_said(&self, count: usize, most: Duration) -> bool {
         self.fake.wait_for_said(count, most)
     }
-    fn trouble(&self, trouble: Trouble) {
+    fn failure(&self, failure: Failure) {
         let sending = |fault| self.fake.misbehave("POST", "/messages", 1, fault);
-        match trouble {
-            Trouble::Cut => sending(discord::Fault::DoneThenCut),
-            Trouble::Fail => sending(discord::Fault::DoneThenStatus(502)),
-            Trouble::Flood => sending(discord::Fault::Status(429)),
-            Trouble::Deaf => self.fake.ask_to_reconnect(),
-            Trouble::Again => self.fake.tell_again(),
+        match failure {
+            Failure::Cut => sending(discord::Fault::DoneThenCut),
+            Failure::Fail => sending(discord::Fault::DoneThenStatus(502)),
+            Failure::Flood => sending(discord::Fault::Status(429)),
+            Failure::Deaf => self.fake.ask_to_reconnect(),
+            Failure::Again => self.fake.tell_again(),
         }
     }
 }
@@ -198,18 +198,18 @@ impl Platform for Slack {
     fn wait_for_said(&self, count: usize, most: Duration) -> bool {
         self.fake.wait_for_said(count, most)
     }
-    fn trouble(&self, trouble: Trouble) {
+    fn failure(&self, failure: Failure) {
         let sending = |fault: slack::Fault| {
             for method in ["chat.postMessage", "files.completeUploadExternal"] {
                 self.fake.misbehave(method, 1, fault);
             }
         };
-        match trouble {
-            Trouble::Cut => sending(slack::Fault::DoneThenCut),
-            Trouble::Fail => sending(slack::Fault::DoneThenStatus(502)),
-            Trouble::Flood => sending(slack::Fault::Status(429)),
-            Trouble::Deaf => self.fake.cut_sockets(),
-            Trouble::Again => self.fake.tell_again(),
+        match failure {
+            Failure::Cut => sending(slack::Fault::DoneThenCut),
+            Failure::Fail => sending(slack::Fault::DoneThenStatus(502)),
+            Failure::Flood => sending(slack::Fault::Status(429)),
+            Failure::Deaf => self.fake.cut_sockets(),
+            Failure::Again => self.fake.tell_again(),
         }
     }
 }

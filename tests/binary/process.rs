@@ -1,4 +1,4 @@
-//! Starts the real debug binary in its own home, talks `chat --json` to it, and kills it.
+//! Starts the real debug binary in its own home folder, talks to it by `chat --json`, and kills it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,16 +1,15 @@
-//! What a running `serve` applies from a changed configuration, and what it refuses.
+//! Reloading the configuration of a running `serve`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::gateway::{DEADLINE, Gateway};
+use crate::gateway::{Gateway, eventually};
 use crate::process::Home;
 
-const APPLIED: &str = "the configuration applies from now on";
+const APPLIED: &str = "the new configuration is in use";
 
 /// A configuration: who has access, and extra text.
 fn config(telegram: &FakeTelegram, allow: &[i64], more: &str) -> String {
@@ -27,15 +26,8 @@ fn config(telegram: &FakeTelegram, allow: &[i64], more: &str) -> String {
 /// Waits for a message of the assistant with this text; returns the newest.
 #[track_caller]
 fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
-    let begun = Instant::now();
-    loop {
-        let seen = telegram.seen(chat);
-        if let Some(seen) = seen.iter().rev().find(|seen| seen.text.contains(words)) {
-            return seen.text.clone();
-        }
-        assert!(begun.elapsed() < DEADLINE, "never saw {words}: {seen:#?}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let newest = || telegram.seen(chat).into_iter().rev().find(|seen| seen.text.contains(words));
+    eventually(words, newest).text
 }
 
 #[test]
@@ -53,7 +45,7 @@ fn a_stranger_is_let_in_by_the_changed_file_and_out_again_by_the_signal() {
     assert_eq!(sees(&telegram, bob, "Added"), "Added “come in”");
     home.write("config.toml", &config(&telegram, &[ada], "[limits]\nparallel_agents = 3\n"));
     gateway.signal("HUP");
-    gateway.logs("told to reload");
+    gateway.logs("reloading on request");
     gateway.logs_times(APPLIED, 2);
     let said = telegram.seen(bob).len();
     telegram.say(bob, bob, "add a task to stay");
@@ -63,7 +55,7 @@ fn a_stranger_is_let_in_by_the_changed_file_and_out_again_by_the_signal() {
     assert_eq!(status, Some(0), "{log}");
     assert_eq!(telegram.seen(bob).len(), said, "{:?}", telegram.seen(bob));
     assert_eq!(home.tasks(), ["be first", "come in"]);
-    assert!(!log.contains(telegram.token()) && !log.contains("only a restart"), "{log}");
+    assert!(!log.contains(telegram.token()) && !log.contains("restart to apply"), "{log}");
 }
 
 #[test]
@@ -130,17 +122,17 @@ fn a_faulty_file_changes_nothing_and_what_needs_a_restart_is_named() {
     sees(&telegram, ada, "Added");
     let faulty = "[limits]\nagents_per_trun = 3\n[approval]\nhigh = \"never\"\n";
     home.write("config.toml", &config(&telegram, &[ada, bob], faulty));
-    gateway.logs("the configuration is refused, the last good one stays in use");
+    gateway.logs("the configuration has errors, the last good one stays in use");
     gateway.logs("limits.agents_per_trun: unknown key; did you mean `agents_per_turn`?");
     gateway.logs("approval.high: unknown word \"never\"");
     let ready = gateway.get("/readyz");
     assert_eq!(
         ready,
-        ("200".into(), "ready\nthe configuration is faulty, the last good one is in use\n".into())
+        ("200".into(), "ready\nthe configuration has errors, the last good one is in use\n".into())
     );
     let doctor = home.run(&["doctor"]);
     assert_eq!(doctor.status, Some(78));
-    assert!(doctor.stdout.contains("a running service goes on with the last good one"), "{doctor:?}");
+    assert!(doctor.stdout.contains("a running service keeps the last good configuration"), "{doctor:?}");
     telegram.say(bob, bob, "add a task to come in");
     sees(&telegram, bob, "We haven't met");
     // A misspelt skill name would protect nothing.
@@ -149,18 +141,18 @@ fn a_faulty_file_changes_nothing_and_what_needs_a_restart_is_named() {
         &config(&telegram, &[ada, bob], "[approval.skills]\n\"tasks.craete\" = \"deny\"\n"),
     );
     gateway.logs("unknown skill; did you mean `tasks.create`?");
-    // Now it's valid, and contains changes that need a restart.
+    // Now it is right, and holds things that restart to apply can change.
     let calendar = "[calendar]\nurl = \"http://127.0.0.1:1/\"\nuser = \"ada\"\npassword = \"secret\"\n";
     let store = format!("[store]\nurl = \"sqlite://{}\"\n", home.path().join("else.db").display());
     let text = config(&telegram, &[ada, bob], &format!("{store}{calendar}"));
     home.write("config.toml", &text.replace("127.0.0.1:0", &address));
-    gateway.logs("changed, but only a restart applies it: store, calendar, http");
+    gateway.logs("restart to apply these changes: store, calendar, http");
     let ready = gateway.get("/readyz").1;
-    assert_eq!(ready, "ready\nrestart to change store and calendar and http\n");
+    assert_eq!(ready, "ready\nrestart to change store, calendar, http\n");
     telegram.say(bob, bob, "add a task to come in at last");
     sees(&telegram, bob, "Added “come in at last”");
     let doctor = home.run(&["doctor"]);
-    let said = "it runs, and all channels receive, but restart to change store and calendar and http";
+    let said = "running, all channels receive; restart to change store, calendar, http";
     assert!(doctor.stdout.contains(said), "{doctor:?}");
     home.write("config.toml", &config(&telegram, &[ada, bob], ""));
     gateway.logs_times(APPLIED, 2);
@@ -180,7 +172,7 @@ fn a_file_that_is_gone_changes_nothing() {
     telegram.say(ada, ada, "add a task to go on");
     sees(&telegram, ada, "Added “go on”");
     home.write("config.toml", "");
-    gateway.logs("there is no channel to serve");
+    gateway.logs("no channel is configured");
     assert_eq!(gateway.stop().0, Some(0));
 }
 
@@ -198,5 +190,5 @@ fn the_log_follows_the_file() {
     gateway.logs(APPLIED);
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
-    assert!(log.contains("told to stop") && !log.contains("up: telegram"), "{log}");
+    assert!(log.contains("stopping: no new turns") && !log.contains("up: telegram"), "{log}");
 }

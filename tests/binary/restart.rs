@@ -1,5 +1,5 @@
-//! The process dies at each step of a turn; the next one continues: no message lost, nothing done twice, no answer
-//! twice.
+//! The process dies at each step of a turn and the next one resumes it: no message is lost, nothing is done or
+//! answered twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

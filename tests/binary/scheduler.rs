@@ -1,6 +1,6 @@
 //! Schedules with two processes on one database server.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use adjutant::domain::ScheduleState;
 use adjutant::store::schedules::{self, ScheduleRow};
@@ -8,7 +8,7 @@ use adjutant::store::{Batch, Store};
 use adjutant_fakes::postgres;
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::gateway::{DEADLINE, Gateway};
+use crate::gateway::{Gateway, wait_until};
 use crate::process::{self, Home};
 use crate::serve::sees;
 
@@ -73,11 +73,7 @@ fn a_schedule_runs_once_with_two_processes_on_a_server() {
     const LEFT: &str = "SELECT (SELECT count(*) FROM turns WHERE ended_at IS NULL) + \
                         (SELECT count(*) FROM outbox WHERE state <> 'sent') + \
                         (SELECT count(*) FROM instances) - 1";
-    let begun = Instant::now();
-    while process::ask(&url, async |store| count(store, LEFT).await) > 0 {
-        assert!(begun.elapsed() < DEADLINE, "it does not take over");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("it takes over", || process::ask(&url, async |store| count(store, LEFT).await) == 0);
     let (status, log) = other.stop();
     assert_eq!(status, Some(0), "{log}");
     let (runs, tasks, undone) = process::ask(&url, async |store| {

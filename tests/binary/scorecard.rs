@@ -1,8 +1,8 @@
-//! The scorecard's short form; `cargo bench --bench scorecard` is the long one.
+//! A short scorecard; `cargo bench --bench scorecard` runs the long one.
 
 use adjutant_fakes::postgres;
 
-use crate::gauntlet::{self, Run, Score};
+use crate::chaos::{self, Run, Score};
 use crate::kill::fate;
 use crate::platform::{Make, PLATFORMS};
 
@@ -11,9 +11,9 @@ const KILLS: u32 = 8;
 
 fn run(platform: Make, database: Option<String>, instances: usize) {
     let (kills, seed) = fate(KILLS);
-    let score = gauntlet::run(Run { platform, database, instances, kills, seed });
+    let score = chaos::run(Run { platform, database, instances, kills, seed });
     println!("{}\n{}", Score::HEAD, score.row());
-    assert!(score.is_clean(), "{}\n{}", score.faults(), score.log);
+    assert!(score.is_clean(), "{}\n{}", score.problems(), score.log);
 }
 
 #[test]

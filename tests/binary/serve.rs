@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
 
-use crate::gateway::{DEADLINE, Gateway};
+use crate::gateway::{Gateway, eventually, wait_until};
 use crate::process::Home;
 
 fn home(telegram: &FakeTelegram, allow: &str) -> Home {
@@ -27,14 +27,7 @@ fn texts(telegram: &FakeTelegram, chat: i64) -> Vec<String> {
 /// Waits for a message with this text.
 #[track_caller]
 pub(crate) fn sees(telegram: &FakeTelegram, chat: i64, words: &str) -> String {
-    let begun = Instant::now();
-    loop {
-        if let Some(text) = texts(telegram, chat).into_iter().find(|text| text.contains(words)) {
-            return text;
-        }
-        assert!(begun.elapsed() < DEADLINE, "never saw {words}: {:#?}", texts(telegram, chat));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually(words, || texts(telegram, chat).into_iter().find(|text| text.contains(words)))
 }
 
 #[test]
@@ -66,7 +59,7 @@ fn a_stranger_is_let_in_from_the_command_line() {
     let asked = sees(&telegram, bob, "We haven't met");
     let code = asked.lines().last().unwrap();
     let list = home.run(&["pair", "list"]);
-    assert!(list.stdout.contains(&format!("{code}  telegram:{bob} (Bob) asks to be let in")), "{list:?}");
+    assert!(list.stdout.contains(&format!("{code}  telegram:{bob} (Bob) asks for access")), "{list:?}");
     assert_eq!(home.run(&["pair", "approve", "AAAA-AAAA"]).status, Some(1));
     let approved = home.run(&["pair", "approve", code]);
     assert_eq!((approved.status, approved.stderr.as_str()), (Some(0), ""));
@@ -74,15 +67,13 @@ fn a_stranger_is_let_in_from_the_command_line() {
     let revoked = home.run(&["pair", "revoke", &format!("telegram:{bob}")]);
     assert_eq!(revoked.status, Some(0), "{revoked:?}");
     telegram.say(bob, bob, "add a task to stay");
-    while texts(&telegram, bob).len() < 3 {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the third text", || texts(&telegram, bob).len() >= 3);
     assert_eq!(home.tasks(), ["come in"]);
     assert_eq!(gateway.stop().0, Some(0));
 }
 
 #[test]
-fn a_wrong_token_ends_with_78_and_says_the_mend() {
+fn a_wrong_token_ends_with_78_and_says_the_fix() {
     let telegram = FakeTelegram::start();
     let home = home(&telegram, "[]");
     let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
@@ -142,20 +133,14 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     telegram.say(ada, ada, "find it");
     sees(&telegram, ada, "Working on it");
     // Only a message whose receipt is stored can be edited further.
-    let begun = Instant::now();
-    while home.count("SELECT count(*) FROM turns WHERE progress_receipt IS NOT NULL") == 0 {
-        assert!(begun.elapsed() < DEADLINE, "its receipt was not stored");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the receipt", || {
+        home.count("SELECT count(*) FROM turns WHERE progress_receipt IS NOT NULL") > 0
+    });
     first.kill();
     let shown = telegram.calls("editmessagetext");
     let second = Gateway::start(&home);
-    // The next process keeps editing the same message.
-    let begun = Instant::now();
-    while telegram.calls("editmessagetext") == shown {
-        assert!(begun.elapsed() < DEADLINE, "nothing was shown again: {:?}", texts(&telegram, ada));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    // The next process goes on in the same message.
+    wait_until("it is shown again", || telegram.calls("editmessagetext") > shown);
     is_open.store(true, Ordering::SeqCst);
     sees(&telegram, ada, "Here it is.");
     assert_eq!(texts(&telegram, ada), ["Here it is."]);
@@ -193,22 +178,15 @@ fn a_run_is_cut_off(point: Option<&str>) {
     match point {
         Some(_) => first.dies(),
         None => {
-            let begun = Instant::now();
-            while !is_asked.load(Ordering::SeqCst) {
-                assert!(begun.elapsed() < DEADLINE, "the agent was never asked");
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            wait_until("the agent is asked", || is_asked.load(Ordering::SeqCst));
             first.kill();
         }
     }
     let second = Gateway::start(&home);
     is_open.store(true, Ordering::SeqCst);
-    let begun = Instant::now();
+    let complete = "SELECT count(*) FROM runs WHERE status = 'complete'";
     let open = "SELECT count(*) FROM outbox WHERE state <> 'sent'";
-    while home.count("SELECT count(*) FROM runs WHERE status = 'complete'") == 0 || home.count(open) > 0 {
-        assert!(begun.elapsed() < DEADLINE, "{point:?}: it did not go on: {:#?}", texts(&telegram, ada));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the run is complete", || home.count(complete) > 0 && home.count(open) == 0);
     assert_eq!(second.stop().0, Some(0));
     assert_eq!(home.tasks(), ["one"], "{point:?}");
     let seen = telegram.seen(ada);

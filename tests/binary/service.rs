@@ -58,8 +58,8 @@ fn the_unit_is_written_enabled_and_removed() {
     assert_eq!((installed.status, installed.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(installed.stdout, @r"
     wrote ~/.config/systemd/user/adjutant.service
-    enabled: it starts when you log in; `loginctl enable-linger` lets it run while you are away
-    now set up ~/.config/adjutant/config.toml, look with `adjutant doctor`, and start it: systemctl --user restart adjutant
+    enabled: it starts when you log in; `loginctl enable-linger` keeps it running after you log out
+    now edit ~/.config/adjutant/config.toml, check it with `adjutant doctor`, and start the service: systemctl --user restart adjutant
     ");
     let reload_and_enable =
         ["--user daemon-reload", "--user daemon-reload", "--user enable adjutant.service"];
@@ -69,17 +69,14 @@ fn the_unit_is_written_enabled_and_removed() {
     let credentials = machine.home.path().join(".config/adjutant/credentials");
     assert_eq!(fs::metadata(credentials).unwrap().permissions().mode() & 0o777, 0o700);
     let again = machine.run("install");
-    assert!(
-        again.stdout.starts_with("~/.config/systemd/user/adjutant.service is there already\n"),
-        "{again:?}"
-    );
+    assert!(again.stdout.starts_with("~/.config/systemd/user/adjutant.service is up to date\n"), "{again:?}");
     machine.asked();
     let uninstalled = machine.run("uninstall");
     assert_eq!((uninstalled.status, uninstalled.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(uninstalled.stdout, @r"
     stopped and disabled
     removed ~/.config/systemd/user/adjutant.service
-    ~/.config/adjutant and the data stay
+    ~/.config/adjutant and the data are kept
     ");
     assert_eq!(machine.asked(), ["--user disable --now adjutant.service", "--user daemon-reload"]);
     assert!(!machine.unit().exists());
@@ -94,7 +91,9 @@ fn a_changed_unit_is_kept() {
         let ended = machine.run(word);
         assert_eq!(ended.status, Some(0), "{ended:?}");
         assert!(
-            ended.stdout.contains("was another; it is kept as ~/.config/systemd/user/adjutant.service.old\n"),
+            ended
+                .stdout
+                .contains("was different; it is kept as ~/.config/systemd/user/adjutant.service.old\n"),
             "{ended:?}"
         );
         let kept = machine.unit().with_extension("service.old");
@@ -125,7 +124,7 @@ fn the_status_is_that_of_systemd() {
     machine.home.write("shown", "LoadState=not-found\nActiveState=inactive\n");
     let status = machine.run("status");
     assert_eq!(status.status, Some(1));
-    assert_eq!(status.stdout, "it is not installed; `adjutant service install --user` does that\n");
+    assert_eq!(status.stdout, "the service is not installed; run `adjutant service install --user`\n");
 }
 
 #[test]
@@ -139,7 +138,7 @@ fn without_a_systemd_nothing_is_written() {
     let output = command.env("PATH", machine.home.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();
-    insta::assert_snapshot!(said, @"adjutant: there is no systemctl here: this machine does not run systemd. Let what starts its services run `adjutant serve`");
+    insta::assert_snapshot!(said, @"adjutant: systemctl not found: this machine does not use systemd; have its service manager run `adjutant serve`");
     assert!(!machine.home.path().join(".config").exists());
 }
 

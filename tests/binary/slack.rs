@@ -1,10 +1,8 @@
 //! `serve` with a fake Slack on loopback, over Socket Mode and over HTTP.
 
-use std::time::{Duration, Instant};
-
 use adjutant_fakes::slack::{APP_TOKEN, BOT_TOKEN, FakeSlack, SIGNING_SECRET, Seen};
 
-use crate::gateway::{DEADLINE, Gateway};
+use crate::gateway::{Gateway, eventually, wait_until};
 use crate::process::Home;
 
 fn home(slack: &FakeSlack, way: &str) -> Home {
@@ -20,14 +18,7 @@ fn home(slack: &FakeSlack, way: &str) -> Home {
 /// Waits for a message of the assistant that matches.
 #[track_caller]
 fn sees(slack: &FakeSlack, place: &str, is_it: impl Fn(&Seen) -> bool) -> Seen {
-    let begun = Instant::now();
-    loop {
-        if let Some(seen) = slack.seen(place).into_iter().find(&is_it) {
-            return seen;
-        }
-        assert!(begun.elapsed() < DEADLINE, "never saw it: {:#?}", slack.seen(place));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("the message", || slack.seen(place).into_iter().find(&is_it))
 }
 
 /// A message in, a question out, its button pressed, an answer out; then in a thread of a channel.
@@ -45,9 +36,7 @@ fn talk(slack: &FakeSlack, home: &Home, gateway: Gateway) {
     sees(slack, &thread, |seen| seen.text.contains("No overdue tasks"));
     slack.command("ada", &room, "/adjutant help");
     sees(slack, &room, |seen| seen.text.contains("/new"));
-    while !slack.all_acknowledged() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("all is acknowledged", || slack.all_acknowledged());
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");
     for secret in [BOT_TOKEN, APP_TOKEN, SIGNING_SECRET] {
@@ -75,7 +64,7 @@ fn by_requests_messages_are_answered_and_buttons_work() {
 }
 
 #[test]
-fn wrong_tokens_end_with_78_and_say_the_mend() {
+fn wrong_tokens_end_with_78_and_say_the_fix() {
     let slack = FakeSlack::start();
     let socket = format!("app_token = \"{APP_TOKEN}\"");
     for (way, right, wrong, key) in [

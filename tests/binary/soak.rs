@@ -1,6 +1,6 @@
-//! The soak: people write to the real `serve` for a long time; the model, the platform and the skills fail now and
-//! then, questions are answered, turns are stopped, and old data is emptied meanwhile. At the end nothing may be
-//! left open, and the process may not have grown since it warmed up.
+//! Soak test: people write to the real `serve` for a long time. The model, the platform and the skills fail now and
+//! then, questions are answered, turns are stopped, and old data is deleted. At the end nothing may be left open, and
+//! the process may use no more memory and files than after its warm-up.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,18 +14,18 @@ use adjutant::store::{Store, check, queues};
 use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
 
-use crate::chance::Chance;
 use crate::process::{Home, json};
+use crate::random::Random;
 
-/// The number of people, each in a direct conversation.
+/// How many people write, each in a private chat.
 const PEOPLE: usize = 64;
 
-/// Longer than any round takes, including rate limits and retries.
+/// Longer than any round takes, including floods and retries.
 const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Memory growth allowed between the first tenth and the end: the C library's arenas and the caches fill up late.
+/// The memory growth allowed after the first tenth: the C library's arenas and the caches fill up late.
 const MORE_MB: f64 = 16.0;
-/// Growth in open files: connections to the model come and go.
+/// The growth of open files allowed: connections to the model come and go.
 const MORE_FILES: usize = 48;
 
 const CONFIG: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 10000\nconversation_calls = 1000000\n\
@@ -33,27 +33,27 @@ const CONFIG: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 
     [retention]\nbodies = \"10s\"\ntraces = \"5s\"\nmemories = \"30s\"\n\
     [backup]\nevery = \"5m\"\nkeep = 1\n[http]\nlisten = \"\"\n";
 
-/// A process's resources at one moment.
-struct Look {
+/// The resources of a process at a moment.
+struct Sample {
     turns: i64,
     memory_mb: f64,
     files: usize,
     store_mb: f64,
 }
 
-/// The result of a soak.
-pub(crate) struct Soaked {
+/// The result of a soak test.
+pub(crate) struct SoakReport {
     turns: i64,
     by_status: Vec<(String, i64)>,
     took: Duration,
-    looks: Vec<Look>,
-    /// Work left open, by kind: all should be zero.
+    samples: Vec<Sample>,
+    /// What is left open, by its noun: all should be zero.
     left: Vec<(&'static str, i64)>,
-    /// Other errors.
-    faults: Vec<String>,
+    /// Other problems.
+    problems: Vec<String>,
 }
 
-impl Soaked {
+impl SoakReport {
     /// The table.
     pub(crate) fn table(&self) -> String {
         let mut text = String::from("| what | figure |\n| --- | --: |\n");
@@ -64,7 +64,7 @@ impl Soaked {
         #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
         let rate = self.turns as f64 / seconds;
         let _ = writeln!(text, "| time | {seconds:.0} s |\n| turns a second | {rate:.0} |");
-        for Look { turns, memory_mb, files, store_mb } in &self.looks {
+        for Sample { turns, memory_mb, files, store_mb } in &self.samples {
             let _ = writeln!(
                 text,
                 "| after {turns} turns | {memory_mb:.1} MB resident, {files} open files, a store of {store_mb:.1} MB |"
@@ -76,29 +76,29 @@ impl Soaked {
         text
     }
 
-    /// The errors; empty if all is well.
-    pub(crate) fn faults(&self) -> Vec<String> {
-        let mut faults = self.faults.clone();
-        faults.extend(
+    /// All problems.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let mut problems = self.problems.clone();
+        problems.extend(
             self.left.iter().filter(|it| it.1 != 0).map(|(noun, count)| format!("{count} {noun} left")),
         );
-        // Before that, it's warming up.
-        if let (Some(first), Some(last)) = (self.looks.first(), self.looks.last())
+        // Before that it warms up.
+        if let (Some(first), Some(last)) = (self.samples.first(), self.samples.last())
             && first.turns >= 1_000
         {
             if last.memory_mb > first.memory_mb + MORE_MB {
-                faults.push(format!("memory grew from {:.1} to {:.1} MB", first.memory_mb, last.memory_mb));
+                problems.push(format!("memory grew from {:.1} to {:.1} MB", first.memory_mb, last.memory_mb));
             }
             if last.files > first.files + MORE_FILES {
-                faults.push(format!("open files grew from {} to {}", first.files, last.files));
+                problems.push(format!("open files grew from {} to {}", first.files, last.files));
             }
         }
-        faults
+        problems
     }
 }
 
-/// Runs this many turns through a binary.
-pub(crate) fn run(turns: i64, seed: u64, binary: Option<PathBuf>) -> Soaked {
+/// Drives so many turns through a binary.
+pub(crate) fn run(turns: i64, seed: u64, binary: Option<PathBuf>) -> SoakReport {
     let telegram = FakeTelegram::start();
     let model = model(seed);
     let home = Home::with_config(&format!(
@@ -118,7 +118,7 @@ pub(crate) fn run(turns: i64, seed: u64, binary: Option<PathBuf>) -> Soaked {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap();
     let people = (0..PEOPLE).map(|person| telegram.person(&format!("p{person}"))).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut soak = Soak { telegram, people, home, child, chance: Chance(seed), written: 0 };
+    let mut soak = Soak { telegram, people, home, child, random: Random(seed), written: 0 };
     runtime.block_on(soak.soak(turns))
 }
 
@@ -127,7 +127,7 @@ struct Soak {
     people: Vec<i64>,
     home: Home,
     child: Child,
-    chance: Chance,
+    random: Random,
     written: u64,
 }
 
@@ -139,7 +139,7 @@ impl Drop for Soak {
 }
 
 impl Soak {
-    async fn soak(&mut self, turns: i64) -> Soaked {
+    async fn soak(&mut self, turns: i64) -> SoakReport {
         let begun = Instant::now();
         while self.telegram.calls("getupdates") == 0 {
             assert!(begun.elapsed() < DEADLINE, "it does not listen: {}", self.log());
@@ -147,44 +147,44 @@ impl Soak {
         }
         let store = Store::open(&self.home.store_url(), Arc::new(SystemClock)).await.unwrap();
         let begun = Instant::now();
-        let mut looks = Vec::new();
+        let mut samples = Vec::new();
         let mut done = 0;
         while done < turns {
             self.round(&store).await;
             done = store.count("SELECT count(*) FROM turns", &[]).await.unwrap();
-            let due = [10, 50, 100].get(looks.len()).is_some_and(|percent| done * 100 >= turns * percent);
+            let due = [10, 50, 100].get(samples.len()).is_some_and(|percent| done * 100 >= turns * percent);
             if due {
-                looks.push(self.look(done));
+                samples.push(self.look(done));
             }
         }
         let took = begun.elapsed();
-        let mut faults = self.stop();
-        faults.extend(check::findings(&store).await.unwrap().iter().map(|finding| format!("{finding:?}")));
+        let mut problems = self.stop();
+        problems.extend(check::findings(&store).await.unwrap().iter().map(|finding| format!("{finding:?}")));
         let by_status = "SELECT status, count(*) FROM turns GROUP BY status ORDER BY 2 DESC";
         let by_status: Vec<(String, i64)> = store.all(by_status, &[]).await.unwrap();
-        faults.extend(
+        problems.extend(
             by_status.iter().filter(|it| it.0 == "dead").map(|(_, count)| format!("{count} dead turns")),
         );
         if store.count("SELECT count(*) FROM turns WHERE traces_emptied_at IS NOT NULL", &[]).await.unwrap()
             == 0
             && took > Duration::from_mins(1)
         {
-            faults.push("nothing was emptied".to_owned());
+            problems.push("nothing was emptied".to_owned());
         }
-        let soaked = Soaked { turns: done, by_status, took, looks, left: left(&store).await, faults };
+        let report = SoakReport { turns: done, by_status, took, samples, left: left(&store).await, problems };
         store.close().await;
-        soaked
+        report
     }
 
     /// Each person writes something, and all of it finishes.
     async fn round(&mut self, store: &Store) {
-        if self.chance.below(4) == 0 {
-            self.trouble();
+        if self.random.below(4) == 0 {
+            self.fail();
         }
         let mut stopping = Vec::new();
         for person in self.people.clone() {
             self.written += 1;
-            let what = match self.chance.below(20) {
+            let what = match self.random.below(20) {
                 0 | 1 => "add",
                 2..=4 => "find",
                 5 | 6 => "keep",
@@ -227,14 +227,14 @@ impl Soak {
             let seen = self.telegram.seen(chat);
             let Some(question) = seen.iter().rev().find(|seen| !seen.buttons.is_empty()) else { continue };
             let buttons = question.buttons.concat();
-            let which = usize::from(self.chance.below(4) == 0).min(buttons.len() - 1);
+            let which = usize::from(self.random.below(4) == 0).min(buttons.len() - 1);
             self.telegram.press(chat, chat, question.id, &buttons[which].0);
         }
     }
 
-    /// Breaks something on the platform.
-    fn trouble(&mut self) {
-        let (method, fault) = match self.chance.below(12) {
+    /// Something goes wrong on the platform.
+    fn fail(&mut self) {
+        let (method, fault) = match self.random.below(12) {
             0 => ("sendmessage", Fault::Flood(1)),
             1..=4 => ("sendmessage", Fault::Cut),
             5..=8 => ("sendmessage", Fault::DoneBut502),
@@ -246,7 +246,7 @@ impl Soak {
         }
     }
 
-    fn look(&self, turns: i64) -> Look {
+    fn look(&self, turns: i64) -> Sample {
         let of_process = |what: &str| PathBuf::from(format!("/proc/{}/{what}", self.child.id()));
         let status = std::fs::read_to_string(of_process("status")).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
@@ -255,7 +255,7 @@ impl Soak {
         #[expect(clippy::cast_precision_loss, reason = "megabytes for people")]
         let store_mb = size as f64 / 1e6;
         let files = std::fs::read_dir(of_process("fd")).unwrap().count();
-        Look { turns, memory_mb: memory / 1024.0, files, store_mb }
+        Sample { turns, memory_mb: memory / 1024.0, files, store_mb }
     }
 
     fn log(&self) -> String {
@@ -290,10 +290,10 @@ async fn left(store: &Store) -> Vec<(&'static str, i64)> {
 
 /// A model that does what its person wants, and fails one request in fifty.
 fn model(seed: u64) -> FakeModel {
-    let chance = Mutex::new(Chance(seed ^ 1));
+    let random = Mutex::new(Random(seed ^ 1));
     let count = AtomicU64::new(0);
     FakeModel::start(move |request| {
-        match chance.lock().unwrap().below(200) {
+        match random.lock().unwrap().below(200) {
             0 => return Reply::status(429, "{\"error\": {\"message\": \"too many\"}}"),
             1 | 2 => return Reply::status(503, "{\"error\": {\"message\": \"overloaded\"}}"),
             3 => return Reply::text("cut").cut(),

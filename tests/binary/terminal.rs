@@ -1,4 +1,4 @@
-//! The binary at a real pseudo-terminal, with a person who reads and types.
+//! The binary at a real pseudo-terminal, and a person who reads and types there.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

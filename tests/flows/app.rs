@@ -114,7 +114,7 @@ pub(crate) async fn scripted(script: Scripted) -> TestApp {
     scripted_with(script, |_| {}).await
 }
 
-/// An app whose models follow this script, with its own configuration.
+/// An app whose models follow this script, with a configuration of its own.
 pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Arc::new(script);
     let model = script.clone();
@@ -128,7 +128,7 @@ pub(crate) async fn scripted_with(script: Scripted, change: impl FnOnce(&mut Con
     app
 }
 
-/// An app on a platform with readable places.
+/// An app on a platform whose places can be read.
 pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestApp {
     let model = Arc::new(script);
     let models = move |_: &Config, _: &Arc<Skills>, _: &SharedClock| Models {
@@ -139,7 +139,7 @@ pub(crate) async fn with_rooms(script: Scripted, rooms: Arc<dyn Rooms>) -> TestA
     build(models, Some(rooms), |_| {}).await
 }
 
-/// An app with the configured models: by default, the built-in planner.
+/// An app with the models that the configuration names: the built-in planner, unless it is changed.
 pub(crate) async fn configured(change: impl FnOnce(&mut Config)) -> TestApp {
     build(|config, skills, clock| service::build_models(config, skills, clock).unwrap(), None, change).await
 }

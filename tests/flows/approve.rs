@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill};
 
-/// An app where saving a task needs approval.
+/// An app where saving a task wants a yes.
 async fn careful(script: Scripted) -> TestApp {
     scripted_with(script, |config| {
         config.approval.skills.insert("tasks.create".into(), Policy::Ask);

@@ -13,8 +13,8 @@ use serde_json::json;
 use crate::app::{Heard, TestApp, direct, plan, scripted_with};
 use crate::workflows::workflow_file;
 
-/// An app with an open question, as a step would ask it. Its answer isn't a yes, so what waits for it continues
-/// without.
+/// An app in which a question waits for an answer, as a step would ask it. What it comes to is not a yes, so what
+/// waits goes on without.
 async fn asked(kind: &'static str, options: &[&str]) -> (TestApp, Heard) {
     let script = Scripted::new()
         .when(Who::Orchestrator, "say hello", |_| text("Hello!"))

@@ -34,7 +34,7 @@ async fn app(script: Scripted, change: impl FnOnce(&mut Config)) -> TestApp {
     .await
 }
 
-/// An app with 10,000 tokens per person and day, 6,000 of which one message uses, and an owner at the terminal.
+/// An app in which a person's day has 10,000 tokens, of which a message takes 6,000, and whose owner sits at his desk.
 async fn with_an_owner() -> TestApp {
     let app = app(echo(6000), |config| config.limits.day_tokens = 10_000).await;
     app.direct("desk").says("local", "hello").await;

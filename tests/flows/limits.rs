@@ -22,7 +22,7 @@ fn four() -> Reply {
     ])
 }
 
-/// An app that allows two agents per turn.
+/// An app in which a turn may have two agents.
 async fn two_agents(change: impl FnOnce(&mut Config)) -> TestApp {
     let script = Scripted::new()
         .when(Who::Orchestrator, "say hello", |_| text("Hello!"))

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::app::{Heard, TestApp, agent, direct, reports, scripted, scripted_with, skill};
 use crate::workflows::workflow_file;
 
-/// An app in which two agents work, each inside its model call, and a third waits for one of them.
+/// An app in which two agents work, each within its model, and a third waits for one of them.
 async fn at_work() -> (TestApp, Arc<Gate>) {
     let gate = Gate::closed();
     let (a, b) = (gate.clone(), gate.clone());

@@ -8,15 +8,15 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant workflow list\n\n\
                         NAME is a workflow's name, or a file: YAML, or TOML when it ends in .toml.")]
-pub struct WorkflowArgs {
+pub(crate) struct WorkflowArgs {
     /// The command
     #[command(subcommand)]
-    pub command: WorkflowCommand,
+    pub(crate) command: WorkflowCommand,
 }
 
 /// The commands of `adjutant workflow`
 #[derive(Debug, Subcommand)]
-pub enum WorkflowCommand {
+pub(crate) enum WorkflowCommand {
     /// List all workflows with their inputs
     #[command(after_help = "Example:\n  adjutant workflow list")]
     List,
@@ -111,27 +111,27 @@ pub enum WorkflowCommand {
 
 /// `adjutant workflow run`
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// The workflow's name, or a file
-    pub name: String,
+    pub(crate) name: String,
     /// An input; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
-    pub input: Vec<(String, String)>,
+    pub(crate) input: Vec<(String, String)>,
     /// Run nothing: show the plan and its estimated cost
     #[arg(long, conflicts_with_all = ["output", "of"])]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Print JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Write the output to a new file
     #[arg(long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Reuse the inputs and results of this run
     #[arg(long, value_name = "RUN", requires = "from", conflicts_with = "input")]
-    pub of: Option<String>,
+    pub(crate) of: Option<String>,
     /// The first step to run again, with all that depend on it
     #[arg(long, value_name = "STEP", requires = "of")]
-    pub from: Option<String>,
+    pub(crate) from: Option<String>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

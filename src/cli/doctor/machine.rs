@@ -1,6 +1,6 @@
-//! What the machine has to do with it: who can read the secrets, the disk, the clock, the running service.
+//! Checks of the machine: who can read secrets, the disk, the clock, the running service.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::model::provider;
 /// Keys whose values are secrets.
 const SECRETS: [&str; 6] = ["api_key", "token", "bot_token", "app_token", "signing_secret", "password"];
 
-/// With less than this free, in bytes, nothing may be written soon.
+/// With less free space than this, in bytes, writes will soon fail.
 const FULL: u64 = 100_000_000;
-/// With less than this free somebody should look.
+/// Less free space than this deserves a warning.
 const NEARLY_FULL: u64 = 1_000_000_000;
 
-/// So far a clock may be off: signatures of requests and the times of reminders bear it.
+/// The tolerance of the clock, in seconds: request signatures and reminders still work.
 const OFF_S: i64 = 30;
 
 /// The longest that a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether others on this machine can read a file that holds secrets.
+/// Warns of files with secrets that everyone on this machine can read.
 pub(super) fn secrets(config: &Config) -> Vec<Finding> {
     let Some(path) = &config.path else { return Vec::new() };
     let table = std::fs::read_to_string(path).ok().and_then(|text| text.parse::<Table>().ok());
@@ -42,21 +42,21 @@ pub(super) fn secrets(config: &Config) -> Vec<Finding> {
     open.map(|path| {
         let path = path.display();
         Finding::warning(
-            format!("every account on this machine can read the secrets in {path}"),
+            format!("every user of this machine can read the secrets in {path}"),
             format!("chmod 600 {path}"),
         )
     })
     .collect()
 }
 
-/// The files in which the secrets of a configuration lie.
+/// The files that contain the secrets of a configuration.
 fn secret_files(value: &Value, config: &Path, into: &mut Vec<PathBuf>) {
     match value {
         Value::Table(table) => {
             for (key, value) in table {
                 match value {
                     _ if SECRETS.contains(&key.as_str()) => into.extend(file_of(value, config)),
-                    // Those of [otlp]; their names are the person's own.
+                    // The headers of [otlp] may have any name.
                     Value::Table(headers) if key == "headers" => {
                         into.extend(headers.values().filter_map(|value| file_of(value, config)));
                     }
@@ -69,7 +69,7 @@ fn secret_files(value: &Value, config: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The file in which a secret lies, if it lies in one.
+/// The file that contains a secret, if any.
 fn file_of(secret: &Value, config: &Path) -> Option<PathBuf> {
     match secret {
         Value::String(_) => Some(config.to_owned()),
@@ -81,29 +81,29 @@ fn file_of(secret: &Value, config: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Whether the data can be written, and for how long.
+/// Checks that the data folder is writable and has space.
 pub(super) fn data_dir(folder: &Path) -> Vec<Finding> {
     let shown = folder.display();
-    let mend = format!("make {shown} a folder that this account may write, or set $ADJUTANT_DATA_DIR");
+    let fix = format!("make {shown} a folder that this user can write to, or set $ADJUTANT_DATA_DIR");
     let probe = folder.join(format!(".doctor-{}", std::process::id()));
     let tried = std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(&probe, b"x"))
         .and_then(|()| std::fs::remove_file(&probe));
     if let Err(error) = tried {
-        return vec![Finding::error(format!("nothing can be written to {shown}: {error}"), mend)];
+        return vec![Finding::error(format!("can't write to {shown}: {error}"), fix)];
     }
     let Ok(disk) = rustix::fs::statvfs(folder) else { return Vec::new() };
     let free = disk.f_bavail.saturating_mul(disk.f_frsize);
-    let reason = format!("{shown} can be written; {:.1} GB are free", free as f64 / 1e9);
-    let mend = "make room on that disk: without it no message can be taken";
+    let reason = format!("{shown} is writable, {:.1} GB free", free as f64 / 1e9);
+    let fix = "free space on that disk; without it, no message can be accepted";
     vec![match free {
-        _ if free < FULL => Finding::error(reason, mend),
-        _ if free < NEARLY_FULL => Finding::warning(reason, mend),
+        _ if free < FULL => Finding::error(reason, fix),
+        _ if free < NEARLY_FULL => Finding::warning(reason, fix),
         _ => Finding::ok(reason),
     }]
 }
 
-/// Compares the clock with that of a server which is asked anyway.
+/// Compares the clock with that of a configured server.
 pub(super) async fn clock(config: &Config, clock: &dyn Clock) -> Option<Finding> {
     let channels = config.channels.values().filter(|channel| channel.enabled);
     let url = channels.map(|channel| channel.api_url.clone()).next();
@@ -118,15 +118,15 @@ pub(super) async fn clock(config: &Config, clock: &dyn Clock) -> Option<Finding>
 fn difference(seconds: i64) -> Finding {
     let direction = if seconds > 0 { "fast" } else { "slow" };
     match seconds.abs() {
-        ..=OFF_S => Finding::ok("the clock is right"),
+        ..=OFF_S => Finding::ok("the clock is accurate"),
         off => Finding::error(
             format!("the clock is {off} s {direction}"),
-            "let the machine set its clock by the network: timedatectl set-ntp true",
+            "synchronize it over the network: timedatectl set-ntp true",
         ),
     }
 }
 
-/// Asks the running service how it is.
+/// Asks the running service for its state.
 pub(super) async fn serve(config: &Config) -> Option<Finding> {
     let address = config.listen.filter(|_| config.channels.values().any(|channel| channel.enabled))?;
     let answer = match provider::http_client() {
@@ -135,33 +135,30 @@ pub(super) async fn serve(config: &Config) -> Option<Finding> {
     };
     Some(match answer {
         Ok(answer) if answer.status().is_success() => {
-            let said = answer.text().await.unwrap_or_default();
-            let notes: Vec<&str> = said.lines().skip(1).collect();
+            let body = answer.text().await.unwrap_or_default();
+            let notes: Vec<&str> = body.lines().skip(1).collect();
             match notes.is_empty() {
-                true => Finding::ok("it runs, and all channels receive"),
+                true => Finding::ok("running, all channels receive"),
                 false => Finding::warning(
-                    format!("it runs, and all channels receive, but {}", notes.join("; ")),
-                    "its log names what is faulty; what waits for a restart: `systemctl restart adjutant`",
+                    format!("running, all channels receive; {}", notes.join("; ")),
+                    "see the log for errors; `systemctl restart adjutant` applies changes that need a restart",
                 ),
             }
         }
         Ok(answer) => {
             let why = answer.text().await.unwrap_or_default();
-            Finding::error(format!("it runs, but is not ready: {}", why.trim()), "see the channels above")
+            Finding::error(format!("running, but not ready: {}", why.trim()), "see the channels above")
         }
         Err(_) => Finding::warning(
-            format!("nobody answers at {address}, so it does not run"),
+            format!("nothing answers at {address}, so the service is not running"),
             "start it: `adjutant serve`, or `systemctl start adjutant`",
         ),
     })
 }
 
 fn readyz(address: SocketAddr) -> String {
-    let ip = match address.ip() {
-        ip if ip.is_unspecified() => "127.0.0.1".to_owned(),
-        ip => SocketAddr::new(ip, 0).to_string().trim_end_matches(":0").to_owned(),
-    };
-    format!("http://{ip}:{}/readyz", address.port())
+    let ip = if address.ip().is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { address.ip() };
+    format!("http://{}/readyz", SocketAddr::new(ip, address.port()))
 }
 
 #[cfg(test)]
@@ -169,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_that_others_can_read_are_told() {
+    fn secrets_that_others_can_read_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str, mode| {
             let path = folder.path().join(name);
@@ -179,34 +176,34 @@ mod tests {
         };
         write("open.key", "x", 0o644);
         write("closed.key", "x", 0o600);
-        let faults = |text: &str, mode| {
+        let fixes = |text: &str, mode| {
             let config = Config { path: Some(write("config.toml", text, mode)), ..Config::in_dir("/tmp") };
             let shown = folder.path().display().to_string();
-            let said: Vec<_> = secrets(&config).iter().map(|one| one.fix.replace(&shown, ".")).collect();
-            said.join("\n")
+            let fixes: Vec<_> = secrets(&config).iter().map(|one| one.fix.replace(&shown, ".")).collect();
+            fixes.join("\n")
         };
         let inline = "[channels.telegram]\ntoken = \"1:a\"\n";
-        assert_eq!(faults(inline, 0o644), "chmod 600 ./config.toml");
-        assert_eq!(faults(inline, 0o640), "");
+        assert_eq!(fixes(inline, 0o644), "chmod 600 ./config.toml");
+        assert_eq!(fixes(inline, 0o640), "");
         let elsewhere =
             "[model]\napi_key = { env = \"KEY\" }\nfallback = [{ api_key = { file = \"open.key\" } }]\n";
-        assert_eq!(faults(elsewhere, 0o644), "chmod 600 ./open.key");
-        assert_eq!(faults("[model]\napi_key = { file = \"closed.key\" }\n", 0o644), "");
+        assert_eq!(fixes(elsewhere, 0o644), "chmod 600 ./open.key");
+        assert_eq!(fixes("[model]\napi_key = { file = \"closed.key\" }\n", 0o644), "");
     }
 
     #[test]
-    fn a_folder_that_can_not_be_written_is_told() {
+    fn a_folder_that_is_not_writable_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(data_dir(folder.path())[0].status, adjutant_chat::CheckStatus::Ok);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "it leaves nothing behind");
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();
-        assert!(data_dir(&file)[0].reason.starts_with("nothing can be written to"));
+        assert!(data_dir(&file)[0].reason.starts_with("can't write to"));
     }
 
     #[test]
-    fn a_clock_that_is_off_is_told() {
-        assert_eq!(difference(-30), Finding::ok("the clock is right"));
+    fn a_clock_that_is_off_is_reported() {
+        assert_eq!(difference(-30), Finding::ok("the clock is accurate"));
         assert_eq!(difference(31).reason, "the clock is 31 s fast");
         assert_eq!(difference(-90).reason, "the clock is 90 s slow");
     }

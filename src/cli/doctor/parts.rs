@@ -1,4 +1,4 @@
-//! Our own parts: the store, the skills, the models, the channels.
+//! Checks of our own parts: store, backups, skills, models, accounts, channels.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,33 +12,37 @@ use crate::config::{Config, Endpoint, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
 use crate::store::{Store, StoreError, backups, check, space};
+use crate::trace::text::several;
 
-/// A model that is slower than this in saying one word is taken for one that does not answer.
+/// A model that takes longer than this for one word counts as not answering.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is in the store and should not be.
+/// Checks what the store contains.
 pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
-    let mut findings = vec![Finding::ok(format!("{} can be read and written", store.backend().shown()))];
+    let mut findings = vec![Finding::ok(format!("{} is readable and writable", store.backend().shown()))];
     for broken in check::findings(store).await? {
         findings.push(Finding::error(
             format!("{} ({})", broken.rule, broken.rows.len()),
-            "`adjutant db check` names the rows; please report it with what you find there",
+            "run `adjutant db check` to list the rows, and please report it",
         ));
     }
     let counts = check::counts(store).await?;
-    let count = |name: &str| counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+    let count = |name: &str| {
+        let count = counts.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count);
+        usize::try_from(count).unwrap_or(0)
+    };
     let dead = count("messages dead");
     if dead > 0 {
         findings.push(Finding::warning(
-            format!("{dead} messages were set aside, because working on them failed three times"),
-            "their senders were told; `adjutant trace --conversation NAME` shows what happened, the log says why",
+            format!("{} failed three times and won't be retried", several(dead, "message")),
+            "the senders were told; see the log, or `adjutant trace --conversation NAME`",
         ));
     }
     let dead = count("replies dead");
     if dead > 0 {
         findings.push(Finding::warning(
-            format!("{dead} replies could not be delivered and were given up"),
-            "the log names each with its reason: the chat is gone, or nothing could be sent for a day",
+            format!("{} could not be delivered and won't be retried", several(dead, "answer")),
+            "see the log for the reasons: the chat is gone, or the platform was unreachable for a day",
         ));
     }
     if let Some(pages) = space::pages(store).await?
@@ -47,65 +51,67 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
     {
         findings.push(Finding::warning(
             format!(
-                "{} % of its file are free, and can't be given back while it is in use",
+                "{} % of its file is unused, and can't be freed while it is in use",
                 pages.free * 100 / pages.all.max(1)
             ),
-            "stop the service and run `adjutant db vacuum` once; from then on it gives space back by itself",
+            "stop the service and run `adjutant db vacuum` once; after that, space is freed automatically",
         ));
     }
     let stuck = check::stuck_leases(store).await?;
     if stuck > 0 {
         findings.push(Finding::warning(
-            format!("{stuck} leases are held by processes that are gone"),
-            "they are freed within seconds while `adjutant serve` runs; if they stay, restart it",
+            format!("{} held by dead processes", several(stuck, "lease")),
+            "a running `adjutant serve` frees them within seconds; if not, restart it",
         ));
     }
     Ok(findings)
 }
 
-/// Whether the copies of the store that are to be made are there.
+/// Checks that backups are being made.
 pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
     let backup = config.backup.as_ref()?;
     let folder = backup.path.display();
-    let mend = "`adjutant serve` makes them; its log says what keeps it";
+    let fix = "`adjutant serve` makes them; see its log";
     let copies = match backups::list(&backup.path) {
         Ok(copies) => copies,
         Err(error) => {
-            let mend = "make it a folder that the service's account may read and write";
-            return Some(Finding::error(format!("{folder} can't be read: {error}"), mend));
+            let fix = "make it a folder that the service's user can read and write";
+            return Some(Finding::error(format!("can't read {folder}: {error}"), fix));
         }
     };
     let Some((newest, _)) = copies.last() else {
-        return Some(Finding::warning(format!("there is none in {folder} yet"), mend));
+        return Some(Finding::warning(format!("no backup in {folder} yet"), fix));
     };
     let every = i64::try_from(backup.every.as_millis()).unwrap_or(i64::MAX);
-    let said = format!("{} in {folder}, the newest of {}", copies.len(), rfc3339(*newest));
+    let reason =
+        format!("{} in {folder}, the newest from {}", several(copies.len(), "backup"), rfc3339(*newest));
     let is_late = now.saturating_sub(*newest) > every.saturating_mul(2);
-    Some(if is_late { Finding::warning(said, mend) } else { Finding::ok(said) })
+    Some(if is_late { Finding::warning(reason, fix) } else { Finding::ok(reason) })
 }
 
-/// Whether the skill files can be used.
+/// Checks the skill and workflow files.
 pub(super) fn skills(config: &Config) -> Vec<Finding> {
     match service::load_skills(config) {
         Ok(skill_set) => {
             let registry = skill_set.skills.current();
             let count: usize = registry.domains().iter().map(|domain| domain.skills.len()).sum();
-            let sound = Finding::ok(format!("{count} skills in {} domains", registry.domains().len()));
+            let (skills, domains) = (several(count, "skill"), several(registry.domains().len(), "domain"));
+            let loaded = Finding::ok(format!("{skills} in {domains}"));
             let workflows = skill_set.workflows.current();
-            let faults = workflows.problems.iter().filter(|fault| !fault.is_warning());
-            let mend = "correct the file; `adjutant workflow check` tells when it is right";
-            let faults = faults.map(|fault| Finding::warning(fault.to_string(), mend));
-            std::iter::once(sound).chain(faults).collect()
+            let problems = workflows.problems.iter().filter(|problem| !problem.is_warning());
+            let fix = "correct the file and run `adjutant workflow check`";
+            let problems = problems.map(|problem| Finding::warning(problem.to_string(), fix));
+            std::iter::once(loaded).chain(problems).collect()
         }
         Err(StartError::Skills(faults)) => {
-            let mend = "correct the file; `adjutant skills check` tells when it is right";
-            faults.iter().map(|fault| Finding::error(fault.to_string(), mend)).collect()
+            let fix = "correct the file and run `adjutant skills check`";
+            faults.iter().map(|fault| Finding::error(fault.to_string(), fix)).collect()
         }
-        Err(error) => vec![Finding::error(error.to_string(), "correct what it names")],
+        Err(error) => vec![Finding::error(error.to_string(), "")],
     }
 }
 
-/// Asks each model of the configuration for one word.
+/// Asks each configured model for one word.
 pub(in crate::cli) async fn models(config: &ModelConfig) -> Vec<Finding> {
     let chains = std::iter::once(&config.main).chain(&config.agent);
     let mut endpoints: Vec<&Endpoint> = Vec::new();
@@ -122,8 +128,8 @@ async fn model(endpoint: &Endpoint) -> Finding {
     let name = name.trim();
     let built = match service::model_of(endpoint) {
         Ok(Some(built)) => built,
-        Ok(None) => return Finding::ok("the built-in planner, which needs no network"),
-        Err(error) => return Finding::error(format!("{name}: {error}"), mend(&error)),
+        Ok(None) => return Finding::ok("the built-in planner; it needs no network"),
+        Err(error) => return Finding::error(format!("{name}: {error}"), fix(&error)),
     };
     let request = Request {
         messages: vec![
@@ -132,42 +138,44 @@ async fn model(endpoint: &Endpoint) -> Finding {
         ],
         tools: Vec::new(),
     };
-    let begun = SystemClock.now_ms();
-    let silent = || ModelError::new(ModelErrorKind::Timeout, "no answer came in time");
+    let started = SystemClock.now_ms();
+    let timeout = || ModelError::new(ModelErrorKind::Timeout, "no answer in time");
     let answer = tokio::time::timeout(PATIENCE, built.call(&request)).await;
-    match answer.unwrap_or_else(|_| Err(silent())) {
-        Ok(_) => Finding::ok(format!("{name} answers, after {} ms", SystemClock.now_ms() - begun)),
-        Err(error) => Finding::error(format!("{name}: {error}"), mend(&error)),
+    match answer.unwrap_or_else(|_| Err(timeout())) {
+        Ok(_) => Finding::ok(format!("{name} answered in {} ms", SystemClock.now_ms() - started)),
+        Err(error) => Finding::error(format!("{name}: {error}"), fix(&error)),
     }
 }
 
-fn mend(error: &ModelError) -> &'static str {
+fn fix(error: &ModelError) -> &'static str {
     match error.kind {
-        ModelErrorKind::Auth => "set [model] api_key to a key that the provider knows",
-        ModelErrorKind::RateLimit => "look at the account's limits and credit with the provider",
+        ModelErrorKind::Auth => "set [model] api_key to a valid key",
+        ModelErrorKind::RateLimit => "check your limits and credit with the provider",
         ModelErrorKind::Network | ModelErrorKind::Timeout => {
             "check this machine's network and [model] base_url"
         }
         ModelErrorKind::Refused => "check [model] provider, name and base_url",
-        ModelErrorKind::BeyondPlanner => "name a language model in [model]",
-        ModelErrorKind::Nonsense => "check that [model] base_url is a server of that provider's protocol",
+        ModelErrorKind::BeyondPlanner => "set a language model in [model]",
+        ModelErrorKind::Nonsense => {
+            "check that the server at [model] base_url speaks the provider's protocol"
+        }
     }
 }
 
-/// Whether budgets of money know what the models cost.
+/// Warns of models without a price if there is a cost budget.
 pub(super) fn limits(config: &Config) -> Vec<Finding> {
     let finding = |model: String| {
         Finding::warning(
             format!(
-                "{model} has no price, so budgets of money count only what its provider says, and afterwards"
+                "{model} has no price, so cost budgets count only what its provider reports, after each call"
             ),
-            "give it `price` in [model], or set a budget of tokens beside that of money",
+            "set its `price` in [model], or add a token budget",
         )
     };
     service::unpriced(config).into_iter().map(finding).collect()
 }
 
-/// Logs in to the accounts of mail, calendar and contacts.
+/// Logs in to the mail, calendar and contacts accounts.
 pub(super) async fn office(config: &Config, checks: &mut Checks) {
     match service::build_services(config, BTreeMap::new()) {
         Ok(services) => {
@@ -175,47 +183,47 @@ pub(super) async fn office(config: &Config, checks: &mut Checks) {
                 checks.add(section, finding);
             }
         }
-        Err(error) => checks.add("accounts", Finding::error(error.to_string(), "correct what it names")),
+        Err(error) => checks.add("accounts", Finding::error(error.to_string(), "")),
     }
 }
 
-/// Whether the collector takes traces, if there is one.
+/// Checks that the collector accepts traces, if there is one.
 pub(super) async fn traces(config: &Config) -> Option<Finding> {
-    match service::collector(config, &"doctor".into()) {
+    match service::trace_collector(config, &"doctor".into()) {
         Ok(collector) => Some(collector?.check().await),
-        Err(error) => Some(Finding::error(error.to_string(), "correct what it names")),
+        Err(error) => Some(Finding::error(error.to_string(), "")),
     }
 }
 
-/// Looks at each channel, and at who may speak there.
+/// Checks each channel and who may talk there.
 pub(super) async fn channels(channels: Vec<Channel>, config: &Config, checks: &mut Checks) {
     if channels.is_empty() {
-        let reason = "none; `adjutant chat` is the only way to talk";
+        let reason = "none; only `adjutant chat` works";
         checks.add("channels", Finding::ok(reason));
         return;
     }
-    let looks = channels.iter().map(async |channel| match &channel.connection {
+    let checks_of = channels.iter().map(async |channel| match &channel.connection {
         Some(connection) => connection.check().await,
         None => Vec::new(),
     });
-    let found = join_all(looks).await;
+    let found = join_all(checks_of).await;
     for (channel, findings) in channels.iter().zip(found) {
         let name = channel.port.channel();
         let is_owned = config.assistant.owner.iter().any(|owner| owner.starts_with(&format!("{name}:")));
         let name = format!("channels.{name}");
         checks.add_all(&name, findings);
         if channel.allow.is_empty() && !is_owned {
-            let reason = "nobody may speak here yet, and no owner could let anybody in from here";
-            let mend = format!(
+            let reason = "nobody may talk here yet, and no owner is on this channel to let people in";
+            let fix = format!(
                 "set [assistant] owner or [{name}] allow, or let people in with `adjutant pair approve CODE`"
             );
-            checks.add(&name, Finding::warning(reason, mend));
+            checks.add(&name, Finding::warning(reason, fix));
         }
         if channel.allow.iter().any(|who| who == "*") {
-            let reason = "everybody on this platform may speak, and spends your money";
+            let reason = "everyone on this platform may talk, at your expense";
             checks.add(
                 &name,
-                Finding::warning(reason, format!("name people in [{name}] allow instead of \"*\"")),
+                Finding::warning(reason, format!("list people in [{name}] allow instead of \"*\"")),
             );
         }
     }

@@ -5,20 +5,20 @@ fn check(name: &str, finding: Finding) -> Check {
 }
 
 #[test]
-fn a_report_says_what_stands_and_what_to_do() {
+fn a_report_shows_each_finding_with_its_fix_and_counts_them() {
     let checks = [
-        check("configuration", Finding::ok("config.toml is right")),
+        check("configuration", Finding::ok("config.toml is valid")),
         check("secrets", Finding::warning("everybody can read them", "chmod 600 config.toml")),
         check("channels.main", Finding::error("the token is\nrefused", "set another one")),
     ];
     insta::assert_snapshot!(text(&checks), @r"
-✓ configuration  config.toml is right
+✓ configuration  config.toml is valid
 ! secrets        everybody can read them
                  → chmod 600 config.toml
 ✗ channels.main  the token is refused
                  → set another one
 
-1 to mend, 1 to look at.
+1 problem, 1 warning.
 ");
     insta::assert_snapshot!(json(&checks[1..]).unwrap(), @r#"
 {
@@ -39,6 +39,6 @@ fn a_report_says_what_stands_and_what_to_do() {
   ]
 }
 "#);
-    assert!(text(&checks[..1]).ends_with("\nAll is well.\n"));
-    assert!(text(&checks[..2]).ends_with("\nIt works; 1 to look at.\n"));
+    assert!(text(&checks[..1]).ends_with("\nNo problems.\n"));
+    assert!(text(&checks[..2]).ends_with("\n0 problems, 1 warning.\n"));
 }

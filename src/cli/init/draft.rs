@@ -1,4 +1,4 @@
-//! The file as it is going to be: the answers are put into what is there, and all else of it stays as it is.
+//! The file being written: answers are edited in, everything else stays as it is.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, RawString, Table, TableLi
 use crate::cli::CliError;
 use crate::config::{Config, ConfigError, Env};
 
-/// How a new file begins.
-const NEW: &str = "# Written by `adjutant init`, which keeps what is here when it runs again.\n\
-                   # `adjutant config check` names every fault of this file.\n\n\
+/// The start of a new file.
+const NEW: &str = "# Written by `adjutant init`. If you run it again, it keeps your changes.\n\
+                   # `adjutant config check` lists every problem in this file.\n\n\
                    [assistant]\n";
 
-/// What is a table in every file, if it is there.
+/// The keys that must be tables.
 const TABLES: [&[&str]; 8] = [
     &["assistant"],
     &["model"],
@@ -33,10 +33,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Begins with what is in the file, or with a new one.
-    ///
-    /// # Errors
-    /// [`CliError::Config`] when it can't be read, or is no TOML.
+    /// Opens the file, or starts a new one.
     pub(super) fn open(path: &Path, env: &Env) -> Result<Self, CliError> {
         let text = match path.try_exists() {
             Ok(false) => NEW.to_owned(),
@@ -48,9 +45,9 @@ impl Draft {
     }
 
     fn of_text(text: &str, path: &Path, env: &Env) -> Result<Self, CliError> {
-        // Its own faults name line and mend.
+        // The reader's own messages have line numbers.
         let broken = |why: String| match Config::of_text(text, path, env) {
-            Err(faults) => CliError::Config(faults),
+            Err(error) => CliError::Config(error),
             Ok(_) => CliError::Config(ConfigError::one(None, why)),
         };
         let document: DocumentMut = text.parse().map_err(|error| broken(format!("not TOML: {error}")))?;
@@ -65,7 +62,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Where it is going to lie.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -76,35 +73,29 @@ impl Draft {
     }
 
     /// Reads all of it.
-    ///
-    /// # Errors
-    /// Every fault.
     pub(super) fn read(&self) -> Result<Config, ConfigError> {
         Config::of_text(&self.text(), &self.path, &self.env)
     }
 
-    /// Reads this table alone, so that faults elsewhere don't count.
-    ///
-    /// # Errors
-    /// Every fault of the table; its lines are not those of the file.
+    /// Reads this table only, ignoring problems elsewhere. Line numbers in errors aren't those of the file.
     pub(super) fn read_only(&self, table: &[&str]) -> Result<Config, ConfigError> {
         let mut document = self.document.clone();
         keep_only(document.as_table_mut(), table);
         Config::of_text(&document.to_string(), &self.path, &self.env)
     }
 
-    /// The keys of a table, in their order.
+    /// The keys of a table, in order.
     pub(super) fn names(&self, table: &[&str]) -> Vec<String> {
         let table = self.item(table).and_then(Item::as_table_like);
         table.into_iter().flat_map(TableLike::iter).map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// What is at a path.
+    /// The item at a path.
     pub(super) fn item(&self, path: &[&str]) -> Option<&Item> {
         path.iter().try_fold(self.document.as_item(), |item, key| item.get(key))
     }
 
-    /// The text at a path; empty when there is none.
+    /// The string at a path, or an empty one.
     pub(super) fn at(&self, path: &[&str]) -> String {
         self.item(path).and_then(Item::as_str).unwrap_or_default().to_owned()
     }
@@ -114,10 +105,10 @@ impl Draft {
         self.item(path).is_some()
     }
 
-    /// Puts a value in, keeping the comment behind the old one.
+    /// Sets a value, and keeps the comment behind the old one.
     pub(super) fn set(&mut self, table: &[&str], key: &str, value: impl Into<Value>) {
         let mut value = value.into();
-        // `open` has seen that these are tables.
+        // `open` has checked that these are tables.
         let Some(table) = table_mut(self.document.as_table_mut(), table) else { return };
         match table.get_mut(key) {
             Some(item) => {
@@ -130,7 +121,7 @@ impl Draft {
         }
     }
 
-    /// Puts a text in; none takes the key out.
+    /// Sets a string; an empty one removes the key.
     pub(super) fn set_text(&mut self, table: &[&str], key: &str, text: &str) {
         let path = [table, &[key]].concat();
         if text.is_empty() {
@@ -140,13 +131,12 @@ impl Draft {
         }
     }
 
-    /// Puts a secret in: a text, or where it lies when the answer is `env:NAME`, `file:PATH` or
-    /// `credential:NAME`.
+    /// Sets a secret: a string, or its source if the answer is `env:NAME`, `file:PATH` or `credential:NAME`.
     pub(super) fn set_secret(&mut self, table: &[&str], key: &str, answer: &str) {
         self.set(table, key, secret(answer));
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub(super) fn remove(&mut self, path: &[&str]) {
         if let Some((key, table)) = path.split_last()
             && self.has(path)
@@ -163,7 +153,7 @@ impl Draft {
         owners.filter_map(|owner| owner.strip_prefix(channel)?.strip_prefix(':').map(str::to_owned)).collect()
     }
 
-    /// Makes these the owners on a channel; those on others stay.
+    /// Sets the owners on a channel; other channels' owners stay.
     pub(super) fn set_owners(&mut self, channel: &str, ids: &[String]) {
         let known = self.owners(channel);
         let of = |value: &Value| {
@@ -174,7 +164,7 @@ impl Draft {
         }
         let table = table_mut(self.document.as_table_mut(), &["assistant"]);
         let Some(owners) = table.and_then(|table| table.get_mut("owner")?.as_array_mut()) else { return };
-        // A comment behind an owner belongs, to the parser, to the next one.
+        // The parser attaches a comment behind an owner to the next one.
         let mut comments = String::new();
         owners.retain(|value| {
             let stays = of(value).is_none_or(|id| ids.contains(&id));
@@ -192,12 +182,12 @@ impl Draft {
     }
 }
 
-/// Finds a table, and makes it if need be.
+/// Finds or creates a table.
 fn table_mut<'a>(root: &'a mut dyn TableLike, path: &[&str]) -> Option<&'a mut dyn TableLike> {
     let Some((key, rest)) = path.split_first() else { return Some(root) };
     if !root.contains_key(key) {
         let mut table = Table::new();
-        // Its header is written when it has keys.
+        // Its header is written once it has keys.
         table.set_implicit(true);
         root.insert(key, Item::Table(table));
     }

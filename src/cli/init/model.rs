@@ -1,4 +1,4 @@
-//! Which model is to think.
+//! Asks for the model.
 
 use super::draft::Draft;
 use super::terminal::Terminal;
@@ -7,19 +7,19 @@ use crate::config::BUILTIN;
 
 const TABLE: [&str; 1] = ["model"];
 
-/// A provider that is worth naming to people.
+/// A provider to suggest.
 struct Known {
     provider: &'static str,
-    /// What to say of it.
+    /// Its line in the list.
     about: &'static str,
-    /// A model of it, to begin with.
+    /// A good first model.
     model: &'static str,
 }
 
 const KNOWN: [Known; 5] = [
     Known {
         provider: "openrouter",
-        about: "openrouter   models of many makers; key: https://openrouter.ai/keys",
+        about: "openrouter   models from many companies; key: https://openrouter.ai/keys",
         model: "anthropic/claude-sonnet-4.5",
     },
     Known {
@@ -37,14 +37,15 @@ const KNOWN: [Known; 5] = [
         about: "gemini       key: https://aistudio.google.com/apikey",
         model: "gemini-2.5-flash",
     },
-    Known { provider: "ollama", about: "ollama       on this machine; no key", model: "llama3.1" },
+    Known { provider: "ollama", about: "ollama       runs on this machine; no key", model: "llama3.1" },
 ];
 
 /// Asks for provider, name and key.
 pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let written = draft.at(&["model", "provider"]);
     let mut items: Vec<&str> = KNOWN.iter().map(|known| known.about).collect();
-    items.extend(["another provider", "built in     a small planner: no network, no key, simple requests"]);
+    items
+        .extend(["another provider", "built in     a small planner for simple requests; no network, no key"]);
     let (other, builtin) = (KNOWN.len(), KNOWN.len() + 1);
     let suggested = match KNOWN.iter().position(|known| known.provider == written) {
         Some(index) => index,
@@ -63,11 +64,11 @@ pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliE
     }
     let name = draft.at(&["model", "name"]);
     let suggested = KNOWN.get(chosen).map_or("", |known| known.model);
-    let name = terminal.line("The model's name", if name.is_empty() { suggested } else { &name })?;
+    let name = terminal.line("Model", if name.is_empty() { suggested } else { &name })?;
     draft.set_text(&TABLE, "name", &name);
     if wants_key(draft) {
         let enter = if draft.has(&["model", "api_key"]) { "keep it" } else { "" };
-        let key = terminal.secret("The key", enter)?;
+        let key = terminal.secret("API key", enter)?;
         if !key.trim().is_empty() {
             draft.set_secret(&TABLE, "api_key", key.trim());
         }
@@ -75,7 +76,7 @@ pub(super) fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliE
     Ok(())
 }
 
-/// Changes the provider; what belonged to the one before goes, because a key for one server is not for another.
+/// Sets the provider; removes the previous provider's keys, because a key for one server must not go to another.
 pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
     let written = draft.at(&["model", "provider"]);
     let before = if written.is_empty() { BUILTIN } else { &written };
@@ -83,7 +84,7 @@ pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
         for key in ["name", "api_key", "base_url", "price"] {
             draft.remove(&["model", key]);
         }
-        // It took what it left out from there.
+        // Its missing keys came from there.
         if !draft.has(&["model", "agent", "provider"]) {
             draft.remove(&["model", "agent"]);
         }
@@ -91,7 +92,7 @@ pub(super) fn set_provider(draft: &mut Draft, provider: &str) {
     draft.set_text(&TABLE, "provider", provider);
 }
 
-/// Whether the file would be faulty without a key.
+/// Whether the file would be invalid without a key.
 fn wants_key(draft: &Draft) -> bool {
     let mut without = draft.clone();
     without.remove(&["model", "api_key"]);

@@ -1,29 +1,30 @@
-//! The accounts of mail, calendar and contacts.
+//! Asks for the mail, calendar and contacts accounts.
 
+use super::check::Part;
 use super::draft::Draft;
-use super::look::Part;
 use super::terminal::Terminal;
-use super::wizard::settle;
+use super::wizard::ask_part;
 use crate::cli::CliError;
 
-/// Ports on which a connection begins in the open and is then upgraded.
+/// Ports that start in plain text and upgrade by STARTTLS.
 const STARTTLS: [u16; 3] = [25, 143, 587];
-/// Ports on which it is encrypted from the start.
+/// Ports that are encrypted from the start.
 const IMPLICIT: [u16; 2] = [465, 993];
 
-/// Asks which accounts there are, and for each.
+/// Asks for each account.
 pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
-    terminal.say("\nAccounts; without one, mails are left as files, and the rest is kept in the store.")?;
-    for (section, what) in [("mail", "Mail"), ("calendar", "Calendar"), ("contacts", "Contacts")] {
+    terminal.say("\nAccounts. Without a mail account, mail is written to files; calendar and contacts can live in our own store.")?;
+    for (section, what) in [("mail", "mail"), ("calendar", "calendar"), ("contacts", "contacts")] {
         let is_there = draft.has(&[section]);
-        if terminal.yes(&format!("{what} on a server?"), is_there)? {
+        if terminal.yes(&format!("Connect a {what} account?"), is_there)? {
             let mut questions = |draft: &mut Draft, terminal: &mut Terminal| match section {
                 "mail" => mail(draft, terminal),
                 _ => account(draft, terminal, section),
             };
-            settle(draft, terminal, &Part::Office(section), &mut questions).await?;
+            ask_part(draft, terminal, &Part::Office(section), &mut questions).await?;
         } else if is_there {
-            terminal.say(&format!("  What the file has under [{section}] is kept; delete it there."))?;
+            terminal
+                .say(&format!("  [{section}] stays in the file; delete it there if you don't need it."))?;
         }
     }
     Ok(())
@@ -31,52 +32,50 @@ pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<()
 
 fn mail(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let from =
-        terminal.line("Who writes, such as Ada Lovelace <ada@example.org>", &draft.at(&["mail", "from"]))?;
+        terminal.line("Sender, such as Ada Lovelace <ada@example.org>", &draft.at(&["mail", "from"]))?;
     draft.set_text(&["mail"], "from", &from);
     let address = from.rsplit_once('<').map_or(from.as_str(), |(_, rest)| rest.trim_end_matches('>'));
     let domain = address.rsplit_once('@').map(|(_, domain)| domain.to_owned()).unwrap_or_default();
     let guess = |name: &str| if domain.is_empty() { String::new() } else { format!("{name}.{domain}") };
 
     let smtp = ["mail", "smtp"];
-    let server =
-        terminal.line("Server that sends, HOST or HOST:PORT", &or(server(draft, &smtp), || guess("smtp")))?;
+    let server = terminal
+        .line("Outgoing server (SMTP), HOST or HOST:PORT", &or(server(draft, &smtp), || guess("smtp")))?;
     set_server(draft, &smtp, &server);
-    let user = terminal
-        .line("Name to log in with", &or(draft.at(&["mail", "smtp", "user"]), || address.to_owned()))?;
+    let user = terminal.line("User name", &or(draft.at(&["mail", "smtp", "user"]), || address.to_owned()))?;
     draft.set_text(&smtp, "user", &user);
     password(draft, terminal, &smtp, None)?;
 
     let imap = ["mail", "imap"];
     let suggested = or(self::server(draft, &imap), || guess("imap"));
-    let server = terminal.optional("Server that receives, HOST or HOST:PORT", &suggested)?;
+    let server = terminal.optional("Incoming server (IMAP), HOST or HOST:PORT", &suggested)?;
     if server.is_empty() {
         draft.remove(&imap);
         return Ok(());
     }
     set_server(draft, &imap, &server);
-    let user =
-        terminal.line("Name to log in with", &or(draft.at(&["mail", "imap", "user"]), || user.clone()))?;
+    let user = terminal.line("User name", &or(draft.at(&["mail", "imap", "user"]), || user.clone()))?;
     draft.set_text(&imap, "user", &user);
     password(draft, terminal, &imap, Some(&smtp))
 }
 
-/// Asks for an account of calendars or contacts.
+/// Asks for a calendar or contacts account.
 fn account(draft: &mut Draft, terminal: &mut Terminal, section: &str) -> Result<(), CliError> {
     let other = ["calendar"];
     let is_second = section != "calendar" && draft.has(&other);
     let from_other =
         |draft: &Draft, key: &str| if is_second { draft.at(&["calendar", key]) } else { String::new() };
     let url = or(draft.at(&[section, "url"]), || from_other(draft, "url"));
-    let url = terminal.line("Address of the server, https://...", &url)?;
+    let url = terminal.line("Server address, https://...", &url)?;
     draft.set_text(&[section], "url", &url);
     let user = or(draft.at(&[section, "user"]), || from_other(draft, "user"));
     let user = or(user, || draft.at(&["mail", "smtp", "user"]));
-    let user = terminal.line("Name to log in with", &user)?;
+    let user = terminal.line("User name", &user)?;
     draft.set_text(&[section], "user", &user);
     password(draft, terminal, &[section], is_second.then_some(&other))
 }
 
-/// Asks for a password; where there is none yet, Enter may take that of another account.
+/// Asks for a password; if there is none yet, Enter may take another account's.
 fn password(
     draft: &mut Draft,
     terminal: &mut Terminal,
@@ -99,7 +98,7 @@ fn password(
     Ok(())
 }
 
-/// The server of a table, as it is typed.
+/// The server of a table, as people type it.
 fn server(draft: &Draft, table: &[&str]) -> String {
     let host = draft.at(&[table, &["host"]].concat());
     match draft.item(&[table, &["port"]].concat()).and_then(|port| port.as_integer()) {
@@ -108,7 +107,7 @@ fn server(draft: &Draft, table: &[&str]) -> String {
     }
 }
 
-/// Puts a server in; how the connection is protected follows from a port that is known.
+/// Sets a server; a well-known port decides the encryption.
 pub(super) fn set_server(draft: &mut Draft, table: &[&str], server: &str) {
     if server == self::server(draft, table) {
         return;
@@ -117,7 +116,7 @@ pub(super) fn set_server(draft: &mut Draft, table: &[&str], server: &str) {
         Some((host, port)) => (host, port.parse::<u16>().ok()),
         None => (server, None),
     };
-    // What is no port is part of the name, for which the configuration has a sentence.
+    // Without a valid port, all of it is the name, and reading the configuration reports it.
     let host = if port.is_some() { host } else { server };
     draft.set_text(table, "host", host);
     match port {

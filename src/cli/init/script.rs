@@ -1,18 +1,15 @@
-//! The answers of a command line, for scripts.
+//! Takes the answers from the command line, for scripts.
 
 use std::path::Path;
 
+use super::check::Part;
 use super::draft::Draft;
-use super::look::Part;
 use super::{model, wizard};
 use crate::cli::{CliError, InitArgs};
 use crate::config::{BUILTIN, Kind};
 use crate::service;
 
-/// Puts the answers in, and says which parts they are about.
-///
-/// # Errors
-/// When they make no sense.
+/// Puts the answers into the draft; returns the parts they are about.
 pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>, CliError> {
     let mut parts = Vec::new();
     let zone = args.timezone.clone().unwrap_or_else(|| wizard::zone(draft));
@@ -28,7 +25,7 @@ pub(super) fn answer(draft: &mut Draft, args: &InitArgs) -> Result<Vec<Part>, Cl
         channel(draft, args, kind)?;
         parts.push(Part::Channel(kind.clone()));
     }
-    if think(draft, args)? {
+    if set_model(draft, args)? {
         parts.push(Part::Model);
     }
     Ok(parts)
@@ -38,20 +35,20 @@ fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<(), CliErro
     let table = ["channels", name];
     let questions = Kind::named(name).map(|kind| service::setup(kind).credentials).unwrap_or_default();
     let keys: Vec<&str> = questions.iter().map(|question| question.key).collect();
-    let places = args.token_env.iter().map(|place| ("env", place));
-    for (source, given) in places.chain(args.token_file.iter().map(|place| ("file", place))) {
+    let variables = args.token_env.iter().map(|name| ("env", name));
+    for (source, given) in variables.chain(args.token_file.iter().map(|path| ("file", path))) {
         let named = given.split_once('=').filter(|(key, _)| keys.contains(key));
-        let (key, place) = match (named, &keys[..]) {
+        let (key, value) = match (named, &keys[..]) {
             (Some(named), _) => named,
             (None, [only]) => (*only, given.as_str()),
             (None, keys) => {
                 return Err(CliError::Usage(format!(
-                    "{name} has more than one token; write --token-{source} KEY={given}, where KEY is one of {}",
+                    "{name} has several tokens; write --token-{source} KEY={given}, where KEY is one of {}",
                     keys.join(", ")
                 )));
             }
         };
-        set_place(draft, &table, key, source, place)?;
+        set_secret(draft, &table, key, source, value)?;
     }
     if let Some(url) = &args.api_url {
         draft.set_text(&table, "api_url", url);
@@ -62,8 +59,8 @@ fn channel(draft: &mut Draft, args: &InitArgs, name: &str) -> Result<(), CliErro
     Ok(())
 }
 
-/// Puts in what is said of the model; whether anything is.
-fn think(draft: &mut Draft, args: &InitArgs) -> Result<bool, CliError> {
+/// Puts in the options about the model; returns whether there are any.
+fn set_model(draft: &mut Draft, args: &InitArgs) -> Result<bool, CliError> {
     let table = ["model"];
     match args.model.as_deref().map(|model| model.split_once('/').unwrap_or((model, ""))) {
         Some((provider, name)) => {
@@ -74,10 +71,10 @@ fn think(draft: &mut Draft, args: &InitArgs) -> Result<bool, CliError> {
         None => {}
     }
     if let Some(name) = &args.key_env {
-        set_place(draft, &table, "api_key", "env", name)?;
+        set_secret(draft, &table, "api_key", "env", name)?;
     }
     if let Some(path) = &args.key_file {
-        set_place(draft, &table, "api_key", "file", path)?;
+        set_secret(draft, &table, "api_key", "file", path)?;
     }
     if let Some(url) = &args.base_url {
         draft.set_text(&table, "base_url", url);
@@ -85,22 +82,22 @@ fn think(draft: &mut Draft, args: &InitArgs) -> Result<bool, CliError> {
     Ok([&args.model, &args.key_env, &args.key_file, &args.base_url].iter().any(|given| given.is_some()))
 }
 
-/// Says where a secret lies. A path is taken from where the command runs, not from where the file lies.
-fn set_place(
+/// Sets a secret's source. A path is relative to the current folder, not to the file's.
+fn set_secret(
     draft: &mut Draft,
     table: &[&str],
     key: &str,
     source: &str,
-    place: &str,
+    value: &str,
 ) -> Result<(), CliError> {
-    let place = match source {
+    let value = match source {
         "file" => {
-            let path = std::path::absolute(Path::new(place))
-                .map_err(|error| CliError::failed(format!("{place:?} is no path"), error))?;
+            let path = std::path::absolute(Path::new(value))
+                .map_err(|error| CliError::failed(format!("{value:?} is not a path"), error))?;
             path.to_string_lossy().into_owned()
         }
-        _ => place.to_owned(),
+        _ => value.to_owned(),
     };
-    draft.set_secret(table, key, &format!("{source}:{place}"));
+    draft.set_secret(table, key, &format!("{source}:{value}"));
     Ok(())
 }

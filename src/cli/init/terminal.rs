@@ -1,8 +1,7 @@
-//! Asks a person at the terminal.
+//! Asks questions at the terminal, with rustyline.
 
 use std::borrow::Cow;
 
-use adjutant_chat::Finding;
 use rustyline::completion::Completer;
 use rustyline::config::Configurer;
 use rustyline::error::ReadlineError;
@@ -14,107 +13,75 @@ use rustyline::{ColorMode, Editor, Helper};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use unicode_width::UnicodeWidthStr;
 
-use super::look::told;
 use crate::cli::{CliError, out};
 
-/// What a person types for "none" where Enter would take what is suggested.
+/// The answer for "none" where Enter would take the suggestion.
 const NONE: &str = "-";
 
-/// A terminal with somebody in front of it.
+/// The person's terminal. Every question fails when they press Ctrl-C or Ctrl-D.
 pub(super) struct Terminal {
     editor: Editor<Mask, MemHistory>,
-    /// Ctrl-C while nothing is asked; while something is, it is a key.
+    /// Ctrl-C outside questions; within one, the editor reads it as a key.
     interrupts: Signal,
 }
 
 impl Terminal {
-    /// Takes hold of this process's terminal.
-    ///
-    /// # Errors
-    /// When it can't be used.
+    /// Opens this process's terminal.
     pub(super) fn open() -> Result<Self, CliError> {
         let config = rustyline::Config::builder().auto_add_history(false).build();
-        let mut editor = Editor::with_history(config, MemHistory::new()).map_err(unusable)?;
-        // What is typed is masked by its colouring.
+        let mut editor = Editor::with_history(config, MemHistory::new()).map_err(failed)?;
+        // The mask is a colouring of the input.
         editor.set_color_mode(ColorMode::Forced);
         editor.set_helper(Some(Mask(false)));
         let interrupts = signal(SignalKind::interrupt());
-        let interrupts = interrupts.map_err(|error| CliError::failed("Ctrl-C can't be noticed", error))?;
+        let interrupts = interrupts.map_err(|error| CliError::failed("can't listen for Ctrl-C", error))?;
         Ok(Self { editor, interrupts })
     }
 
-    /// Says something.
-    ///
-    /// # Errors
-    /// When nobody can read it.
+    /// Prints a line.
     pub(super) fn say(&self, text: &str) -> Result<(), CliError> {
         out(&format!("{text}\n"))
     }
 
-    /// Says what was found.
-    ///
-    /// # Errors
-    /// As [`Self::say`].
-    pub(super) fn tell(&self, findings: &[Finding]) -> Result<(), CliError> {
-        out(&told(findings))
-    }
-
-    /// Waits for something, and says so meanwhile.
-    ///
-    /// # Errors
-    /// When the person has had enough.
-    pub(super) async fn wait<T>(&mut self, what: impl Future<Output = T>) -> Result<T, CliError> {
-        out("  … trying it")?;
+    /// Waits for a test, and says so meanwhile.
+    pub(super) async fn wait<T>(&mut self, test: impl Future<Output = T>) -> Result<T, CliError> {
+        out("  … testing")?;
         let result = tokio::select! {
-            result = what => Ok(result),
+            result = test => Ok(result),
             _ = self.interrupts.recv() => Err(stopped()),
         };
         out("\r\x1b[K")?;
         result
     }
 
-    /// Asks for a line; Enter takes what is suggested.
-    ///
-    /// # Errors
-    /// When the person has had enough.
-    pub(super) fn line(&mut self, what: &str, suggested: &str) -> Result<String, CliError> {
-        let hint = if suggested.is_empty() { String::new() } else { format!(" [{suggested}]") };
-        let line = self.editor.readline(&format!("{what}{hint}: ")).map_err(unusable)?;
-        Ok(match line.trim() {
-            "" => suggested.to_owned(),
-            line => line.to_owned(),
-        })
+    /// Asks for a line; Enter takes the suggestion.
+    pub(super) fn line(&mut self, question: &str, suggestion: &str) -> Result<String, CliError> {
+        let hint = if suggestion.is_empty() { String::new() } else { format!(" [{suggestion}]") };
+        let line = self.editor.readline(&format!("{question}{hint}: ")).map_err(failed)?;
+        let line = line.trim();
+        Ok(if line.is_empty() { suggestion } else { line }.to_owned())
     }
 
-    /// Asks for a line that may be left out; then it is empty.
-    ///
-    /// # Errors
-    /// As [`Self::line`].
-    pub(super) fn optional(&mut self, what: &str, suggested: &str) -> Result<String, CliError> {
-        let hint = if suggested.is_empty() { "Enter: none" } else { "-: none" };
-        let line = self.line(&format!("{what} ({hint})"), suggested)?;
+    /// Asks for a line that may be empty.
+    pub(super) fn optional(&mut self, question: &str, suggestion: &str) -> Result<String, CliError> {
+        let hint = if suggestion.is_empty() { "Enter: none" } else { "-: none" };
+        let line = self.line(&format!("{question} ({hint})"), suggestion)?;
         Ok(if line == NONE { String::new() } else { line })
     }
 
-    /// Asks for a secret, which is not shown; empty when only Enter was typed, whose meaning `enter` says.
-    ///
-    /// # Errors
-    /// As [`Self::line`].
-    pub(super) fn secret(&mut self, what: &str, enter: &str) -> Result<String, CliError> {
+    /// Asks for a secret without showing it; `enter` says what an empty answer means.
+    pub(super) fn secret(&mut self, question: &str, enter: &str) -> Result<String, CliError> {
         let hint = if enter.is_empty() { String::new() } else { format!(" [Enter: {enter}]") };
         self.editor.set_helper(Some(Mask(true)));
-        let line = self.editor.readline(&format!("{what}{hint}: "));
+        let line = self.editor.readline(&format!("{question}{hint}: "));
         self.editor.set_helper(Some(Mask(false)));
-        Ok(line.map_err(unusable)?.trim_matches(['\r', '\n']).to_owned())
+        Ok(line.map_err(failed)?.trim_matches(['\r', '\n']).to_owned())
     }
 
-    /// Asks for a yes or no.
-    ///
-    /// # Errors
-    /// As [`Self::line`].
-    pub(super) fn yes(&mut self, what: &str, suggested: bool) -> Result<bool, CliError> {
+    /// Asks a yes-no question.
+    pub(super) fn yes(&mut self, question: &str, suggestion: bool) -> Result<bool, CliError> {
         loop {
-            let line = self.line(&format!("{what} y/n"), if suggested { "y" } else { "n" })?;
+            let line = self.line(&format!("{question} y/n"), if suggestion { "y" } else { "n" })?;
             match line.to_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),
@@ -123,16 +90,13 @@ impl Terminal {
         }
     }
 
-    /// Has one of several chosen, by its number.
-    ///
-    /// # Errors
-    /// As [`Self::line`].
-    pub(super) fn choose(&mut self, items: &[&str], suggested: usize) -> Result<usize, CliError> {
+    /// Asks for the number of an item.
+    pub(super) fn choose(&mut self, items: &[&str], suggestion: usize) -> Result<usize, CliError> {
         for (index, item) in items.iter().enumerate() {
             self.say(&format!("  {}  {item}", index + 1))?;
         }
         loop {
-            let line = self.line("Number", &(suggested + 1).to_string())?;
+            let line = self.line("Number", &(suggestion + 1).to_string())?;
             match line.parse::<usize>() {
                 Ok(number) if (1..=items.len()).contains(&number) => return Ok(number - 1),
                 _ => self.say(&format!("  Please type a number from 1 to {}.", items.len()))?,
@@ -141,10 +105,10 @@ impl Terminal {
     }
 }
 
-fn unusable(error: ReadlineError) -> CliError {
+fn failed(error: ReadlineError) -> CliError {
     match error {
         ReadlineError::Interrupted | ReadlineError::Eof => stopped(),
-        error => CliError::failed("the terminal can't be used", error),
+        error => CliError::failed("can't use the terminal", error),
     }
 }
 
@@ -152,7 +116,7 @@ fn stopped() -> CliError {
     CliError::plain("stopped; nothing was written")
 }
 
-/// Shows stars for what is typed, while it is on.
+/// Shows stars instead of the input, while it is on.
 struct Mask(bool);
 
 impl Highlighter for Mask {

@@ -1,50 +1,47 @@
-//! The questions, in their order. What is answered is tried at once.
+//! The questions, in order. Each answer is tested at once.
 
 use adjutant_chat::SetupGuide;
 
+use super::check::{Part, check, has_problem, shown};
 use super::draft::Draft;
-use super::look::{Part, has_fault, look};
 use super::terminal::Terminal;
 use super::{model, office};
-use crate::cli::CliError;
+use crate::cli::{CliError, out};
 use crate::config::Kind;
 use crate::service;
 
-/// How a secret may be given.
-const SECRETS: &str = "Secrets go into that file, which only its owner can read; to keep one elsewhere,\n\
-                       answer env:NAME, file:PATH or credential:NAME instead.";
+/// The ways to give a secret.
+const SECRETS: &str = "Secrets go into that file, which only its owner can read. To keep a secret elsewhere,\n\
+                       answer env:NAME, file:PATH or credential:NAME.";
 
-/// A step's questions: puts the answers into the draft.
+/// The questions of a part; the answers go into the draft.
 type Questions<'a> = &'a mut dyn FnMut(&mut Draft, &mut Terminal) -> Result<(), CliError>;
 
 /// Asks for everything.
-///
-/// # Errors
-/// When the person has had enough, or there is no terminal any more.
 pub(super) async fn ask(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> {
     let verb = if draft.path().exists() { "changed" } else { "written" };
     terminal.say(&format!(
-        "{} will be {verb} when all is answered.\n{SECRETS}\n\
-         Enter takes what stands in [brackets]; Ctrl-C leaves and writes nothing.",
+        "{} will be {verb} after the last question.\n{SECRETS}\n\
+         Enter takes the value in [brackets]; Ctrl-C quits without writing.",
         draft.path().display()
     ))?;
     for (name, kind) in channels(draft) {
         channel(draft, terminal, &name, kind).await?;
     }
-    terminal.say("\nWho thinks?")?;
-    settle(draft, terminal, &Part::Model, &mut |draft, terminal| model::ask(draft, terminal)).await?;
+    terminal.say("\nLanguage model:")?;
+    ask_part(draft, terminal, &Part::Model, &mut |draft, terminal| model::ask(draft, terminal)).await?;
     terminal.say("")?;
-    settle(draft, terminal, &Part::Assistant, &mut timezone).await?;
+    ask_part(draft, terminal, &Part::Assistant, &mut timezone).await?;
     office::ask(draft, terminal).await?;
-    let Err(faults) = draft.read() else { return Ok(()) };
-    terminal.say(&format!("\nThe file has faults:\n{faults}"))?;
-    match terminal.yes("Write it all the same?", false)? {
+    let Err(error) = draft.read() else { return Ok(()) };
+    terminal.say(&format!("\nThe file has errors:\n{error}"))?;
+    match terminal.yes("Write it anyway?", false)? {
         true => Ok(()),
         false => Err(CliError::plain("nothing was written")),
     }
 }
 
-/// Every channel of the file, and one of each platform besides.
+/// Every channel in the file, and one of each other platform.
 fn channels(draft: &Draft) -> Vec<(String, Kind)> {
     let named = |name: String| {
         let written = draft.at(&["channels", &name, "kind"]);
@@ -72,7 +69,7 @@ async fn channel(draft: &mut Draft, terminal: &mut Terminal, name: &str, kind: K
     if !wanted {
         if is_there && !is_off {
             draft.set(&table, "enabled", false);
-            terminal.say("  Its answers are kept, but it is switched off.")?;
+            terminal.say("  Its settings are kept, and it is switched off.")?;
         }
         return Ok(());
     }
@@ -83,7 +80,7 @@ async fn channel(draft: &mut Draft, terminal: &mut Terminal, name: &str, kind: K
         }
         tokens(draft, terminal, name, &setup)
     };
-    if settle(draft, terminal, &part, &mut questions).await? {
+    if ask_part(draft, terminal, &part, &mut questions).await? {
         owner(draft, terminal, name, &setup)?;
     }
     Ok(())
@@ -97,31 +94,31 @@ fn tokens(
     setup: &SetupGuide,
 ) -> Result<(), CliError> {
     let table = ["channels", name];
-    for question in &setup.credentials {
-        let is_there = draft.has(&["channels", name, question.key]);
+    for credential in &setup.credentials {
+        let is_there = draft.has(&["channels", name, credential.key]);
         if !is_there {
             terminal.say("")?;
-            for (index, step) in question.steps.iter().enumerate() {
+            for (index, step) in credential.steps.iter().enumerate() {
                 terminal.say(&format!("  {}. {step}", index + 1))?;
             }
         }
-        let answer = terminal.secret(question.name, if is_there { "keep it" } else { "" })?;
+        let answer = terminal.secret(credential.name, if is_there { "keep it" } else { "" })?;
         if !answer.trim().is_empty() {
-            draft.set_secret(&table, question.key, answer.trim());
+            draft.set_secret(&table, credential.key, answer.trim());
         }
     }
     Ok(())
 }
 
 fn owner(draft: &mut Draft, terminal: &mut Terminal, name: &str, setup: &SetupGuide) -> Result<(), CliError> {
-    terminal.say(&format!("  Your own id there: {}.", setup.own_id))?;
+    terminal.say(&format!("  Your user id there: {}.", setup.own_id))?;
     let known = draft.owners(name).join(", ");
-    let answer = terminal.optional("The owner's user id", &known)?;
+    let answer = terminal.optional("Owner's user id", &known)?;
     let ids = answer.split(',').map(str::trim).filter(|id| !id.is_empty());
     let ids: Vec<String> = ids.map(str::to_owned).collect();
     if ids.is_empty() {
         terminal.say(
-            "  Then write to the bot once it runs: it gives you a code, and `adjutant pair approve CODE` lets you in.",
+            "  Then write to the bot once it runs: it sends you a code, and `adjutant pair approve CODE` lets you in.",
         )?;
     }
     if ids.join(", ") != known {
@@ -136,7 +133,7 @@ fn timezone(draft: &mut Draft, terminal: &mut Terminal) -> Result<(), CliError> 
     Ok(())
 }
 
-/// The zone of the file, or else the machine's.
+/// The zone in the file, or else the machine's.
 pub(super) fn zone(draft: &Draft) -> String {
     let written = draft.at(&["assistant", "timezone"]);
     if !written.is_empty() {
@@ -145,8 +142,8 @@ pub(super) fn zone(draft: &Draft) -> String {
     draft.read_only(&["assistant"]).map_or("UTC", |config| config.assistant.timezone.name()).to_owned()
 }
 
-/// Asks a part's questions until what was answered works or the person is content. Whether it is in the draft.
-pub(super) async fn settle(
+/// Asks a part's questions until the answers work or the person accepts them. Returns whether they are in the draft.
+pub(super) async fn ask_part(
     draft: &mut Draft,
     terminal: &mut Terminal,
     part: &Part,
@@ -155,12 +152,12 @@ pub(super) async fn settle(
     let before = draft.clone();
     questions(draft, terminal)?;
     loop {
-        let findings = terminal.wait(look(draft, part)).await?;
-        terminal.tell(&findings)?;
-        if !has_fault(&findings) {
+        let findings = terminal.wait(check(draft, part)).await?;
+        out(&shown(&findings))?;
+        if !has_problem(&findings) {
             return Ok(true);
         }
-        let ways = ["Answer again", "Try it again", "Keep it all the same", "Leave it as it was"];
+        let ways = ["Answer again", "Test again", "Keep it anyway", "Undo"];
         match terminal.choose(&ways, 0)? {
             0 => questions(draft, terminal)?,
             1 => {}

@@ -1,7 +1,6 @@
-//! Reads the configuration and the skills anew: when the service is told to, and when the file has changed.
+//! Reloads the configuration and the skills, on a signal and when the file changes.
 //!
-//! All of a file applies, or nothing of it: a faulty one is refused, with each of its faults in the log, and the
-//! last good one stays in use.
+//! A file applies as a whole: one with errors is rejected, each error is logged, and the last good one stays in use.
 
 use std::convert::Infallible;
 use std::os::unix::fs::MetadataExt;
@@ -11,35 +10,35 @@ use std::time::{Duration, SystemTime};
 use crate::config::{Config, ConfigError, Env};
 use crate::lifecycle::{Manager, Reloads};
 use crate::logging::Logs;
-use crate::service::{self, Live, SkillSet};
+use crate::service::{self, LiveConfig, SkillSet};
 use crate::skills::Skills;
 
-/// How often it is looked whether the file has changed.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often to check whether the file has changed.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a file looked like; none when it is not there.
-type Print = Option<(Option<SystemTime>, u64, u64)>;
+/// The time, size and inode of a file, if it exists.
+type FileState = Option<(Option<SystemTime>, u64, u64)>;
 
-/// Reads anew each time that is asked for, until the future is dropped.
+/// Reloads until the future is dropped.
 pub(super) async fn reload(
     config: &Config,
     env: &Env,
     reloads: &mut Reloads,
-    (skill_set, live, logs): (&SkillSet, &Live, &Logs),
+    (skill_set, live, logs): (&SkillSet, &LiveConfig, &Logs),
     manager: &Manager,
 ) -> Infallible {
     let path = config.path.as_deref();
-    let mut known = path.and_then(print);
+    let mut known = path.and_then(file_state);
     loop {
         tokio::select! {
-            () = reloads.next() => tracing::info!("told to reload"),
-            () = changed(path, known) => tracing::info!("the configuration has changed"),
+            () = reloads.next() => tracing::info!("reloading on request"),
+            () = changed(path, known) => tracing::info!("the configuration file has changed"),
         }
         manager.reloading();
         skill_set.skills.poll();
-        known = path.and_then(print);
+        known = path.and_then(file_state);
         let read = Config::load(path, env).and_then(|config| check(config, &skill_set.skills));
-        take(read, skill_set, live, logs);
+        apply(read, skill_set, live, logs);
         manager.ready();
     }
 }
@@ -52,37 +51,36 @@ fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     }
 }
 
-fn take(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &Live, logs: &Logs) {
+fn apply(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &LiveConfig, logs: &Logs) {
     match read {
         Ok(config) => {
             logs.follow(config.log.as_deref());
             if skill_set.workflows.set_approval(&config.approval) {
                 skill_set.skills.reload_and_log();
             }
-            let waiting = live.apply(&config);
-            tracing::info!("the configuration applies from now on");
-            if !waiting.is_empty() {
-                tracing::warn!("changed, but only a restart applies it: {}", waiting.join(", "));
+            let need_restart = live.apply(&config);
+            tracing::info!("the new configuration is in use");
+            if !need_restart.is_empty() {
+                tracing::warn!("restart to apply these changes: {}", need_restart.join(", "));
             }
         }
         Err(error) => {
-            live.refuse();
+            live.reject();
             for problem in &error.problems {
                 tracing::error!("{problem}");
             }
-            tracing::error!("the configuration is refused, the last good one stays in use");
+            tracing::error!("the configuration has errors, the last good one stays in use");
         }
     }
 }
 
-/// Waits until the file is another one than this, and has stayed so from one look to the next: what is still being
-/// written may be right, and yet half of what is meant.
-async fn changed(path: Option<&Path>, known: Print) {
+/// Waits until the file differs from `known` and has stayed the same for one interval: a half-written file may be valid.
+async fn changed(path: Option<&Path>, known: FileState) {
     let Some(path) = path else { return std::future::pending().await };
     let mut before = known;
     loop {
-        tokio::time::sleep(LOOK).await;
-        let now = print(path);
+        tokio::time::sleep(INTERVAL).await;
+        let now = file_state(path);
         if now != known && now == before {
             return;
         }
@@ -90,7 +88,7 @@ async fn changed(path: Option<&Path>, known: Print) {
     }
 }
 
-fn print(path: &Path) -> Print {
+fn file_state(path: &Path) -> FileState {
     let data = std::fs::metadata(path).ok()?;
     Some((data.modified().ok(), data.len(), data.ino()))
 }

@@ -1,10 +1,8 @@
-//! What `serve` tells the service manager while it works: that it is up, how it stands, and that it lives.
+//! Tells the service manager that `serve` is up, its status, and that it is alive.
 //!
-//! Properties:
-//!
-//! - It is up when each channel has told how it does, or will not soon: a platform that is away holds nothing up.
-//! - It lives while the runtime runs this, every task takes steps and the store takes a write. What a fresh
-//!   process would not mend, such as a platform that is away, is told in the status alone.
+//! - It is up when each channel has reported a state, or after a few seconds: an unreachable platform doesn't delay it.
+//! - It is alive while every task makes steps and the store takes a write. Problems that a restart wouldn't fix, such as
+//!   an unreachable platform, appear in the status only.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -13,64 +11,54 @@ use std::time::Duration;
 use crate::lifecycle::Manager;
 use crate::service::Service;
 
-/// How long the channels get to tell how they do, before the service counts as up.
-const FIRST_SIGN: Duration = Duration::from_secs(5);
+/// How long to wait for the channels' first reports.
+const STARTUP: Duration = Duration::from_secs(5);
 
-/// How often it is looked how the service stands.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often the status is updated.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A store that is well answers at once, and a busy one within this time.
-pub(super) const ANSWERS: Duration = Duration::from_secs(5);
+/// The longest that a healthy store takes to answer, even when it is busy.
+pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Tells the manager, until the future is dropped.
-pub(super) async fn tell(service: &Service, manager: &Manager) -> Infallible {
-    let up = async {
-        // When none can receive, this is the end and not the beginning.
-        while !service.health.all_told() || service.health.all_stopped() {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let _ = tokio::time::timeout(FIRST_SIGN, up).await;
+/// Reports until the future is dropped.
+pub(super) async fn report(service: &Service, manager: &Manager) -> Infallible {
+    let _ = tokio::time::timeout(STARTUP, service.health.wait_until_up()).await;
     manager.status(&service.status());
     manager.ready();
     tracing::info!("up: {}", service.status());
     let stuck = RefCell::default();
-    tokio::join!(tell_status(service, manager, &stuck), tell_life(service, manager, &stuck)).0
+    tokio::join!(report_status(service, manager, &stuck), report_alive(service, manager, &stuck)).0
 }
 
-async fn tell_status(service: &Service, manager: &Manager, stuck: &RefCell<Vec<String>>) -> Infallible {
+async fn report_status(service: &Service, manager: &Manager, stuck: &RefCell<Vec<String>>) -> Infallible {
     loop {
         let mut line = stuck.borrow().clone();
         line.push(service.status());
         manager.status(&line.join(", "));
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(INTERVAL).await;
     }
 }
 
-/// Gives a sign of life at half of the manager's patience. What keeps from it is logged once.
-async fn tell_life(service: &Service, manager: &Manager, stuck: &RefCell<Vec<String>>) {
+/// Sends the watchdog signal at half of the manager's timeout, unless something is stuck, which is logged once.
+async fn report_alive(service: &Service, manager: &Manager, stuck: &RefCell<Vec<String>>) {
     let Some(patience) = manager.patience() else { return };
     loop {
-        let mut is_well = false;
-        while !is_well {
-            let found = find_stuck(service).await;
-            is_well = found.is_empty();
-            if !is_well {
-                if *stuck.borrow() != found {
-                    tracing::error!("no sign of life is given: {}", found.join(", "));
-                }
-                tokio::time::sleep(LOOK.min(patience / 4)).await;
-            }
-            stuck.replace(found);
+        let found = find_stuck(service).await;
+        let is_alive = found.is_empty();
+        if !is_alive && *stuck.borrow() != found {
+            tracing::error!("not alive: {}", found.join(", "));
         }
-        manager.alive();
-        tokio::time::sleep(patience / 2).await;
+        stuck.replace(found);
+        if is_alive {
+            manager.alive();
+        }
+        tokio::time::sleep(if is_alive { patience / 2 } else { INTERVAL.min(patience / 4) }).await;
     }
 }
 
 async fn find_stuck(service: &Service) -> Vec<String> {
-    let mut stuck = service.stuck()();
-    if !matches!(tokio::time::timeout(ANSWERS, service.store_answers()).await, Ok(true)) {
+    let mut stuck = service.stuck_tasks()();
+    if !matches!(tokio::time::timeout(STORE_TIMEOUT, service.store_takes_writes()).await, Ok(true)) {
         stuck.push("the store does not answer".to_owned());
     }
     stuck

@@ -1,72 +1,69 @@
-//! The unit's text, and where it and what it stands on lie.
+//! The systemd unit: its text, and the paths that belong to it.
 
 use std::path::{Path, PathBuf};
 
 use super::CliError;
 use crate::config::Env;
 
-/// The unit, as the Debian package has it.
+/// The unit in the Debian package.
 const UNIT: &str = include_str!("../../../systemd/adjutant.service");
-/// The program that it names.
+/// The program in that unit.
 const PROGRAM: &str = "/usr/bin/adjutant";
-/// From here to the last section it is for a service of the machine.
-const OF_THE_MACHINE: &str = "# The rest is for a system service";
+/// From here to the last section, it is for the machine's service only.
+const MACHINE_ONLY: &str = "# What follows is for a service of the machine";
 
-/// Whose service.
-pub(super) struct Place {
-    /// A user's, and not the machine's.
+/// A systemd unit, of the machine or of a user.
+pub(super) struct Unit {
+    /// Whether it is a user's.
     pub(super) is_users: bool,
-    /// Where our unit is written.
-    pub(super) unit: PathBuf,
-    /// Where the Debian package has its own.
+    /// Where we write it.
+    pub(super) path: PathBuf,
+    /// Where the Debian package installs it.
     pub(super) packaged: Option<PathBuf>,
     /// The folder of the configuration and the credentials.
     pub(super) config: PathBuf,
-    /// What makes the user that the service runs as.
+    /// The sysusers file that creates the service's user.
     pub(super) sysusers: Option<PathBuf>,
 }
 
-impl Place {
-    /// A service of the machine.
-    pub(super) fn of_machine() -> Self {
+impl Unit {
+    /// The machine's service.
+    pub(super) fn for_machine() -> Self {
         Self {
             is_users: false,
-            unit: "/etc/systemd/system/adjutant.service".into(),
+            path: "/etc/systemd/system/adjutant.service".into(),
             packaged: Some("/usr/lib/systemd/system/adjutant.service".into()),
             config: "/etc/adjutant".into(),
             sysusers: Some("/etc/sysusers.d/adjutant.conf".into()),
         }
     }
 
-    /// A service of this user.
-    pub(super) fn of_user(env: &Env) -> Result<Self, CliError> {
+    /// This user's service.
+    pub(super) fn for_user(env: &Env) -> Result<Self, CliError> {
         let Some(config) = env.xdg("XDG_CONFIG_HOME", ".config") else {
-            return Err(CliError::plain("there is no place for a unit, because $HOME is not set; set it"));
+            return Err(CliError::plain("$HOME isn't set, so there is no folder for a unit; set it"));
         };
         Ok(Self {
             is_users: true,
-            unit: config.join("systemd/user/adjutant.service"),
+            path: config.join("systemd/user/adjutant.service"),
             packaged: None,
             config: config.join("adjutant"),
             sysusers: None,
         })
     }
 
-    /// The unit that runs this program.
-    ///
-    /// # Errors
-    /// When systemd could not run it.
+    /// The text of the unit for this program.
     pub(super) fn text(&self, program: &Path) -> Result<String, CliError> {
         let hidden = ["/home", "/root", "/run/user"];
         if !self.is_users && hidden.iter().any(|folder| program.starts_with(folder)) {
             return Err(CliError::plain(format!(
-                "a service of the machine can't see {}; copy it to /usr/local/bin/adjutant, and run that with \
-                 `service install`, or install it for yourself alone with --user",
+                "the machine's service can't see {}; copy it to /usr/local/bin/adjutant and run \
+                 `/usr/local/bin/adjutant service install`, or install a service of your own with --user",
                 program.display()
             )));
         }
         let plain = program.to_str().filter(|path| !path.contains(char::is_control)).ok_or_else(|| {
-            CliError::plain(format!("{program:?} is no path that a unit can hold; move the program"))
+            CliError::plain(format!("a unit can't contain the path {program:?}; move the program"))
         })?;
         let escaped = plain.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
         let quoted =
@@ -75,7 +72,7 @@ impl Place {
         if !self.is_users {
             return Ok(unit);
         }
-        let (common, rest) = unit.split_once(OF_THE_MACHINE).unwrap_or((&unit, ""));
+        let (common, rest) = unit.split_once(MACHINE_ONLY).unwrap_or((&unit, ""));
         let install = rest.find("[Install]").map_or("", |at| &rest[at..]);
         Ok(format!("{common}{}", install.replace("multi-user.target", "default.target")))
     }
@@ -87,25 +84,25 @@ mod tests {
 
     #[test]
     fn the_units_program_is_this_one() {
-        let place = Place::of_machine();
-        assert_eq!(place.text(Path::new(PROGRAM)).unwrap(), UNIT);
+        let unit = Unit::for_machine();
+        assert_eq!(unit.text(Path::new(PROGRAM)).unwrap(), UNIT);
         let line = |path: &str| {
-            let unit = place.text(Path::new(path)).unwrap();
-            unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap().to_owned()
+            let text = unit.text(Path::new(path)).unwrap();
+            text.lines().find(|line| line.starts_with("ExecStart=")).unwrap().to_owned()
         };
         assert_eq!(line("/opt/adjutant"), "ExecStart=/opt/adjutant serve");
         assert_eq!(line("/opt/a b/100%"), "ExecStart=\"/opt/a b/100%%\" serve");
         assert_eq!(line("/opt/a\"\\"), "ExecStart=\"/opt/a\\\"\\\\\" serve");
-        assert!(place.text(Path::new("/opt/a\nUser=root")).is_err());
-        assert!(place.text(Path::new("/home/ada/adjutant")).is_err());
+        assert!(unit.text(Path::new("/opt/a\nUser=root")).is_err());
+        assert!(unit.text(Path::new("/home/ada/adjutant")).is_err());
     }
 
     #[test]
     fn a_users_unit_needs_no_rights() {
         let env = Env::made_up([("HOME", "/home/ada")], "/home/ada");
-        let place = Place::of_user(&env).unwrap();
-        assert_eq!(place.unit, Path::new("/home/ada/.config/systemd/user/adjutant.service"));
-        let unit = place.text(Path::new("/home/ada/adjutant")).unwrap();
+        let user_unit = Unit::for_user(&env).unwrap();
+        assert_eq!(user_unit.path, Path::new("/home/ada/.config/systemd/user/adjutant.service"));
+        let unit = user_unit.text(Path::new("/home/ada/adjutant")).unwrap();
         assert!(
             unit.contains("ExecStart=/home/ada/adjutant serve") && unit.contains("WatchdogSec="),
             "{unit}"

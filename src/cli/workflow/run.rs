@@ -159,7 +159,7 @@ impl RunSession<'_> {
             self.report(session.service.store(), &event).await
         };
         let report = report.await;
-        session.leave(PATIENCE).await?;
+        session.shut_down(PATIENCE).await?;
         report
     }
 

@@ -100,16 +100,16 @@ fn a_file_that_can_not_be_filled_in_is_told_with_its_faults() {
         assert!(matches!(error, CliError::Config(_)));
         error.to_string()
     };
-    insta::assert_snapshot!(opened("[model\n"), @r"
-the configuration is wrong
-config.toml:1: not TOML: unclosed table, expected `]`
-");
-    insta::assert_snapshot!(opened("model = 3\n[[mail]]\n[calendar]\n[channels]\nmain = 1\n").lines().take(4).collect::<Vec<_>>().join("\n"), @r"
-the configuration is wrong
-config.toml:1: model: must be a table of keys, not a whole number
-config.toml:2: mail: must be a table of keys, not a list
-config.toml:5: channels.main: must be a table of keys, not a whole number
-");
+    insta::assert_snapshot!(opened("[model\n"), @"
+    the configuration has errors
+    config.toml:1: not TOML: unclosed table, expected `]`
+    ");
+    insta::assert_snapshot!(opened("model = 3\n[[mail]]\n[calendar]\n[channels]\nmain = 1\n").lines().take(4).collect::<Vec<_>>().join("\n"), @"
+    the configuration has errors
+    config.toml:1: model: must be a table of keys, not a whole number
+    config.toml:2: mail: must be a table of keys, not a list
+    config.toml:5: channels.main: must be a table of keys, not a whole number
+    ");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Workflow runs in the real process: it dies at each step, and the next process continues.
+//! Workflow runs in a real process that is killed at each step; the next process resumes the run.
 
 use crate::process::{Home, button};
 use crate::restart::{Program, once_each};
@@ -43,7 +43,7 @@ const POINTS: [&str; 17] = [
 ];
 
 #[test]
-fn a_run_survives_every_point_at_which_it_can_die() {
+fn a_run_survives_a_crash_at_every_fail_point() {
     let mut died = 0;
     for name in POINTS {
         for time in [1, 3] {

@@ -1,9 +1,9 @@
-//! Repeatable randomness.
+//! Repeatable random numbers.
 
-/// A small deterministic generator (SplitMix64).
-pub(crate) struct Chance(pub(crate) u64);
+/// SplitMix64: the same numbers for the same seed.
+pub(crate) struct Random(pub(crate) u64);
 
-impl Chance {
+impl Random {
     pub(crate) fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

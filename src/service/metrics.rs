@@ -1,4 +1,4 @@
-//! What `/metrics` says: the counters of this process, and how things stand at the moment it is asked.
+//! `/metrics`: the counters of this process, and gauges read on each request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::metrics::{encode, register, seconds, text};
 use crate::store::queues::{self, Queue};
 use crate::store::spending::{self, Amount};
 
-/// How long the store is waited for; Prometheus waits ten seconds for all.
+/// The longest to wait for the store; Prometheus waits ten seconds in all.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where the gauges come from.
+/// The source of the gauges.
 struct Source {
     conversations: Arc<Conversations>,
     health: Arc<Health>,
@@ -27,8 +27,8 @@ struct Source {
 }
 
 impl Service {
-    /// Tells its numbers whenever it is asked.
-    pub fn numbers(&self) -> Numbers {
+    /// Returns all metrics as text on each call.
+    pub fn metrics(&self) -> Numbers {
         let source = Arc::new(Source {
             conversations: self.conversations.clone(),
             health: self.health.clone(),
@@ -42,36 +42,37 @@ impl Service {
 }
 
 impl Source {
-    /// In a registry of their own for each time, so that nothing is told that is not so any more.
+    /// A new registry for each call, so that no old value stays.
     async fn gauges(&self) -> String {
         let store = &self.conversations.store;
         let today = clock::local_day(store.now(), self.conversations.zone);
         let asked = async { tokio::try_join!(queues::all(store), spending::of_day(store, &today, None)) };
         let stored = match tokio::time::timeout(PATIENCE, asked).await {
             Ok(counted) => {
-                counted.inspect_err(|error| tracing::error!(%error, "the queues could not be counted")).ok()
+                counted.inspect_err(|error| tracing::error!(%error, "can't count the queues")).ok()
             }
             Err(_) => {
-                tracing::error!("the store did not say in time how long the queues are");
+                tracing::error!("the store was too slow to count the queues");
                 None
             }
         };
         let registry = Registry::new();
-        let told = self.process(&registry).and_then(|()| match &stored {
+        let added = self.process(&registry).and_then(|()| match &stored {
             Some((queues, spent)) => {
-                tell_queues(&registry, queues, store.now())?;
-                tell_budgets(&registry, spent.used(), &self.conversations.settings.now().limits)
+                add_queues(&registry, queues, store.now())?;
+                add_budgets(&registry, spent.used(), &self.conversations.settings.now().limits)
             }
             None => Ok(()),
         });
-        if let Err(error) = told {
-            tracing::error!(%error, "the metrics are not complete");
+        if let Err(error) = added {
+            tracing::error!(%error, "some metrics are missing");
         }
         encode(&registry)
     }
 
     fn process(&self, registry: &Registry) -> prometheus::Result<()> {
-        let build = gauges(registry, "adjutant_build_info", "Always 1; its version.", "version")?;
+        let build =
+            gauges(registry, "adjutant_build_info", "Always 1; the label is the version.", "version")?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
         let started = "When the process started, in seconds since 1970.";
         gauge(registry, "process_start_time_seconds", started, seconds(self.started_at))?;
@@ -83,7 +84,7 @@ impl Source {
         }
         let now = self.conversations.store.now();
         let breakers = self.conversations.orchestrator.agents.executor.breakers.open(now);
-        gauge(registry, "adjutant_breakers_open", "Skills that rest after failures.", number(breakers))?;
+        gauge(registry, "adjutant_breakers_open", "Skills with an open circuit breaker.", number(breakers))?;
         let help = "1 while this instance receives the channel.";
         let receiving = gauges(registry, "adjutant_channel_receiving", help, "channel")?;
         for (channel, word) in self.health.words() {
@@ -93,7 +94,7 @@ impl Source {
     }
 }
 
-fn tell_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Result<()> {
+fn add_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Result<()> {
     for (name, count, age) in [
         ("inbox", "adjutant_inbox_waiting", "adjutant_inbox_oldest_age_seconds"),
         ("outbox", "adjutant_outbox_pending", "adjutant_outbox_oldest_age_seconds"),
@@ -123,11 +124,11 @@ fn tell_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::R
     Ok(())
 }
 
-/// What everybody used today, and the budgets of it.
-fn tell_budgets(registry: &Registry, used: Amount, limits: &Limits) -> prometheus::Result<()> {
+/// Today's usage of everybody, and its budgets.
+fn add_budgets(registry: &Registry, used: Amount, limits: &Limits) -> prometheus::Result<()> {
     let tokens = "Tokens that everybody used today.";
     gauge(registry, "adjutant_day_tokens", tokens, used.tokens as f64)?;
-    let limit = "The budget of it; 0 is none.";
+    let limit = "The budget; 0 means none.";
     gauge(registry, "adjutant_day_tokens_limit", limit, limits.all_day_tokens as f64)?;
     let cost = "US dollars that everybody spent today.";
     gauge(registry, "adjutant_day_cost_usd", cost, used.nano_usd as f64 / 1e9)?;
@@ -143,7 +144,7 @@ fn gauges(registry: &Registry, name: &str, help: &str, label: &str) -> prometheu
     register(registry, GaugeVec::new(Opts::new(name, help), &[label])?)
 }
 
-/// The memory that is really there (proc_pid_status(5), `VmRSS`); nothing where the system does not say so.
+/// Resident memory (`VmRSS` in proc_pid_status(5)), if the system reports it.
 fn resident_bytes() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

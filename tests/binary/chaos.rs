@@ -1,16 +1,16 @@
-//! The gauntlet: a real `kill -9` hits the gateway at random moments while people write and a platform misbehaves.
-//! Each message must be answered once and carried out once, even if an answer arrived without its receipt. Errors
-//! are counted, so the scorecard's table is written in any case.
+//! Chaos test: the gateway under a real `kill -9` at random moments, while people write and a platform
+//! misbehaves. What people wrote must be answered once and done once, also when an answer arrived
+//! whose receipt did not. What is wrong is counted, so that the scorecard's table is written anyway.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::chance::Chance;
 use crate::gateway::{DEADLINE, Gateway};
-use crate::platform::{Make, Platform, TROUBLES};
+use crate::platform::{FAILURES, Make, Platform};
 use crate::process::{self, Home};
+use crate::random::Random;
 
-/// High enough that no turn is parked, however many messages wait at startup.
+/// High enough that no turn is parked, however many messages wait at a start.
 pub(crate) const LIMITS: &str = "[limits]\nagents_per_turn = 10000\nskill_calls_per_turn = 10000\n\
                       conversation_calls = 100000\norchestrator_calls_per_turn = 1000\n";
 
@@ -19,12 +19,11 @@ const PEOPLE: usize = 8;
 
 /// One in this many messages runs a workflow.
 const RUNS: usize = 6;
-/// The workflows; they add the same task as the other messages. The second one's output is long enough to become a
-/// file.
-const ERRANDS: [(&str, usize); 2] = [("errand", 10), ("long-errand", 7_000)];
+/// The workflows; they add the same task as the other messages. The second one's result is long enough to be sent as a file.
+const WORKFLOWS: [(&str, usize); 2] = [("note", 10), ("long-note", 7_000)];
 
-/// The text of a workflow whose task has a note of this length.
-fn errand(name: &str, length: usize) -> String {
+/// A workflow whose task has a note of this length.
+fn workflow(name: &str, length: usize) -> String {
     let note = "x".repeat(length);
     format!(
         "workflow:\n  name: {name}\n  inputs: [{{ name: number, type: string, required: true }}]\n  steps:\n    \
@@ -34,8 +33,8 @@ fn errand(name: &str, length: usize) -> String {
     )
 }
 
-/// The interval of the checks for answers.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often to check who was answered.
+const INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) struct Run {
     pub(crate) platform: Make,
@@ -62,7 +61,7 @@ pub(crate) struct Score {
     pub(crate) effects_doubled: Vec<usize>,
     /// Work left open in the store after all processes stopped, and inconsistencies there.
     pub(crate) left_undone: Vec<String>,
-    /// The longest wait for an answer, including crashes; as exact as [`LOOK`].
+    /// The longest that somebody waited for an answer, deaths included; as exact as [`INTERVAL`].
     pub(crate) worst_wait: Duration,
     pub(crate) took: Duration,
     pub(crate) seed: u64,
@@ -95,8 +94,8 @@ impl Score {
         wrong.iter().all(|messages| messages.is_empty()) && self.left_undone.is_empty()
     }
 
-    /// The errors, by message number.
-    pub(crate) fn faults(&self) -> String {
+    /// What is wrong, by the messages' numbers.
+    pub(crate) fn problems(&self) -> String {
         format!(
             "lost {:?}, answered twice {:?}, effects lost {:?}, effects doubled {:?}, left undone {:?}",
             self.lost, self.answered_twice, self.effects_lost, self.effects_doubled, self.left_undone
@@ -104,39 +103,39 @@ impl Score {
     }
 }
 
-/// Runs the gauntlet.
+/// Runs the chaos test.
 pub(crate) fn run(run: Run) -> Score {
     let begun = Instant::now();
-    let mut gauntlet = Gauntlet::new(&run);
-    gauntlet.meet();
-    while gauntlet.kills < run.kills {
-        gauntlet.start_some();
-        gauntlet.write();
-        gauntlet.kill(run.kills);
+    let mut chaos = Chaos::new(&run);
+    chaos.meet();
+    while chaos.kills < run.kills {
+        chaos.start_some();
+        chaos.write();
+        chaos.kill(run.kills);
     }
-    gauntlet.start_all();
-    gauntlet.wait();
-    gauntlet.stop_all();
-    gauntlet.score(&run, begun.elapsed())
+    chaos.start_all();
+    chaos.wait();
+    chaos.stop_all();
+    chaos.score(&run, begun.elapsed())
 }
 
-struct Gauntlet {
+struct Chaos {
     platform: Box<dyn Platform>,
     homes: Vec<Home>,
     gateways: Vec<Option<Gateway>>,
-    chance: Chance,
+    random: Random,
     kills: u32,
     /// When each message was written; its number is its index plus one.
     written: Vec<Instant>,
-    /// The numbers of unanswered messages at the last check.
+    /// The numbers of the messages without an answer, as of the last check.
     open: BTreeSet<usize>,
     worst_wait: Duration,
-    looked: Instant,
+    checked: Instant,
     left_undone: Vec<String>,
     log: String,
 }
 
-impl Gauntlet {
+impl Chaos {
     fn new(run: &Run) -> Self {
         let platform = (run.platform)(PEOPLE);
         let store = run.database.as_ref().map(|url| format!("[store]\nurl = \"{url}\"\n"));
@@ -146,19 +145,20 @@ impl Gauntlet {
             platform.config()
         );
         let homes: Vec<Home> = (0..run.instances).map(|_| Home::with_config(&config)).collect();
-        for (home, (name, length)) in homes.iter().flat_map(|home| ERRANDS.map(|errand| (home, errand))) {
-            home.write(&format!("skills/workflows/{name}.yaml"), &errand(name, length));
+        for (home, (name, length)) in homes.iter().flat_map(|home| WORKFLOWS.map(|workflow| (home, workflow)))
+        {
+            home.write(&format!("skills/workflows/{name}.yaml"), &workflow(name, length));
         }
         Self {
             platform,
             homes,
             gateways: (0..run.instances).map(|_| None).collect(),
-            chance: Chance(run.seed),
+            random: Random(run.seed),
             kills: 0,
             written: Vec::new(),
             open: BTreeSet::new(),
             worst_wait: Duration::ZERO,
-            looked: Instant::now(),
+            checked: Instant::now(),
             left_undone: Vec::new(),
             log: String::new(),
         }
@@ -187,7 +187,7 @@ impl Gauntlet {
 
     /// Restarts the dead processes, now and then only one of them.
     fn start_some(&mut self) {
-        let alone = self.chance.below(3) == 0 && self.gateways.iter().any(Option::is_some);
+        let alone = self.random.below(3) == 0 && self.gateways.iter().any(Option::is_some);
         if !alone {
             self.start_all();
         }
@@ -198,7 +198,7 @@ impl Gauntlet {
         let number = self.written.len();
         self.open.insert(number);
         let text = match number % RUNS {
-            0 => format!("/run {} number={number}", ERRANDS[number / RUNS % 2].0),
+            0 => format!("/run {} number={number}", WORKFLOWS[number / RUNS % 2].0),
             _ => format!("add a task to do thing {number}"),
         };
         if in_room { self.platform.say_in_room(person, &text) } else { self.platform.say(person, &text) }
@@ -207,17 +207,17 @@ impl Gauntlet {
     fn write(&mut self) {
         // A standby needs a second or two to take over; let it start working before the next kill.
         let slowness = if self.gateways.len() > 1 { 3 } else { 1 };
-        let death = Instant::now() + Duration::from_millis(20 + self.chance.below(1_000 * slowness));
+        let death = Instant::now() + Duration::from_millis(20 + self.random.below(1_000 * slowness));
         while Instant::now() < death {
-            if self.chance.below(15) == 0 {
-                let trouble = TROUBLES[self.below(TROUBLES.len())];
-                self.platform.trouble(trouble);
+            if self.random.below(15) == 0 {
+                let failure = FAILURES[self.below(FAILURES.len())];
+                self.platform.failure(failure);
             }
             let person = self.below(PEOPLE);
-            let in_room = self.chance.below(4) == 0;
+            let in_room = self.random.below(4) == 0;
             self.say(person, in_room);
-            std::thread::sleep(Duration::from_millis(self.chance.below(36 * slowness)));
-            self.look();
+            std::thread::sleep(Duration::from_millis(self.random.below(36 * slowness)));
+            self.check();
         }
     }
 
@@ -225,7 +225,7 @@ impl Gauntlet {
     fn kill(&mut self, most: u32) {
         let alive: Vec<usize> =
             (0..self.gateways.len()).filter(|which| self.gateways[*which].is_some()).collect();
-        let all = self.chance.below(4) == 0;
+        let all = self.random.below(4) == 0;
         let one = alive[self.below(alive.len())];
         for which in alive {
             let doomed = self.kills < most && (all || which == one);
@@ -240,8 +240,8 @@ impl Gauntlet {
     fn wait(&mut self) {
         let begun = Instant::now();
         while !self.open.is_empty() && begun.elapsed() < DEADLINE {
-            std::thread::sleep(LOOK / 2);
-            self.look();
+            std::thread::sleep(INTERVAL / 2);
+            self.check();
         }
     }
 
@@ -258,12 +258,12 @@ impl Gauntlet {
         }
     }
 
-    /// Records which messages have been answered.
-    fn look(&mut self) {
-        if self.looked.elapsed() < LOOK {
+    /// Notes who has been answered.
+    fn check(&mut self) {
+        if self.checked.elapsed() < INTERVAL {
             return;
         }
-        self.looked = Instant::now();
+        self.checked = Instant::now();
         let answered = self.answered();
         let waits = self.open.extract_if(.., |number| answered.contains_key(number));
         let longest = waits.map(|number| self.written[number - 1].elapsed()).max();
@@ -314,7 +314,7 @@ impl Gauntlet {
     }
 
     fn below(&mut self, most: usize) -> usize {
-        usize::try_from(self.chance.below(most as u64)).unwrap()
+        usize::try_from(self.random.below(most as u64)).unwrap()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Each part of the answers is tried at once, against the service itself.
+//! Tests each part of the answers against the real service.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::service::{self, StartError};
 use crate::trace;
 
-/// A part of the configuration that is asked for, and tried, as a whole.
+/// A part of the configuration that is asked for and tested as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
     /// `[assistant]`.
@@ -36,8 +36,8 @@ impl Part {
     }
 }
 
-/// Tries a part.
-pub(super) async fn look(draft: &Draft, part: &Part) -> Vec<Finding> {
+/// Tests a part.
+pub(super) async fn check(draft: &Draft, part: &Part) -> Vec<Finding> {
     let config = match draft.read_only(&part.path()) {
         Ok(config) => config,
         Err(error) => {
@@ -57,8 +57,8 @@ pub(super) async fn look(draft: &Draft, part: &Part) -> Vec<Finding> {
     }
 }
 
-/// What was found, as a person reads it.
-pub(super) fn told(findings: &[Finding]) -> String {
+/// Findings as text.
+pub(super) fn shown(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { status, reason, fix } in findings {
         text.push_str(&format!("  {} {}\n", sign(*status), trace::one_line(reason)));
@@ -69,28 +69,28 @@ pub(super) fn told(findings: &[Finding]) -> String {
     text
 }
 
-/// Whether something has to be mended.
-pub(super) fn has_fault(findings: &[Finding]) -> bool {
+/// Whether there is a problem.
+pub(super) fn has_problem(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.status == CheckStatus::Error)
 }
 
 async fn channels(config: &Config) -> Vec<Finding> {
     let channels = match service::connect(config) {
         Ok(channels) => channels,
-        Err(error) => return vec![cannot(&error)],
+        Err(error) => return vec![failed(&error)],
     };
     let connections = channels.into_iter().filter_map(|channel| channel.connection);
-    let looks = connections.map(async |connection| connection.check().await);
-    join_all(looks).await.into_iter().flatten().collect()
+    let checks = connections.map(async |connection| connection.check().await);
+    join_all(checks).await.into_iter().flatten().collect()
 }
 
 async fn office(config: &Config) -> Vec<Finding> {
     match service::build_services(config, BTreeMap::new()) {
         Ok(services) => services.check().await.into_iter().map(|(_, finding)| finding).collect(),
-        Err(error) => vec![cannot(&error)],
+        Err(error) => vec![failed(&error)],
     }
 }
 
-fn cannot(error: &StartError) -> Finding {
+fn failed(error: &StartError) -> Finding {
     Finding::error(error.to_string(), "")
 }

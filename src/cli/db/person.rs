@@ -1,0 +1,87 @@
+//! `adjutant db export` and `erase`: everything known about a person.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use crate::cli::CliError;
+use crate::store::people::{self, Person};
+use crate::store::{Store, known, leases};
+use crate::trace::one_line;
+use crate::trace::text::several;
+
+/// How many people to list if a name is ambiguous.
+const LISTED: i64 = 5;
+
+/// Everything known about a person, as JSON.
+pub(super) async fn export(store: &Store, who: &str) -> Result<String, CliError> {
+    let person = find(store, who).await?;
+    let all = known::export(store, &person.id).await?;
+    let json = serde_json::to_string_pretty(&all);
+    Ok(json.map_err(|error| CliError::failed("can't write the export as JSON", error))? + "\n")
+}
+
+/// Erases a person after a confirmation. Returns the output and whether it was done.
+pub(super) async fn erase(store: &Store, who: &str, yes: bool) -> Result<(String, bool), CliError> {
+    let person = find(store, who).await?;
+    let name = format!("{} ({})", one_line(&person.name), accounts(store, &person).await?);
+    if !leases::living(store).await?.is_empty() {
+        let what = "another adjutant is using the store; stop it first (systemctl stop adjutant)";
+        return Err(CliError::plain(what));
+    }
+    if !yes && !confirmed(&name)? {
+        return Ok(("nothing was erased\n".to_owned(), false));
+    }
+    let rooms = known::rooms(store, &person.id).await?;
+    known::erase(store, &person.id).await?;
+    let mut text = format!(
+        "{name} is erased. Backups still have their data, and so do the chat platforms and your mail, calendar and \
+         contacts servers.\n"
+    );
+    if rooms > 0 {
+        let noun = several(usize::try_from(rooms).unwrap_or(0), "room");
+        text.push_str(&format!("Other people's messages in {noun} remain, and may mention them.\n"));
+    }
+    Ok((text, true))
+}
+
+async fn accounts(store: &Store, person: &Person) -> Result<String, CliError> {
+    let accounts = people::accounts(store, &person.id).await?;
+    Ok(if accounts.is_empty() { person.id.to_string() } else { one_line(&accounts.join(", ")) })
+}
+
+/// The one person that `who` stands for.
+async fn find(store: &Store, who: &str) -> Result<Person, CliError> {
+    let mut found = known::meant(store, who, LISTED).await?;
+    let name = one_line(who);
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(CliError::plain(format!(
+            "no person matches '{name}'; write a person's id, CHANNEL:USER-ID, or their name"
+        ))),
+        _ => {
+            let mut lines = String::new();
+            for person in &found {
+                lines.push_str(&format!("\n  {}  {}", person.id, accounts(store, person).await?));
+            }
+            Err(CliError::plain(format!(
+                "several people are called '{name}'; write one of these ids:{lines}"
+            )))
+        }
+    }
+}
+
+/// Asks on the terminal.
+fn confirmed(name: &str) -> Result<bool, CliError> {
+    if !io::stdin().is_terminal() {
+        return Err(CliError::Usage(
+            "can't ask for confirmation without a terminal; use --yes to erase without asking".to_owned(),
+        ));
+    }
+    let failed = |error: io::Error| CliError::failed("can't ask for confirmation", error);
+    let mut stderr = io::stderr();
+    write!(stderr, "Erase {name} permanently, with all messages, tasks and memories? yes/no: ")
+        .map_err(failed)?;
+    stderr.flush().map_err(failed)?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(failed)?;
+    Ok(answer.trim().eq_ignore_ascii_case("yes"))
+}
