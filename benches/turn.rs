@@ -10,6 +10,9 @@
     reason = "a bench ends when something is wrong, and prints"
 )]
 
+#[path = "../tests/flows/scripted/mod.rs"]
+#[expect(dead_code, reason = "the bench needs less of a script than the tests")]
+mod scripted;
 mod sink;
 
 use std::path::Path;
@@ -19,10 +22,10 @@ use std::time::{Duration, Instant};
 
 use adjutant::clock::{SharedClock, SystemClock};
 use adjutant::config::Config;
-use adjutant::model::scripted::{Scripted, call, calls, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use serde_json::json;
 
+use scripted::{Scripted, call, calls, has_results, text};
 use sink::Sink;
 
 struct App {

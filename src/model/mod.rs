@@ -1,12 +1,10 @@
-//! What the engine asks of a language model, whoever answers: a provider, the built-in planner, or a
-//! script in a test.
+//! What the engine asks of a language model: a provider, or the built-in planner.
 
 pub mod builtin;
 pub mod counted;
 pub mod price;
 pub mod provider;
 pub mod resilience;
-pub mod scripted;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,5 +203,40 @@ impl ModelError {
     pub fn is_passing(&self) -> bool {
         use ModelErrorKind::{Network, Nonsense, RateLimit, Timeout};
         matches!(self.kind, RateLimit | Network | Timeout | Nonsense)
+    }
+}
+
+/// A model for unit tests that gives these answers in order.
+#[cfg(test)]
+pub(crate) mod fake {
+    use std::sync::Mutex;
+
+    use super::{Answer, Model, ModelError, ModelErrorKind, Request, async_trait};
+
+    pub(crate) struct FakeModel {
+        answers: Vec<String>,
+        requests: Mutex<Vec<Request>>,
+    }
+
+    impl FakeModel {
+        pub(crate) fn answering(answers: &[&str]) -> Self {
+            let answers = answers.iter().map(|answer| (*answer).to_owned()).collect();
+            Self { answers, requests: Mutex::default() }
+        }
+
+        pub(crate) fn requests(&self) -> Vec<Request> {
+            self.requests.lock().unwrap().clone()
+        }
+    }
+
+    #[async_trait]
+    impl Model for FakeModel {
+        async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
+            let mut requests = self.requests.lock().unwrap();
+            requests.push(request.clone());
+            let text = self.answers.get(requests.len() - 1).cloned();
+            let text = text.ok_or_else(|| ModelError::new(ModelErrorKind::Refused, "no answer is left"))?;
+            Ok(Answer { text, ..Answer::default() })
+        }
     }
 }

@@ -107,4 +107,25 @@ fn wait_after(error: &ModelError, tries: u32, waited: Duration, random: u128) ->
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_wait_breaks_its_bound(
+            tries in 1_u32..TRIES, waited_ms in 0_u64..40_000, asked in prop::option::of(0_u64..u64::MAX), random: u128,
+        ) {
+            let mut error = ModelError::new(ModelErrorKind::RateLimit, "");
+            error.retry_after = asked.map(Duration::from_millis);
+            let waited = Duration::from_millis(waited_ms);
+            let patience = if asked.is_some() { ASKED_PATIENCE } else { PATIENCE };
+            if let Some(wait) = wait_after(&error, tries, waited, random) {
+                prop_assert!(waited + wait <= patience);
+                prop_assert!(wait >= error.retry_after.unwrap_or_default());
+                prop_assert!(wait >= BACKOFF / 2);
+            }
+        }
+    }
+}

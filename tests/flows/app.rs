@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{ChannelConfig, Config, Platform, Secret};
-use adjutant::model::scripted::{Reply, Scripted, Who, call};
 use adjutant::model::{Request, Role};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::skills::Skills;
@@ -25,6 +24,8 @@ use adjutant_chat::{
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
+
+use crate::scripted::{Reply, Scripted, Who, call};
 
 /// Longer than anything here takes; a test that waits in vain fails after it.
 const FOR_EVER: Duration = Duration::from_secs(20);
@@ -490,6 +491,6 @@ pub(crate) fn plan(
 ) -> impl Fn(&Request) -> Reply + Send + Sync {
     move |request| match results(request).as_slice() {
         [] => first(),
-        results => adjutant::model::scripted::text(results.join("\n")),
+        results => crate::scripted::text(results.join("\n")),
     }
 }

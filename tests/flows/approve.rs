@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
-use adjutant::model::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 use serde_json::json;
 
 use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill};
+use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
 async fn careful(script: Scripted) -> TestApp {

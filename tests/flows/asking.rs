@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
-use adjutant::model::scripted::{Scripted, Who, text};
 use adjutant::store::Batch;
 use adjutant::store::questions::{self, QuestionRow};
 use adjutant_chat::Choice;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, direct, plan, scripted_with};
+use crate::scripted::{Scripted, Who, text};
 use crate::workflows::workflow_file;
 
 /// An app in which a question waits for an answer, as a step would ask it. What it comes to is not a yes, so what

@@ -5,12 +5,12 @@ use std::time::Duration;
 use adjutant::config::{Config, Policy};
 use adjutant::domain::{Bailout, TurnStatus};
 use adjutant::model::price::Price;
-use adjutant::model::scripted::{Gate, Reply, Scripted, Who, calls, has_results, text};
 use adjutant::model::{Request, Usage};
 use adjutant::store::spending;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, plan, results, scripted_with, skill};
+use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, text};
 
 /// The reply reports this many tokens.
 fn using(tokens: u64, reply: Reply) -> Reply {

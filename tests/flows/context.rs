@@ -1,10 +1,10 @@
 //! What models see: the same prefix for all, what matters to this person here, and no more.
 
 use adjutant::model::Role;
-use adjutant::model::scripted::{Scripted, Who, call, calls, text};
 use serde_json::json;
 
 use crate::app::{agent, configured, direct, plan, scripted, user_text};
+use crate::scripted::{Scripted, Who, call, calls, text};
 
 fn echo() -> Scripted {
     Scripted::new().orchestrator(|request| text(format!("You said: {}", user_text(request))))

@@ -1,11 +1,11 @@
 //! The single path of every skill call, against a service that misbehaves.
 
 use adjutant::domain::ExecutionKind;
-use adjutant::model::scripted::{Reply, Scripted, Who, calls, has_results, in_order, text};
 use serde_json::json;
 use std::time::Duration;
 
 use crate::app::{TestApp, agent, direct, plan, results, scripted, scripted_with, skill, skill_file};
+use crate::scripted::{Reply, Scripted, Who, calls, has_results, in_order, text};
 use crate::web::{Answer, Web};
 
 /// An app with the service's skills.

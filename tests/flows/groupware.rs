@@ -2,11 +2,11 @@
 
 use adjutant::config::{DavConfig, Secret};
 use adjutant::model::Request;
-use adjutant::model::scripted::{Reply, Scripted, call as calls, has_results, text};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, direct, reports, scripted_with};
+use crate::scripted::{Reply, Scripted, call as calls, has_results, text};
 
 /// A model that calls the skill that a message names, as `SKILL ARGUMENTS`, and answers with the result.
 pub(crate) fn skill_caller() -> Scripted {

@@ -5,12 +5,12 @@ use std::time::Duration;
 use adjutant::config::Config;
 use adjutant::domain::TurnStatus;
 use adjutant::model::Usage;
-use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, text};
 use serde_json::json;
 
 use crate::app::{
     Heard, TestApp, agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text,
 };
+use crate::scripted::{Gate, Reply, Scripted, Who, call, calls, has_results, text};
 
 /// Four agents: two succeed, one fails, one depends on an agent that the limit holds back.
 fn four() -> Reply {

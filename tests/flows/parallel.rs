@@ -5,15 +5,15 @@ use std::time::Duration;
 use adjutant::domain::Bailout;
 use adjutant::model::ModelErrorKind;
 use adjutant::model::Role;
-use adjutant::model::scripted::{
-    Gate, Scripted, Who, call, calls, fails, has_results, in_order, panics, raw_call, text,
-};
 use serde_json::{Value, json};
 
 use crate::app::{agent, direct, plan, reports, results, scripted, scripted_with, skill, user_text};
+use crate::scripted::{
+    Gate, Scripted, Who, call, calls, fails, has_results, in_order, panics, raw_call, text,
+};
 
 /// An agent with a model.
-fn thinker(id: &str, depends_on: &[&str]) -> adjutant::model::scripted::Reply {
+fn thinker(id: &str, depends_on: &[&str]) -> crate::scripted::Reply {
     agent(id, &["tasks.search"], json!({"depends_on": depends_on}))
 }
 

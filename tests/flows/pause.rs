@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
-use adjutant::model::scripted::{Gate, Scripted, Who, calls, has_results, in_order, text};
 use adjutant::store::{Batch, control};
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, agent, direct, reports, scripted, scripted_with, skill};
+use crate::scripted::{Gate, Scripted, Who, calls, has_results, in_order, text};
 use crate::workflows::workflow_file;
 
 /// An app in which two agents work, each within its model, and a third waits for one of them.

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use adjutant::clock::{FixedClock, SharedClock};
 use adjutant::config::{Config, Policy};
-use adjutant::model::scripted::{Gate, Scripted, has_results, text};
 use adjutant::service::{self, Channel, Models, Service};
 use adjutant::store::{access, inbox};
 use adjutant_chat::{
@@ -17,6 +16,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::{NOW, direct, plan};
+use crate::scripted::{Gate, Scripted, has_results, text};
 use crate::workflows::workflow_file;
 
 const FOR_EVER: Duration = Duration::from_secs(20);

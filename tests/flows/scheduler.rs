@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use adjutant::model::ModelErrorKind;
-use adjutant::model::scripted::{Scripted, fails, has_results, text};
 use chrono_tz::Europe::Berlin;
 use serde_json::json;
 
 use crate::app::{TestApp, configured, scripted_with};
 use crate::groupware::{call, call_skill, report_result, skill_caller};
+use crate::scripted::{Scripted, fails, has_results, text};
 
 /// An app in Berlin with the built-in planner, on Saturday at 11 local time.
 async fn app() -> TestApp {

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use adjutant::model::scripted::{Scripted, call, calls};
 use serde_json::json;
 
 use crate::app::{agent, configured, direct, plan, scripted};
+use crate::scripted::{Scripted, call, calls};
 use crate::workflows::workflow_file;
 
 #[tokio::test]

@@ -1,10 +1,10 @@
 //! Conversations: with the built-in planner, as at a new terminal; then who is answered when.
 
 use adjutant::domain::TurnStatus;
-use adjutant::model::scripted::{Gate, Scripted, Who, has_results, last_text, text};
 use serde_json::json;
 
 use crate::app::{configured, direct, plan, scripted, user_text};
+use crate::scripted::{Gate, Scripted, Who, has_results, last_text, text};
 
 #[tokio::test]
 async fn a_person_keeps_a_to_do_list_in_their_own_words() {
@@ -217,7 +217,7 @@ async fn stop_ends_what_runs_and_each_message_has_its_answer() {
 
 #[tokio::test]
 async fn our_own_panic_is_tried_three_times_and_then_told() {
-    use adjutant::model::scripted::panics;
+    use crate::scripted::panics;
     let script = Scripted::new()
         .when(Who::Orchestrator, "cursed", |_| panics("on purpose"))
         .orchestrator(|request| text(format!("fine: {}", last_text(request))));

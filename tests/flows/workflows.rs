@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use adjutant::config::{Config, Policy};
 use adjutant::domain::{ExecutionStatus, RunStatus};
-use adjutant::model::scripted::{Gate, Reply, Scripted, Who, call, fails, text};
 use adjutant::model::{ModelErrorKind, Request};
 use adjutant::store::runs;
 use adjutant::workflows::view::report::Report;
 use serde_json::json;
 
 use crate::app::{Heard, TestApp, configured, plan, scripted_with, user_text};
+use crate::scripted::{Gate, Reply, Scripted, Who, call, fails, text};
 
 /// Adds a workflow file to the configuration.
 pub(crate) fn workflow_file(config: &mut Config, name: &str, yaml: &str) {

@@ -1,20 +1,5 @@
 //! The test model: it answers from a script, notes every request, and refuses a malformed one as the
 //! strictest provider would, so that no test passes on a history that a real provider would refuse.
-//!
-//! ```
-//! use adjutant::model::scripted::{Scripted, call, has_results, text};
-//! use serde_json::json;
-//!
-//! let model = Scripted::new()
-//!     .orchestrator(|request| {
-//!         if has_results(request) {
-//!             return text("Done.");
-//!         }
-//!         call("dispatch_agent", json!({"agent_id": "a", "mission": "buy milk", "skills": ["tasks.create"]}))
-//!     })
-//!     .agent(|_| text("The task is there."));
-//! # let _ = model;
-//! ```
 
 mod check;
 
@@ -23,17 +8,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use adjutant::model::price::Price;
+use adjutant::model::{Answer, Model, ModelError, ModelErrorKind, Request, Role, ToolCall, Usage};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-pub use self::check::check;
-use super::price::Price;
-use super::{Answer, Model, ModelError, ModelErrorKind, Request, Role, ToolCall, Usage};
+pub(crate) use self::check::check;
 
 /// Who asks, told by the tools of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub(crate) enum Who {
     /// The orchestrator: it has the tool `dispatch_agent`.
     Orchestrator,
     /// A sub-agent: it has the tool `use_skill`.
@@ -44,7 +29,7 @@ pub enum Who {
 
 impl Who {
     /// Who asks in this request.
-    pub fn of(request: &Request) -> Self {
+    pub(crate) fn of(request: &Request) -> Self {
         let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
         if has("dispatch_agent") {
             Self::Orchestrator
@@ -58,7 +43,7 @@ impl Who {
 
 /// One scripted reply: an answer, an error or a panic, at once, late, or behind a gate.
 #[derive(Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     outcome: Outcome,
     delay: Duration,
     gate: Option<Arc<Gate>>,
@@ -80,21 +65,21 @@ impl From<Outcome> for Reply {
 impl Reply {
     /// The reply comes only after this time.
     #[must_use]
-    pub fn after(mut self, delay: Duration) -> Self {
+    pub(crate) fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
     /// The reply waits at the gate until the test lets it through.
     #[must_use]
-    pub fn behind(mut self, gate: &Arc<Gate>) -> Self {
+    pub(crate) fn behind(mut self, gate: &Arc<Gate>) -> Self {
         self.gate = Some(Arc::clone(gate));
         self
     }
 
     /// The answer reports these tokens.
     #[must_use]
-    pub fn usage(mut self, usage: Usage) -> Self {
+    pub(crate) fn usage(mut self, usage: Usage) -> Self {
         if let Outcome::Answer(answer) = &mut self.outcome {
             answer.usage = usage;
         }
@@ -103,7 +88,7 @@ impl Reply {
 
     /// The answer reports this cost in US dollars.
     #[must_use]
-    pub fn cost(mut self, usd: f64) -> Self {
+    pub(crate) fn cost(mut self, usd: f64) -> Self {
         if let Outcome::Answer(answer) = &mut self.outcome {
             answer.cost_usd = usd;
         }
@@ -112,7 +97,7 @@ impl Reply {
 
     /// The answer says this beside its calls.
     #[must_use]
-    pub fn saying(mut self, text: impl Into<String>) -> Self {
+    pub(crate) fn saying(mut self, text: impl Into<String>) -> Self {
         if let Outcome::Answer(answer) = &mut self.outcome {
             answer.text = text.into();
         }
@@ -121,23 +106,23 @@ impl Reply {
 }
 
 /// An answer in text.
-pub fn text(text: impl Into<String>) -> Reply {
+pub(crate) fn text(text: impl Into<String>) -> Reply {
     Outcome::Answer(Answer { text: text.into(), model: "scripted".into(), ..Answer::default() }).into()
 }
 
 /// An answer that calls one tool.
-pub fn call(name: &str, arguments: Value) -> Reply {
+pub(crate) fn call(name: &str, arguments: Value) -> Reply {
     raw_call(name, &arguments.to_string())
 }
 
 /// An answer that calls one tool with arguments as a careless model writes them.
-pub fn raw_call(name: &str, arguments: &str) -> Reply {
+pub(crate) fn raw_call(name: &str, arguments: &str) -> Reply {
     let call = ToolCall { id: String::new(), name: name.into(), arguments: arguments.into() };
     Outcome::Answer(Answer { tool_calls: vec![call], model: "scripted".into(), ..Answer::default() }).into()
 }
 
 /// One answer with the calls of all these.
-pub fn calls(replies: Vec<Reply>) -> Reply {
+pub(crate) fn calls(replies: Vec<Reply>) -> Reply {
     let mut together = Answer { model: "scripted".into(), ..Answer::default() };
     for reply in replies {
         if let Outcome::Answer(answer) = reply.outcome {
@@ -149,22 +134,22 @@ pub fn calls(replies: Vec<Reply>) -> Reply {
 }
 
 /// A failure.
-pub fn fails(kind: ModelErrorKind, message: &str) -> Reply {
+pub(crate) fn fails(kind: ModelErrorKind, message: &str) -> Reply {
     error(ModelError::new(kind, message))
 }
 
 /// This failure.
-pub fn error(error: ModelError) -> Reply {
+pub(crate) fn error(error: ModelError) -> Reply {
     Outcome::Error(error).into()
 }
 
 /// A panic inside the model, to show what it takes down with it.
-pub fn panics(message: &str) -> Reply {
+pub(crate) fn panics(message: &str) -> Reply {
     Outcome::Panic(message.into()).into()
 }
 
 /// These replies one after the other; a request too many is an error.
-pub fn in_order(
+pub(crate) fn in_order(
     replies: impl IntoIterator<Item = Reply>,
 ) -> impl Fn(&Request) -> Reply + Send + Sync + 'static {
     let replies = Mutex::new(replies.into_iter().collect::<VecDeque<_>>());
@@ -174,40 +159,40 @@ pub fn in_order(
 }
 
 /// Whether the request ends with results of tool calls, that is, whether the model was asked before.
-pub fn has_results(request: &Request) -> bool {
+pub(crate) fn has_results(request: &Request) -> bool {
     request.messages.last().is_some_and(|message| message.role == Role::Tool)
 }
 
 /// The text of the last message.
-pub fn last_text(request: &Request) -> &str {
+pub(crate) fn last_text(request: &Request) -> &str {
     request.messages.last().map_or("", |message| &message.text)
 }
 
 /// A gate where replies wait for the test.
 #[derive(Debug)]
-pub struct Gate {
+pub(crate) struct Gate {
     permits: Semaphore,
     arrived: watch::Sender<usize>,
 }
 
 impl Gate {
     /// A closed gate.
-    pub fn closed() -> Arc<Self> {
+    pub(crate) fn closed() -> Arc<Self> {
         Arc::new(Self { permits: Semaphore::new(0), arrived: watch::Sender::new(0) })
     }
 
     /// Lets all through, now and later.
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.permits.close();
     }
 
     /// Lets this many through.
-    pub fn let_through(&self, replies: usize) {
+    pub(crate) fn let_through(&self, replies: usize) {
         self.permits.add_permits(replies);
     }
 
     /// Waits until this many replies in all have arrived at the gate.
-    pub async fn arrived(&self, replies: usize) {
+    pub(crate) async fn arrived(&self, replies: usize) {
         // It fails only when the sender is gone, and that is `self`.
         let _ = self.arrived.subscribe().wait_for(|arrived| *arrived >= replies).await;
     }
@@ -229,7 +214,7 @@ struct Rule {
 }
 
 /// The test model.
-pub struct Scripted {
+pub(crate) struct Scripted {
     rules: Vec<Rule>,
     delay: Duration,
     price: Option<Price>,
@@ -246,7 +231,7 @@ impl Default for Scripted {
 
 impl Scripted {
     /// A model with an empty script: every request is an error.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             rules: Vec::new(),
             delay: Duration::ZERO,
@@ -259,26 +244,26 @@ impl Scripted {
 
     /// What the orchestrator is answered. Of several rules that fit, the first added counts.
     #[must_use]
-    pub fn orchestrator(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn orchestrator(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         self.rule(Who::Orchestrator, None, Box::new(script))
     }
 
     /// What sub-agents are answered.
     #[must_use]
-    pub fn agent(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn agent(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         self.rule(Who::Agent, None, Box::new(script))
     }
 
     /// What a request for plain text is answered.
     #[must_use]
-    pub fn plain(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) fn plain(self, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         self.rule(Who::Plain, None, Box::new(script))
     }
 
     /// What is answered when a message of the request contains this text; to be added before the
     /// rule without a text.
     #[must_use]
-    pub fn when(
+    pub(crate) fn when(
         self,
         who: Who,
         contains: &str,
@@ -289,32 +274,32 @@ impl Scripted {
 
     /// Every answer takes this long.
     #[must_use]
-    pub fn delay(mut self, delay: Duration) -> Self {
+    pub(crate) fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
     /// What a call is expected to cost; what it did cost is the reply's [`Reply::cost`].
     #[must_use]
-    pub fn priced(mut self, price: Price) -> Self {
+    pub(crate) fn priced(mut self, price: Price) -> Self {
         self.price = Some(price);
         self
     }
 
     /// Requests are counted but not kept; for benches.
     #[must_use]
-    pub fn forgetful(mut self) -> Self {
+    pub(crate) fn forgetful(mut self) -> Self {
         self.keeps = false;
         self
     }
 
     /// Every request so far, refused ones too, in the order of arrival.
-    pub fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<Request> {
         lock(&self.seen).clone()
     }
 
     /// How many requests came so far.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
 
@@ -380,6 +365,3 @@ fn with_ids(mut answer: Answer, request: &Request) -> Answer {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,12 @@
-use serde_json::json;
+//! The scripted model itself.
 
-use super::*;
-use crate::model::{Message, SharedModel, Tool};
+use std::sync::Arc;
+use std::time::Duration;
+
+use adjutant::model::{Message, Model, ModelErrorKind, Request, Role, SharedModel, Tool, ToolCall, Usage};
+use serde_json::{Value, json};
+
+use crate::scripted::*;
 
 fn tool(name: &str, parameters: Value) -> Tool {
     Tool { name: name.into(), description: "a tool".into(), parameters }
@@ -162,4 +167,11 @@ fn malformed_tools_are_refused() {
     insta::assert_snapshot!(check(&request).unwrap_err(), @"malformed request: the tool x is there twice");
     request.tools = vec![tool("use_skill", json!({"properties": {"skill": {"enum": ["b", "a"]}}}))];
     insta::assert_snapshot!(check(&request).unwrap_err(), @"malformed request: the skills of use_skill are not sorted");
+}
+
+#[tokio::test]
+async fn a_forgetful_model_counts_its_requests_but_keeps_none() {
+    let model = Scripted::new().forgetful().plain(|_| text("yes"));
+    model.call(&ask(&[], "go")).await.unwrap();
+    assert_eq!((model.count(), model.requests().len()), (1, 0));
 }

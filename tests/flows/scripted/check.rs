@@ -2,15 +2,14 @@
 
 use std::collections::HashSet;
 
+use adjutant::model::{Message, ModelError, ModelErrorKind, Request, Role};
 use serde_json::Value;
-
-use crate::model::{Message, ModelError, ModelErrorKind, Request, Role};
 
 /// Refuses what some provider would refuse with 400.
 ///
 /// # Errors
 /// [`ModelErrorKind::Refused`] with the place and what is wrong there.
-pub fn check(request: &Request) -> Result<(), ModelError> {
+pub(crate) fn check(request: &Request) -> Result<(), ModelError> {
     fault(request).map_or(Ok(()), |fault| {
         Err(ModelError::new(ModelErrorKind::Refused, format!("malformed request: {fault}")))
     })

@@ -1,11 +1,14 @@
+//! Trying models again, and falling back to another one.
+
 use std::sync::Arc;
+use std::time::Duration;
 
-use proptest::prelude::*;
+use adjutant::clock::FixedClock;
+use adjutant::model::price::Price;
+use adjutant::model::resilience::Resilient;
+use adjutant::model::{Message, Model, ModelError, ModelErrorKind, Request, Role, SharedModel, Usage};
 
-use super::*;
-use crate::clock::FixedClock;
-use crate::model::scripted::{Reply, Scripted, error, fails, in_order, panics, text};
-use crate::model::{Message, Role};
+use crate::scripted::{Reply, Scripted, error, fails, in_order, panics, text};
 
 fn ask() -> Request {
     Request {
@@ -135,21 +138,4 @@ async fn a_panic_is_not_swallowed() {
     let model = scripted(vec![panics("boom")]);
     let chain = chain(&[("a", &model)]);
     assert!(tokio::spawn(async move { chain.call(&ask()).await }).await.unwrap_err().is_panic());
-}
-
-proptest! {
-    #[test]
-    fn no_wait_breaks_its_bound(
-        tries in 1_u32..TRIES, waited_ms in 0_u64..40_000, asked in prop::option::of(0_u64..u64::MAX), random: u128,
-    ) {
-        let mut error = ModelError::new(ModelErrorKind::RateLimit, "");
-        error.retry_after = asked.map(Duration::from_millis);
-        let waited = Duration::from_millis(waited_ms);
-        let patience = if asked.is_some() { ASKED_PATIENCE } else { PATIENCE };
-        if let Some(wait) = wait_after(&error, tries, waited, random) {
-            prop_assert!(waited + wait <= patience);
-            prop_assert!(wait >= error.retry_after.unwrap_or_default());
-            prop_assert!(wait >= BACKOFF / 2);
-        }
-    }
 }
