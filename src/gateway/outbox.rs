@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::{Address, ChatPort, Delivery, Inbound, Outbound, Reconciliation, Retract};
+use adjutant_chat::{Address, Backoff, ChatPort, Delivery, Inbound, Outbound, Reconciliation, Retract};
 use tracing::{Instrument, Span};
 
 use super::governor::Governor;
@@ -31,6 +31,8 @@ use crate::store::{Store, StoreError, turns};
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
 /// An answer that comes so soon after its turn began takes the place of what was shown meanwhile.
 const STANDS_IN_MS: i64 = 10_000;
+
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 
 /// Delivers for the channels of this process.
 pub struct Delivering {
@@ -311,8 +313,8 @@ impl Delivering {
             self.governor.hold(&row.address(), after).await;
         }
         let pause = after.unwrap_or_else(|| {
-            let doubled = 500_u64.saturating_mul(1 << row.attempts.clamp(0, 9));
-            Duration::from_millis(doubled.min(300_000))
+            let failures = u32::try_from(row.attempts).unwrap_or(0).saturating_add(1);
+            BACKOFF.after(failures, self.store.clock().random())
         });
         let next_at = self.store.now() + i64::try_from(pause.as_millis()).unwrap_or(0);
         outbox::set_aside(&self.store, row, state, next_at, error).await?;

@@ -73,8 +73,8 @@ fn kind_of(provider: &str) -> Result<AdapterKind, ModelError> {
     let near = nearest(provider, known.iter().copied());
     let hint = near.map(|name| format!(" Did you mean \"{name}\"?")).unwrap_or_default();
     let message = format!(
-        "[model] provider = {provider:?} is not known.{hint} Known are builtin, {}; any other server that \
-         speaks OpenAI's protocol is reached with provider = \"openai\" and base_url.",
+        "[model] provider = {provider:?} is not known.{hint} The providers are builtin, {}. For any other \
+         server that speaks OpenAI's protocol use provider = \"openai\" and base_url.",
         known.join(", ")
     );
     Err(ModelError::new(ModelErrorKind::Refused, message))
@@ -102,7 +102,7 @@ pub fn http_client() -> Result<reqwest::Client, ModelError> {
         .http2_keep_alive_timeout(Duration::from_secs(10))
         .build()
         .map_err(|error| {
-            ModelError::new(ModelErrorKind::Network, format!("TLS can't be set up on this machine: {error}"))
+            ModelError::new(ModelErrorKind::Network, format!("TLS doesn't work on this machine: {error}"))
         })
 }
 
@@ -132,14 +132,14 @@ impl Provider {
     pub fn with_client(config: ProviderConfig, http: reqwest::Client) -> Result<Self, ModelError> {
         let kind = kind_of(&config.provider)?;
         if config.name.trim().is_empty() {
-            let message = "[model] name is empty: it takes the model's name, as the provider calls it";
+            let message = "[model] name is empty; set it to the provider's name of the model";
             return Err(ModelError::new(ModelErrorKind::Refused, message));
         }
         let key = config.api_key.as_deref().unwrap_or_default().trim().to_owned();
         if key.is_empty() && config.base_url.is_none() && needs_key(kind) {
             let variable = config.provider.to_uppercase();
             let message = format!(
-                "[model] api_key is missing: {} wants one, for example api_key = {{ env = \"{variable}_API_KEY\" }}",
+                "[model] api_key is missing: {} needs one, for example api_key = {{ env = \"{variable}_API_KEY\" }}",
                 config.provider
             );
             return Err(ModelError::new(ModelErrorKind::Auth, message));
@@ -256,7 +256,7 @@ fn base_url(address: &str, kind: AdapterKind) -> Result<String, ModelError> {
     // provider's own.
     if matches!(kind, AdapterKind::Baidu | AdapterKind::Zai) {
         let message = format!(
-            "[model] base_url can't be changed for {}; a server that speaks OpenAI's protocol is reached with \
+            "[model] base_url can't be changed for {}; for a server that speaks OpenAI's protocol use \
              provider = \"openai\"",
             config_name(&kind)
         );
@@ -264,12 +264,12 @@ fn base_url(address: &str, kind: AdapterKind) -> Result<String, ModelError> {
     }
     let refused = |why: &str| {
         // Without the address itself: people put passwords into addresses.
-        let message = format!("[model] base_url {why}; it is written like \"http://127.0.0.1:9000/v1/\"");
+        let message = format!("[model] base_url {why}; write it like \"http://127.0.0.1:9000/v1/\"");
         ModelError::new(ModelErrorKind::Refused, message)
     };
-    let url = reqwest::Url::parse(address).map_err(|error| refused(&format!("is no address ({error})")))?;
+    let url = reqwest::Url::parse(address).map_err(|error| refused(&format!("is not a URL ({error})")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused("begins neither with http:// nor with https://"));
+        return Err(refused("must begin with http:// or https://"));
     }
     let slash = if url.query().is_some() || url.path().ends_with('/') { "" } else { "/" };
     Ok(format!("{url}{slash}"))

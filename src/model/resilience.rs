@@ -1,8 +1,8 @@
-//! A model that tries again, and falls back to another one: what stands between the engine and the
-//! moods of providers.
+//! A model that retries, and falls back to other models.
 
 use std::time::Duration;
 
+use adjutant_chat::Backoff;
 use async_trait::async_trait;
 
 use super::price::Price;
@@ -11,11 +11,10 @@ use crate::clock::{Clock, SharedClock};
 use crate::metrics;
 
 const TRIES: u32 = 4;
-/// The first wait of our own; each further one is twice as long.
-const BACKOFF: Duration = Duration::from_secs(1);
-/// All waiting for one model, when it is ours to choose.
+const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), PATIENCE);
+/// The longest total wait for one model, if we choose.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// All waiting for one model, when the provider has asked for it.
+/// The longest total wait for one model, if the provider asks for it.
 const ASKED_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A chain of models: each is tried up to four times, then the next is asked.
@@ -36,7 +35,7 @@ impl Model for Resilient {
     async fn call(&self, request: &Request) -> Result<Answer, ModelError> {
         let mut reasons = Vec::new();
         let mut last = ModelError::new(ModelErrorKind::Refused, "no model is configured");
-        // What tries used that brought nothing is paid for too.
+        // Failed tries cost too.
         let (mut usage, mut cost_usd) = (Usage::default(), 0.0);
         for (name, model) in &self.models {
             let outcome = persist(name, model, request, &*self.clock, (&mut usage, &mut cost_usd)).await;
@@ -64,7 +63,7 @@ impl Model for Resilient {
     }
 }
 
-/// Asks one model until it answers, or trying again is of no use; then how many tries it took.
+/// Asks one model until it answers or retrying is of no use. An error comes with the number of tries.
 async fn persist(
     name: &str,
     model: &SharedModel,
@@ -94,11 +93,9 @@ async fn persist(
     }
 }
 
-/// How long to wait before the next try; nothing when that is longer than anybody should wait.
+/// How long to wait before the next try; none if that is longer than anybody should wait.
 fn wait_after(error: &ModelError, tries: u32, waited: Duration, random: u128) -> Option<Duration> {
-    // Between half of the step and all of it, so that many turns don't come back at the same moment.
-    let share = 0.5 + (random % 1000) as f64 / 2000.0;
-    let backoff = (BACKOFF * 2_u32.saturating_pow(tries - 1)).mul_f64(share);
+    let backoff = BACKOFF.after(tries, random);
     let (wait, patience) = match error.retry_after {
         Some(asked) => (asked.max(backoff), ASKED_PATIENCE),
         None => (backoff, PATIENCE),
@@ -124,7 +121,7 @@ mod tests {
             if let Some(wait) = wait_after(&error, tries, waited, random) {
                 prop_assert!(waited + wait <= patience);
                 prop_assert!(wait >= error.retry_after.unwrap_or_default());
-                prop_assert!(wait >= BACKOFF / 2);
+                prop_assert!(wait >= BACKOFF.after(tries, 0));
             }
         }
     }

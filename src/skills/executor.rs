@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use adjutant_chat::Backoff;
 pub use approval::Approved;
 
 use super::breaker::Breakers;
@@ -348,9 +349,10 @@ fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     }
 }
 
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(400), Duration::from_secs(10));
+
 /// How long to wait before the next attempt, if there is to be one.
 fn delay_before_retry(error: &SkillError, attempt: u32, random: u128) -> Option<Duration> {
-    let jitter = Duration::from_millis(u64::try_from(random % 100).unwrap_or(0));
     match error.kind {
         // A credential is read anew for each attempt.
         ErrorKind::Auth if attempt < 2 => Some(Duration::ZERO),
@@ -358,8 +360,8 @@ fn delay_before_retry(error: &SkillError, attempt: u32, random: u128) -> Option<
             let wait = error.retry_after.unwrap_or(Duration::from_secs(1));
             (wait <= Duration::from_secs(30)).then_some(wait)
         }
-        ErrorKind::Network if attempt < 3 => Some(Duration::from_millis(200 << attempt) + jitter),
-        ErrorKind::Timeout if attempt < 2 => Some(jitter),
+        ErrorKind::Network if attempt < 3 => Some(BACKOFF.after(attempt, random)),
+        ErrorKind::Timeout if attempt < 2 => Some(BACKOFF.after(1, random)),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+pub(super) use adjutant_chat::fenced;
 use serde_json::Value;
 
 use super::{Risk, Skill};
@@ -37,13 +38,4 @@ pub fn preview(skill: &Skill, arguments: &Value) -> String {
         }
     }
     text
-}
-
-/// A text as a code block whose fence it can't close.
-pub(super) fn fenced(text: &str) -> String {
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}\n{text}\n{fence}")
 }

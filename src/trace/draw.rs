@@ -89,11 +89,11 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
         let _ = writeln!(out, "“{}”", cut(&one_line(&turn.text), style.columns() - 2));
     }
     for (what, at) in &turn.emptied {
-        let what = if *what == "texts" { "what was said" } else { "what models and skills were told" };
+        let what = if *what == "texts" { "the text" } else { "the models' and skills' input" };
         let _ = writeln!(
             out,
             "{}",
-            style.paint(Ink::Dim, &format!("({what} was emptied at {at}, as [retention] says)"))
+            style.paint(Ink::Dim, &format!("({what} was deleted at {at}, see [retention])"))
         );
     }
     let (mark, ink) = turn_mark(turn.status);
@@ -277,9 +277,7 @@ impl<'a> Table<'a> {
         }
         match (status, &execution.bailout, &execution.result) {
             (ExecutionStatus::Skipped, _, Some(reason)) => Some(format!("skipped: {}", clean(reason))),
-            (_, Some(limit), _) => {
-                Some(format!("{}: its limit of {} was reached", status.as_str(), limit.as_str()))
-            }
+            (_, Some(limit), _) => Some(format!("{}: {} limit reached", status.as_str(), limit.as_str())),
             (ExecutionStatus::Waiting, ..) if execution.kind == ExecutionKind::Skill => {
                 Some("waiting for a person".to_owned())
             }

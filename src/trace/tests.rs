@@ -456,7 +456,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     │   timeout: it ran out of time (2 minutes)
     ├ · later · do it        ▕                                        ▏  pending
     └ ~ short · do it        ▕  ██████████████████████████████████████▏   1.90 s
-        partial: its limit of tool_calls was reached
+        partial: tool_calls limit reached
     ");
     let ended = app.end(&turn, "cancelled", "").await;
     let trace = load(&app.store, &ended, false).await.unwrap();
@@ -473,7 +473,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     │   timeout: it ran out of time (2 minutes)
     ├ ⊘ later · do it        ▕                                        ▏  cancelled
     └ ~ short · do it        ▕  ██████████████████████████████████████▏     1.90 s
-        partial: its limit of tool_calls was reached
+        partial: tool_calls limit reached
     ");
 }
 

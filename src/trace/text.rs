@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write};
 
+pub(crate) use adjutant_chat::fenced;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Text from anywhere without what could steer a terminal or turn a line's reading order around.
@@ -26,15 +27,6 @@ fn harmless(letter: char) -> char {
 /// Text from anywhere as one harmless line.
 pub fn one_line(text: &str) -> String {
     clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Whole lines as a block of code whose fence they can't close.
-pub(crate) fn fenced(lines: &str) -> String {
-    let mut fence = "```".to_owned();
-    while lines.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}\n{lines}{fence}")
 }
 
 /// The beginning of a line that fits into this many columns.

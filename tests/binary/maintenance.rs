@@ -89,11 +89,9 @@ fn old_data_is_deleted_while_it_serves() {
     });
     let trace = home.run(&["trace", "last", "--calls"]);
     assert_eq!((trace.status, trace.stderr.as_str()), (Some(0), ""));
-    for said in [
-        "(what was said was emptied at 20",
-        "(what models and skills were told was emptied at 20",
-        "✓ completed",
-    ] {
+    for said in
+        ["(the text was deleted at 20", "(the models' and skills' input was deleted at 20", "✓ completed"]
+    {
         assert!(trace.stdout.contains(said), "{}", trace.stdout);
     }
     assert!(!trace.stdout.contains("xyzzy"), "{}", trace.stdout);

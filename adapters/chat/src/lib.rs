@@ -25,7 +25,7 @@ pub use port::{
     ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, IntakeError, IntakeOutcome,
     Reconciliation, Retract,
 };
-pub use richtext::{Block, Cell, Inline, RichText, inline_text, one_line, sanitized};
+pub use richtext::{Block, Cell, Inline, RichText, fenced, inline_text, one_line, sanitized};
 pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};
 pub use setup::{Credential, SetupGuide};
 pub use split::split;

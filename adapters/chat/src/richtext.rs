@@ -13,6 +13,16 @@ use std::borrow::Cow;
 
 pub use table::aligned_table;
 
+/// Markdown for a text as a block of code whose fence the text can't close.
+pub fn fenced(text: &str) -> String {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}\n{text}{end}{fence}")
+}
+
 /// A text as a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RichText {

@@ -1,8 +1,10 @@
 //! Days, clock times and repetitions as single components of a time phrase.
 
 use chrono::{Datelike, Duration, Months, NaiveDate, NaiveTime, Weekday};
+use chrono_tz::Tz;
 
-use super::phrase::Look;
+use super::phrase::Cursor;
+use crate::clock::when::When;
 
 /// A day, and for a span like a week the day after its last one.
 pub(super) type Span = (NaiveDate, Option<NaiveDate>);
@@ -10,24 +12,24 @@ pub(super) type Span = (NaiveDate, Option<NaiveDate>);
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Clock {
-    /// The time as it stands.
+    /// The time as written.
     pub(super) time: NaiveTime,
-    /// Only an hour was said.
+    /// Only an hour was given.
     pub(super) bare: bool,
-    /// "pm" was said.
+    /// It has "pm".
     pub(super) pm: bool,
-    /// How many words it took.
+    /// How many words it takes.
     pub(super) used: usize,
 }
 
-/// The clock time that stands this many words ahead.
-pub(super) fn clock(look: Look, ahead: usize) -> Option<Clock> {
-    let word = look.word(ahead);
+/// The clock time this many words ahead.
+pub(super) fn clock(cursor: Cursor, ahead: usize) -> Option<Clock> {
+    let word = cursor.word(ahead);
     if matches!(word, "noon" | "midday") {
         let time = NaiveTime::from_hms_opt(12, 0, 0)?;
         return Some(Clock { time, bare: false, pm: true, used: 1 });
     }
-    let (digits, half, used) = match (half_of_day(word), look.word(ahead + 1)) {
+    let (digits, half, used) = match (half_of_day(word), cursor.word(ahead + 1)) {
         ((digits, Some(half)), _) => (digits, Some(half), 1),
         (_, "am" | "a.m") => (word, Some(false), 2),
         (_, "pm" | "p.m") => (word, Some(true), 2),
@@ -35,7 +37,7 @@ pub(super) fn clock(look: Look, ahead: usize) -> Option<Clock> {
         _ => (word, None, 1),
     };
     let (hour, minute, bare) = match digits.split_once([':', '.']) {
-        // "5.30" is a time only beside am or pm; alone it is a number.
+        // "5.30" is a time only beside am or pm; alone it's a number.
         Some(_) if half.is_none() && digits.contains('.') => return None,
         Some((hour, minute)) if minute.len() == 2 => (hour, two_digits(minute)?, false),
         Some(_) => return None,
@@ -77,36 +79,32 @@ fn two_digits(text: &str) -> Option<u32> {
 }
 
 /// A day or a span of days, with the time that an ISO date carries, and the words used.
-pub(super) fn day(look: Look, prep: &str, today: NaiveDate) -> Option<(Span, Option<NaiveTime>, usize)> {
-    if let Some((date, time)) = iso(look.word(0)) {
+pub(super) fn day(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, Option<NaiveTime>, usize)> {
+    if let Some((date, time)) = iso(cursor.word(0)) {
         return Some(((date, None), time, 1));
     }
-    let (span, used) = near(look, today)
-        .or_else(|| end_of(look, today))
-        .or_else(|| named(look, prep, today))
-        .or_else(|| dated(look, prep, today).map(|(date, used)| ((date, None), used)))?;
+    let (span, used) = near(cursor, today)
+        .or_else(|| end_of(cursor, today))
+        .or_else(|| named(cursor, prep, today))
+        .or_else(|| dated(cursor, prep, today).map(|(date, used)| ((date, None), used)))?;
     Some((span, None, used))
 }
 
 fn iso(word: &str) -> Option<(NaiveDate, Option<NaiveTime>)> {
-    let (date, time) = word.split_once('t').map_or((word, None), |(date, time)| (date, Some(time)));
-    if date.len() != 10 {
+    // Longer than to the second it has an offset, which a phrase can't have.
+    if !(10..=19).contains(&word.len()) || !word.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
-    match time {
-        None => Some((date, None)),
-        Some(time) => {
-            let forms = ["%H:%M", "%H:%M:%S"];
-            let time = forms.iter().find_map(|form| NaiveTime::parse_from_str(time, form).ok())?;
-            Some((date, Some(time)))
-        }
+    match When::parse(&word.to_uppercase(), Tz::UTC).ok()? {
+        When::Day(date) if word.len() == 10 => Some((date, None)),
+        When::Day(_) => None,
+        When::Time(time) => Some((time.date(), Some(time.time()))),
     }
 }
 
-fn near(look: Look, today: NaiveDate) -> Option<(Span, usize)> {
+fn near(cursor: Cursor, today: NaiveDate) -> Option<(Span, usize)> {
     let on = |days: i64| today.checked_add_signed(Duration::days(days)).map(|day| (day, None));
-    match (look.word(0), look.word(1), look.word(2)) {
+    match (cursor.word(0), cursor.word(1), cursor.word(2)) {
         ("day", "after", "tomorrow") => Some((on(2)?, 3)),
         ("today" | "eod", ..) => Some((on(0)?, 1)),
         ("tomorrow" | "tmrw" | "tomorow", ..) => Some((on(1)?, 1)),
@@ -127,8 +125,8 @@ fn first_of_month(day: NaiveDate, later: i32) -> Option<NaiveDate> {
 }
 
 /// "end of the month", "end of next week", "eow".
-fn end_of(look: Look, today: NaiveDate) -> Option<(Span, usize)> {
-    let (later, unit, used) = match (look.word(0), look.word(1), look.word(2), look.word(3)) {
+fn end_of(cursor: Cursor, today: NaiveDate) -> Option<(Span, usize)> {
+    let (later, unit, used) = match (cursor.word(0), cursor.word(1), cursor.word(2), cursor.word(3)) {
         ("eow", ..) => (0, "week", 1),
         ("eom", ..) => (0, "month", 1),
         ("end", "of", "the" | "this", unit) => (0, unit, 4),
@@ -150,14 +148,14 @@ fn end_of(look: Look, today: NaiveDate) -> Option<(Span, usize)> {
 }
 
 /// "this week", "next month", "last Monday", "next Tuesday", "Friday".
-fn named(look: Look, prep: &str, today: NaiveDate) -> Option<(Span, usize)> {
-    let (step, ahead) = match look.word(0) {
+fn named(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, usize)> {
+    let (step, ahead) = match cursor.word(0) {
         "this" => (Some(0), 1),
         "next" => (Some(1), 1),
         "last" => (Some(-1), 1),
         _ => (None, 0),
     };
-    let word = look.word(ahead);
+    let word = cursor.word(ahead);
     if let Some(step) = step
         && let Some(span) = unit(word, step, today)
     {
@@ -165,17 +163,17 @@ fn named(look: Look, prep: &str, today: NaiveDate) -> Option<(Span, usize)> {
     }
     let short_needs_lead =
         step.is_some() || matches!(prep, "on" | "by" | "due" | "before" | "until" | "since");
-    let day = weekday(word, short_needs_lead || clock(look, ahead + 1).is_some_and(|time| !time.bare))?;
+    let day = weekday(word, short_needs_lead || clock(cursor, ahead + 1).is_some_and(|time| !time.bare))?;
     let week = monday(today);
     let offset = i64::from(day.num_days_from_monday());
     // "next Friday" is next week's; a bare "Friday" the coming one, and never today.
-    let date = match (step, look.word(ahead + 1), look.word(ahead + 2)) {
+    let date = match (step, cursor.word(ahead + 1), cursor.word(ahead + 2)) {
         (Some(1), ..) | (None, "next", "week") => week.checked_add_signed(Duration::days(7 + offset))?,
         (Some(-1), ..) => today.pred_opt()?.iter_days().rev().take(7).find(|date| date.weekday() == day)?,
         (Some(_), ..) => today.iter_days().take(7).find(|date| date.weekday() == day)?,
         _ => today.succ_opt()?.iter_days().take(7).find(|date| date.weekday() == day)?,
     };
-    let follows = step.is_none() && (look.word(1), look.word(2)) == ("next", "week");
+    let follows = step.is_none() && (cursor.word(1), cursor.word(2)) == ("next", "week");
     Some(((date, None), ahead + if follows { 3 } else { 1 }))
 }
 
@@ -247,16 +245,16 @@ fn year(word: &str) -> Option<i32> {
 }
 
 /// "15 Feb", "Feb 15th, 2027", "15th of February", "15.02.2027", "28/11/2026", "on the 15th".
-fn dated(look: Look, prep: &str, today: NaiveDate) -> Option<(NaiveDate, usize)> {
-    let (first, second) = (look.word(0), look.word(1));
+fn dated(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(NaiveDate, usize)> {
+    let (first, second) = (cursor.word(0), cursor.word(1));
     let of = usize::from(second == "of");
-    let written = match (ordinal(first), month(look.word(1 + of)), month(first), ordinal(second)) {
+    let written = match (ordinal(first), month(cursor.word(1 + of)), month(first), ordinal(second)) {
         (Some((day, _)), Some(month), ..) => Some((day, month, 2 + of)),
         (_, _, Some(month), Some((day, _))) => Some((day, month, 2)),
         _ => None,
     };
     if let Some((day, month, used)) = written {
-        let said = year(look.word(used));
+        let said = year(cursor.word(used));
         return Some((in_year(day, month, said, today)?, used + usize::from(said.is_some())));
     }
     if let Some((day, true)) = ordinal(first)
@@ -287,11 +285,11 @@ fn in_year(day: u32, month: u32, year: Option<i32>, today: NaiveDate) -> Option<
 
 /// "every Monday", "every 2 weeks", "daily": the RRULE, the weekdays it names, the words used.
 pub(super) fn repetition(
-    look: Look,
+    cursor: Cursor,
     number: fn(&str) -> Option<u32>,
 ) -> Option<(String, Vec<Weekday>, usize)> {
     let alone = |freq: &str| Some((format!("FREQ={freq}"), Vec::new(), 1));
-    match look.word(0) {
+    match cursor.word(0) {
         "daily" => return alone("DAILY"),
         "weekly" => return alone("WEEKLY"),
         "monthly" => return alone("MONTHLY"),
@@ -299,13 +297,13 @@ pub(super) fn repetition(
         "every" | "each" => {}
         _ => return None,
     }
-    let (interval, ahead) = match look.word(1) {
+    let (interval, ahead) = match cursor.word(1) {
         "other" => (2, 2),
         word => number(word).map_or((1, 1), |count| (count.max(1), 2)),
     };
     let with_interval =
         |rule: &str| if interval > 1 { format!("{rule};INTERVAL={interval}") } else { rule.to_owned() };
-    let plain = match look.word(ahead) {
+    let plain = match cursor.word(ahead) {
         "day" | "days" | "morning" | "evening" | "night" => Some("FREQ=DAILY"),
         "week" | "weeks" => Some("FREQ=WEEKLY"),
         "month" | "months" => Some("FREQ=MONTHLY"),
@@ -314,29 +312,29 @@ pub(super) fn repetition(
     };
     if let Some(rule) = plain {
         // The part of the day stays for the next component: "every morning" is at nine.
-        let used = ahead + usize::from(!matches!(look.word(ahead), "morning" | "evening" | "night"));
+        let used = ahead + usize::from(!matches!(cursor.word(ahead), "morning" | "evening" | "night"));
         return Some((with_interval(rule), Vec::new(), used));
     }
-    let (days, used) = weekdays(look, ahead)?;
+    let (days, used) = weekdays(cursor, ahead)?;
     let names: Vec<String> =
         days.iter().map(|day| day.to_string().chars().take(2).collect::<String>().to_uppercase()).collect();
     Some((with_interval(&format!("FREQ=WEEKLY;BYDAY={}", names.join(","))), days, used))
 }
 
-fn weekdays(look: Look, ahead: usize) -> Option<(Vec<Weekday>, usize)> {
+fn weekdays(cursor: Cursor, ahead: usize) -> Option<(Vec<Weekday>, usize)> {
     use Weekday::{Fri, Mon, Sat, Sun, Thu, Tue, Wed};
-    match look.word(ahead) {
+    match cursor.word(ahead) {
         "weekday" | "workday" => return Some((vec![Mon, Tue, Wed, Thu, Fri], ahead + 1)),
         "weekend" => return Some((vec![Sat, Sun], ahead + 1)),
         _ => {}
     }
     let day_at = |at: usize| {
-        let word = look.word(at);
+        let word = cursor.word(at);
         weekday(word.strip_suffix('s').unwrap_or(word), true).or_else(|| weekday(word, true))
     };
     let (mut days, mut at) = (vec![day_at(ahead)?], ahead + 1);
     loop {
-        let gap = usize::from(matches!(look.word(at), "and" | "or"));
+        let gap = usize::from(matches!(cursor.word(at), "and" | "or"));
         match day_at(at + gap) {
             Some(day) if !days.contains(&day) => days.push(day),
             _ => return Some((days, at)),

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::say::clipped;
+use super::replies::clipped;
 use super::when::{self, Now};
 
-/// What placeholders are filled from, beside the captures.
+/// What placeholders are filled from, besides the captures.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
+pub(super) struct FillContext<'a> {
     /// The person's time.
     pub(super) now: &'a Now,
-    /// `{results}`: what earlier parts brought, in words.
+    /// `{results}`: what earlier parts returned, in words.
     pub(super) results: Option<&'a str>,
     /// `{found.…}`: the one hit of the lookup.
     pub(super) found: Option<&'a Value>,
@@ -21,79 +21,79 @@ pub(super) struct Ground<'a> {
 
 /// Why arguments can't be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gap {
-    /// The text doesn't say what a placeholder needs: the intent doesn't fit it.
+pub(super) enum FillError {
+    /// The text lacks what a placeholder needs: the intent doesn't match it.
     Unfit,
     /// `{results}` or `{found.…}` is not known yet.
     Unknown,
 }
 
-/// What is wrong with an intent's arguments, for the person who wrote them.
+/// What's wrong with an intent's arguments, for the person who wrote them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault(pub(super) String);
+pub(super) struct PlaceholderError(pub(super) String);
 
 /// The conversions, as a message lists them.
 const CONVERSIONS: [&str; 12] =
     ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int", "value"];
 
-/// A piece of an argument's string.
+/// A segment of an argument's string.
 #[derive(Debug, PartialEq, Eq)]
-enum Part<'a> {
+enum Segment<'a> {
     Text(&'a str),
     /// Name, conversion, and whether it may be missing.
-    Hole(&'a str, &'a str, bool),
+    Placeholder(&'a str, &'a str, bool),
 }
 
 type Captures = BTreeMap<String, String>;
 
-/// Fills all strings of the arguments; what has nothing to say is left out.
+/// Fills all strings of the arguments; those without a value are left out.
 pub(super) fn fill(
     arguments: &Map<String, Value>,
     captures: &Captures,
-    ground: &Ground,
-) -> Result<Map<String, Value>, Gap> {
+    context: &FillContext,
+) -> Result<Map<String, Value>, FillError> {
     let mut filled = Map::new();
     for (name, value) in arguments {
-        if let Some(value) = fill_value(value, captures, ground)? {
+        if let Some(value) = fill_value(value, captures, context)? {
             filled.insert(name.clone(), value);
         }
     }
     Ok(filled)
 }
 
-fn fill_value(value: &Value, captures: &Captures, ground: &Ground) -> Result<Option<Value>, Gap> {
+fn fill_value(value: &Value, captures: &Captures, context: &FillContext) -> Result<Option<Value>, FillError> {
     match value {
-        Value::String(text) => fill_text(text, captures, ground),
+        Value::String(text) => fill_text(text, captures, context),
         Value::Array(items) => {
             let mut filled = Vec::new();
             for item in items {
-                // A list within a list is taken apart: `["{found.tags|?}", "{tags|list}"]`.
-                match fill_value(item, captures, ground)? {
+                // A list within a list is flattened: `["{found.tags|?}", "{tags|list}"]`.
+                match fill_value(item, captures, context)? {
                     Some(Value::Array(inner)) => filled.extend(inner),
                     other => filled.extend(other),
                 }
             }
             Ok((!filled.is_empty() || items.is_empty()).then_some(Value::Array(filled)))
         }
-        Value::Object(map) => fill(map, captures, ground).map(|map| Some(Value::Object(map))),
+        Value::Object(map) => fill(map, captures, context).map(|map| Some(Value::Object(map))),
         other => Ok(Some(other.clone())),
     }
 }
 
-fn fill_text(text: &str, captures: &Captures, ground: &Ground) -> Result<Option<Value>, Gap> {
-    let parts = parts(text).map_err(|_| Gap::Unfit)?;
-    if let [Part::Hole(name, conversion, optional)] = parts.as_slice() {
-        return hole(name, conversion, *optional, captures, ground);
+fn fill_text(text: &str, captures: &Captures, context: &FillContext) -> Result<Option<Value>, FillError> {
+    let parts = parts(text).map_err(|_| FillError::Mismatch)?;
+    if let [Segment::Placeholder(name, conversion, optional)] = parts.as_slice() {
+        return placeholder(name, conversion, *optional, captures, context);
     }
     let mut whole = String::new();
     for part in parts {
         match part {
-            Part::Text(text) => whole.push_str(text),
-            Part::Hole(name, conversion, optional) => {
-                match hole(name, conversion, optional, captures, ground)? {
+            Segment::Text(text) => whole.push_str(text),
+            Segment::Placeholder(name, conversion, optional) => {
+                match placeholder(name, conversion, optional, captures, context)? {
                     Some(Value::String(text)) => whole.push_str(&text),
                     Some(other) => whole.push_str(&other.to_string()),
-                    // A sentence with a hole in it would say something else.
+                    // A sentence with a placeholder in it would say something else.
                     None => return Ok(None),
                 }
             }
@@ -102,28 +102,28 @@ fn fill_text(text: &str, captures: &Captures, ground: &Ground) -> Result<Option<
     Ok(Some(Value::String(whole)))
 }
 
-fn hole(
+fn placeholder(
     name: &str,
     conversion: &str,
     optional: bool,
     captures: &Captures,
-    ground: &Ground,
-) -> Result<Option<Value>, Gap> {
+    context: &FillContext,
+) -> Result<Option<Value>, FillError> {
     if name == "results" {
-        return ground.results.map(|text| Some(Value::from(text))).ok_or(Gap::Unknown);
+        return context.results.map(|text| Some(Value::from(text))).ok_or(FillError::Missing);
     }
     if let Some(field) = name.strip_prefix("found.") {
-        let value = found(ground.found.ok_or(Gap::Unknown)?, field);
-        return if value.is_none() && !optional { Err(Gap::Unfit) } else { Ok(value) };
+        let value = found(context.found.ok_or(FillError::Missing)?, field);
+        return if value.is_none() && !optional { Err(FillError::Mismatch) } else { Ok(value) };
     }
     let Some(capture) = captures.get(name) else { return Ok(None) };
-    match convert(capture, conversion, optional, ground.now) {
-        None if !optional => Err(Gap::Unfit),
+    match convert(capture, conversion, optional, context.now) {
+        None if !optional => Err(FillError::Mismatch),
         value => Ok(value),
     }
 }
 
-/// A field of the hit; of a plural one ("emails" for `email`) its first.
+/// A field of the hit, or the first value of its plural ("emails" for `email`).
 fn found(hit: &Value, field: &str) -> Option<Value> {
     let said = |value: &Value| !matches!(value, Value::Null);
     if let Some(value) = hit.get(field).filter(|value| said(value)) {
@@ -133,7 +133,7 @@ fn found(hit: &Value, field: &str) -> Option<Value> {
 }
 
 fn convert(text: &str, conversion: &str, optional: bool, now: &Now) -> Option<Value> {
-    // Where a time is only a guest in the text, a title keeps the words in its middle.
+    // Where a time is optional, a title keeps the words in its middle.
     let time = || when::find(text, now, !optional).map(|found| found.when);
     let value = match conversion {
         "time" => time()?.start().into(),
@@ -153,7 +153,7 @@ fn convert(text: &str, conversion: &str, optional: bool, now: &Now) -> Option<Va
     Some(value)
 }
 
-/// A number, true, false, or other JSON; what is none stays a text.
+/// A number, true, false or other JSON; otherwise a string.
 fn json_value(text: String) -> Value {
     match text.to_lowercase().as_str() {
         "yes" | "true" => true.into(),
@@ -190,7 +190,7 @@ fn plain(text: &str, now: &Now) -> Option<String> {
 
 const MARKS: [char; 9] = [' ', ',', ':', ';', '-', '(', ')', '\t', '\n'];
 
-/// Without marks and quotes around it; nothing is no text.
+/// Without punctuation and quotes around it; none if nothing is left.
 fn bare(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches([',', ':', ';']).trim();
     let quoted = [('"', '"'), ('“', '”'), ('\'', '\''), ('«', '»')]
@@ -206,54 +206,58 @@ pub(super) fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-fn parts(text: &str) -> Result<Vec<Part<'_>>, Fault> {
+fn parts(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('{') {
-        let (before, hole) = rest.split_at(at);
-        if let Some(after) = hole.strip_prefix("{{") {
-            parts.push(Part::Text(rest.get(..=at).unwrap_or_default()));
+        let (before, placeholder) = rest.split_at(at);
+        if let Some(after) = placeholder.strip_prefix("{{") {
+            parts.push(Segment::Text(rest.get(..=at).unwrap_or_default()));
             rest = after;
             continue;
         }
         if !before.is_empty() {
-            parts.push(Part::Text(before));
+            parts.push(Segment::Text(before));
         }
-        let end = hole
-            .find('}')
-            .ok_or_else(|| Fault(format!("`{hole}` has no closing brace; write {{{{ for a literal brace")))?;
-        let inner = hole.get(1..end).unwrap_or_default();
+        let end = placeholder.find('}').ok_or_else(|| {
+            PlaceholderError(format!("`{placeholder}` has no closing brace; write {{{{ for a literal brace"))
+        })?;
+        let inner = placeholder.get(1..end).unwrap_or_default();
         let (name, conversion) = inner.split_once('|').unwrap_or((inner, ""));
         let (name, conversion) = (name.trim(), conversion.trim());
         let kind = conversion.strip_suffix('?').unwrap_or(conversion);
         if !kind.is_empty() && !CONVERSIONS.contains(&kind) {
             let known = CONVERSIONS.join(", ");
-            return Err(Fault(format!(
+            return Err(PlaceholderError(format!(
                 "`{{{inner}}}`: there is no conversion `{kind}`; the conversions are {known}"
             )));
         }
-        parts.push(Part::Hole(name, kind, conversion.len() > kind.len()));
-        rest = hole.get(end + 1..).unwrap_or_default();
+        parts.push(Segment::Placeholder(name, kind, conversion.len() > kind.len()));
+        rest = placeholder.get(end + 1..).unwrap_or_default();
     }
     if !rest.is_empty() {
-        parts.push(Part::Text(rest));
+        parts.push(Segment::Text(rest));
     }
     Ok(parts)
 }
 
 /// Checks the arguments of an intent against the captures of its pattern.
-pub(super) fn check(arguments: &Map<String, Value>, captures: &[&str], looks_up: bool) -> Result<(), Fault> {
+pub(super) fn check(
+    arguments: &Map<String, Value>,
+    captures: &[&str],
+    looks_up: bool,
+) -> Result<(), PlaceholderError> {
     arguments.values().try_for_each(|value| {
         strings(value).try_for_each(|text| {
             for part in parts(text)? {
-                let Part::Hole(name, ..) = part else { continue };
+                let Segment::Placeholder(name, ..) = part else { continue };
                 if name.starts_with("found.") && !looks_up {
-                    return Err(Fault(format!(
+                    return Err(PlaceholderError(format!(
                         "`{{{name}}}` needs a lookup, which this intent doesn't have"
                     )));
                 }
                 if !(name == "results" || name.starts_with("found.") || captures.contains(&name)) {
-                    return Err(Fault(format!(
+                    return Err(PlaceholderError(format!(
                         "the pattern has no capture `{name}`; add (?P<{name}>...) to it"
                     )));
                 }
@@ -266,8 +270,11 @@ pub(super) fn check(arguments: &Map<String, Value>, captures: &[&str], looks_up:
 /// Whether the arguments hold this placeholder.
 pub(super) fn mentions(arguments: &Map<String, Value>, name: &str) -> bool {
     arguments.values().flat_map(strings).any(|text| {
-        parts(text)
-            .is_ok_and(|parts| parts.iter().any(|part| matches!(part, Part::Hole(hole, ..) if *hole == name)))
+        parts(text).is_ok_and(|parts| {
+            parts
+                .iter()
+                .any(|part| matches!(part, Segment::Placeholder(placeholder, ..) if *placeholder == name))
+        })
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::fill::{self, Fault, Gap, Ground};
+use super::fill::{self, FillContext, FillError, PlaceholderError};
 use super::when::Now;
 
 /// One `[[skill.intents]]` of a skill's TOML.
@@ -19,7 +19,7 @@ pub struct IntentSource {
     pub arguments: Map<String, Value>,
     /// A search that must come first.
     pub lookup: Option<Lookup>,
-    /// What a person would type, for the help.
+    /// What a person might type, for the help.
     pub example: Option<String>,
 }
 
@@ -38,52 +38,48 @@ pub struct Lookup {
 pub struct IntentError {
     /// Which of the sources.
     pub index: usize,
-    /// What is wrong with it, and the mend.
+    /// What's wrong with it, and how to fix it.
     pub message: String,
 }
 
 /// All intents, ready to match.
 #[derive(Debug, Default)]
 pub struct Intents {
-    entries: Vec<Entry>,
+    entries: Vec<Intent>,
 }
 
 /// One intent with its compiled pattern.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct Intent {
     pub(super) source: IntentSource,
     pattern: Regex,
 }
 
-impl Entry {
-    /// Whether its arguments need what earlier parts brought.
+impl Intent {
+    /// Whether its arguments need earlier results.
     pub(super) fn needs_results(&self) -> bool {
         fill::mentions(&self.source.arguments, "results")
     }
 }
 
-/// What a text was found to mean.
+/// An intent that matches a text.
 #[derive(Debug)]
 pub(super) struct Meaning<'a> {
     /// The intent.
-    pub(super) entry: &'a Entry,
+    pub(super) entry: &'a Intent,
     /// Its captures.
     pub(super) captures: BTreeMap<String, String>,
-    /// "it", "them": what is meant must come from elsewhere.
+    /// "it", "them": a capture that refers to something else.
     pub(super) pronoun: Option<String>,
-    /// How many words the pattern names itself, articles aside.
+    /// How many words the pattern itself has, without articles.
     pub(super) own_words: usize,
 }
 
-/// The size of a compiled pattern; a user's pattern may not eat the memory.
+/// The size limit of a compiled pattern: a user's pattern must not use up the memory.
 const PATTERN_BYTES: usize = 1 << 20;
 
 impl Intents {
-    /// Compiles the intents. Order matters only between patterns that fit a text equally well.
-    ///
-    /// # Errors
-    /// The first source with a faulty pattern, an unknown conversion, or a placeholder that its
-    /// pattern doesn't capture.
+    /// Compiles the intents. Their order matters only between patterns that match a text equally well.
     pub fn new(sources: Vec<IntentSource>) -> Result<Self, IntentError> {
         let mut entries = Vec::with_capacity(sources.len());
         for (index, source) in sources.into_iter().enumerate() {
@@ -95,28 +91,27 @@ impl Intents {
                     index,
                     message: format!("the pattern is not valid: {error}"),
                 })?;
-            check(&source, &pattern).map_err(|Fault(message)| IntentError { index, message })?;
-            entries.push(Entry { source, pattern });
+            check(&source, &pattern).map_err(|PlaceholderError(message)| IntentError { index, message })?;
+            entries.push(Intent { source, pattern });
         }
         Ok(Self { entries })
     }
 
-    /// What people may type: the examples, in order, with their skills.
+    /// The examples, in order, with their skills.
     pub(super) fn examples(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries
             .iter()
             .filter_map(|entry| Some((entry.source.skill.as_str(), entry.source.example.as_deref()?)))
     }
 
-    /// The intent that fits a text best, among those that `usable` admits.
+    /// The best match for a text among the intents that `usable` admits.
     ///
-    /// A pattern that covers the whole text wins over one that fits a part, then the one that names
-    /// more of it in its own words, then the earlier one.
+    /// A pattern that covers the whole text wins, then the one with more words of its own, then the earlier one.
     pub(super) fn meaning(
         &self,
         text: &str,
         now: &Now,
-        usable: &dyn Fn(&Entry, Option<&str>) -> bool,
+        usable: &dyn Fn(&Intent, Option<&str>) -> bool,
     ) -> Option<Meaning<'_>> {
         let mut best: Option<((bool, usize), Meaning)> = None;
         for entry in &self.entries {
@@ -147,25 +142,25 @@ impl Intents {
 
 impl Meaning<'_> {
     /// The skill's arguments.
-    pub(super) fn arguments(&self, ground: &Ground) -> Result<Map<String, Value>, Gap> {
-        fill::fill(&self.entry.source.arguments, &self.captures, ground)
+    pub(super) fn arguments(&self, context: &FillContext) -> Result<Map<String, Value>, FillError> {
+        fill::fill(&self.entry.source.arguments, &self.captures, context)
     }
 
     /// The arguments of the search that comes first.
-    pub(super) fn lookup(&self, ground: &Ground) -> Option<Result<Map<String, Value>, Gap>> {
+    pub(super) fn lookup(&self, context: &FillContext) -> Option<Result<Map<String, Value>, FillError>> {
         let lookup = self.entry.source.lookup.as_ref()?;
-        Some(fill::fill(&lookup.arguments, &self.captures, ground))
+        Some(fill::fill(&lookup.arguments, &self.captures, context))
     }
 
-    /// Whether everything is known without a search and without earlier results.
+    /// Whether it needs neither a search nor earlier results.
     pub(super) fn is_direct(&self) -> bool {
         self.entry.source.lookup.is_none() && !self.entry.needs_results() && self.pronoun.is_none()
     }
 
     fn can_be_filled(&self, now: &Now) -> bool {
-        let ground = Ground { now, results: Some(""), found: None };
-        let fits = |filled: Result<_, Gap>| !matches!(filled, Err(Gap::Unfit));
-        fits(self.arguments(&ground)) && self.lookup(&ground).is_none_or(fits)
+        let context = FillContext { now, results: Some(""), found: None };
+        let fits = |filled: Result<_, FillError>| !matches!(filled, Err(FillError::Mismatch));
+        fits(self.arguments(&context)) && self.lookup(&context).is_none_or(fits)
     }
 }
 
@@ -178,7 +173,7 @@ fn own_words(text: &str, captures: &BTreeMap<String, String>) -> usize {
     count(text).saturating_sub(captures.values().map(|capture| count(capture)).sum())
 }
 
-/// Words that stand for something said earlier.
+/// Whether a text refers to something earlier.
 pub(super) fn is_pronoun(text: &str) -> bool {
     const WORDS: [&str; 13] = [
         "it",
@@ -198,12 +193,12 @@ pub(super) fn is_pronoun(text: &str) -> bool {
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-/// Whether a pronoun may mean several things.
+/// Whether a pronoun may mean several items.
 pub(super) fn is_plural(pronoun: &str) -> bool {
     ["them", "these", "those", "all of them"].iter().any(|word| pronoun.eq_ignore_ascii_case(word))
 }
 
-fn check(source: &IntentSource, pattern: &Regex) -> Result<(), Fault> {
+fn check(source: &IntentSource, pattern: &Regex) -> Result<(), PlaceholderError> {
     let names: Vec<&str> = pattern.capture_names().flatten().collect();
     fill::check(&source.arguments, &names, source.lookup.is_some())?;
     source.lookup.as_ref().map_or(Ok(()), |lookup| fill::check(&lookup.arguments, &names, false))

@@ -1,42 +1,41 @@
-//! The sub-agent: one mission, the granted skills, at most a search and then the calls it fills.
+//! The sub-agent: one mission, the granted skills, at most one search and then the calls that it fills.
 
 use serde_json::{Map, Value, json};
 
-use super::fill::Ground;
-use super::intents::{Entry, Intents, Meaning, is_plural};
-use super::read;
-use super::say::clipped;
+use super::fill::FillContext;
+use super::input;
+use super::intents::{Intent, Intents, Meaning, is_plural};
+use super::items;
+use super::replies::clipped;
 use super::split;
-use super::things;
 use super::when::Now;
 use crate::model::{Message, Request, Role, ToolCall};
 
-/// What a sub-agent does next.
+/// What the planner answers.
 #[derive(Debug, PartialEq)]
-pub(super) enum Next {
-    /// Call `use_skill`.
+pub(super) enum Reply {
+    /// Tool calls.
     Call(Vec<ToolCall>),
-    /// Say this and end.
+    /// Text, which ends the work.
     Say(String),
 }
 
-/// The id of the search; all others are effects.
+/// The id of the search call.
 const SEARCH: &str = "search";
 
-/// How the parts of a brief begin, after its mission.
+/// How the parts of a brief begin after its mission.
 const PARTS: [&str; 4] = ["Now:", "Context:", "Result of ", "Data of "];
 
 /// The brief of a mission, read from the request's user message.
 struct Brief<'a> {
     mission: &'a str,
     results: String,
-    /// What each of its dependencies brought, the nearest last, and whether it was a list.
+    /// The items that each dependency returned, the nearest last, and whether they were a list.
     things: Vec<(bool, Vec<Value>)>,
 }
 
 impl Brief<'_> {
-    /// "it" is the nearest thing, "them" the nearest list, if there was one: what was made in between
-    /// is not meant.
+    /// "it" is the nearest item, "them" the nearest list if there is one, whatever was made in between.
     fn meant(&self, plural: bool) -> &[Value] {
         let full = |list_only: bool| {
             let fits = move |thing: &&(bool, Vec<Value>)| !thing.1.is_empty() && (thing.0 || !list_only);
@@ -47,14 +46,14 @@ impl Brief<'_> {
 }
 
 /// Decides the next step of a mission.
-pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
+pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
     let Some(said) = request.messages.iter().find(|message| message.role == Role::User) else {
-        return Next::Say("This request contains no mission.".into());
+        return Reply::Say("This request contains no mission.".into());
     };
-    let text = read::opened(&said.text, &PARTS);
+    let text = input::opened(&said.text, &PARTS);
     let brief = brief(&text);
     let granted = granted(request);
-    let usable = |entry: &Entry, pronoun: Option<&str>| {
+    let usable = |entry: &Intent, pronoun: Option<&str>| {
         let source = &entry.source;
         let lookup = source.lookup.as_ref();
         granted.contains(&source.skill.as_str())
@@ -62,7 +61,7 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
             && (pronoun.is_none() || lookup.is_some() || entry.needs_results())
     };
     let Some(meaning) = intents.meaning(split::tidy(brief.mission), now, &usable) else {
-        return Next::Say(format!(
+        return Reply::Say(format!(
             "I'm the built-in planner, and I don't know how to do “{}” with {}.",
             clipped(brief.mission, 200),
             if granted.is_empty() { "no skills".into() } else { granted.join(", ") }
@@ -74,44 +73,44 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Next {
     }
 }
 
-/// What the skill is to be called for: once for nothing in particular, or for each thing meant.
-fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) -> Result<Vec<Value>, Next> {
+/// The items to call the skill for; a single null if it needs none.
+fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) -> Result<Vec<Value>, Reply> {
     let Some(lookup) = &meaning.entry.source.lookup else { return Ok(vec![Value::Null]) };
     if let Some(pronoun) = &meaning.pronoun {
         let plural = is_plural(pronoun);
         let meant = brief.meant(plural);
         return match (meant, plural) {
-            ([], _) => Err(Next::Say(format!("I don't know what “{pronoun}” refers to, so I did nothing."))),
+            ([], _) => Err(Reply::Say(format!("I don't know what “{pronoun}” refers to, so I did nothing."))),
             ([_], _) | (_, true) => Ok(meant.to_vec()),
-            (several, false) => Err(Next::Say(ask_which(pronoun, several))),
+            (several, false) => Err(Reply::Say(ask_which(pronoun, several))),
         };
     }
-    let ground = Ground { now, results: Some(&brief.results), found: None };
-    let arguments = match meaning.lookup(&ground) {
+    let context = FillContext { now, results: Some(&brief.results), found: None };
+    let arguments = match meaning.lookup(&context) {
         Some(Ok(arguments)) => arguments,
         _ => Map::new(),
     };
     let Some(answer) = answer_to(messages, SEARCH) else {
-        return Err(Next::Call(vec![call(SEARCH, &lookup.skill, &arguments)]));
+        return Err(Reply::Call(vec![call(SEARCH, &lookup.skill, &arguments)]));
     };
     let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
     if answer.get("status").and_then(Value::as_str) != Some("completed") {
-        return Err(Next::Say(format!("The search failed: {}", failure(&answer))));
+        return Err(Reply::Say(format!("The search failed: {}", failure(&answer))));
     }
     let wanted = arguments.get("query").and_then(Value::as_str).unwrap_or(brief.mission);
-    let hits = things::items(&read::data(answer.get("data")));
+    let hits = items::of(&input::data(answer.get("data")));
     let exact: Vec<&Value> =
-        hits.iter().filter(|hit| things::name(hit).is_some_and(|name| same(name, wanted))).collect();
+        hits.iter().filter(|hit| items::name(hit).is_some_and(|name| same(name, wanted))).collect();
     match (exact.as_slice(), hits.as_slice()) {
         ([one], _) => Ok(vec![(*one).clone()]),
         (_, [one]) => Ok(vec![one.clone()]),
-        (_, []) => Err(Next::Say(format!("I found nothing that matches “{wanted}”, so I changed nothing."))),
-        (_, several) => Err(Next::Say(ask_which(wanted, several))),
+        (_, []) => Err(Reply::Say(format!("I found nothing that matches “{wanted}”, so I changed nothing."))),
+        (_, several) => Err(Reply::Say(ask_which(wanted, several))),
     }
 }
 
-/// Calls the skill for the targets, or tells what came of it.
-fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value], now: &Now) -> Next {
+/// Calls the skill for the targets, or reports the results.
+fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value], now: &Now) -> Reply {
     let ids: Vec<String> = (1..=targets.len()).map(|at| format!("do{at}")).collect();
     let answers: Vec<&str> = ids.iter().filter_map(|id| answer_to(messages, id)).collect();
     if answers.is_empty() {
@@ -119,31 +118,31 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
             .iter()
             .zip(&ids)
             .map(|(target, id)| {
-                let ground = Ground { now, results: Some(&brief.results), found: Some(target) };
-                let arguments = meaning.arguments(&ground).ok()?;
+                let context = FillContext { now, results: Some(&brief.results), found: Some(target) };
+                let arguments = meaning.arguments(&context).ok()?;
                 Some(call(id, &meaning.entry.source.skill, &arguments))
             })
             .collect();
         return filled.map_or_else(
-            || Next::Say("What I found lacks the details I need for this, so I did nothing.".into()),
-            Next::Call,
+            || Reply::Say("What I found lacks the details I need for this, so I did nothing.".into()),
+            Reply::Call,
         );
     }
     let told = answers.iter().map(|answer| {
         let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
         match answer.get("status").and_then(Value::as_str) {
             Some("completed") => {
-                answer.get("summary").and_then(Value::as_str).map_or("Done.", read::inside).to_owned()
+                answer.get("summary").and_then(Value::as_str).map_or("Done.", input::inside).to_owned()
             }
             _ => failure(&answer),
         }
     });
-    Next::Say(told.collect::<Vec<_>>().join("\n"))
+    Reply::Say(told.collect::<Vec<_>>().join("\n"))
 }
 
-/// What went wrong with a call, in words.
+/// Why a call failed, in words.
 pub(super) fn failure(answer: &Value) -> String {
-    answer.get("error").map_or_else(|| "it returned no usable answer".into(), read::error_text)
+    answer.get("error").map_or_else(|| "it returned no usable answer".into(), input::error_text)
 }
 
 fn call(id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
@@ -165,7 +164,7 @@ fn granted(request: &Request) -> Vec<&str> {
 }
 
 fn ask_which(wanted: &str, several: &[Value]) -> String {
-    let list = things::list(several.iter());
+    let list = items::list(several.iter());
     format!("Several things match “{wanted}”, so I changed nothing. Which one do you mean?\n{list}")
 }
 
@@ -187,8 +186,8 @@ fn brief(text: &str) -> Brief<'_> {
         } else if let Some((_, data)) = line.strip_prefix("Data of ").and_then(|rest| rest.split_once(": ")) {
             in_result = false;
             let data: Value = serde_json::from_str(data).unwrap_or(Value::Null);
-            results = vec![things::described(&results.join("\n"), &data)];
-            things.push((data.get("items").is_some(), things::items(&data)));
+            results = vec![items::described(&results.join("\n"), &data)];
+            things.push((data.get("items").is_some(), items::of(&data)));
         } else if in_result && !PARTS.iter().any(|next| line.starts_with(next)) {
             results.push(line.to_owned());
         } else {

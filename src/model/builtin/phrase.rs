@@ -1,5 +1,5 @@
 //! The words of a time phrase, read one component after another: a day, a clock time, a length, a
-//! repetition, in any order and each at most once.
+//! repetition, in any order, each at most once.
 
 use std::ops::Range;
 
@@ -8,16 +8,16 @@ use chrono::{Datelike, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, We
 use super::calendar;
 use super::when::Now;
 
-/// A word in lower case and where it stands.
+/// A word and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
-    /// In lower case, without marks around it.
+    /// In lower case, without punctuation around it.
     pub(super) text: String,
     /// Its bytes in the text.
     pub(super) range: Range<usize>,
 }
 
-/// Cuts a text into words.
+/// Splits a text into words.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let inside = |c: char| c.is_alphanumeric() || matches!(c, ':' | '.' | '/' | '-' | '\'' | '@' | '#');
     let edge = |c: char| !c.is_alphanumeric() && c != '@' && c != '#';
@@ -51,10 +51,10 @@ fn push_word(words: &mut Vec<Word>, word: &str, left: usize) {
     }
 }
 
-/// The part of a day that was named.
+/// A part of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DayPart {
-    /// 9:00, and an hour is meant as it stands.
+    /// 9:00; an hour beside it stays as it is.
     Morning,
     /// 14:00.
     Afternoon,
@@ -64,9 +64,9 @@ pub(super) enum DayPart {
     Night,
 }
 
-/// What a phrase said so far.
+/// What the words of a phrase say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct TimeWords {
     /// The day, and for a span like a week the day after its last.
     pub(super) span: Option<(NaiveDate, Option<NaiveDate>)>,
     /// The clock time, and whether it came without am, pm or minutes.
@@ -75,7 +75,7 @@ pub(super) struct Parts {
     pub(super) until: Option<(NaiveTime, bool)>,
     /// Morning, evening.
     pub(super) part: Option<DayPart>,
-    /// "in 2 hours": all is said.
+    /// "in 2 hours": a complete time.
     pub(super) moment: Option<NaiveDateTime>,
     /// "for 30 minutes".
     pub(super) minutes: Option<i64>,
@@ -87,8 +87,8 @@ pub(super) struct Parts {
     pub(super) next_day: bool,
 }
 
-impl Parts {
-    /// The clock time, with the part of the day taken into account.
+impl TimeWords {
+    /// The clock time, adjusted to the part of the day.
     pub(super) fn clock(&self) -> Option<NaiveTime> {
         use DayPart::{Afternoon, Evening, Morning, Night};
         use chrono::Timelike;
@@ -101,7 +101,7 @@ impl Parts {
             };
             return NaiveTime::from_hms_opt(hour, 0, 0);
         };
-        // "at 3" is the afternoon for nearly everybody, "at 9" is not.
+        // For nearly everybody "at 3" is in the afternoon, but "at 9" isn't.
         let later = match self.part {
             Some(Morning) => false,
             Some(_) => time.hour() < 12,
@@ -119,9 +119,9 @@ impl Parts {
     }
 }
 
-/// Reads the phrase that begins at a word: what it said, and the word after it.
-pub(super) fn read(words: &[Word], from: usize, now: &Now) -> Option<(Parts, usize)> {
-    let mut parts = Parts::default();
+/// Reads the phrase that begins at a word. Also returns the word after it.
+pub(super) fn read(words: &[Word], from: usize, now: &Now) -> Option<(TimeWords, usize)> {
+    let mut parts = TimeWords::default();
     let mut at = from;
     while let Some(next) = component(words, at, now, &mut parts) {
         at = next;
@@ -129,16 +129,16 @@ pub(super) fn read(words: &[Word], from: usize, now: &Now) -> Option<(Parts, usi
     parts.says_when().then_some((parts, at))
 }
 
-/// A look at the words that never reaches past their end.
+/// A position in the words; reading past their end gives "".
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct Cursor<'a> {
     words: &'a [Word],
-    /// The word it stands at.
+    /// The current word.
     pub(super) at: usize,
 }
 
-impl<'a> Look<'a> {
-    /// The word this many further on; nothing is "".
+impl<'a> Cursor<'a> {
+    /// The word this many ahead.
     pub(super) fn word(&self, ahead: usize) -> &'a str {
         self.words.get(self.at + ahead).map_or("", |word| word.text.as_str())
     }
@@ -148,13 +148,13 @@ impl<'a> Look<'a> {
     }
 }
 
-/// One component at `at`, with the prepositions before it: the word after it.
-fn component(words: &[Word], at: usize, now: &Now, parts: &mut Parts) -> Option<usize> {
-    let mut look = Look { words, at };
+/// Reads one component at `at`, with the prepositions before it. Returns the word after it.
+fn component(words: &[Word], at: usize, now: &Now, parts: &mut TimeWords) -> Option<usize> {
+    let mut cursor = Cursor { words, at };
     let mut prep = "";
-    while look.at < at + 3
+    while cursor.at < at + 3
         && matches!(
-            look.word(0),
+            cursor.word(0),
             "at" | "on"
                 | "by"
                 | "due"
@@ -172,11 +172,11 @@ fn component(words: &[Word], at: usize, now: &Now, parts: &mut Parts) -> Option<
                 | "after"
         )
     {
-        prep = look.word(0);
-        look = look.skip(1);
+        prep = cursor.word(0);
+        cursor = cursor.skip(1);
     }
     let tries = [length, repetition, relative, day, part_of_day, clock];
-    tries.iter().find_map(|read| read(look, prep, now, parts)).map(|used| look.at + used)
+    tries.iter().find_map(|read| read(cursor, prep, now, parts)).map(|used| cursor.at + used)
 }
 
 fn number(word: &str) -> Option<u32> {
@@ -200,16 +200,17 @@ fn clock_unit(word: &str) -> Option<i64> {
 }
 
 /// "30 minutes", "half an hour", "an hour", "1.5 hours", "90m": minutes, and the words used.
-fn minutes(look: Look) -> Option<(i64, usize)> {
-    if look.word(0) == "half" && matches!(look.word(1), "an" | "a") && look.word(2) == "hour" {
+fn minutes(cursor: Cursor) -> Option<(i64, usize)> {
+    if cursor.word(0) == "half" && matches!(cursor.word(1), "an" | "a") && cursor.word(2) == "hour" {
         return Some((30, 3));
     }
-    if let Some(split) = look.word(0).find(|c: char| c.is_ascii_alphabetic()).filter(|at| *at > 0) {
-        let (count, unit) = look.word(0).split_at(split);
+    if let Some(split) = cursor.word(0).find(|c: char| c.is_ascii_alphabetic()).filter(|at| *at > 0) {
+        let (count, unit) = cursor.word(0).split_at(split);
         return Some((scaled(count, clock_unit(unit)?)?, 1));
     }
-    let unit = clock_unit(look.word(1))?;
-    let count = number(look.word(0)).map(|n| i64::from(n) * unit).or_else(|| scaled(look.word(0), unit))?;
+    let unit = clock_unit(cursor.word(1))?;
+    let count =
+        number(cursor.word(0)).map(|n| i64::from(n) * unit).or_else(|| scaled(cursor.word(0), unit))?;
     Some((count, 2))
 }
 
@@ -220,31 +221,31 @@ fn scaled(count: &str, unit: i64) -> Option<i64> {
     Some(whole * unit + tenths * unit / 10)
 }
 
-fn length(look: Look, prep: &str, _: &Now, parts: &mut Parts) -> Option<usize> {
+fn length(cursor: Cursor, prep: &str, _: &Now, parts: &mut TimeWords) -> Option<usize> {
     if prep != "for" || parts.minutes.is_some() {
         return None;
     }
-    let (count, used) = minutes(look)?;
+    let (count, used) = minutes(cursor)?;
     parts.minutes = Some(count);
     Some(used)
 }
 
-fn repetition(look: Look, _: &str, _: &Now, parts: &mut Parts) -> Option<usize> {
+fn repetition(cursor: Cursor, _: &str, _: &Now, parts: &mut TimeWords) -> Option<usize> {
     if parts.rule.is_some() {
         return None;
     }
-    let (rule, days, used) = calendar::repetition(look, number)?;
+    let (rule, days, used) = calendar::repetition(cursor, number)?;
     (parts.rule, parts.weekdays) = (Some(rule), days);
     Some(used)
 }
 
 /// "in 2 hours", "in three days", "2 weeks from now".
-fn relative(look: Look, _: &str, now: &Now, parts: &mut Parts) -> Option<usize> {
+fn relative(cursor: Cursor, _: &str, now: &Now, parts: &mut TimeWords) -> Option<usize> {
     if parts.span.is_some() || parts.moment.is_some() {
         return None;
     }
-    let inward = look.word(0) == "in";
-    let from = look.skip(usize::from(inward));
+    let inward = cursor.word(0) == "in";
+    let from = cursor.skip(usize::from(inward));
     let (moment, day, used) = match minutes(from) {
         Some((count, used)) => (now.after(Duration::try_minutes(count)?), None, used),
         None => (None, later_day(now.local.date(), from), 2),
@@ -258,9 +259,9 @@ fn relative(look: Look, _: &str, now: &Now, parts: &mut Parts) -> Option<usize> 
     Some(used + usize::from(inward) + if ends { 2 } else { 0 })
 }
 
-fn later_day(today: NaiveDate, look: Look) -> Option<NaiveDate> {
-    let count = number(look.word(0))?;
-    match look.word(1) {
+fn later_day(today: NaiveDate, cursor: Cursor) -> Option<NaiveDate> {
+    let count = number(cursor.word(0))?;
+    match cursor.word(1) {
         "day" | "days" => today.checked_add_signed(Duration::days(i64::from(count))),
         "week" | "weeks" => today.checked_add_signed(Duration::weeks(i64::from(count))),
         "month" | "months" => today.checked_add_months(Months::new(count)),
@@ -269,19 +270,19 @@ fn later_day(today: NaiveDate, look: Look) -> Option<NaiveDate> {
     }
 }
 
-fn day(look: Look, prep: &str, now: &Now, parts: &mut Parts) -> Option<usize> {
+fn day(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Option<usize> {
     if parts.span.is_some() || parts.moment.is_some() {
         return None;
     }
-    if look.word(0) == "tonight" {
+    if cursor.word(0) == "tonight" {
         (parts.span, parts.part) = (Some((now.local.date(), None)), Some(DayPart::Night));
         return Some(1);
     }
-    if look.word(0) == "this" && part_named(look.word(1)).is_some() {
+    if cursor.word(0) == "this" && part_named(cursor.word(1)).is_some() {
         parts.span = Some((now.local.date(), None));
         return Some(1);
     }
-    let (span, time, used) = calendar::day(look, prep, now.local.date())?;
+    let (span, time, used) = calendar::day(cursor, prep, now.local.date())?;
     parts.span = Some(span);
     if parts.time.is_none() {
         parts.time = time.map(|time| (time, false));
@@ -300,32 +301,32 @@ fn part_named(word: &str) -> Option<DayPart> {
 }
 
 /// "tomorrow morning", "at 9 in the evening".
-fn part_of_day(look: Look, _: &str, _: &Now, parts: &mut Parts) -> Option<usize> {
-    let lead = if (look.word(0), look.word(1)) == ("in", "the") { 2 } else { 0 };
+fn part_of_day(cursor: Cursor, _: &str, _: &Now, parts: &mut TimeWords) -> Option<usize> {
+    let lead = if (cursor.word(0), cursor.word(1)) == ("in", "the") { 2 } else { 0 };
     // A bare "morning" is a time only beside a day or an hour.
     if parts.part.is_some() || (!parts.says_when() && lead == 0) {
         return None;
     }
-    parts.part = Some(part_named(look.word(lead))?);
+    parts.part = Some(part_named(cursor.word(lead))?);
     Some(lead + 1)
 }
 
 /// "5pm", "17:00", "at 9", "2 to 4pm", "noon".
-fn clock(look: Look, prep: &str, _: &Now, parts: &mut Parts) -> Option<usize> {
+fn clock(cursor: Cursor, prep: &str, _: &Now, parts: &mut TimeWords) -> Option<usize> {
     if parts.time.is_some() || parts.moment.is_some() {
         return None;
     }
-    if look.word(0) == "midnight" {
+    if cursor.word(0) == "midnight" {
         (parts.time, parts.next_day) = (Some((NaiveTime::MIN, false)), true);
         return Some(1);
     }
     let anchored = matches!(prep, "at" | "@" | "from" | "between");
-    let first = calendar::clock(look, 0)?;
-    let joined = match look.word(first.used) {
+    let first = calendar::clock(cursor, 0)?;
+    let joined = match cursor.word(first.used) {
         "to" | "till" | "until" | "-" => true,
         word => word == "and" && prep == "between",
     };
-    let second = calendar::clock(look, first.used + 1)
+    let second = calendar::clock(cursor, first.used + 1)
         .filter(|second| joined && (anchored || !(first.bare && second.bare)));
     if let Some(second) = second {
         // "2 to 4pm": the first hour takes over the half of the day unless that would turn them round.

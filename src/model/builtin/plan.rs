@@ -1,11 +1,11 @@
-//! Makes dispatches of a person's message: which skills, in which order, and what waits for what.
+//! Plans a person's message: which skills run, in which order, and what waits for what.
 
 use serde_json::{Map, Value, json};
 
-use super::fill::Ground;
-use super::intents::{Entry, Intents, Meaning, is_plural};
+use super::fill::FillContext;
+use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::phrase;
-use super::split::{self, Piece, Place};
+use super::split::{self, Position, Segment};
 use super::when::Now;
 
 /// One dispatch.
@@ -32,21 +32,21 @@ pub(super) struct Step {
 pub(super) struct Plan {
     /// What to dispatch.
     pub(super) steps: Vec<Step>,
-    /// What was not understood.
+    /// The parts that weren't understood.
     pub(super) missed: Vec<String>,
 }
 
-/// What "it" may mean in the first part: the tasks that the last answer named.
+/// What "it" may mean in the first part: a task that the last answer mentioned.
 #[derive(Debug, Default)]
-pub(super) struct Talk<'a> {
+pub(super) struct LastAnswer<'a> {
     /// The open tasks, id and title.
     pub(super) tasks: Vec<(&'a str, &'a str)>,
     /// The last answer.
     pub(super) answer: &'a str,
 }
 
-impl Talk<'_> {
-    /// The one task of the last answer. Only tasks stand in the context, so only their domain is served.
+impl LastAnswer<'_> {
+    /// The only task that the last answer mentions. The context lists only tasks, so this works for them alone.
     fn meant(&self, meaning: &Meaning) -> Option<Value> {
         let lookup = meaning.entry.source.lookup.as_ref()?;
         let pronoun = meaning.pronoun.as_deref()?;
@@ -60,43 +60,47 @@ impl Talk<'_> {
     }
 }
 
-/// A text beyond this is taken as one part: nobody types so many requests at once.
+/// A longer text is taken as one part: nobody types so many requests at once.
 const SPLIT_BYTES: usize = 16 * 1024;
 
 /// Plans a person's message.
-pub(super) fn plan(text: &str, intents: &Intents, now: &Now, talk: &Talk) -> Plan {
-    let understand = |part: &str, place: Place| {
+pub(super) fn plan(text: &str, intents: &Intents, now: &Now, last: &LastAnswer) -> Plan {
+    let understand = |part: &str, place: Position| {
         let later = place.later;
         let sure = |meaning: &Meaning| !place.doubtful || meaning.own_words >= 2;
-        let usable = |entry: &Entry, pronoun: Option<&str>| usable(entry, pronoun, later);
+        let usable = |entry: &Intent, pronoun: Option<&str>| usable(entry, pronoun, later);
         if let Some(meaning) = intents.meaning(part, now, &usable) {
             return sure(&meaning).then_some((meaning, None));
         }
-        // Nothing came before in this message: "it" may be what the last answer spoke of.
+        // Nothing comes before it in this message: "it" may be what the last answer mentioned.
         let meaning = intents.meaning(part, now, &|entry, pronoun| self::usable(entry, pronoun, true))?;
-        let meant = talk.meant(&meaning)?;
+        let meant = last.meant(&meaning)?;
         Some((meaning, Some(meant)))
     };
-    let pieces = if text.len() > SPLIT_BYTES {
+    let segments = if text.len() > SPLIT_BYTES {
         let text = split::tidy(text);
-        vec![Piece { text, then: false, meaning: understand(text, Place { later: false, doubtful: false }) }]
+        vec![Segment {
+            text,
+            then: false,
+            meaning: understand(text, Position { later: false, doubtful: false }),
+        }]
     } else {
         split::split(text, &understand)
     };
     let mut plan = Plan::default();
-    for piece in pieces {
-        match piece.meaning {
+    for segment in segments {
+        match segment.meaning {
             Some((meaning, meant)) => {
-                let step = step(&plan.steps, piece.text, piece.then, &meaning, meant.as_ref(), now);
+                let step = step(&plan.steps, segment.text, segment.then, &meaning, meant.as_ref(), now);
                 plan.steps.push(step);
             }
-            None => plan.missed.push(piece.text.to_owned()),
+            None => plan.missed.push(segment.text.to_owned()),
         }
     }
     plan
 }
 
-fn usable(entry: &Entry, pronoun: Option<&str>, later: bool) -> bool {
+fn usable(entry: &Intent, pronoun: Option<&str>, later: bool) -> bool {
     let results = entry.needs_results();
     (!results || later) && (pronoun.is_none() || (later && (results || entry.source.lookup.is_some())))
 }
@@ -110,7 +114,7 @@ fn step(
     now: &Now,
 ) -> Step {
     let source = &meaning.entry.source;
-    let ground = Ground { now, results: None, found: meant };
+    let context = FillContext { now, results: None, found: meant };
     let direct = meaning.is_direct() || meant.is_some();
     let mut skills = vec![source.skill.clone()];
     if let Some(lookup) = source.lookup.as_ref().filter(|_| !direct) {
@@ -125,7 +129,7 @@ fn step(
         skill: source.skill.clone(),
         mission: text.to_owned(),
         skills,
-        arguments: if direct { meaning.arguments(&ground).ok() } else { None },
+        arguments: if direct { meaning.arguments(&context).ok() } else { None },
         depends_on: dependencies(earlier, &source.skill, then, needs),
         then,
     }
@@ -137,8 +141,8 @@ fn domain(skill: &str) -> &str {
 
 /// What a part waits for.
 ///
-/// - Other work on the same kind of things, in the order it was said: "add X and show my tasks".
-/// - What it refers to: the nearest earlier part that brings something by itself.
+/// - Earlier work in the same domain, in the order of the text: "add X and show my tasks".
+/// - What it refers to: the nearest earlier part that returns something by itself.
 /// - "then": the part before it; or beside that part, on what it waits for, when it only shared an
 ///   earlier result ("find A, mail it to B, then meet C": the meeting needs A, not the mail).
 fn dependencies(earlier: &[Step], skill: &str, then: bool, needs: bool) -> Vec<String> {
@@ -158,7 +162,7 @@ fn dependencies(earlier: &[Step], skill: &str, then: bool, needs: bool) -> Vec<S
     waits
 }
 
-/// Whether a text speaks of something said before.
+/// Whether a text refers to something before it.
 fn refers(text: &str) -> bool {
     const WORDS: [&str; 6] = ["it", "them", "these", "those", "him", "her"];
     phrase::words(text).iter().any(|word| WORDS.contains(&word.text.as_str()))

@@ -1,38 +1,38 @@
-//! Cuts a message into the parts that each ask for one thing.
+//! Splits a message into parts that each ask for one thing.
 //!
-//! A cut is made only where both sides are understood by themselves. Of all ways to cut, the one that
-//! leaves the least not understood wins, then the one with the most parts: "add a task to buy milk and
-//! bread" stays whole, because "bread" asks for nothing. After a bare "and" or a comma a part must be
-//! understood beyond doubt, unless the message makes no sense otherwise. What is not understood never lets its neighbour
-//! act unless a line, a sentence or a semicolon parts them ("if it rains, delete the milk task").
+//! A message is split only where both sides make sense by themselves. Of all ways to split it, the one that
+//! leaves the least text not understood wins, then the one with the most parts: "add a task to buy milk and
+//! bread" stays whole, because "bread" asks for nothing. After a bare "and" or a comma a part must match
+//! beyond doubt, unless the message makes no sense otherwise. A part that isn't understood also blocks its
+//! neighbours, unless a line break, a full stop or a semicolon separates them ("if it rains, delete the milk task").
 
 use std::ops::Range;
 
 /// One part of a message.
 #[derive(Debug)]
-pub(super) struct Piece<'a, T> {
-    /// Its words, without politeness and the final mark.
+pub(super) struct Segment<'a, T> {
+    /// Its words, without politeness and final punctuation.
     pub(super) text: &'a str,
     /// "then" stood before it.
     pub(super) then: bool,
-    /// What it means; none when it isn't understood.
+    /// What it means, if it's understood.
     pub(super) meaning: Option<T>,
 }
 
 /// Where a part stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Others come before it.
+pub(super) struct Position {
+    /// Other parts come before it.
     pub(super) later: bool,
-    /// Only "and" or a comma parts it from words that may be meant to go on: "clean up and delete old
-    /// files" asks for nothing to be deleted. It must be understood beyond doubt.
+    /// Only "and" or a comma separates it from words that it may belong to: "clean up and delete old
+    /// files" doesn't ask to delete anything. It must match beyond doubt.
     pub(super) doubtful: bool,
 }
 
-/// How surely a mark or word parts two requests.
+/// How surely punctuation or a word separates two requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Strength {
-    /// "and" or a comma: it may as well join words within a request.
+    /// "and" or a comma: it may also join words within a request.
     Weak,
     /// "then", ", and".
     Strong,
@@ -42,35 +42,35 @@ enum Strength {
 
 #[derive(Debug, Clone)]
 struct Cut {
-    /// What is dropped between the sides.
+    /// The bytes dropped between the sides.
     gap: Range<usize>,
     strength: Strength,
     then: bool,
 }
 
-/// A message with more places to cut is read line by line of this many.
+/// Cuts considered in a message.
 const CUTS: usize = 200;
-/// So many cuts may lie within one part; more would cost time, and no request has them.
+/// Cuts within one part; more would cost time, and no request has them.
 const WITHIN: usize = 12;
 
-/// Cuts a text; `understand` gets each part and where it stands.
+/// Splits a text; `understand` gets each part and its position.
 pub(super) fn split<'a, T>(
     text: &'a str,
-    understand: &dyn Fn(&str, Place) -> Option<T>,
-) -> Vec<Piece<'a, T>> {
+    understand: &dyn Fn(&str, Position) -> Option<T>,
+) -> Vec<Segment<'a, T>> {
     let cuts = cuts(text);
     let strict = best(text, &cuts, understand, true);
-    if strict.iter().all(|piece| piece.meaning.is_some()) {
+    if strict.iter().all(|segment| segment.meaning.is_some()) {
         return strict;
     }
-    let missed = |pieces: &[Piece<T>]| -> usize {
-        pieces.iter().filter(|piece| piece.meaning.is_none()).map(|piece| piece.text.len()).sum()
+    let missed = |segments: &[Segment<T>]| -> usize {
+        segments.iter().filter(|segment| segment.meaning.is_none()).map(|segment| segment.text.len()).sum()
     };
     let lenient = best(text, &cuts, understand, false);
     if missed(&lenient) < missed(&strict) { lenient } else { strict }
 }
 
-/// Cost so far (bytes not understood, then parts, fewer than none), where the part ends, its meaning.
+/// The cost so far (bytes not understood, then parts as a negative number), where the part ends, and its meaning.
 struct Best<T> {
     cost: (usize, isize),
     end: usize,
@@ -80,10 +80,10 @@ struct Best<T> {
 fn best<'a, T>(
     text: &'a str,
     cuts: &[Cut],
-    understand: &dyn Fn(&str, Place) -> Option<T>,
+    understand: &dyn Fn(&str, Position) -> Option<T>,
     strict: bool,
-) -> Vec<Piece<'a, T>> {
-    // Place i is the text's start (0), the end of cut i-1's gap, or past the last cut the text's end.
+) -> Vec<Segment<'a, T>> {
+    // Position i is the start of the text (0), the end of cut i-1's gap, or past the last cut the text's end.
     let start = |place: usize| place.checked_sub(1).and_then(|at| cuts.get(at)).map_or(0, |cut| cut.gap.end);
     let words = |from: usize, to: usize| {
         let end = cuts.get(to - 1).map_or(text.len(), |cut| cut.gap.start);
@@ -96,7 +96,7 @@ fn best<'a, T>(
     let place = |from: usize| {
         let cut = from.checked_sub(1).and_then(|at| cuts.get(at));
         let weak = cut.is_some_and(|cut| cut.strength == Strength::Weak);
-        Place { later: from > 0, doubtful: strict && weak }
+        Position { later: from > 0, doubtful: strict && weak }
     };
     let places = cuts.len() + 1;
     let mut table: Vec<Option<Best<T>>> = (0..=places).map(|_| None).collect();
@@ -128,21 +128,21 @@ fn best<'a, T>(
             }
         }
     }
-    let mut pieces = Vec::new();
+    let mut segments = Vec::new();
     let mut from = 0;
     while let Some(Best { end, meaning, .. }) = table.get_mut(from).and_then(Option::take) {
         let text = words(from, end);
         let then = from.checked_sub(1).and_then(|at| cuts.get(at)).is_some_and(|cut| cut.then);
         if !text.is_empty() {
-            pieces.push(Piece { text, then, meaning });
+            segments.push(Segment { text, then, meaning });
         }
         from = end;
     }
-    pieces
+    segments
 }
 
-/// Whether a weak cut more likely joins words: after a colon all belongs to what was introduced, and
-/// "the", "he" and their like go on with a sentence rather than ask for something.
+/// Whether a weak cut more likely joins words: after a colon everything belongs to what it introduces, and
+/// "the", "he" and the like continue a sentence rather than ask for something.
 fn joins(before: &str, cut: &Cut, text: &str) -> bool {
     const GO_ON: [&str; 19] = [
         "the", "a", "an", "my", "his", "her", "their", "our", "your", "it", "they", "he", "she", "we", "i",
@@ -153,7 +153,7 @@ fn joins(before: &str, cut: &Cut, text: &str) -> bool {
         && (before.contains(": ") || GO_ON.iter().any(|word| next.eq_ignore_ascii_case(word)))
 }
 
-/// The places where a text may be cut, outside quotes.
+/// Where a text may be split, outside quotes.
 fn cuts(text: &str) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     let mut quoted = false;
@@ -169,7 +169,7 @@ fn cuts(text: &str) -> Vec<Cut> {
         let Some((length, strength)) = mark(rest) else { continue };
         let (words, named) = link_words(rest.get(length..).unwrap_or_default());
         let then = named == Some(true);
-        // A bare blank is a cut only when "and" or "then" follows it.
+        // A space is a cut only if "and" or "then" follows it.
         let strength = match (strength, named) {
             (None, None) => continue,
             (None, Some(true)) | (Some(Strength::Weak), Some(_)) => Strength::Strong,
@@ -184,7 +184,7 @@ fn cuts(text: &str) -> Vec<Cut> {
     cuts
 }
 
-/// The mark and blanks that a text begins with; a blank alone has no strength of its own.
+/// The punctuation and spaces at the start of a text; a space alone has no strength of its own.
 fn mark(text: &str) -> Option<(usize, Option<Strength>)> {
     let body = text.trim_start_matches([' ', '\t', '\r', '\n', ',', ';', '.', '!', '?']);
     let length = text.len() - body.len();
@@ -192,7 +192,7 @@ fn mark(text: &str) -> Option<(usize, Option<Strength>)> {
     if taken.contains(['\n', ';']) {
         return Some((length, Some(Strength::Hard)));
     }
-    // "Q1.pdf" and "5,30" hold marks that part nothing.
+    // The punctuation in "Q1.pdf" and "5,30" separates nothing.
     if !taken.ends_with([' ', '\t']) || body.is_empty() {
         return None;
     }
@@ -232,7 +232,7 @@ fn link_words(text: &str) -> (usize, Option<bool>) {
     }
 }
 
-/// Without politeness around it and the mark at its end.
+/// Without politeness around it and punctuation at its end.
 pub(super) fn tidy(text: &str) -> &str {
     const LEADS: [&str; 26] = [
         "i need to know",

@@ -1,15 +1,15 @@
-//! Plain answers without tools: what has been done so far, or a conversation folded into a few lines.
+//! Plain answers without tools: what has been done so far, or a conversation condensed into a few lines.
 
 use serde_json::Value;
 
+use super::input;
+use super::items;
 use super::mission::failure;
-use super::read;
-use super::say::clipped;
-use super::things;
+use super::replies::clipped;
 use crate::model::{Message, Request, Role};
 
-/// So many characters a folded conversation may have.
-const FOLDED: usize = 1200;
+/// The length of a condensed conversation, in characters.
+const SUMMARY: usize = 1200;
 
 /// Whether a request without tools asks for one, and not for the work of a sub-agent.
 pub(super) fn is_wanted(request: &Request) -> bool {
@@ -21,18 +21,18 @@ pub(super) fn is_wanted(request: &Request) -> bool {
 
 /// Answers a request that has no tools.
 pub(super) fn answer(request: &Request) -> String {
-    let exchange = read::person(&request.messages).map_or(&request.messages[..], |(_, _, after)| after);
+    let exchange = input::person(&request.messages).map_or(&request.messages[..], |(_, _, after)| after);
     let told: Vec<String> =
         exchange.iter().filter(|message| message.role == Role::Tool).flat_map(told).collect();
     if !told.is_empty() {
         return format!("Done so far:\n{}", told.join("\n"));
     }
-    fold(&request.messages)
+    condense(&request.messages)
 }
 
 /// What a tool result says, a line for each report.
 fn told(message: &Message) -> Vec<String> {
-    let reports = read::reports(std::slice::from_ref(message));
+    let reports = input::reports(std::slice::from_ref(message));
     if !reports.is_empty() {
         let lines = reports.values().map(|report| match (&report.error, report.result.is_empty()) {
             (Some(error), _) => format!("- {}: {error}", report.status),
@@ -44,8 +44,8 @@ fn told(message: &Message) -> Vec<String> {
     let answer: Value = serde_json::from_str(&message.text).unwrap_or(Value::Null);
     let line = match answer.get("status").and_then(Value::as_str) {
         Some("completed") => {
-            let said = answer.get("summary").and_then(Value::as_str).map_or("done", read::inside);
-            things::described(said, &read::data(answer.get("data")))
+            let said = answer.get("summary").and_then(Value::as_str).map_or("done", input::inside);
+            items::described(said, &input::data(answer.get("data")))
         }
         Some(_) => failure(&answer),
         None => return Vec::new(),
@@ -54,7 +54,7 @@ fn told(message: &Message) -> Vec<String> {
 }
 
 /// The newest lines of a conversation, shortened, as many as fit.
-fn fold(messages: &[Message]) -> String {
+fn condense(messages: &[Message]) -> String {
     let said = messages.iter().filter(|message| matches!(message.role, Role::User | Role::Assistant));
     let mut lines: Vec<String> = said
         .flat_map(|message| message.text.lines())
@@ -62,7 +62,7 @@ fn fold(messages: &[Message]) -> String {
         .filter(|line| !line.is_empty())
         .map(|line| clipped(line, 160))
         .collect();
-    let mut room = FOLDED;
+    let mut room = SUMMARY;
     lines.reverse();
     let kept: Vec<String> = lines
         .into_iter()

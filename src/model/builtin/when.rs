@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use chrono::{
-    DateTime, Datelike, Duration, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeZone, Weekday,
-};
+use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 use chrono_tz::Tz;
 
-use super::phrase::{self, Parts, Word};
+use super::phrase::{self, TimeWords, Word};
+use crate::clock::local_to_utc;
+use crate::clock::when::When;
 
 /// The person's local time and zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,59 +23,50 @@ pub(super) struct Now {
 }
 
 impl Now {
-    /// Reads `2026-11-21T10:15 Saturday, Europe/Berlin`; a zone it doesn't know counts as UTC.
+    /// Reads `2026-11-21T10:15 Saturday, Europe/Berlin`; an unknown zone counts as UTC.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let time = text.split_whitespace().next()?.trim_end_matches(',');
-        let local = ["%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M"]
-            .iter()
-            .find_map(|form| NaiveDateTime::parse_from_str(time, form).ok())?;
+        let Ok(When::Time(local)) =
+            When::parse(text.split_whitespace().next()?.trim_end_matches(','), Tz::UTC)
+        else {
+            return None;
+        };
         let zone = text.rsplit([',', ' ']).next().and_then(|zone| zone.parse().ok()).unwrap_or(Tz::UTC);
         Some(Self { local, zone })
     }
 
     /// The local time this much later, across changes of the clocks.
     pub(super) fn after(&self, by: Duration) -> Option<NaiveDateTime> {
-        let later = self.instant(self.local)?.checked_add_signed(by)?;
-        Some(later.naive_local())
+        let later = local_to_utc(self.local, self.zone).checked_add_signed(by)?;
+        Some(later.with_timezone(&self.zone).naive_local())
     }
 
-    fn instant(&self, local: NaiveDateTime) -> Option<DateTime<Tz>> {
-        match self.zone.from_local_datetime(&local) {
-            LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => Some(time),
-            // The clocks jumped over this time: move on by the length of the jump.
-            LocalResult::None => {
-                let before = local.checked_sub_signed(Duration::hours(3))?;
-                self.zone.from_local_datetime(&before).earliest()?.checked_add_signed(Duration::hours(3))
-            }
-        }
-    }
-
+    /// The local time, moved if the clocks jump over it.
     fn existing(&self, local: NaiveDateTime) -> NaiveDateTime {
-        self.instant(local).map_or(local, |time| time.naive_local())
+        local_to_utc(local, self.zone).with_timezone(&self.zone).naive_local()
     }
 }
 
-/// What a phrase means.
+/// What a time phrase means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct When {
+pub(super) struct Period {
     start: NaiveDateTime,
     timed: bool,
     end: Option<NaiveDateTime>,
     end_timed: bool,
-    /// How long, when it was said.
+    /// Its length, if the text gives one.
     minutes: Option<i64>,
-    /// RRULE, when it repeats.
+    /// The RRULE if it repeats.
     pub(super) rule: Option<String>,
 }
 
-impl When {
-    /// `2026-11-27T17:00`, or the date alone when no time was said.
+impl Period {
+    /// `2026-11-27T17:00`, or the date alone without a time.
     pub(super) fn start(&self) -> String {
         show(self.start, self.timed)
     }
 
-    /// Where the span that was named ends (exclusive): what was said, else an hour or a day later.
+    /// Where the period ends (exclusive): as the text says, else an hour or a day later.
     pub(super) fn end(&self) -> Option<String> {
         let later = |by| self.start.checked_add_signed(by);
         let end = match (self.end, self.minutes) {
@@ -87,7 +78,7 @@ impl When {
         end.map(|end| show(end, self.timed || self.minutes.is_some()))
     }
 
-    /// How long, as iCalendar writes it (`PT30M`), when it was said.
+    /// Its length as iCalendar writes it (`PT30M`), if the text gives one.
     pub(super) fn duration(&self) -> Option<String> {
         let said =
             self.end.filter(|_| self.timed && self.end_timed).map(|end| (end - self.start).num_minutes());
@@ -102,7 +93,7 @@ impl When {
 }
 
 fn show(time: NaiveDateTime, timed: bool) -> String {
-    time.format(if timed { "%Y-%m-%dT%H:%M" } else { "%Y-%m-%d" }).to_string()
+    if timed { When::Time(time).iso() } else { When::Day(time.date()).iso() }
 }
 
 /// A phrase and where in the text it stands, its preposition included.
@@ -111,7 +102,7 @@ pub(super) struct Found {
     /// Bytes of the text.
     pub(super) range: Range<usize>,
     /// What it means.
-    pub(super) when: When,
+    pub(super) when: Period,
 }
 
 /// Finds the time phrase of a text. `anywhere` also takes one from the middle of other words.
@@ -128,7 +119,7 @@ pub(super) fn find(text: &str, now: &Now, anywhere: bool) -> Option<Found> {
     Some(Found { range: first.range.start..last.range.end, when })
 }
 
-type Reading = (usize, usize, When);
+type Reading = (usize, usize, Period);
 
 fn reading(words: &[Word], from: usize, now: &Now) -> Option<Reading> {
     let (parts, to) = phrase::read(words, from, now)?;
@@ -154,11 +145,18 @@ fn in_the_middle(words: &[Word], now: &Now, anywhere: bool) -> Option<(usize, Re
     })
 }
 
-/// Makes one time of what a phrase said.
-fn resolve(parts: &Parts, now: &Now) -> Option<When> {
+/// Turns the words of a phrase into one period.
+fn resolve(parts: &TimeWords, now: &Now) -> Option<Period> {
     let rule = parts.rule.clone();
     if let Some(start) = parts.moment {
-        return Some(When { start, timed: true, end: None, end_timed: false, minutes: parts.minutes, rule });
+        return Some(Period {
+            start,
+            timed: true,
+            end: None,
+            end_timed: false,
+            minutes: parts.minutes,
+            rule,
+        });
     }
     let time = parts.clock();
     let (first, last) = match (parts.span, time) {
@@ -186,7 +184,7 @@ fn resolve(parts: &Parts, now: &Now) -> Option<When> {
     });
     let end_timed = until.is_some();
     let end = until.or_else(|| last.filter(|_| time.is_none()).map(|day| day.and_time(NaiveTime::MIN)));
-    Some(When { start, timed: time.is_some(), end, end_timed, minutes: parts.minutes, rule })
+    Some(Period { start, timed: time.is_some(), end, end_timed, minutes: parts.minutes, rule })
 }
 
 /// The first of these weekdays on or after `from` whose time has not passed.

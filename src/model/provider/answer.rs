@@ -123,7 +123,7 @@ pub(super) fn read(
 
 /// The error of a stream that stopped too early.
 pub(super) fn unfinished() -> ModelError {
-    ModelError::new(ModelErrorKind::Network, "the answer broke off before its end")
+    ModelError::new(ModelErrorKind::Network, "the answer broke off in the middle")
 }
 
 fn nothing(reason: Option<&StopReason>, thought: bool) -> ModelError {
@@ -132,10 +132,10 @@ fn nothing(reason: Option<&StopReason>, thought: bool) -> ModelError {
             (ModelErrorKind::Refused, "the provider's content filter withheld the answer")
         }
         Some(StopReason::MaxTokens(_)) => {
-            (ModelErrorKind::Nonsense, "the answer reached its token limit before its first word")
+            (ModelErrorKind::Nonsense, "the answer hit the token limit before its first word")
         }
-        _ if thought => (ModelErrorKind::Nonsense, "the model only thought and answered nothing"),
-        _ => (ModelErrorKind::Nonsense, "the model answered nothing"),
+        _ if thought => (ModelErrorKind::Nonsense, "the model only thought and gave no answer"),
+        _ => (ModelErrorKind::Nonsense, "the model gave no answer"),
     };
     ModelError::new(kind, message)
 }

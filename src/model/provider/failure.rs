@@ -31,11 +31,11 @@ pub(super) fn of_library(error: &LibError, key: &str) -> ModelError {
         | LibError::SerdeJson(_)
         | LibError::InvalidJsonResponseElement { .. } => {
             let words = clean(&error.to_string(), key);
-            ModelError::new(Kind::Nonsense, format!("what the provider sent is no answer: {words}"))
+            ModelError::new(Kind::Nonsense, format!("the provider's answer can't be read: {words}"))
         }
         other => {
             let words = clean(&other.to_string(), key);
-            ModelError::new(Kind::Refused, format!("the request could not be made: {words}"))
+            ModelError::new(Kind::Refused, format!("the request failed: {words}"))
         }
     }
 }
@@ -48,7 +48,7 @@ fn of_web(error: &WebError, key: &str) -> ModelError {
         WebError::Reqwest(error) => of_transport(error, key),
         other => ModelError::new(
             Kind::Nonsense,
-            format!("what the provider sent is no answer: {}", clean(&other.to_string(), key)),
+            format!("the provider's answer can't be read: {}", clean(&other.to_string(), key)),
         ),
     }
 }
@@ -58,7 +58,7 @@ fn of_transport(error: &(dyn StdError + 'static), key: &str) -> ModelError {
         return of_library(error, key);
     }
     if error.is::<StreamTimeout>() {
-        return ModelError::new(Kind::Timeout, "the provider fell silent in the middle of its answer");
+        return ModelError::new(Kind::Timeout, "the provider stopped in the middle of its answer");
     }
     let mut root = error;
     while let Some(source) = root.source() {
@@ -70,11 +70,11 @@ fn of_transport(error: &(dyn StdError + 'static), key: &str) -> ModelError {
     };
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the provider");
     if error.is_timeout() {
-        ModelError::new(Kind::Timeout, format!("{host} did not answer in time"))
+        ModelError::new(Kind::Timeout, format!("{host} didn't answer in time"))
     } else if error.is_connect() {
-        ModelError::new(Kind::Network, format!("no connection to {host}: {cause}"))
+        ModelError::new(Kind::Network, format!("can't connect to {host}: {cause}"))
     } else if error.is_builder() {
-        ModelError::new(Kind::Refused, format!("api_key or base_url can't be sent in a request: {cause}"))
+        ModelError::new(Kind::Refused, format!("api_key or base_url is not valid in a request: {cause}"))
     } else {
         ModelError::new(Kind::Network, format!("the connection to {host} broke: {cause}"))
     }
@@ -92,13 +92,13 @@ fn of_status(status: u16, body: &str, headers: &HeaderMap, key: &str) -> ModelEr
 
 fn kind_of_status(status: u16) -> (Kind, &'static str) {
     match status {
-        401 => (Kind::Auth, "the provider does not accept the key, check api_key"),
-        402 => (Kind::Auth, "there is no credit left with the provider"),
-        403 => (Kind::Auth, "the provider denies access with this key"),
-        404 => (Kind::Refused, "the provider knows no such model or address, check name and base_url"),
-        408 => (Kind::Timeout, "the provider ran out of time"),
+        401 => (Kind::Auth, "the provider rejected the key; check api_key"),
+        402 => (Kind::Auth, "your credit with the provider is used up"),
+        403 => (Kind::Auth, "the provider denied access with this key"),
+        404 => (Kind::Refused, "the provider doesn't know this model or address; check name and base_url"),
+        408 => (Kind::Timeout, "the provider timed out"),
         429 => (Kind::RateLimit, "the provider asks for fewer requests"),
-        300..=399 => (Kind::Refused, "the provider has moved, check base_url"),
+        300..=399 => (Kind::Refused, "the provider has moved; check base_url"),
         400..=499 => (Kind::Refused, "the provider refused the request"),
         _ => (Kind::Network, "the provider is failing"),
     }

@@ -267,8 +267,8 @@ async fn every_status_has_its_kind() {
 #[tokio::test]
 async fn failures_carry_the_providers_words_and_the_mend() {
     let body = r#"{"error":{"message":"Incorrect API key provided: {key}.\nSee the docs"}}"#;
-    insta::assert_snapshot!(failure(Reply::status(401, body)).await, @"the provider does not accept the key, check api_key (HTTP 401): Incorrect API key provided: ***. See the docs");
-    insta::assert_snapshot!(failure(Reply::status(402, r#"{"error":"Add credit"}"#)).await, @"there is no credit left with the provider (HTTP 402): Add credit");
+    insta::assert_snapshot!(failure(Reply::status(401, body)).await, @"the provider rejected the key; check api_key (HTTP 401): Incorrect API key provided: ***. See the docs");
+    insta::assert_snapshot!(failure(Reply::status(402, r#"{"error":"Add credit"}"#)).await, @"your credit with the provider is used up (HTTP 402): Add credit");
     insta::assert_snapshot!(failure(Reply::status(502, "<html>bad gateway</html>")).await, @"the provider is failing (HTTP 502)");
     let raw = r#"{"error":{"message":"Provider returned error","metadata":{"raw":"context is too long"}}}"#;
     insta::assert_snapshot!(failure(Reply::status(400, raw)).await, @"the provider refused the request (HTTP 400): Provider returned error: context is too long");
@@ -302,7 +302,7 @@ async fn a_stream_that_does_not_reach_its_end_is_a_network_error() {
             assert_eq!(error.kind, ModelErrorKind::Network, "{provider}: {error}: {reply:?}");
         }
     }
-    insta::assert_snapshot!(failure(Reply::text("half of it").unfinished()).await, @"the answer broke off before its end");
+    insta::assert_snapshot!(failure(Reply::text("half of it").unfinished()).await, @"the answer broke off in the middle");
 }
 
 #[tokio::test]
@@ -318,7 +318,7 @@ async fn silence_is_a_timeout_before_the_answer_and_in_the_middle_of_it() {
     // The silence counts from the last word, the whole from the first: the margin is for slow machines.
     let midway = error(Reply::text("half of it").hang_midway(), Duration::from_secs(3)).await;
     assert_eq!(midway.kind, ModelErrorKind::Timeout);
-    insta::assert_snapshot!(midway, @"the provider fell silent in the middle of its answer");
+    insta::assert_snapshot!(midway, @"the provider stopped in the middle of its answer");
 }
 
 #[tokio::test]
@@ -336,16 +336,16 @@ async fn a_refused_key_leads_to_the_fallback() {
 #[tokio::test]
 async fn an_answer_with_nothing_in_it_is_nonsense() {
     let say = |error: ModelError| format!("{:?}: {error}", error.kind);
-    insta::assert_snapshot!(say(failure(Reply::empty()).await), @"Nonsense: the model answered nothing");
-    insta::assert_snapshot!(say(failure(Reply::text(" \n")).await), @"Nonsense: the model answered nothing");
-    insta::assert_snapshot!(say(failure(Reply::empty().reasoning("hmm")).await), @"Nonsense: the model only thought and answered nothing");
+    insta::assert_snapshot!(say(failure(Reply::empty()).await), @"Nonsense: the model gave no answer");
+    insta::assert_snapshot!(say(failure(Reply::text(" \n")).await), @"Nonsense: the model gave no answer");
+    insta::assert_snapshot!(say(failure(Reply::empty().reasoning("hmm")).await), @"Nonsense: the model only thought and gave no answer");
     let paid = failure(Reply::empty().usage(json!({"prompt_tokens": 70, "completion_tokens": 9}))).await;
     assert_eq!((paid.usage.prompt, paid.usage.completion), (70, 9), "the provider counts it all the same");
     let ended = |reason: &str| {
         let frame = json!({"choices": [{"delta": {}, "finish_reason": reason}]}).to_string();
         Reply::frames(&[&frame, "[DONE]"])
     };
-    insta::assert_snapshot!(say(failure(ended("length")).await), @"Nonsense: the answer reached its token limit before its first word");
+    insta::assert_snapshot!(say(failure(ended("length")).await), @"Nonsense: the answer hit the token limit before its first word");
     insta::assert_snapshot!(say(failure(ended("content_filter")).await), @"Refused: the provider's content filter withheld the answer");
     assert_eq!(kind(Reply::frames(&["this is no JSON"])).await, ModelErrorKind::Nonsense);
 }
@@ -438,9 +438,9 @@ fn a_wrong_configuration_is_told_with_its_mend() {
         "{unknown}"
     );
     assert!(!fault("something else", None, None).contains("Did you mean"));
-    insta::assert_snapshot!(fault("openrouter", None, None), @r#"[model] api_key is missing: openrouter wants one, for example api_key = { env = "OPENROUTER_API_KEY" }"#);
-    insta::assert_snapshot!(fault("openai", None, Some("localhost:80")), @r#"[model] base_url begins neither with http:// nor with https://; it is written like "http://127.0.0.1:9000/v1/""#);
-    insta::assert_snapshot!(fault("openai", None, Some("")), @r#"[model] base_url is no address (relative URL without a base); it is written like "http://127.0.0.1:9000/v1/""#);
+    insta::assert_snapshot!(fault("openrouter", None, None), @r#"[model] api_key is missing: openrouter needs one, for example api_key = { env = "OPENROUTER_API_KEY" }"#);
+    insta::assert_snapshot!(fault("openai", None, Some("localhost:80")), @r#"[model] base_url must begin with http:// or https://; write it like "http://127.0.0.1:9000/v1/""#);
+    insta::assert_snapshot!(fault("openai", None, Some("")), @r#"[model] base_url is not a URL (relative URL without a base); write it like "http://127.0.0.1:9000/v1/""#);
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! The things that skills hand around in `data`, and how a list of them reads.
+//! The items that skills return in `data`, and how a list of them reads.
 
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono_tz::Tz;
 use serde_json::Value;
 
-/// So many lines of a list are shown.
+use crate::clock::when::When;
+
+/// Lines shown of a list.
 const SHOWN: usize = 25;
 
-/// The things in a result: its items, or itself when it is one thing.
-pub(super) fn items(data: &Value) -> Vec<Value> {
+/// The items of a result: those it lists, or itself if it is a single one.
+pub(super) fn of(data: &Value) -> Vec<Value> {
     match data.get("items").and_then(Value::as_array) {
         Some(items) => items.iter().filter(|item| item.is_object()).cloned().collect(),
         None if data.get("id").is_some() => vec![data.clone()],
@@ -15,7 +17,7 @@ pub(super) fn items(data: &Value) -> Vec<Value> {
     }
 }
 
-/// What people call a thing.
+/// What people call an item.
 pub(super) fn name(item: &Value) -> Option<&str> {
     ["title", "text", "name", "subject"].iter().find_map(|field| item.get(field)?.as_str())
 }
@@ -30,9 +32,9 @@ pub(super) fn list<'a>(things: impl Iterator<Item = &'a Value>) -> String {
     lines.join("\n")
 }
 
-/// A result's own words, and the things in it that they don't name.
+/// A result's summary, followed by the items that it doesn't mention.
 pub(super) fn described(said: &str, data: &Value) -> String {
-    let items = if data.get("items").is_some() { items(data) } else { Vec::new() };
+    let items = if data.get("items").is_some() { of(data) } else { Vec::new() };
     let unsaid = list(items.iter().filter(|item| name(item).is_some_and(|name| !said.contains(name))));
     [said.trim(), &unsaid].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("\n")
 }
@@ -44,15 +46,8 @@ fn line(item: &Value) -> String {
     format!("- {}{}", name(item).unwrap_or("(no name)"), when.unwrap_or_default())
 }
 
-/// `2026-11-27T17:00` as people write it; what is no such time stays as it is.
+/// `2026-11-27T17:00` as people write it; anything else, such as a time with an offset, stays as it is.
 fn readable(time: &str) -> String {
-    let date = |text: &str| NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
-    let moment = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
-        .iter()
-        .find_map(|form| NaiveDateTime::parse_from_str(time, form).ok());
-    match (moment, date(time)) {
-        (Some(moment), _) => moment.format("%a %-d %b %Y, %H:%M").to_string(),
-        (None, Some(date)) => date.format("%a %-d %b %Y").to_string(),
-        _ => time.to_owned(),
-    }
+    let local = When::parse(time, Tz::UTC).ok().filter(|_| time.len() <= "2026-11-27T17:00:00".len());
+    local.map_or_else(|| time.to_owned(), When::spoken)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::input::Report;
 use super::intents::Intents;
 use super::phrase;
 use super::plan::Plan;
-use super::read::Report;
 use super::split;
 
 /// The final answer of a turn.
@@ -27,7 +27,7 @@ pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &
     answer
 }
 
-/// One outcome stands alone; several are a list, their own lists indented below.
+/// One outcome stands alone; several become a list, with their own lists indented.
 fn together(lines: &[String]) -> String {
     match lines {
         [one] => one.clone(),
@@ -59,7 +59,7 @@ fn outcome(mission: &str, report: Option<&Report>) -> String {
     }
 }
 
-/// The answer when nothing was to be done.
+/// The answer to a message without a request.
 pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
     let words: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).collect();
     let said = words.join(" ");
@@ -126,7 +126,7 @@ fn not_understood(text: &str, intents: &Intents) -> String {
     )
 }
 
-/// Up to four examples: those that share most words with the text, then one of each domain in turn.
+/// Up to four examples: those that share the most words with the text, then one of each domain in turn.
 fn nearest<'a>(text: &str, intents: &'a Intents) -> Vec<&'a str> {
     const COMMON: [&str; 8] = ["what", "about", "that", "this", "with", "show", "find", "have"];
     let mut said: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).take(200).collect();
@@ -146,7 +146,7 @@ fn nearest<'a>(text: &str, intents: &'a Intents) -> Vec<&'a str> {
     ranked.iter().map(|(_, _, example)| *example).take(4).collect()
 }
 
-/// The beginning of a text, for a sentence that quotes it.
+/// The beginning of a text, for quoting it in a sentence.
 pub(super) fn clipped(text: &str, chars: usize) -> String {
     let mut short: String = text.chars().take(chars).collect();
     if short.len() < text.len() {
