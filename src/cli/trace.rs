@@ -12,7 +12,7 @@ use crate::store::turns::{self, TurnRow};
 use crate::store::{Store, people};
 use crate::trace::{self, Style, one_line};
 
-/// How many turns are named when a beginning fits several.
+/// How many turns are listed when the beginning of an id matches several.
 const NAMED: i64 = 5;
 
 /// Runs `adjutant trace`.
@@ -23,10 +23,7 @@ pub(super) async fn run(config: Config, args: TraceArgs) -> Result<ExitCode, Cli
     shown.map(|()| ExitCode::SUCCESS)
 }
 
-/// Writes the traces that were asked for.
-///
-/// # Errors
-/// When there is no such turn or conversation, and when the store or the writer fails.
+/// Writes the requested traces.
 pub(crate) async fn show(
     store: &Store,
     args: &TraceArgs,
@@ -48,7 +45,7 @@ pub(crate) async fn show(
     Ok(())
 }
 
-/// The turns that were asked for: at least one.
+/// The requested turns: at least one.
 async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliError> {
     if let Some(name) = &args.conversation {
         return of_conversation(store, name).await;
@@ -57,22 +54,22 @@ async fn wanted(store: &Store, args: &TraceArgs) -> Result<Vec<TurnRow>, CliErro
         let last = turns::last(store).await?;
         return last
             .map(|turn| vec![turn])
-            .ok_or_else(|| CliError::plain("there is no turn yet; `adjutant chat` begins one"));
+            .ok_or_else(|| CliError::plain("there are no turns yet; start one with `adjutant chat`"));
     }
     let mut found = turns::beginning_with(store, &args.turn, NAMED + 1).await?;
     match found.len() {
         0 => Err(CliError::plain(format!(
-            "there is no turn {}; `adjutant trace last` shows the last one, `adjutant trace --conversation NAME` all of a conversation",
+            "there is no turn {}; use `adjutant trace last` for the last one, or `adjutant trace --conversation NAME` for all turns of a conversation",
             one_line(&args.turn)
         ))),
         1 => Ok(found),
         several => {
             found.truncate(NAMED as usize);
             let lines: String = found.iter().map(|turn| format!("\n  {}  {}", turn.id, said(turn))).collect();
-            let more = if several > found.len() { "\n  and more" } else { "" };
+            let more = if several > found.len() { "\n  … and more" } else { "" };
             let beginning = one_line(&args.turn);
             Err(CliError::plain(format!(
-                "several turns begin with '{beginning}'; write more of the id:{lines}{more}"
+                "several turns begin with '{beginning}'; give more of the id:{lines}{more}"
             )))
         }
     }
@@ -93,21 +90,21 @@ async fn of_conversation(store: &Store, name: &str) -> Result<Vec<TurnRow>, CliE
             let name = one_line(name);
             let places = places.join(", ");
             return Err(CliError::plain(format!(
-                "several conversations are called '{name}'; write one of {places}"
+                "several conversations are called '{name}'; choose one of {places}"
             )));
         }
     };
     let turns = turns::of_conversation(store, &conversation.id).await?;
     if turns.is_empty() {
         return Err(CliError::plain(format!(
-            "there is no turn yet in the conversation '{}'",
+            "there are no turns yet in the conversation '{}'",
             one_line(name)
         )));
     }
     Ok(turns)
 }
 
-/// As wide as the terminal, and coloured there unless `NO_COLOR` says otherwise; plain for a pipe.
+/// As wide as the terminal, and coloured there unless `NO_COLOR` is set; plain for a pipe.
 fn style() -> Style {
     let stdout = io::stdout();
     let colour = stdout.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -131,10 +128,10 @@ mod tests {
         TraceArgs { conversation: Some(conversation.into()), ..last() }
     }
 
-    async fn shown(house: &TestApp, args: &TraceArgs) -> String {
+    async fn shown(app: &TestApp, args: &TraceArgs) -> String {
         let mut out = Vec::new();
         let style = Style { width: 80, colour: false };
-        match show(&house.store, args, style, &mut out).await {
+        match show(&app.store, args, style, &mut out).await {
             Ok(()) => String::from_utf8(out).unwrap(),
             Err(CliError::Failed { what, .. }) => {
                 assert!(out.is_empty());
@@ -145,57 +142,57 @@ mod tests {
     }
 
     /// The ids of the turns that were drawn.
-    async fn ids(house: &TestApp, args: &TraceArgs) -> Vec<String> {
-        let drawing = shown(house, args).await;
+    async fn ids(app: &TestApp, args: &TraceArgs) -> Vec<String> {
+        let drawing = shown(app, args).await;
         let heads = drawing.lines().filter_map(|line| line.strip_prefix("Turn "));
         heads.map(|head| head.split(' ').next().unwrap().to_owned()).collect()
     }
 
     #[tokio::test]
     async fn a_turn_is_found_by_the_beginning_of_its_id() {
-        let house = TestApp::open().await;
+        let app = TestApp::open().await;
         for id in ["Aab1", "Aac2", "aab3"] {
-            let turn = house.turn(id, "hello\nworld\u{1b}[2J").await;
-            house.end(&turn, "completed", "yes").await;
+            let turn = app.turn(id, "hello\nworld\u{1b}[2J").await;
+            app.end(&turn, "completed", "yes").await;
         }
-        assert_eq!(ids(&house, &last()).await, ["aab3"]);
-        assert_eq!(ids(&house, &turn("Aab1")).await, ["Aab1"]);
-        assert_eq!(ids(&house, &turn("a")).await, ["aab3"]);
-        insta::assert_snapshot!(shown(&house, &turn("A")).await, @r"
-        several turns begin with 'A'; write more of the id:
+        assert_eq!(ids(&app, &last()).await, ["aab3"]);
+        assert_eq!(ids(&app, &turn("Aab1")).await, ["Aab1"]);
+        assert_eq!(ids(&app, &turn("a")).await, ["aab3"]);
+        insta::assert_snapshot!(shown(&app, &turn("A")).await, @r"
+        several turns begin with 'A'; give more of the id:
           Aac2  hello world�[2J
           Aab1  hello world�[2J
         ");
-        insta::assert_snapshot!(shown(&house, &turn("%")).await, @r"there is no turn %; `adjutant trace last` shows the last one, `adjutant trace --conversation NAME` all of a conversation");
-        assert!(shown(&house, &turn("")).await.starts_with("several turns begin with ''"));
+        insta::assert_snapshot!(shown(&app, &turn("%")).await, @r"there is no turn %; use `adjutant trace last` for the last one, or `adjutant trace --conversation NAME` for all turns of a conversation");
+        assert!(shown(&app, &turn("")).await.starts_with("several turns begin with ''"));
     }
 
     #[tokio::test]
     async fn a_conversation_is_found_by_name_place_and_id() {
-        let house = TestApp::open().await;
-        insta::assert_snapshot!(shown(&house, &last()).await, @r"there is no turn yet; `adjutant chat` begins one");
-        let first = house.turn("t1", "one").await;
-        house.turn("t2", "two").await;
+        let app = TestApp::open().await;
+        insta::assert_snapshot!(shown(&app, &last()).await, @r"there are no turns yet; start one with `adjutant chat`");
+        let first = app.turn("t1", "one").await;
+        app.turn("t2", "two").await;
         for name in ["main", "console:main", &first.conversation_id] {
-            assert_eq!(ids(&house, &all_of(name)).await, ["t1", "t2"], "{name}");
+            assert_eq!(ids(&app, &all_of(name)).await, ["t1", "t2"], "{name}");
         }
-        insta::assert_snapshot!(shown(&house, &all_of("mian")).await, @r"there is no conversation 'mian'");
-        people::conversation(&house.store, "work", "main", &first.person_id, true).await.unwrap();
-        insta::assert_snapshot!(shown(&house, &all_of("main")).await, @r"several conversations are called 'main'; write one of console:main, work:main");
-        insta::assert_snapshot!(shown(&house, &all_of("work:main")).await, @r"there is no turn yet in the conversation 'work:main'");
+        insta::assert_snapshot!(shown(&app, &all_of("mian")).await, @r"there is no conversation 'mian'");
+        people::conversation(&app.store, "work", "main", &first.person_id, true).await.unwrap();
+        insta::assert_snapshot!(shown(&app, &all_of("main")).await, @r"several conversations are called 'main'; choose one of console:main, work:main");
+        insta::assert_snapshot!(shown(&app, &all_of("work:main")).await, @r"there are no turns yet in the conversation 'work:main'");
     }
 
     #[tokio::test]
     async fn json_is_an_object_a_line() {
-        let house = TestApp::open().await;
-        busy_turn(&house).await;
-        house.turn("t2", "two").await;
-        let lines = shown(&house, &TraceArgs { json: true, ..all_of("main") }).await;
+        let app = TestApp::open().await;
+        busy_turn(&app).await;
+        app.turn("t2", "two").await;
+        let lines = shown(&app, &TraceArgs { json: true, ..all_of("main") }).await;
         let turns: Vec<serde_json::Value> =
             lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(turns.iter().map(|turn| &turn["turn"]["id"]).collect::<Vec<_>>(), ["turn-1", "t2"]);
         assert!(turns[0]["executions"][0].get("calls").is_none());
-        let line = shown(&house, &TraceArgs { json: true, calls: true, ..turn("turn-1") }).await;
+        let line = shown(&app, &TraceArgs { json: true, calls: true, ..turn("turn-1") }).await;
         let turn: serde_json::Value = serde_json::from_str(&line).unwrap();
         let calls = &turn["executions"][0]["calls"];
         assert_eq!(calls[0]["request"]["tools"][0]["name"], "use_skill");

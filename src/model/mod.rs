@@ -18,12 +18,9 @@ use serde_json::Value;
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Answers one request.
-    ///
-    /// # Errors
-    /// [`ModelError`] when there is no usable answer.
     async fn call(&self, request: &Request) -> Result<Answer, ModelError>;
 
-    /// What a call costs; of several models that may come to answer, the dearest. None where it is not known.
+    /// The price of a call, if known; the highest if several models may answer.
     fn price(&self) -> Option<Price> {
         None
     }
@@ -32,11 +29,11 @@ pub trait Model: Send + Sync {
 /// A shared model.
 pub type SharedModel = Arc<dyn Model>;
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The house's rules and notes.
+    /// The engine's rules and notes.
     System,
     /// The person.
     User,
@@ -51,9 +48,9 @@ pub enum Role {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said; may be empty beside tool calls.
+    /// The text; may be empty beside tool calls.
     pub text: String,
-    /// The calls an assistant message makes.
+    /// The calls of an assistant message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The call that a tool message answers.
@@ -73,14 +70,14 @@ impl Message {
     }
 }
 
-/// A tool call as the model wrote it. The arguments stay raw: models do write what is no JSON.
+/// A tool call as the model wrote it. The arguments stay raw, because models do write invalid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// The model's id of the call; its result carries the same.
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments, JSON if the model did well.
+    /// The arguments, normally JSON.
     pub arguments: String,
 }
 
@@ -100,7 +97,7 @@ pub struct Tool {
 pub struct Request {
     /// The messages in order.
     pub messages: Vec<Message>,
-    /// The tools, in a fixed order; none means a plain answer is wanted.
+    /// The tools, in a fixed order; without any, a plain answer is wanted.
     pub tools: Vec<Tool>,
 }
 
@@ -129,16 +126,16 @@ impl std::ops::AddAssign for Usage {
 pub struct Answer {
     /// The text; empty when there are only calls.
     pub text: String,
-    /// The calls, in the model's order, their ids unique within the answer.
+    /// The calls, in the model's order, with ids unique within the answer.
     #[serde(default)]
     pub tool_calls: Vec<ToolCall>,
-    /// Tokens, as far as the provider says.
+    /// Tokens, as far as the provider reports them.
     #[serde(default)]
     pub usage: Usage,
-    /// US dollars, reported by the provider or worked out from the configured price.
+    /// US dollars, reported by the provider or computed from the configured price.
     #[serde(default)]
     pub cost_usd: f64,
-    /// The model that really answered.
+    /// The model that actually answered.
     #[serde(default)]
     pub model: String,
 }
@@ -154,9 +151,9 @@ pub enum ModelErrorKind {
     Network,
     /// No answer in time.
     Timeout,
-    /// The provider refuses the request as such (400, 404, 422).
+    /// The provider refused the request itself (400, 404, 422).
     Refused,
-    /// An answer without text and without calls, or one that makes no sense.
+    /// An answer without text and calls, or one that makes no sense.
     Nonsense,
     /// The built-in planner was asked to think.
     BeyondPlanner,
@@ -177,24 +174,24 @@ impl ModelErrorKind {
     }
 }
 
-/// A failed model call. The message is for our logs and traces and never holds a secret.
+/// A failed model call. The message is for our logs and traces, and never contains a secret.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
     /// What kind of failure.
     pub kind: ModelErrorKind,
-    /// What happened, with the provider's own words, without secrets.
+    /// What happened, in the provider's own words.
     pub message: String,
     /// How long the provider asks us to wait.
     pub retry_after: Option<Duration>,
-    /// Tokens that were used all the same, as far as the provider says.
+    /// Tokens used nevertheless, as far as the provider reports them.
     pub usage: Usage,
-    /// US dollars that it cost all the same.
+    /// US dollars that it cost nevertheless.
     pub cost_usd: f64,
 }
 
 impl ModelError {
-    /// A failure without advice when to try again.
+    /// An error without a time to retry after.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, usage: Usage::default(), cost_usd: 0.0 }
     }

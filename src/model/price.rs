@@ -1,18 +1,18 @@
-//! What a call costs where the provider does not say so itself.
+//! Prices, for providers that don't report costs.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Request, Usage};
 
-/// No answer is expected to be longer, in tokens. What is longer is paid for all the same.
+/// The longest expected answer, in tokens. A longer one is paid for too.
 const LONGEST_ANSWER: u64 = 4096;
 
-/// About how many tokens a text has: a token is some four bytes of English.
+/// A rough count of a text's tokens: a token is about four bytes of English.
 pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
-/// What a call may come to use at the most: the request as it is, and a long answer.
+/// The most that a call may use: the request, and a long answer.
 pub fn estimate(request: &Request) -> Usage {
     let calls = |call: &super::ToolCall| tokens(&call.name) + tokens(&call.arguments);
     let said = request
@@ -32,14 +32,14 @@ pub fn estimate(request: &Request) -> Usage {
 pub struct Price {
     /// Tokens of the request.
     pub input: f64,
-    /// Those of them read from the provider's cache; as dear as the others when not given.
+    /// Those of them read from the provider's cache; by default the same price.
     pub cached_input: Option<f64>,
     /// Tokens of the answer.
     pub output: f64,
 }
 
 impl Price {
-    /// The price of the dearer of two in everything.
+    /// The higher price of two in every respect.
     #[must_use]
     pub fn dearest(self, other: Self) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Price {
         }
     }
 
-    /// What these tokens cost, in US dollars.
+    /// The cost of these tokens in US dollars.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached.min(usage.prompt);
         let fresh = usage.prompt - cached;
@@ -59,17 +59,17 @@ impl Price {
     }
 }
 
-/// A price that may change between two calls; none where it is not known.
+/// A price that may change between two calls, if known.
 #[derive(Debug, Clone, Default)]
 pub struct SharedPrice(Arc<RwLock<Option<Price>>>);
 
 impl SharedPrice {
-    /// The price that holds now.
+    /// The current price.
     pub fn get(&self) -> Option<Price> {
         *self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the price of the calls that follow.
+    /// Sets the price of later calls.
     pub fn set(&self, price: Option<Price>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = price;
     }

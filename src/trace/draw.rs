@@ -12,15 +12,15 @@ use crate::domain::{ExecutionKind, ExecutionStatus, TurnStatus};
 /// How a trace is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Columns of a line; less than 40 or more than 160 is taken as that.
+    /// Columns of a line, from 40 to 160.
     pub width: usize,
     /// Whether the reader understands ANSI colours.
     pub colour: bool,
 }
 
-/// A label with less room than this says nothing; columns of numbers give way first.
+/// The narrowest useful label; columns of numbers give way first.
 const LABEL: usize = 24;
-/// No bar is longer.
+/// The longest bar.
 const BAR: usize = 40;
 /// Lines of an error, and of the answer.
 const ERROR_LINES: usize = 4;
@@ -37,7 +37,7 @@ pub(super) enum Ink {
 }
 
 impl Style {
-    /// For a message, or a file: no colours, and narrow enough for a chat.
+    /// For a message or a file: no colours, and narrow enough for a chat.
     pub fn plain() -> Self {
         Self { width: 72, colour: false }
     }
@@ -54,7 +54,7 @@ impl Style {
     }
 }
 
-/// Draws a trace. Whatever control characters its texts hold, none reaches the reader.
+/// Draws a trace. Control characters in its texts don't reach the reader.
 pub fn draw(trace: &Trace, style: Style) -> String {
     let mut out = String::new();
     header(&mut out, &trace.turn, &trace.executions, style);
@@ -71,7 +71,7 @@ pub fn draw(trace: &Trace, style: Style) -> String {
     out
 }
 
-/// Draws a trace as a block of code, which chat platforms show as it is written.
+/// Draws a trace as a block of code, which chat platforms show unchanged.
 pub fn for_chat(trace: &Trace) -> String {
     fenced(&draw(trace, Style::plain()))
 }
@@ -97,7 +97,7 @@ fn header(out: &mut String, turn: &Turn, executions: &[Execution], style: Style)
         );
     }
     let (mark, ink) = turn_mark(turn.status);
-    let is_open = matches!(turn.status.as_str(), "queued" | "running" | "waiting");
+    let is_open = matches!(turn.status, TurnStatus::Queued | TurnStatus::Running | TurnStatus::Waiting);
     let mut totals = vec![
         format!("{} {} {}", turn.status, if is_open { "for" } else { "in" }, duration(turn.duration_ms)),
         several(turn.agents, "agent"),
@@ -205,7 +205,7 @@ impl<'a> Table<'a> {
         let last = trace.executions.iter().filter_map(|execution| execution.span).map(|span| span.1).max();
         let start = trace.turn.started;
         let length = trace.turn.duration_ms.max(last.unwrap_or(start) - start).max(1);
-        // What the labels don't need makes the bars finer.
+        // Space that the labels don't need goes to the bars.
         let needed =
             trace.executions.iter().map(|execution| execution.depth * 2 + 2 + label(execution).width()).max();
         let room = free(&columns);
@@ -243,7 +243,7 @@ impl<'a> Table<'a> {
         self.remark(out, at, ink);
     }
 
-    /// Below the line: why it did not end well.
+    /// Below the row: why it didn't succeed.
     fn remark(&self, out: &mut String, at: usize, ink: Ink) {
         let Some(text) = self.why(at) else { return };
         let depth = self.executions[at].depth;
@@ -266,7 +266,7 @@ impl<'a> Table<'a> {
         let status = execution.status;
         let below = self.executions[at + 1..].iter().take_while(|below| below.depth > execution.depth);
         if let Some(error) = &execution.error {
-            // An agent that failed with its call: said once, at the call.
+            // An agent that failed with its call: the call shows the error.
             if below.clone().any(|below| below.error.as_ref() == Some(error)) {
                 return None;
             }
@@ -279,7 +279,7 @@ impl<'a> Table<'a> {
             (ExecutionStatus::Skipped, _, Some(reason)) => Some(format!("skipped: {}", clean(reason))),
             (_, Some(limit), _) => Some(format!("{}: {} limit reached", status.as_str(), limit.as_str())),
             (ExecutionStatus::Waiting, ..) if execution.kind == ExecutionKind::Skill => {
-                Some("waiting for a person".to_owned())
+                Some("waiting for approval".to_owned())
             }
             _ => None,
         }
@@ -308,8 +308,7 @@ impl<'a> Table<'a> {
         self.executions.get(at + 1).is_some_and(|next| next.depth > self.executions[at].depth)
     }
 
-    /// When it was open, scaled to the turn: dark where it was at work itself, light where it waited for
-    /// what it had asked for.
+    /// Its time, scaled to the turn: dark where it worked itself, light where it waited for its calls.
     fn bar(&self, execution: &Execution) -> String {
         let mut cells = vec![' '; self.bar];
         let Some(span) = execution.span.filter(|_| execution.status != ExecutionStatus::Skipped) else {

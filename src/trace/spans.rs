@@ -1,5 +1,5 @@
-//! A trace as OpenTelemetry has it, for a collector outside the house: who did what, when, with how much, and how it
-//! ended. No text that anybody wrote is in it, and no person.
+//! A trace as OpenTelemetry has it, for a collector outside: who did what, when, at what cost, and how it
+//! ended. It contains no text that anybody wrote, and no person.
 //!
 //! The names are those of OpenTelemetry's conventions for generative AI where there is one; what is ours begins with
 //! `adjutant.`. All ids come from ours, so that a turn that is sent twice is one trace. Source of facts:
@@ -14,11 +14,11 @@ use crate::clock;
 use crate::domain::{ExecutionKind, ExecutionStatus, TurnId, TurnStatus};
 use crate::model::Usage;
 
-/// What a failure is called whose kind is none of the contract's words.
+/// The type of an error whose kind isn't one of the contract's words.
 const OTHER: &str = "_OTHER";
 
 /// The turn as the root, and below it each execution, as the trace has them. A model may make up names of skills:
-/// one that is not known is told as `unknown`.
+/// an unknown one becomes `unknown`.
 pub fn spans(trace: &Trace, is_known: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let root = root(trace);
     let below = trace.executions.iter().map(|execution| {
@@ -64,7 +64,7 @@ fn root(trace: &Trace) -> Span {
     }
 }
 
-/// An execution without its place; one that never began is a moment, at its end or else that of the turn.
+/// An execution without its ids. One that never started is a moment: its own end, or that of the turn.
 fn span(execution: &Execution, turn_ended: i64, is_known: &dyn Fn(&str) -> bool) -> Span {
     let ended = execution.ended.unwrap_or(turn_ended);
     let (from, to) = execution.span.unwrap_or((ended, ended));
@@ -105,7 +105,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter))
 }
 
-/// The kind of what failed; none when nothing did.
+/// The kind of error, if it failed.
 fn error(execution: &Execution) -> Option<String> {
     if !matches!(
         execution.status,

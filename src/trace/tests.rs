@@ -451,7 +451,7 @@ async fn what_waits_runs_or_ended_early_is_told_apart() {
     ▸ orchestrator           ▕████████████████████████████████████████▏   2.00 s
     ├ ◐ asks · do it         ▕  ██████████████████████████████████████▏   1.90 s
     │ └ ◐ email.send         ▕  ██████████████████████████████████████▏   1.90 s
-    │     waiting for a person
+    │     waiting for approval
     ├ ⏱ runs · do it         ▕  ██████████████████████████████████████▏   1.90 s
     │   timeout: it ran out of time (2 minutes)
     ├ · later · do it        ▕                                        ▏  pending

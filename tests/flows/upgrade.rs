@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use adjutant::config::{Policy, Secret};
 use adjutant::model::Request;
-use adjutant::model::scripted::{Reply, Scripted, text};
 use adjutant::store::check;
 use adjutant_chat::Choice;
 use chrono_tz::Europe::Berlin;
 
 use crate::app::{Heard, TestApp, results, scripted_with, user_text};
 use crate::former;
+use crate::scripted::{Reply, Scripted, text};
 use crate::workflows::workflow_file;
 
 const GREET: &str = r#"workflow:

@@ -23,9 +23,9 @@ pub(super) struct FillContext<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FillError {
     /// The text lacks what a placeholder needs: the intent doesn't match it.
-    Unfit,
+    Mismatch,
     /// `{results}` or `{found.…}` is not known yet.
-    Unknown,
+    Missing,
 }
 
 /// What's wrong with an intent's arguments, for the person who wrote them.

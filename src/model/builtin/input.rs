@@ -6,13 +6,14 @@ use serde_json::Value;
 
 use super::items;
 use super::when::Now;
+use crate::domain::ExecutionStatus;
 use crate::model::{Message, Role};
 
 /// An agent's report, as far as an answer needs it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Report {
-    /// The engine's status, or `refused` if the dispatch itself was.
-    pub(super) status: String,
+    /// The agent's status; none if its dispatch was refused.
+    pub(super) status: Option<ExecutionStatus>,
     /// The line for people.
     pub(super) result: String,
     /// Why it failed.
@@ -22,7 +23,7 @@ pub(super) struct Report {
 impl Report {
     /// Whether more may come.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.status.as_str(), "running" | "waiting" | "pending")
+        self.status.is_some_and(|status| !status.has_ended())
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) fn reports(exchange: &[Message]) -> BTreeMap<String, Report> {
             && let Some(agent) = dispatched(exchange, message)
         {
             let error = Some(value.get("error").map_or_else(|| message.text.clone(), error_text));
-            reports.entry(agent).or_insert(Report { status: "refused".into(), result: String::new(), error });
+            reports.entry(agent).or_insert(Report { status: None, result: String::new(), error });
         }
     }
     reports
@@ -120,10 +121,11 @@ pub(super) fn opened(text: &str, ours: &[&str]) -> String {
 
 fn collect(value: &Value, reports: &mut BTreeMap<String, Report>) {
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-    if let (Some(agent), Some(status)) = (text("agent_id"), text("status")) {
+    let status = text("status").and_then(|status| status.parse().ok());
+    if let (Some(agent), Some(status)) = (text("agent_id"), status) {
         let error = value.get("error").filter(|error| !error.is_null()).map(error_text);
         let result = items::described(inside(&text("result").unwrap_or_default()), &data(value.get("data")));
-        reports.insert(agent, Report { status, result, error });
+        reports.insert(agent, Report { status: Some(status), result, error });
         return;
     }
     match value {

@@ -7,6 +7,7 @@ use super::intents::Intents;
 use super::phrase;
 use super::plan::Plan;
 use super::split;
+use crate::domain::ExecutionStatus;
 
 /// The final answer of a turn.
 pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &Intents) -> String {
@@ -39,23 +40,26 @@ fn together(lines: &[String]) -> String {
 }
 
 fn outcome(mission: &str, report: Option<&Report>) -> String {
+    use ExecutionStatus::{
+        Cancelled, Completed, Failed, Partial, Pending, Running, Skipped, Timeout, Unknown, Waiting,
+    };
     let mission = clipped(mission, 80);
     let Some(report) = report else { return format!("“{mission}” hasn't been started.") };
     let why = report.error.as_deref().unwrap_or(&report.result).trim();
     let because = if why.is_empty() { ".".to_owned() } else { format!(": {why}") };
-    match report.status.as_str() {
-        "completed" if report.result.is_empty() => format!("“{mission}”: done."),
-        "completed" => report.result.clone(),
-        "partial" => format!("“{mission}” is only partly done{because}"),
-        "unknown" => {
+    match report.status {
+        Some(Completed) if report.result.is_empty() => format!("“{mission}”: done."),
+        Some(Completed) => report.result.clone(),
+        Some(Partial) => format!("“{mission}” is only partly done{because}"),
+        Some(Unknown) => {
             format!("I can't tell whether “{mission}” worked, so I didn't repeat it. Please check{because}")
         }
-        "skipped" => format!("“{mission}” was skipped{because}"),
-        "timeout" => format!("“{mission}” took too long{because}"),
-        "cancelled" => format!("“{mission}” was stopped{because}"),
-        "waiting" => format!("“{mission}” is waiting for your approval."),
-        "running" | "pending" => format!("“{mission}” is still running."),
-        _ => format!("“{mission}” didn't work{because}"),
+        Some(Skipped) => format!("“{mission}” was skipped{because}"),
+        Some(Timeout) => format!("“{mission}” took too long{because}"),
+        Some(Cancelled) => format!("“{mission}” was stopped{because}"),
+        Some(Waiting) => format!("“{mission}” is waiting for your approval."),
+        Some(Running | Pending) => format!("“{mission}” is still running."),
+        Some(Failed) | None => format!("“{mission}” didn't work{because}"),
     }
 }
 

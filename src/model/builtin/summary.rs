@@ -6,6 +6,7 @@ use super::input;
 use super::items;
 use super::mission::failure;
 use super::replies::clipped;
+use crate::domain::ExecutionStatus;
 use crate::model::{Message, Request, Role};
 
 /// The length of a condensed conversation, in characters.
@@ -34,9 +35,10 @@ pub(super) fn answer(request: &Request) -> String {
 fn told(message: &Message) -> Vec<String> {
     let reports = input::reports(std::slice::from_ref(message));
     if !reports.is_empty() {
+        let status = |report: &input::Report| report.status.map_or("refused", ExecutionStatus::as_str);
         let lines = reports.values().map(|report| match (&report.error, report.result.is_empty()) {
-            (Some(error), _) => format!("- {}: {error}", report.status),
-            (None, true) => format!("- {}", report.status),
+            (Some(error), _) => format!("- {}: {error}", status(report)),
+            (None, true) => format!("- {}", status(report)),
             (None, false) => format!("- {}", report.result.replace('\n', "\n  ")),
         });
         return lines.collect();
