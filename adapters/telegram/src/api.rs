@@ -119,7 +119,7 @@ impl Api {
             Ok(Response { result: Some(result), .. }) => Ok(result),
             Ok(answer) => Err(self.error(answer)),
             // A proxy's page, or an unexpected result.
-            Err(_) => Err(ApiError::Unclear(format!("status {status} and no response of the Bot API"))),
+            Err(_) => Err(ApiError::Unclear(format!("status {status}"))),
         }
     }
 

@@ -97,7 +97,7 @@ async fn where_files_are_not_allowed_is_told() {
     fake.misbehave("upload", 1, Fault::Page(403));
     assert_eq!(slack.deliver(&report).await, no_file("Slack's file server responds with 403 Forbidden"));
     for (host, why) in [
-        ("http://127.0.0.1:1", "Slack wants the file unencrypted"),
+        ("http://127.0.0.1:1", "Slack asked for an unencrypted upload"),
         ("https://127.0.0.1:1", "Slack's file server can't be reached"),
     ] {
         fake.store_files_at(host);

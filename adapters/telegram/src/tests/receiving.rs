@@ -11,7 +11,7 @@ async fn what_is_journalled_is_confirmed_and_nothing_else() {
     let first = receiving_into(&telegram, Journal { refusals: Mutex::new(4), ..Journal::default() });
     until("it is journalled", || first.journal.texts() == ["one"]).await;
     until("it is confirmed", || telegram.unconfirmed() == 0).await;
-    assert!(first.journal.trouble().contains("could not be stored"));
+    assert!(first.journal.trouble().contains("could not be journalled"));
     telegram.say(ada, ada, "two");
     until("the next one is journalled", || first.journal.texts() == ["one", "two"]).await;
     until("the next one is confirmed", || telegram.unconfirmed() == 0).await;
@@ -161,7 +161,7 @@ async fn a_wrong_token_needs_a_person() {
         let journal = Journal::default();
         let port = with_token(&telegram, token);
         let reason = timeout(BOUND, port.receive(&journal)).await.unwrap();
-        assert!(reason.contains("[channels.telegram] token") && !reason.contains(token), "{reason}");
+        assert!(reason.contains("channels.telegram.token") && !reason.contains(token), "{reason}");
         assert_eq!(journal.events.lock().unwrap().len(), 0);
     }
 }
@@ -205,7 +205,7 @@ async fn a_poll_that_hangs_is_given_up() {
     impatient.api.timeout = Duration::from_millis(300);
     let first = receive_by(Arc::new(impatient), Journal::default());
     until("it is heard", || first.journal.texts() == ["Hello"]).await;
-    assert!(first.journal.trouble().contains("did not come"), "{}", first.journal.trouble());
+    assert!(first.journal.trouble().contains("no valid response"), "{}", first.journal.trouble());
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ async fn members_are_asked_for_each_time() {
     telegram.stand(new, ada, "member", &json!({}));
     assert_eq!(is(&topic, ada).await, Ok(true), "where the group has moved to");
     telegram.hide_members(new);
-    insta::assert_snapshot!(is(&topic, ada).await.unwrap_err(), @"Telegram shows the members of this group to administrators alone; make the bot one");
+    insta::assert_snapshot!(is(&topic, ada).await.unwrap_err(), @"Telegram shows the members of this group only to administrators; make the bot one");
 }
 
 #[tokio::test]
@@ -149,11 +149,11 @@ async fn what_is_in_the_way_is_told_with_its_mend() {
     all.push(told(&with_token(&telegram, "1:wrong")).await);
     insta::assert_snapshot!(all.join("\n"), @"
 too many: Some(7s)
-unreachable: Telegram's answer did not come: status 502 Bad Gateway and no answer of the Bot API
-unreachable: Telegram's answer did not come: Bad Gateway
-closed: Telegram does not let the bot see this (Bad Request: new words)
+unreachable: Telegram sent no valid response: status 502 Bad Gateway
+unreachable: Telegram sent no valid response: Bad Gateway
+closed: Telegram doesn't let the bot see this (Bad Request: new words)
 closed: the bot is not in this chat (Forbidden: bot was kicked from the group chat); add it to the group, or write to it first
-token: Telegram does not know this token: set [channels.telegram] token to the one that @BotFather gives (https://t.me/BotFather, /mybots, API Token)
+token: Telegram rejects the token. Set channels.telegram.token to the one from @BotFather (https://t.me/BotFather, /mybots, API Token).
 ");
     telegram.misbehave("getChat", &Fault::Flood(7), 1);
     let unread = port.find("kitchen", &[ada.to_string()]).await;
