@@ -8,7 +8,7 @@ use std::time::Duration;
 use adjutant_chat::{ChatPort, EventId, Inbound};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, LONGEST};
-use adjutant_console::render::Look;
+use adjutant_console::render::Theme;
 use adjutant_console::{ConsolePort, Settings, Style};
 use tokio::sync::mpsc::Receiver;
 
@@ -112,7 +112,7 @@ async fn interactive(
     let session = Session::start(config, clock, place, style).await?;
     if stdin().is_terminal() {
         session.greet(config)?;
-        let events = input::terminal(session.port.desk(), &config.data_dir, source).map_err(no_input)?;
+        let events = input::terminal(session.port.turns(), &config.data_dir, source).map_err(no_input)?;
         session.while_read(session.talk(events)).await?;
     } else {
         let events = input::plain(BufReader::new(stdin()), source).map_err(no_input)?;
@@ -147,7 +147,7 @@ impl Session {
             channel: CHANNEL.to_owned(),
             style: style.clone(),
             data_dir: config.data_dir.clone(),
-            look: Look::of_stdout(),
+            theme: Theme::of_stdout(),
         };
         let skill_set = service::load_skills(config)?;
         skill_set.workflows.current().log_problems();

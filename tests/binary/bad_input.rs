@@ -160,7 +160,7 @@ fn a_megabyte_of_plain_text_in_a_pipe() {
     let ended = home.feed(&["chat"], &input);
     assert_eq!(ended.status, Some(0));
     insta::assert_snapshot!(ended.stdout, @r"
-    The text has 1000000 characters; at most 100000 are taken. Send it in several messages.
+    The text has 1000000 characters; at most 100000 are allowed. Send it in several messages.
     The line is not valid UTF-8 (byte 1 is wrong). Send the text in UTF-8.
     Added “survive”
     ");

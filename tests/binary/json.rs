@@ -130,10 +130,10 @@ fn each_line_that_is_not_understood_is_told_by_its_number_and_harms_nothing() {
     5 "text" must be a string. Put its value in quotes.
     6 "text" is empty. Write something, or leave the line out.
     7 There is neither "text" nor "press". Add one of them.
-    8 "text" and "press" can't stand in one line. Send two lines.
+    8 "text" and "press" can't be in one line. Send two lines.
     9 The line starts with { but is not valid JSON: trailing characters (column 15). Write one whole object on one line, such as {"text": "..."}; inside a string a quote is \" and a new line is \n.
     10 The line is longer than 1 MiB; it was skipped. Send it in several messages.
-    11 The text has 1000000 characters; at most 100000 are taken. Send it in several messages.
+    11 The text has 1000000 characters; at most 100000 are allowed. Send it in several messages.
     12 "id" is empty. Fill it, or leave it out.
     13 The line is not valid UTF-8 (byte 1 is wrong). Send the text in UTF-8.
     14 "conversation" must be a string. Put its value in quotes.

@@ -1,7 +1,7 @@
 //! The receiving side: lines become events on a channel.
 //!
-//! Reading blocks, so it happens on a thread of its own, which ends with the process. The channel is
-//! bounded: who sends faster than the engine journals has to wait.
+//! Reading blocks, so it has its own thread, which ends with the process. The channel is bounded: a sender faster than
+//! the journal has to wait.
 
 mod lines;
 mod terminal;
@@ -16,7 +16,7 @@ use crate::json::{Entry, parse_line, parse_text};
 
 pub use terminal::terminal;
 
-/// What comes from the person or the program.
+/// Input from the person or the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A message or a press.
@@ -25,7 +25,7 @@ pub enum Event {
     Bad {
         /// Its number, from 1.
         line: u64,
-        /// What is wrong and how to mend it.
+        /// What is wrong and how to fix it.
         message: String,
     },
     /// Ctrl-C on a terminal.
@@ -34,7 +34,7 @@ pub enum Event {
     Eof,
 }
 
-/// Where what is read comes from, and where fresh ids do.
+/// The channel and conversation of the input, and a source of new ids.
 #[derive(Clone)]
 pub struct Source {
     /// The configured channel's name.
@@ -60,17 +60,11 @@ impl Source {
 const WAITING: usize = 64;
 
 /// Reads lines of `chat --json`.
-///
-/// # Errors
-/// When the reading thread can't be started.
 pub fn json(reader: impl BufRead + Send + 'static, source: Source) -> io::Result<Receiver<Event>> {
     start(move |events| lines::read(reader, &events, parse_line, |entry| source.inbound(entry)))
 }
 
 /// Reads lines of plain text, from a pipe or a file.
-///
-/// # Errors
-/// When the reading thread can't be started.
 pub fn plain(reader: impl BufRead + Send + 'static, source: Source) -> io::Result<Receiver<Event>> {
     start(move |events| lines::read(reader, &events, parse_text, |entry| source.plain(entry)))
 }

@@ -1,7 +1,7 @@
-//! `chat --json`, pure: a line in becomes an [`Inbound`], what happens becomes a line out.
+//! `chat --json`, pure: an input line becomes an [`Inbound`], an event becomes an output line.
 //!
-//! A caller's id names a message within its conversation, the journal's event id names it on the channel:
-//! `CONVERSATION:ID`. [`event_id`] and [`bare_id`] go between the two.
+//! A caller's id identifies a message within its conversation, the journal's event id within the channel:
+//! `CONVERSATION:ID`. [`event_id`] and [`bare_id`] convert between them.
 
 use adjutant_chat::{
     Address, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress, SenderId, sanitized,
@@ -19,10 +19,10 @@ pub const LONGEST: usize = 100_000;
 const LONGEST_NAME: usize = 200;
 const KEYS: [&str; 7] = ["text", "conversation", "user", "id", "press", "room", "reply_to"];
 
-/// What one line of input says.
+/// A line of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
-    /// Nothing; it is skipped.
+    /// An empty line; it is skipped.
     Blank,
     /// A message or a press.
     Entry(Entry),
@@ -35,7 +35,7 @@ pub struct Entry {
     pub conversation: String,
     /// Who.
     pub user: String,
-    /// Whether others read there too.
+    /// Whether others read there, too.
     pub room: bool,
     /// The caller's id.
     pub id: Option<String>,
@@ -43,7 +43,7 @@ pub struct Entry {
     pub content: Content,
 }
 
-/// What an entry says.
+/// The content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A message.
@@ -72,7 +72,7 @@ impl Entry {
         Self { conversation: CONVERSATION.into(), user: USER.into(), room: false, id: None, content }
     }
 
-    /// The entry as what arrived on `channel`; `new_id` makes the id of one that has none.
+    /// The entry as an arrival on `channel`; `new_id` makes the id if there is none.
     pub fn into_inbound(self, channel: &str, new_id: &dyn Fn() -> String) -> Inbound {
         let event = event_id(&self.conversation, &self.id.unwrap_or_else(new_id));
         let address = Address { channel: channel.to_owned(), place: self.conversation };
@@ -98,8 +98,8 @@ impl Entry {
     }
 }
 
-/// The event's name on the channel. A colon in the conversation is written `%3A`, or "a:b" with "c" and
-/// "a" with "b:c" would be the same message.
+/// The event id on the channel. A colon in the conversation becomes `%3A`, or "a:b" with "c" and "a" with "b:c" would
+/// be the same message.
 pub fn event_id(conversation: &str, id: &str) -> EventId {
     let conversation = conversation.replace('%', "%25").replace(':', "%3A");
     EventId(format!("{conversation}:{id}"))
@@ -111,9 +111,6 @@ pub fn bare_id(event: &str) -> &str {
 }
 
 /// Reads a line that may be JSON.
-///
-/// # Errors
-/// A sentence that says what is wrong and how to mend it.
 pub fn parse_line(bytes: &[u8]) -> Result<Line, String> {
     let text = utf8(bytes)?;
     if !text.trim_start().starts_with('{') {
@@ -121,7 +118,7 @@ pub fn parse_line(bytes: &[u8]) -> Result<Line, String> {
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => entry(object).map(Line::Entry),
-        Ok(_) => Err("The line is JSON, but no object. Write {\"text\": \"...\"}.".to_owned()),
+        Ok(_) => Err("The line is JSON, but not an object. Write {\"text\": \"...\"}.".to_owned()),
         Err(error) => {
             let (what, column) = (error.to_string(), error.column());
             let what = what.split(" at line ").next().unwrap_or_default();
@@ -135,9 +132,6 @@ pub fn parse_line(bytes: &[u8]) -> Result<Line, String> {
 }
 
 /// Reads a line that is plain text, whatever it starts with.
-///
-/// # Errors
-/// As [`parse_line`].
 pub fn parse_text(bytes: &[u8]) -> Result<Line, String> {
     utf8(bytes).and_then(plain)
 }
@@ -165,7 +159,7 @@ fn check_length(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "The text has {length} characters; at most {LONGEST} are taken. Send it in several messages."
+        "The text has {length} characters; at most {LONGEST} are allowed. Send it in several messages."
     ))
 }
 
@@ -185,7 +179,7 @@ fn entry(mut object: Map<String, Value>) -> Result<Entry, String> {
     let press = name(&mut object, "press")?;
     let content = match (string(&mut object, "text")?, press) {
         (Some(_), Some(_)) => {
-            return Err("\"text\" and \"press\" can't stand in one line. Send two lines.".to_owned());
+            return Err("\"text\" and \"press\" can't be in one line. Send two lines.".to_owned());
         }
         (None, None) => return Err("There is neither \"text\" nor \"press\". Add one of them.".to_owned()),
         (None, Some(_)) if reply_to.is_some() => {
@@ -269,12 +263,12 @@ impl Event<'_> {
     }
 }
 
-/// The line that says an entry is journalled.
+/// The line for a journalled entry.
 pub fn accepted(inbound: &Inbound) -> String {
     Event::Accepted { id: bare_id(&inbound.event().0), conversation: &inbound.address().place }.line()
 }
 
-/// The line that says how a turn stands.
+/// The line for a turn's progress.
 pub fn progress(progress: &Progress) -> String {
     let agents = progress.agents.iter();
     let agents =
@@ -282,8 +276,7 @@ pub fn progress(progress: &Progress) -> String {
     Event::Progress { turn: &progress.turn, agents }.line()
 }
 
-/// The line of a reply. Its text is data, yet a program may well show it to somebody: control characters
-/// are made visible here as everywhere.
+/// The line for a reply. A program may show its text to somebody, so control characters are made visible here, too.
 pub fn reply(outbound: &Outbound) -> String {
     Event::Reply {
         conversation: &outbound.address.place,
@@ -295,7 +288,7 @@ pub fn reply(outbound: &Outbound) -> String {
     .line()
 }
 
-/// The line about an input line that was not understood.
+/// The line for an input line that was not understood.
 pub fn error(line: u64, message: &str) -> String {
     Event::Error { line, message }.line()
 }

@@ -7,7 +7,7 @@
 //!
 //! use adjutant_chat::{ChatPort, Inbound};
 //! use adjutant_console::input::{Event, Source};
-//! use adjutant_console::render::Look;
+//! use adjutant_console::render::Theme;
 //! use adjutant_console::{ConsolePort, Settings, Style};
 //!
 //! # async fn intake(_: Inbound, _: Arc<dyn ChatPort>) {}
@@ -16,7 +16,7 @@
 //!     channel: "console".to_owned(),
 //!     style: Style::Interactive { conversation: "main".to_owned() },
 //!     data_dir: data_dir.clone(),
-//!     look: Look::of_stdout(),
+//!     theme: Theme::of_stdout(),
 //! };
 //! let port = Arc::new(ConsolePort::open(settings, Box::new(adjutant_console::stdout()?))?);
 //! let source = Source {
@@ -25,7 +25,7 @@
 //!     new_id: Arc::new(fresh_id),
 //! };
 //! // Without a terminal: `input::plain` or `input::json` with `BufReader::new(std::io::stdin())`.
-//! let mut events = adjutant_console::input::terminal(port.desk(), &data_dir, source)?;
+//! let mut events = adjutant_console::input::terminal(port.turns(), &data_dir, source)?;
 //! while let Some(event) = events.recv().await {
 //!     match event {
 //!         Event::Line(inbound) => {
@@ -47,10 +47,10 @@ pub mod json;
 mod port;
 pub mod render;
 
-mod desk;
 mod receipts;
 mod tree;
+mod turn_taking;
 mod writer;
 
-pub use desk::{Desk, choice_for};
 pub use port::{ConsolePort, Settings, Style, stdout};
+pub use turn_taking::{TurnTaking, choice_for};

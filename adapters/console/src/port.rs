@@ -12,11 +12,11 @@ use adjutant_chat::{
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use crate::desk::{Desk, locked};
 use crate::json;
 use crate::receipts::Receipts;
-use crate::render::{Look, message};
+use crate::render::{Theme, message};
 use crate::tree::Tree;
+use crate::turn_taking::{TurnTaking, locked};
 use crate::writer::{Parts, Writer};
 
 /// What this process is to its reader.
@@ -46,17 +46,17 @@ pub struct Settings {
     /// Where receipts are kept.
     pub data_dir: PathBuf,
     /// How text is set.
-    pub look: Look,
+    pub theme: Theme,
 }
 
 /// The terminal, or the pipe in its place.
 pub struct ConsolePort {
     channel: String,
     style: Style,
-    look: Look,
+    theme: Theme,
     receipts: Arc<Receipts>,
     tree: Arc<Mutex<Tree>>,
-    desk: Arc<Desk>,
+    turns: Arc<TurnTaking>,
     writer: Writer,
     reader_gone: Notify,
     /// The progress event that a program saw last.
@@ -66,39 +66,33 @@ pub struct ConsolePort {
 }
 
 /// This process's stdout without a buffer, so that a text is one system call.
-///
-/// # Errors
-/// When stdout is closed or no further file can be opened.
 pub fn stdout() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
 impl ConsolePort {
     /// A console that writes to `out`; progress goes to stderr, in the JSON style to `out`.
-    ///
-    /// # Errors
-    /// When the data directory can't be made or the writing thread can't be started.
     pub fn open(settings: Settings, out: Box<dyn Write + Send>) -> io::Result<Self> {
         let tree = match settings.style {
             Style::Json => Tree::Off,
-            Style::Interactive { .. } | Style::Once { .. } => Tree::of_stderr(settings.look.colour),
+            Style::Interactive { .. } | Style::Once { .. } => Tree::of_stderr(settings.theme.colour),
         };
         Self::with_tree(settings, out, tree)
     }
 
     pub(crate) fn with_tree(settings: Settings, out: Box<dyn Write + Send>, tree: Tree) -> io::Result<Self> {
         let receipts = Arc::new(Receipts::open(&settings.data_dir)?);
-        let (tree, desk) = (Arc::new(Mutex::new(tree)), Arc::new(Desk::default()));
-        let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), desk: desk.clone() };
+        let (tree, turns) = (Arc::new(Mutex::new(tree)), Arc::new(TurnTaking::default()));
+        let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), turns: turns.clone() };
         let writer = Writer::start(parts)?;
-        let Settings { channel, style, look, .. } = settings;
+        let Settings { channel, style, theme, .. } = settings;
         let (reader_gone, shown, turn) = (Notify::new(), Mutex::default(), OnceLock::new());
-        Ok(Self { channel, style, look, receipts, tree, desk, writer, reader_gone, shown, turn })
+        Ok(Self { channel, style, theme, receipts, tree, turns, writer, reader_gone, shown, turn })
     }
 
     /// What the reading side of a terminal shares with this port.
-    pub fn desk(&self) -> Arc<Desk> {
-        Arc::clone(&self.desk)
+    pub fn turns(&self) -> Arc<TurnTaking> {
+        Arc::clone(&self.turns)
     }
 
     /// Waits until something found nobody who reads it; then it is time to leave.
@@ -157,12 +151,12 @@ impl ConsolePort {
     }
 
     fn text(&self, outbound: &Outbound) -> String {
-        let text = |look| message(&outbound.text, &outbound.choices, look);
+        let text = |theme| message(&outbound.text, &outbound.choices, theme);
         match self.style {
             Style::Json => json::reply(outbound),
-            Style::Once { .. } => text(self.look),
+            Style::Once { .. } => text(self.theme),
             // An empty line between what is said and what is typed.
-            Style::Interactive { .. } => format!("{}\n", text(self.look)),
+            Style::Interactive { .. } => format!("{}\n", text(self.theme)),
         }
     }
 
@@ -228,7 +222,7 @@ impl ChatPort for ConsolePort {
         // Never waits: while a text is being written the tree stays away.
         let Ok(mut tree) = self.tree.try_lock() else { return };
         // So it does while the floor, and with it the screen around the prompt, is the person's.
-        let prompt = matches!(self.style, Style::Interactive { .. }) && self.desk.is_free();
+        let prompt = matches!(self.style, Style::Interactive { .. }) && self.turns.is_free();
         if prompt {
             tree.clear();
         } else {

@@ -1,22 +1,23 @@
-//! Pure: rich text as lines of a terminal. What comes from the text can't drive the terminal; the only
-//! escape sequences are the colours put in here, and those only when asked for.
+//! Pure: rich text as lines of a terminal. The text can't control the terminal; the only escape sequences are the
+//! colours added here, and only on request.
 
 mod table;
 
+use adjutant_chat::richtext::markup::list_marker;
 use adjutant_chat::{Block, Choice, Inline, RichText, one_line};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How the terminal wants its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct Theme {
     /// Columns of a line; 0 does not wrap.
     pub width: usize,
     /// Whether colours may be used.
     pub colour: bool,
 }
 
-impl Look {
-    /// The look of stdout: wrapped and coloured on a terminal (unless `NO_COLOR` is set), plain in a pipe.
+impl Theme {
+    /// The theme of stdout: wrapped and coloured on a terminal (unless `NO_COLOR` is set), plain in a pipe.
     pub fn of_stdout() -> Self {
         use std::io::IsTerminal;
         if !std::io::stdout().is_terminal() {
@@ -36,26 +37,26 @@ fn terminal_width() -> usize {
 }
 
 /// A message with its choices, ending in a newline.
-pub fn message(markdown: &str, choices: &[Choice], look: Look) -> String {
-    let mut lines = blocks(&RichText::parse(markdown).blocks, look);
+pub fn message(markdown: &str, choices: &[Choice], theme: Theme) -> String {
+    let mut lines = blocks(&RichText::parse(markdown).blocks, theme);
     if !choices.is_empty() {
         if !lines.is_empty() {
             lines.push(String::new());
         }
-        lines.extend(numbered(choices, look));
+        lines.extend(numbered(choices, theme));
     }
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// The choices as one line if they fit into one, each with the number that presses it.
-fn numbered(choices: &[Choice], look: Look) -> Vec<String> {
+fn numbered(choices: &[Choice], theme: Theme) -> Vec<String> {
     let one = |(number, choice): (usize, &Choice)| {
         let label = one_line(&choice.label);
-        format!("{}  {label}", painted(&number.to_string(), "1", look))
+        format!("{}  {label}", painted(&number.to_string(), "1", theme))
     };
     let all: Vec<String> = (1..).zip(choices).map(one).collect();
     let line = all.join("   ");
-    if look.width == 0 || width_of(&line) <= look.width { vec![line] } else { all }
+    if theme.width == 0 || width_of(&line) <= theme.width { vec![line] } else { all }
 }
 
 /// Columns that a text takes, colours not counted.
@@ -69,59 +70,58 @@ pub(crate) fn width_of(text: &str) -> usize {
     width + rest.width()
 }
 
-fn painted(text: &str, code: &str, look: Look) -> String {
-    if look.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+fn painted(text: &str, code: &str, theme: Theme) -> String {
+    if theme.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-fn blocks(list: &[Block], look: Look) -> Vec<String> {
+fn blocks(list: &[Block], theme: Theme) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, one) in list.iter().enumerate() {
         if number > 0 {
             lines.push(String::new());
         }
-        lines.extend(block(one, look));
+        lines.extend(block(one, theme));
     }
     lines
 }
 
-fn block(block: &Block, look: Look) -> Vec<String> {
+fn block(block: &Block, theme: Theme) -> Vec<String> {
     match block {
-        Block::Paragraph(text) => wrapped(text, look, &[]),
-        Block::Heading { text, .. } => wrapped(text, look, &["1"]),
+        Block::Paragraph(text) => wrapped(text, theme, &[]),
+        Block::Heading { text, .. } => wrapped(text, theme, &["1"]),
         Block::Code { text, .. } => {
-            let line = |line: &str| format!("    {}", painted(&line.replace('\t', "    "), "36", look));
+            let line = |line: &str| format!("    {}", painted(&line.replace('\t', "    "), "36", theme));
             text.split('\n').map(line).collect()
         }
         Block::Quote(inner) => {
-            let bar = painted("│", "2", look);
-            blocks(inner, narrower(look, 2)).iter().map(|line| format!("{bar} {line}")).collect()
+            let bar = painted("│", "2", theme);
+            blocks(inner, narrower(theme, 2)).iter().map(|line| format!("{bar} {line}")).collect()
         }
-        Block::List { start, items } => list(*start, items, look),
-        Block::Table { header, rows } => table::lines(header, rows, look),
-        Block::Rule => vec!["─".repeat(if look.width == 0 { 20 } else { look.width })],
+        Block::List { start, items } => list(*start, items, theme),
+        Block::Table { header, rows } => table::lines(header, rows, theme),
+        Block::Rule => vec!["─".repeat(if theme.width == 0 { 20 } else { theme.width })],
     }
 }
 
-fn narrower(look: Look, by: usize) -> Look {
+fn narrower(theme: Theme, by: usize) -> Theme {
     // Deep nesting must not squeeze the text to nothing.
-    Look { width: if look.width == 0 { 0 } else { look.width.saturating_sub(by).max(10) }, ..look }
+    Theme { width: if theme.width == 0 { 0 } else { theme.width.saturating_sub(by).max(10) }, ..theme }
 }
 
-fn list(start: Option<u64>, items: &[Vec<Block>], look: Look) -> Vec<String> {
+fn list(start: Option<u64>, items: &[Vec<Block>], theme: Theme) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, item) in (0..).zip(items) {
-        let mark =
-            start.map_or_else(|| "• ".to_owned(), |first| format!("{}. ", first.saturating_add(number)));
-        let indent = mark.width();
-        let inner: Vec<String> = item.iter().flat_map(|one| block(one, narrower(look, indent))).collect();
+        let marker = list_marker(start, number, "• ");
+        let indent = marker.width();
+        let inner: Vec<String> = item.iter().flat_map(|one| block(one, narrower(theme, indent))).collect();
         let mut inner = inner.into_iter();
-        lines.push(format!("{mark}{}", inner.next().unwrap_or_default()));
+        lines.push(format!("{marker}{}", inner.next().unwrap_or_default()));
         lines.extend(inner.map(|line| format!("{}{line}", " ".repeat(indent))));
     }
     lines
 }
 
-/// A stretch of text of one look.
+/// A stretch of text of one theme.
 struct Span {
     text: String,
     codes: Vec<&'static str>,
@@ -150,12 +150,12 @@ fn spans(inlines: &[Inline], codes: &[&'static str], into: &mut Vec<Span>) {
 }
 
 /// Running text on one line, for a cell.
-fn on_one_line(inlines: &[Inline], look: Look) -> String {
-    wrapped(inlines, Look { width: 0, ..look }, &[]).join(" ")
+fn on_one_line(inlines: &[Inline], theme: Theme) -> String {
+    wrapped(inlines, Theme { width: 0, ..theme }, &[]).join(" ")
 }
 
 /// Breaks running text into lines between words; a word wider than a line is broken itself.
-fn wrapped(inlines: &[Inline], look: Look, codes: &[&'static str]) -> Vec<String> {
+fn wrapped(inlines: &[Inline], theme: Theme, codes: &[&'static str]) -> Vec<String> {
     let mut all = Vec::new();
     spans(inlines, codes, &mut all);
     // Each character with the span it is from: wrapping is then the same with and without colours.
@@ -165,8 +165,8 @@ fn wrapped(inlines: &[Inline], look: Look, codes: &[&'static str]) -> Vec<String
     let text: Vec<(char, usize)> = all.iter().enumerate().flat_map(chars).collect();
     let mut lines = Vec::new();
     for line in text.split(|(char, _)| *char == '\n') {
-        for part in wrap_line(line, look.width) {
-            lines.push(coloured(part, &all, look));
+        for part in wrap_line(line, theme.width) {
+            lines.push(coloured(part, &all, theme));
         }
     }
     lines
@@ -191,13 +191,13 @@ fn wrap_line(mut line: &[(char, usize)], width: usize) -> Vec<&[(char, usize)]> 
     }
 }
 
-fn coloured(chars: &[(char, usize)], spans: &[Span], look: Look) -> String {
+fn coloured(chars: &[(char, usize)], spans: &[Span], theme: Theme) -> String {
     let mut line = String::new();
     for run in chars.chunk_by(|one, other| one.1 == other.1) {
         let text: String = run.iter().map(|(char, _)| *char).collect();
         let codes = run.first().and_then(|(_, span)| spans.get(*span)).map(|span| span.codes.join(";"));
         match codes.filter(|codes| !codes.is_empty()) {
-            Some(codes) => line.push_str(&painted(&text, &codes, look)),
+            Some(codes) => line.push_str(&painted(&text, &codes, theme)),
             None => line.push_str(&text),
         }
     }

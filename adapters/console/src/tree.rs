@@ -14,14 +14,14 @@ pub(crate) struct Row {
     /// Identifies the line from one state to the next.
     pub(crate) key: String,
     pub(crate) depth: usize,
-    pub(crate) mark: Mark,
+    pub(crate) status: RowStatus,
     pub(crate) text: String,
     /// Since its start; nothing before it.
     pub(crate) elapsed: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum RowStatus {
     Waiting,
     Running,
     Done,
@@ -29,7 +29,7 @@ pub(crate) enum Mark {
     Failed,
 }
 
-impl Mark {
+impl RowStatus {
     fn of(status: &str) -> Self {
         match status {
             "pending" | "queued" | "waiting" => Self::Waiting,
@@ -66,7 +66,7 @@ pub(crate) fn rows(progress: &Progress) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(step) = &progress.step {
         let text = format!("{}…", one_line(step));
-        rows.push(Row { key: String::new(), depth: 0, mark: Mark::Running, text, elapsed: None });
+        rows.push(Row { key: String::new(), depth: 0, status: RowStatus::Running, text, elapsed: None });
     }
     let agents = &progress.agents;
     let mut shown = vec![false; agents.len()];
@@ -102,19 +102,19 @@ fn branch(agents: &[AgentProgress], start: usize, depth: usize, shown: &mut [boo
 }
 
 fn row(agent: &AgentProgress, depth: usize) -> Row {
-    let mark = Mark::of(&agent.status);
+    let status = RowStatus::of(&agent.status);
     let mut text = one_line(&agent.agent_id);
     if !agent.mission.is_empty() {
         text.push_str("  ");
         text.push_str(&one_line(&agent.mission));
     }
-    let note = match (&agent.skill, mark) {
-        (_, Mark::Waiting) if agent.status == "waiting" => Some("waits for you".to_owned()),
-        (_, Mark::Waiting) if !agent.depends_on.is_empty() => {
+    let note = match (&agent.skill, status) {
+        (_, RowStatus::Waiting) if agent.status == "waiting" => Some("waits for you".to_owned()),
+        (_, RowStatus::Waiting) if !agent.depends_on.is_empty() => {
             Some(format!("after {}", agent.depends_on.join(", ")))
         }
-        (Some(skill), Mark::Running) => Some(skill.clone()),
-        (_, Mark::Failed | Mark::Partly) => Some(agent.status.clone()),
+        (Some(skill), RowStatus::Running) => Some(skill.clone()),
+        (_, RowStatus::Failed | RowStatus::Partly) => Some(agent.status.clone()),
         _ => None,
     };
     if let Some(note) = note {
@@ -123,7 +123,7 @@ fn row(agent: &AgentProgress, depth: usize) -> Row {
         text = format!("{id} [{}]{}", one_line(&note), &text[id.len()..]);
     }
     let elapsed = (agent.elapsed_ms > 0).then(|| Duration::from_millis(agent.elapsed_ms));
-    Row { key: agent.agent_id.clone(), depth: depth.min(8), mark, text, elapsed }
+    Row { key: agent.agent_id.clone(), depth: depth.min(8), status, text, elapsed }
 }
 
 fn one_line(text: &str) -> String {
@@ -142,9 +142,9 @@ impl Changes {
         for agent in &progress.agents {
             let before = self.known.insert(agent.agent_id.clone(), agent.status.clone());
             if before.as_ref() != Some(&agent.status) {
-                let mark = Mark::of(&agent.status).sign();
+                let sign = RowStatus::of(&agent.status).sign();
                 let (id, status) = (one_line(&agent.agent_id), one_line(&agent.status));
-                lines.push(format!("{mark} {id} {status}: {}", one_line(&agent.mission)));
+                lines.push(format!("{sign} {id} {status}: {}", one_line(&agent.mission)));
             }
         }
         if progress.step.is_none() {
@@ -242,16 +242,16 @@ impl Live {
 
 /// Gives a bar the looks of its row. A running one turns and counts by itself.
 fn dress(colour: bool, row: &Row, bar: &ProgressBar) {
-    let running = row.mark == Mark::Running;
+    let running = row.status == RowStatus::Running;
     let time = match (row.elapsed, running) {
         (None, _) => "",
         (Some(_), true) => " {elapsed}",
         (Some(_), false) => " {prefix}",
     };
-    let paint = if colour { format!(":.{}", row.mark.colour()) } else { String::new() };
+    let paint = if colour { format!(":.{}", row.status.colour()) } else { String::new() };
     let template = format!("{}{{spinner{paint}}} {{wide_msg}}{time}", "  ".repeat(row.depth));
     let Ok(style) = ProgressStyle::with_template(&template) else { return };
-    let still = row.mark.sign();
+    let still = row.status.sign();
     let turning = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ";
     bar.set_style(if running { style.tick_chars(turning) } else { style.tick_strings(&[still, still]) });
     bar.set_message(row.text.clone());
@@ -293,7 +293,7 @@ mod tests {
 
     fn drawn(rows: &[Row]) -> String {
         let line = |row: &Row| {
-            format!("{}{} {} {:?}", "  ".repeat(row.depth), row.mark.sign(), row.text, row.elapsed)
+            format!("{}{} {} {:?}", "  ".repeat(row.depth), row.status.sign(), row.text, row.elapsed)
         };
         rows.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -306,7 +306,7 @@ mod tests {
             agent("meet", "pending", &["find", "mail"]),
             agent("note", "running", &[]),
             agent("ask", "waiting", &[]),
-            agent("look", "timeout", &["nobody"]),
+            agent("theme", "timeout", &["nobody"]),
         ];
         insta::assert_snapshot!(drawn(&rows(&progress(agents))), @r#"
     › thinking… None
@@ -315,7 +315,7 @@ mod tests {
           ◦ meet [after find, mail]  Do meet well␛[2J None
       › note [tasks.search]  Do note well␛[2J Some(2.3s)
       ◦ ask [waits for you]  Do ask well␛[2J Some(2.3s)
-      ✗ look [timeout]  Do look well␛[2J Some(2.3s)
+      ✗ theme [timeout]  Do theme well␛[2J Some(2.3s)
     "#);
     }
 

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use adjutant_chat::{Delivery, Outbound};
 use tokio::sync::oneshot;
 
-use crate::desk::{Desk, locked};
 use crate::receipts::Receipts;
 use crate::tree::Tree;
+use crate::turn_taking::{TurnTaking, locked};
 
 /// Lines that nobody waits for are dropped while this many are unwritten.
 const MOST_WAITING: usize = 256;
@@ -34,7 +34,7 @@ pub(crate) struct Parts {
     pub(crate) out: Box<dyn Write + Send>,
     pub(crate) receipts: Arc<Receipts>,
     pub(crate) tree: Arc<Mutex<Tree>>,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) turns: Arc<TurnTaking>,
 }
 
 impl Writer {
@@ -86,7 +86,7 @@ impl Parts {
         // across the next prompt.
         let mut tree = locked(&self.tree);
         tree.clear();
-        if let Err(error) = self.desk.print(&job.text, || out.write(&job.text)) {
+        if let Err(error) = self.turns.print(&job.text, || out.write(&job.text)) {
             return match error.kind() {
                 ErrorKind::BrokenPipe => Delivery::Gone("stdout is closed".to_owned()),
                 _ if out.torn => Delivery::Unknown,
@@ -96,7 +96,7 @@ impl Parts {
         let Some(outbound) = &job.outbound else { return Delivery::Sent(String::new()) };
         // The text is on the screen, whether or not a full disk lets us note that.
         let _ = self.receipts.add(&outbound.id);
-        self.desk.shown(outbound);
+        self.turns.shown(outbound);
         Delivery::Sent(outbound.id.clone())
     }
 }

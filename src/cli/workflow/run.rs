@@ -151,7 +151,7 @@ impl RunSession<'_> {
         let first = self.say(&source, line);
         let event = first.event().clone();
         // Until the run asks something the terminal is not the person's.
-        session.port.desk().sent(&event);
+        session.port.turns().sent(&event);
         session.accept(first).await?;
         let watched = session.while_read(self.watch(&session, source, &event)).await;
         let report = async {
@@ -171,7 +171,7 @@ impl RunSession<'_> {
     async fn watch(&self, session: &Session, source: Source, first: &EventId) -> Result<(), CliError> {
         let mut events = match self.is_person {
             true => Some(
-                input::terminal(session.port.desk(), &self.config.data_dir, source.clone())
+                input::terminal(session.port.turns(), &self.config.data_dir, source.clone())
                     .map_err(|error| CliError::failed("stdin can't be read", error))?,
             ),
             false => None,

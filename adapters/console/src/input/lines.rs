@@ -1,4 +1,4 @@
-//! Lines from a pipe, without ever keeping more of one than is worth reading.
+//! Reads lines from a pipe, skipping those that are too long.
 
 use std::io::{self, BufRead, ErrorKind};
 
@@ -8,10 +8,10 @@ use tokio::sync::mpsc::Sender;
 use super::Event;
 use crate::json::{Entry, Line};
 
-/// The longest line that is looked at, in bytes.
+/// The longest line that is read, in bytes.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// Reads to the end. Stops early when nobody listens any more.
+/// Reads to the end, or until nobody listens any more.
 pub(super) fn read(
     mut reader: impl BufRead,
     events: &Sender<Event>,
@@ -36,7 +36,7 @@ pub(super) fn read(
                 "The line is longer than 1 MiB; it was skipped. Send it in several messages.".to_owned()
             }
             Err(error) => {
-                let message = format!("The input can't be read any further: {error}. Start again.");
+                let message = format!("The rest of the input can't be read: {error}. Start again.");
                 let _ = events.blocking_send(Event::Bad { line, message });
                 break;
             }
@@ -55,7 +55,7 @@ enum Next {
     End,
 }
 
-/// Reads up to and with the next newline; of a line that is too long only the length is kept in mind.
+/// Reads up to and including the next newline, without keeping a line that is too long.
 fn next_line(reader: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Next> {
     bytes.clear();
     let mut too_long = false;

@@ -1,8 +1,8 @@
 //! A person at a terminal.
 //!
-//! While the floor is theirs, rustyline edits a line, on a thread of its own. While a turn runs there is no
-//! prompt that the tree would be drawn across: the terminal is in its ordinary line mode, what is typed
-//! there (`/stop`, the next message) is taken when its Enter comes, and Ctrl-C is the signal it always is.
+//! When it is their turn, rustyline edits a line on its own thread. While the assistant works there is no prompt that
+//! the tree would be drawn across: the terminal is in its ordinary line mode, a typed line (`/stop`, the next message)
+//! is read at its Enter, and Ctrl-C is the usual signal.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,8 +23,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::{Event, Source, WAITING};
-use crate::desk::Desk;
 use crate::json::{Entry, Line, parse_text};
+use crate::turn_taking::TurnTaking;
 
 const PROMPT: &str = "› ";
 const COMMANDS: [&str; 9] =
@@ -35,27 +35,24 @@ type Read1 = Result<String, ReadlineError>;
 /// Reads lines from this process's terminal; the history of lines is kept in `data_dir`.
 ///
 /// Needs a tokio runtime with I/O.
-///
-/// # Errors
-/// When the terminal can't be used.
-pub fn terminal(desk: Arc<Desk>, data_dir: &Path, source: Source) -> io::Result<Receiver<Event>> {
-    let editor = editor(&desk, &data_dir.join("console-history")).map_err(io::Error::other)?;
+pub fn terminal(turns: Arc<TurnTaking>, data_dir: &Path, source: Source) -> io::Result<Receiver<Event>> {
+    let editor = editor(&turns, &data_dir.join("console-history")).map_err(io::Error::other)?;
     let (asks, asked) = std::sync::mpsc::channel();
     let (told, tell) = channel(1);
     let history = data_dir.join("console-history");
-    let on_prompt = Arc::clone(&desk);
+    let on_prompt = Arc::clone(&turns);
     std::thread::Builder::new()
         .name("console-in".to_owned())
         .spawn(move || edit_lines(editor, &on_prompt, &history, &asked, &told))?;
     let (events, receiver) = channel(WAITING);
     let interrupts = signal(SignalKind::interrupt())?;
-    let person = Person { desk, source, events, line: 0 };
+    let person = Person { turns, source, events, line: 0 };
     tokio::spawn(person.run(asks, tell, interrupts));
     Ok(receiver)
 }
 
 struct Person {
-    desk: Arc<Desk>,
+    turns: Arc<TurnTaking>,
     source: Source,
     events: Sender<Event>,
     line: u64,
@@ -82,9 +79,9 @@ impl Person {
         tell: &mut Receiver<Read1>,
         interrupts: &mut Signal,
     ) -> Result<(), Over> {
-        if !self.desk.is_free() {
+        if !self.turns.is_free() {
             return tokio::select! {
-                () = self.desk.change() => Ok(()),
+                () = self.turns.change() => Ok(()),
                 _ = interrupts.recv() => self.send(Event::Interrupt).await,
                 line = cooked_line() => match line {
                     Ok(Some(line)) => self.typed(&line).await,
@@ -106,7 +103,7 @@ impl Person {
         if matches!(text.trim(), "/quit" | "/exit") {
             return Err(Over);
         }
-        let entry = match self.desk.chosen(&text) {
+        let entry = match self.turns.chosen(&text) {
             Some(choice) => Entry::press(choice.id),
             None => match parse_text(text.as_bytes()) {
                 Ok(Line::Blank) => return Ok(()),
@@ -115,7 +112,7 @@ impl Person {
             },
         };
         let inbound = self.source.plain(entry);
-        self.desk.sent(inbound.event());
+        self.turns.sent(inbound.event());
         self.send(Event::Line(inbound)).await
     }
 
@@ -142,7 +139,7 @@ async fn cooked_line() -> io::Result<Option<String>> {
     Ok((length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-fn editor(desk: &Desk, history: &Path) -> rustyline::Result<Editor<Commands, FileHistory>> {
+fn editor(turns: &TurnTaking, history: &Path) -> rustyline::Result<Editor<Commands, FileHistory>> {
     let config =
         Config::builder().auto_add_history(true).history_ignore_space(true).max_history_size(1_000)?.build();
     let mut editor = Editor::with_config(config)?;
@@ -150,22 +147,22 @@ fn editor(desk: &Desk, history: &Path) -> rustyline::Result<Editor<Commands, Fil
     // None at the first start.
     let _ = editor.load_history(history);
     if let Ok(mut printer) = editor.create_external_printer() {
-        desk.set_printer(Box::new(move |text| printer.print(text).map_err(io::Error::other)));
+        turns.set_printer(Box::new(move |text| printer.print(text).map_err(io::Error::other)));
     }
     Ok(editor)
 }
 
 fn edit_lines(
     mut editor: Editor<Commands, FileHistory>,
-    desk: &Desk,
+    turns: &TurnTaking,
     history: &Path,
     asked: &std::sync::mpsc::Receiver<()>,
     told: &Sender<Read1>,
 ) {
     while asked.recv().is_ok() {
-        desk.set_prompt(true);
+        turns.set_prompt(true);
         let line = editor.readline(PROMPT);
-        desk.set_prompt(false);
+        turns.set_prompt(false);
         if line.is_ok() {
             // A history that can't be kept is no reason to stop talking.
             let _ = editor.append_history(history);
@@ -220,16 +217,16 @@ mod tests {
         let (events, receiver) = channel(8);
         let new_id = Arc::new(|| "new".to_owned());
         let source = Source { channel: "console".into(), conversation: "main".into(), new_id };
-        (Person { desk: Arc::default(), source, events, line: 0 }, receiver)
+        (Person { turns: Arc::default(), source, events, line: 0 }, receiver)
     }
 
     #[tokio::test]
     async fn a_typed_line_takes_the_floor_until_its_reply() {
         let (mut person, mut events) = person();
         assert!(person.typed("  \n").await.is_ok());
-        assert!(person.desk.is_free(), "a blank line is nothing");
+        assert!(person.turns.is_free(), "a blank line is nothing");
         assert!(person.typed("one\\\ntwo").await.is_ok());
-        assert!(!person.desk.is_free());
+        assert!(!person.turns.is_free());
         let Some(Event::Line(adjutant_chat::Inbound::Message(said))) = events.recv().await else {
             panic!("said")
         };
@@ -242,6 +239,6 @@ mod tests {
         let (mut person, mut events) = person();
         assert!(person.typed(&"x".repeat(crate::json::LONGEST + 1)).await.is_ok());
         assert!(matches!(events.recv().await, Some(Event::Bad { line: 1, .. })));
-        assert!(person.desk.is_free());
+        assert!(person.turns.is_free());
     }
 }

@@ -54,7 +54,7 @@ fn what_is_wrong_is_said_with_the_mend() {
     "txet" is not a known key. Did you mean "text"?
     "attachment_list" is not a known key. The known ones are text, conversation, user, id, press, room, reply_to.
     There is neither "text" nor "press". Add one of them.
-    "text" and "press" can't stand in one line. Send two lines.
+    "text" and "press" can't be in one line. Send two lines.
     "reply_to" belongs to "text". Leave it out beside "press".
     "room" must be true or false.
     "id" is empty. Fill it, or leave it out.
@@ -65,7 +65,7 @@ fn what_is_wrong_is_said_with_the_mend() {
 #[test]
 fn a_text_may_be_long_but_not_endless() {
     assert!(parse_line("é".repeat(LONGEST).as_bytes()).is_ok());
-    insta::assert_snapshot!(fault("é".repeat(LONGEST + 1).as_bytes()), @"The text has 100001 characters; at most 100000 are taken. Send it in several messages.");
+    insta::assert_snapshot!(fault("é".repeat(LONGEST + 1).as_bytes()), @"The text has 100001 characters; at most 100000 are allowed. Send it in several messages.");
     assert!(parse_line(format!("{{\"text\": \"{}\"}}", "x".repeat(LONGEST + 1)).as_bytes()).is_err());
 }
 

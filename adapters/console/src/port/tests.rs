@@ -4,9 +4,9 @@ use adjutant_chat::{Address, AgentProgress, Choice};
 use adjutant_fakes::conformance::{self, Platform, Seen};
 
 use super::*;
-use crate::desk::{choice_for, locked};
 use crate::json::Entry;
 use crate::tree::Changes;
+use crate::turn_taking::{choice_for, locked};
 
 /// A stdout that a test can read, and that takes only so much.
 #[derive(Clone)]
@@ -54,13 +54,13 @@ struct World {
     dir: tempfile::TempDir,
     paper: Paper,
     style: Style,
-    desk: Mutex<Arc<Desk>>,
+    turns: Mutex<Arc<TurnTaking>>,
 }
 
 impl World {
     fn new(style: Style) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        Self { dir, paper: Paper::new(), style, desk: Mutex::default() }
+        Self { dir, paper: Paper::new(), style, turns: Mutex::default() }
     }
 
     fn port(&self) -> ConsolePort {
@@ -69,8 +69,8 @@ impl World {
 }
 
 fn port(dir: &Path, style: &Style, paper: &Paper, tree: Tree) -> ConsolePort {
-    let look = Look { width: 80, colour: false };
-    let settings = Settings { channel: "console".into(), style: style.clone(), data_dir: dir.into(), look };
+    let theme = Theme { width: 80, colour: false };
+    let settings = Settings { channel: "console".into(), style: style.clone(), data_dir: dir.into(), theme };
     ConsolePort::with_tree(settings, Box::new(paper.clone()), tree).expect("a port")
 }
 
@@ -82,7 +82,7 @@ fn interactive() -> Style {
 impl Platform for World {
     fn connect(&self) -> Arc<dyn ChatPort> {
         let port = self.port();
-        *locked(&self.desk) = port.desk();
+        *locked(&self.turns) = port.turns();
         Arc::new(port)
     }
 
@@ -95,7 +95,7 @@ impl Platform for World {
         if self.style == Style::Json {
             replies(&text)
         } else {
-            vec![on_screen(text, &locked(&self.desk).choices())]
+            vec![on_screen(text, &locked(&self.turns).choices())]
         }
     }
 }
@@ -265,11 +265,11 @@ async fn no_tree_is_drawn_while_the_floor_is_the_persons() {
     let port = port(world.dir.path(), &world.style, &world.paper, tree);
     port.progress(&progress("running")).await;
     assert_eq!(stderr.text(), "");
-    port.desk().sent(&EventId("main:1".into()));
+    port.turns().sent(&EventId("main:1".into()));
     port.progress(&progress("running")).await;
     assert_eq!(stderr.text(), "› find running: Find it\n");
     port.deliver(&outbound("a", &["main:1"])).await;
-    assert!(port.desk().is_free());
+    assert!(port.turns().is_free());
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-const PLAIN: Look = Look { width: 40, colour: false };
-const COLOUR: Look = Look { width: 40, colour: true };
+const PLAIN: Theme = Theme { width: 40, colour: false };
+const COLOUR: Theme = Theme { width: 40, colour: true };
 
 const TEXT: &str = "\
 # Your day
@@ -101,7 +101,7 @@ fn many_choices_stand_below_one_another() {
 #[test]
 fn an_endless_word_is_broken_and_a_pipe_is_not_wrapped() {
     assert_eq!(message(&"x".repeat(50), &[], PLAIN), format!("{}\n{}\n", "x".repeat(40), "x".repeat(10)));
-    assert_eq!(message(&"x y ".repeat(50), &[], Look { width: 0, colour: false }).lines().count(), 1);
+    assert_eq!(message(&"x y ".repeat(50), &[], Theme { width: 0, colour: false }).lines().count(), 1);
 }
 
 fn without_colours(text: &str) -> String {

@@ -1,9 +1,8 @@
-//! What the port and the reading side share on a terminal: who has the floor, which choices stand on the
-//! screen, and how to print while a prompt is open.
+//! What the port and the input share on a terminal: whose turn it is, which choices are on the screen, and how to
+//! print while a prompt is open.
 //!
-//! A terminal is either the person's (a prompt is open, nothing is drawn around it) or the assistant's
-//! (the tree is drawn, keys are read by the terminal's own line mode). It is the assistant's from a
-//! line's sending until every line sent has its reply.
+//! It is either the person's turn (a prompt is open and nothing is drawn around it) or the assistant's (the tree is
+//! drawn, and the terminal's own line mode reads keys). It is the assistant's until every line sent has its reply.
 
 use std::collections::HashSet;
 use std::io;
@@ -15,9 +14,9 @@ use tokio::sync::Notify;
 /// Prints above an open prompt.
 type Printer = Box<dyn FnMut(String) -> io::Result<()> + Send>;
 
-/// The shared state; cheap to ask, never held over a wait.
+/// The shared state. Its locks are never held across an await.
 #[derive(Default)]
-pub struct Desk {
+pub struct TurnTaking {
     state: Mutex<State>,
     prompt: Mutex<Prompt>,
     changed: Notify,
@@ -35,8 +34,8 @@ struct Prompt {
     printer: Option<Printer>,
 }
 
-impl Desk {
-    /// A line was sent: the floor is the assistant's until it is answered.
+impl TurnTaking {
+    /// A line was sent: it is the assistant's turn until it is answered.
     pub fn sent(&self, event: &EventId) {
         locked(&self.state).unanswered.insert(event.0.clone());
     }
@@ -51,14 +50,13 @@ impl Desk {
         self.changed.notify_one();
     }
 
-    /// Gives the floor back to the person although not everything is answered: for a line that the
-    /// caller dealt with by itself, or could not take.
+    /// Makes it the person's turn although not everything is answered, because the caller handled or rejected a line.
     pub fn release(&self) {
         locked(&self.state).unanswered.clear();
         self.changed.notify_one();
     }
 
-    /// Whether the floor is the person's.
+    /// Whether it is the person's turn.
     pub fn is_free(&self) -> bool {
         locked(&self.state).unanswered.is_empty()
     }
@@ -67,7 +65,7 @@ impl Desk {
         self.changed.notified().await;
     }
 
-    /// The choice that a typed line means; it is then no longer on offer.
+    /// The choice that a typed line selects; it can't be selected again.
     pub(crate) fn chosen(&self, typed: &str) -> Option<Choice> {
         let mut state = locked(&self.state);
         let choice = choice_for(typed, &state.choices).cloned();
@@ -90,7 +88,7 @@ impl Desk {
         locked(&self.state).choices.clone()
     }
 
-    /// Prints above the prompt if one is open, else by `write`; the prompt can't open in between.
+    /// Prints above the prompt if one is open, otherwise by `write`. The prompt can't open in between.
     pub(crate) fn print(&self, text: &str, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         match &mut *locked(&self.prompt) {
             Prompt { open: true, printer: Some(print) } => print(text.to_owned()),
@@ -99,13 +97,13 @@ impl Desk {
     }
 }
 
-/// The choice whose number was typed, if just a number was typed.
+/// The choice whose number was typed, if only a number was typed.
 pub fn choice_for<'a>(typed: &str, choices: &'a [Choice]) -> Option<&'a Choice> {
     let number: usize = typed.trim().parse().ok()?;
     choices.get(number.checked_sub(1)?)
 }
 
-/// A lock; what a panicking holder left is still sound, every change is one step.
+/// Locks; after a panic the state is still valid, because every change is a single step.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -133,47 +131,47 @@ mod tests {
     }
 
     #[test]
-    fn the_floor_is_free_when_everything_is_answered() {
-        let desk = Desk::default();
-        desk.sent(&EventId("main:1".into()));
-        desk.sent(&EventId("main:2".into()));
-        desk.shown(&reply(&["main:1"], &[]));
-        assert!(!desk.is_free());
-        desk.shown(&reply(&["main:2"], &[]));
-        assert!(desk.is_free());
-        desk.sent(&EventId("main:3".into()));
-        desk.release();
-        assert!(desk.is_free());
+    fn it_is_the_persons_turn_when_everything_is_answered() {
+        let turns = TurnTaking::default();
+        turns.sent(&EventId("main:1".into()));
+        turns.sent(&EventId("main:2".into()));
+        turns.shown(&reply(&["main:1"], &[]));
+        assert!(!turns.is_free());
+        turns.shown(&reply(&["main:2"], &[]));
+        assert!(turns.is_free());
+        turns.sent(&EventId("main:3".into()));
+        turns.release();
+        assert!(turns.is_free());
     }
 
     #[test]
     fn a_number_presses_a_choice_once_and_only_while_it_is_shown() {
-        let desk = Desk::default();
-        assert_eq!(desk.chosen("1"), None);
-        desk.shown(&reply(&[], &["Go", "Stop"]));
+        let turns = TurnTaking::default();
+        assert_eq!(turns.chosen("1"), None);
+        turns.shown(&reply(&[], &["Go", "Stop"]));
         for typed in ["0", "3", "-1", "1.", "yes", "", "99999999999999999999"] {
-            assert_eq!(desk.chosen(typed), None, "{typed}");
+            assert_eq!(turns.chosen(typed), None, "{typed}");
         }
-        assert_eq!(desk.chosen(" 2 ").map(|choice| choice.id), Some("id-Stop".into()));
-        assert_eq!(desk.chosen("2"), None);
-        desk.shown(&reply(&[], &["Go"]));
-        desk.shown(&reply(&[], &[]));
-        assert_eq!(desk.chosen("1"), None);
+        assert_eq!(turns.chosen(" 2 ").map(|choice| choice.id), Some("id-Stop".into()));
+        assert_eq!(turns.chosen("2"), None);
+        turns.shown(&reply(&[], &["Go"]));
+        turns.shown(&reply(&[], &[]));
+        assert_eq!(turns.chosen("1"), None);
     }
 
     #[test]
     fn a_text_goes_above_an_open_prompt() {
-        let desk = Desk::default();
+        let turns = TurnTaking::default();
         let above = std::sync::Arc::new(Mutex::new(String::new()));
         let printed = above.clone();
-        desk.set_printer(Box::new(move |text| {
+        turns.set_printer(Box::new(move |text| {
             locked(&printed).push_str(&text);
             Ok(())
         }));
         let write = || Err(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert!(desk.print("direct", write).is_err());
-        desk.set_prompt(true);
-        assert!(desk.print("above", write).is_ok());
+        assert!(turns.print("direct", write).is_err());
+        turns.set_prompt(true);
+        assert!(turns.print("above", write).is_ok());
         assert_eq!(*locked(&above), "above");
     }
 }
