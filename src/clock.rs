@@ -1,4 +1,4 @@
-//! Time and randomness come into the house through this one door, so that tests can move them.
+//! The only source of time and randomness, so that tests can control both.
 
 pub mod duration;
 pub mod recurring;
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
-/// Where the time and fresh ids come from.
+/// A source of time and randomness.
 pub trait Clock: Send + Sync + 'static {
-    /// Now, in milliseconds since 1970-01-01 UTC; the store keeps every time in this form.
+    /// Now, in milliseconds since 1970-01-01 UTC; the store keeps all times in this form.
     fn now_ms(&self) -> i64;
     /// 80 random bits for a new id.
     fn random(&self) -> u128;
 }
 
-/// A shared clock, as every room of the house holds it.
+/// A shared clock.
 pub type SharedClock = Arc<dyn Clock>;
 
 /// Milliseconds of the store as a time.
@@ -26,18 +26,17 @@ pub fn utc(ms: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_millis(ms).unwrap_or_default()
 }
 
-/// RFC 3339 in UTC with whole seconds, as the outside contract shows times.
+/// RFC 3339 in UTC with whole seconds, the format of JSON output.
 pub fn rfc3339(ms: i64) -> String {
     utc(ms).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }
 
-/// The local day of a moment, as `2026-11-21`.
+/// The local date of a time, as `2026-11-21`.
 pub fn local_day(ms: i64, zone: Tz) -> String {
     utc(ms).with_timezone(&zone).format("%Y-%m-%d").to_string()
 }
 
-/// A local time as a moment. One that daylight saving skips is the same length after the gap; one that
-/// comes twice is the first.
+/// A local time in UTC. A skipped one is the same length after the gap; an ambiguous one is the earlier.
 pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
     match zone.from_local_datetime(&local) {
         LocalResult::Single(time) | LocalResult::Ambiguous(time, _) => time.with_timezone(&Utc),
@@ -55,8 +54,8 @@ pub fn local_to_utc(local: NaiveDateTime, zone: Tz) -> DateTime<Utc> {
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A new id: 22 characters of base 62, 48 bits of time and 80 of chance, so ids sort by age and
-/// fit where platforms allow little (Discord's nonce holds 25 characters).
+/// A new id: 22 characters of base 62, 48 bits of time and 80 random bits. Ids sort by age and are short enough for
+/// platforms (a Discord nonce has at most 25 characters).
 pub fn new_id(clock: &dyn Clock) -> String {
     let time = u128::from(clock.now_ms().unsigned_abs()) << 80;
     let mut rest = time | (clock.random() & ((1 << 80) - 1));
@@ -68,7 +67,7 @@ pub fn new_id(clock: &dyn Clock) -> String {
     id.iter().map(|byte| char::from(*byte)).collect()
 }
 
-/// The 128 bits of an id; none for a text that is no id.
+/// The 128 bits of an id; `None` for other texts.
 pub fn bits(id: &str) -> Option<u128> {
     let digit = |byte: &u8| DIGITS.iter().position(|digit| digit == byte);
     let digits: Vec<usize> = id.as_bytes().iter().map(digit).collect::<Option<_>>()?;
@@ -76,19 +75,19 @@ pub fn bits(id: &str) -> Option<u128> {
     (digits.len() == 22).then(|| digits.iter().try_fold(0, add)).flatten()
 }
 
-/// The machine's clock and its randomness.
+/// The system's clock and randomness.
 #[derive(Debug, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now_ms(&self) -> i64 {
-        #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
+        #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
         Utc::now().timestamp_millis()
     }
 
     fn random(&self) -> u128 {
         let mut bytes = [0; 16];
-        // Without randomness the time alone still tells ids apart within one process.
+        // Without randomness, the time still makes ids unique within one process.
         if getrandom::fill(&mut bytes).is_err() {
             return u128::from(self.now_ms().unsigned_abs()).rotate_left(40);
         }

@@ -1,38 +1,38 @@
-//! What the C library keeps of the memory that was used: as little as can be. (`docs/figures.md`)
+//! Keeps the C library from holding on to freed memory. (`docs/figures.md`)
 
 #[cfg(target_env = "gnu")]
 use std::time::Duration;
 
-/// How often memory is given back.
+/// How often freed memory is returned to the system.
 #[cfg(target_env = "gnu")]
-const PAUSE: Duration = Duration::from_secs(2);
+const INTERVAL: Duration = Duration::from_secs(2);
 
-/// One memory to allocate from. The library gives each thread one of its own, and the database's threads would leave
-/// theirs half empty after a rush, for good. To be called before there is a second thread.
+/// Limits the allocator to one arena. With one per thread, those of the database's threads would stay half empty after a
+/// burst. Call it before there is a second thread.
 #[cfg(target_env = "gnu")]
-#[expect(unsafe_code, reason = "the library can be told in no other way but its environment")]
-pub fn keep_together() {
-    // SAFETY: a call without pointers. Its answer says only whether it was understood.
+#[expect(unsafe_code, reason = "otherwise only an environment variable can set this")]
+pub fn use_one_arena() {
+    // SAFETY: a call without pointers; its result only says whether the option is known.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
 }
 
-/// Gives back what is free, now and again, until the future is dropped.
+/// Returns freed memory to the system from time to time, until the future is dropped.
 #[cfg(target_env = "gnu")]
-#[expect(unsafe_code, reason = "the library gives back what is free in the middle only when it is asked to")]
-pub async fn give_back() {
+#[expect(unsafe_code, reason = "the library returns memory in the middle of the heap only on request")]
+pub async fn trim_regularly() {
     loop {
-        tokio::time::sleep(PAUSE).await;
-        // SAFETY: a call without pointers, which locks for itself. Its answer says whether anything was given back.
+        tokio::time::sleep(INTERVAL).await;
+        // SAFETY: a call without pointers that does its own locking; its result only says whether memory was returned.
         unsafe { libc::malloc_trim(0) };
     }
 }
 
-/// Other libraries look after that themselves.
+/// Other C libraries do this themselves.
 #[cfg(not(target_env = "gnu"))]
-pub fn keep_together() {}
+pub fn use_one_arena() {}
 
-/// Other libraries look after that themselves.
+/// Other C libraries do this themselves.
 #[cfg(not(target_env = "gnu"))]
-pub async fn give_back() {
+pub async fn trim_regularly() {
     std::future::pending().await
 }

@@ -1,6 +1,5 @@
-//! What `serve` answers over HTTP: `/healthz` while the process makes progress, `/readyz` when it does its work,
-//! with the reasons when it does not, `/metrics` for Prometheus, and `/hooks/CHANNEL` for platforms that send what
-//! happens to us.
+//! The HTTP server of `serve`: `/healthz` (the process makes progress), `/readyz` (it does its work, or why not),
+//! `/metrics` for Prometheus, and `/hooks/CHANNEL` for platforms that send events to us.
 
 use std::future::Future;
 use std::io;
@@ -17,68 +16,62 @@ use axum::routing::{get, post};
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
-/// How ready the service is.
+/// The readiness of the service.
 pub struct Readiness {
-    /// Why it is not ready, a sentence each; nothing when it is.
-    pub troubles: Vec<String>,
-    /// What somebody should see to, though it does its work.
-    pub notes: Vec<String>,
+    /// Why it is not ready, one sentence each; empty if it is.
+    pub problems: Vec<String>,
+    /// What somebody should look at, although it is ready.
+    pub warnings: Vec<String>,
 }
 
-/// Tells how ready the service is.
-pub type Ready = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
+/// Checks the readiness of the service.
+pub type ReadinessCheck = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 
-/// Tells what hangs or has died for good, a sentence each; nothing while the process makes progress.
-pub type Stuck = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+/// The tasks that hang or have died, one sentence each.
+pub type StuckTasks = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
 
-/// Tells what is counted, in Prometheus' text form.
-pub type Numbers = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
+/// The metrics in Prometheus' text format.
+pub type MetricsText = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>;
 
-/// Hands what a platform sent to the channel of that name.
-pub type Hooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
+/// Passes a request of a platform to the channel of this name.
+pub type Webhooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
 
 /// The server, bound to its address.
-pub struct Http {
+pub struct HttpServer {
     listener: TcpListener,
 }
 
-impl Http {
-    /// Takes the address.
-    ///
-    /// # Errors
-    /// When it can't be had.
+impl HttpServer {
+    /// Binds to an address.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         Ok(Self { listener: TcpListener::bind(address).await? })
     }
 
-    /// The address, with the port that the system chose if it was asked to.
-    ///
-    /// # Errors
-    /// When the system does not know it.
+    /// The address, with the actual port if the system chose it.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until the future is dropped.
+    /// Serves requests until the future is dropped.
     pub fn serve(
         self,
-        stuck: Stuck,
-        is_ready: Ready,
-        numbers: Numbers,
-        hooks: Hooks,
+        stuck: StuckTasks,
+        is_ready: ReadinessCheck,
+        metrics_text: MetricsText,
+        hooks: Webhooks,
     ) -> impl Future<Output = io::Result<()>> + Send {
         let health = Router::new().route("/healthz", get(health)).with_state(stuck);
         let ready = Router::new().route("/readyz", get(ready)).with_state(is_ready);
-        let numbers = Router::new().route("/metrics", get(metrics)).with_state(numbers);
+        let metrics = Router::new().route("/metrics", get(metrics)).with_state(metrics_text);
         let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
-        let routes = health.merge(ready).merge(numbers).merge(hooks);
+        let routes = health.merge(ready).merge(metrics).merge(hooks);
         async move { axum::serve(self.listener, routes).await }
     }
 }
 
-/// The body is bounded by axum, at 2 MB.
+/// axum limits the body to 2 MB.
 async fn hook(
-    State(hooks): State<Hooks>,
+    State(hooks): State<Webhooks>,
     Path(channel): Path<String>,
     headers: HeaderMap,
     body: Bytes,
@@ -91,25 +84,25 @@ async fn hook(
     (StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), answer.body)
 }
 
-/// The type is what Prometheus' exposition formats call their text form.
-async fn metrics(State(numbers): State<Numbers>) -> ([(HeaderName, &'static str); 1], String) {
-    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], numbers().await)
+/// The content type is that of Prometheus' text format.
+async fn metrics(State(text): State<MetricsText>) -> ([(HeaderName, &'static str); 1], String) {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text().await)
 }
 
-async fn health(State(stuck): State<Stuck>) -> (StatusCode, String) {
+async fn health(State(stuck): State<StuckTasks>) -> (StatusCode, String) {
     match stuck() {
         stuck if stuck.is_empty() => (StatusCode::OK, "ok\n".to_owned()),
         stuck => (StatusCode::SERVICE_UNAVAILABLE, stuck.join("\n") + "\n"),
     }
 }
 
-async fn ready(State(is_ready): State<Ready>) -> (StatusCode, String) {
-    let Readiness { troubles, notes } = is_ready().await;
-    let (status, mut lines) = match troubles.is_empty() {
+async fn ready(State(is_ready): State<ReadinessCheck>) -> (StatusCode, String) {
+    let Readiness { problems, warnings } = is_ready().await;
+    let (status, mut lines) = match problems.is_empty() {
         true => (StatusCode::OK, vec!["ready".to_owned()]),
-        false => (StatusCode::SERVICE_UNAVAILABLE, troubles),
+        false => (StatusCode::SERVICE_UNAVAILABLE, problems),
     };
-    lines.extend(notes);
+    lines.extend(warnings);
     (status, lines.join("\n") + "\n")
 }
 
@@ -122,9 +115,9 @@ mod tests {
     use super::*;
 
     async fn health(stuck: &'static [&'static str]) -> String {
-        let http = Http::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let http = HttpServer::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let mut stream = TcpStream::connect(http.address().unwrap()).await.unwrap();
-        let readiness = || async { Readiness { troubles: Vec::new(), notes: Vec::new() } }.boxed();
+        let readiness = || async { Readiness { problems: Vec::new(), warnings: Vec::new() } }.boxed();
         let serving = http.serve(
             Arc::new(|| stuck.iter().copied().map(str::to_owned).collect()),
             Arc::new(readiness),

@@ -1,6 +1,6 @@
-//! A service and who looks after it: the signals that stop and reload it, and what it tells the service manager.
+//! The lifecycle of a service: signals to stop and reload, and notifications to the service manager.
 
-pub mod steps;
+pub mod task_monitor;
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
@@ -10,18 +10,15 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The signals that stop a service.
-pub struct Stops {
+pub struct ShutdownSignals {
     terminate: Signal,
     interrupt: Signal,
-    /// Comes when the terminal is closed that it runs in; elsewhere it asks for a reload.
+    /// Sent when its terminal is closed. Without a terminal this signal means a reload instead.
     hangup: Option<Signal>,
 }
 
-impl Stops {
-    /// Listens from now on: a signal that comes before the first [`Self::next`] is not missed.
-    ///
-    /// # Errors
-    /// When the system takes no handler.
+impl ShutdownSignals {
+    /// Listens from now on: a signal before the first [`Self::next`] is not missed.
     pub fn listen() -> io::Result<Self> {
         let in_terminal = io::stdin().is_terminal();
         Ok(Self {
@@ -31,7 +28,7 @@ impl Stops {
         })
     }
 
-    /// Waits until the service is told to stop.
+    /// Waits for a signal to stop.
     pub async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -41,21 +38,18 @@ impl Stops {
     }
 }
 
-/// The signal that asks a service to read anew what it was told.
-pub struct Reloads {
+/// The signal that reloads the configuration.
+pub struct ReloadSignals {
     hangup: Signal,
 }
 
-impl Reloads {
-    /// Listens from now on, as [`Stops::listen`] does; without it the signal would end the process.
-    ///
-    /// # Errors
-    /// When the system takes no handler.
+impl ReloadSignals {
+    /// Listens from now on; unhandled, the signal would end the process.
     pub fn listen() -> io::Result<Self> {
         Ok(Self { hangup: signal(SignalKind::hangup())? })
     }
 
-    /// Waits until a reload is asked for.
+    /// Waits for a signal to reload.
     pub async fn next(&mut self) {
         if self.hangup.recv().await.is_none() {
             std::future::pending().await
@@ -63,57 +57,57 @@ impl Reloads {
     }
 }
 
-/// The service manager: systemd, or whoever else listens at `$NOTIFY_SOCKET`. Without it nothing is told.
+/// The service manager: systemd, or any other that listens at `$NOTIFY_SOCKET`. Without one, nothing is sent.
 /// <https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html>
 #[derive(Debug, Default)]
-pub struct Manager {
-    /// The status that it knows.
+pub struct ServiceManager {
+    /// The last status we sent.
     status: RefCell<String>,
 }
 
-impl Manager {
-    /// The service is up, or has reloaded.
+impl ServiceManager {
+    /// The service has started or reloaded.
     pub fn ready(&self) {
-        tell(&[NotifyState::Ready]);
+        notify(&[NotifyState::Ready]);
     }
 
-    /// The service reloads; [`Self::ready`] must follow.
+    /// The service is reloading; [`Self::ready`] must follow.
     pub fn reloading(&self) {
         match NotifyState::monotonic_usec_now() {
-            Ok(now) => tell(&[NotifyState::Reloading, now]),
-            Err(error) => tracing::warn!(%error, "there is no monotonic clock"),
+            Ok(now) => notify(&[NotifyState::Reloading, now]),
+            Err(error) => tracing::warn!(%error, "the monotonic clock could not be read"),
         }
     }
 
-    /// The service is about to end.
+    /// The service is stopping.
     pub fn stopping(&self) {
-        tell(&[NotifyState::Stopping]);
+        notify(&[NotifyState::Stopping]);
     }
 
-    /// How the service stands, as one line for people. What the manager knows already is not told again.
+    /// The status as one line for people; sent only if it has changed.
     pub fn status(&self, line: &str) {
-        // A line break would begin another message, and the words may be a platform's.
+        // A line break would start another message, and the text can come from a platform.
         let line = line.replace(char::is_control, " ");
         if *self.status.borrow() != line {
-            tell(&[NotifyState::Status(&line)]);
+            notify(&[NotifyState::Status(&line)]);
             self.status.replace(line);
         }
     }
 
-    /// The service lives.
+    /// Resets the watchdog.
     pub fn alive(&self) {
-        tell(&[NotifyState::Watchdog]);
+        notify(&[NotifyState::Watchdog]);
     }
 
-    /// How long the manager waits for a sign of life before it starts the service anew; none when it does not.
-    pub fn patience(&self) -> Option<Duration> {
-        sd_notify::watchdog_enabled().filter(|patience| !patience.is_zero())
+    /// How long the manager waits for [`Self::alive`] before it restarts the service; `None` without a watchdog.
+    pub fn watchdog_timeout(&self) -> Option<Duration> {
+        sd_notify::watchdog_enabled().filter(|timeout| !timeout.is_zero())
     }
 }
 
-/// A manager that can't be reached misses something, and the service goes on.
-fn tell(states: &[NotifyState<'_>]) {
+/// Errors are logged; the service goes on.
+fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager could not be told");
+        tracing::warn!(%error, "the service manager could not be notified");
     }
 }

@@ -13,27 +13,27 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::config::{ConfigError, Env, WRITE_A_FILTER};
 
-/// What is logged, which may be changed while the process runs.
-pub struct Logs {
+/// The log filter, which can change while the process runs.
+pub struct LogFilter {
     set: Box<dyn Fn(EnvFilter) + Send + Sync>,
     default: &'static str,
-    /// `$ADJUTANT_LOG` goes before what a configuration asks for.
+    /// `$ADJUTANT_LOG` overrides the configuration.
     is_fixed: bool,
 }
 
-impl Logs {
-    /// Logs from now on what the configuration asks for, or at the command's own level when it asks for nothing.
-    pub fn follow(&self, asked: Option<&str>) {
-        // The configuration has checked it.
+impl LogFilter {
+    /// Applies the configured filter, or the default level of the command.
+    pub fn apply(&self, configured: Option<&str>) {
+        // The configuration has already checked it.
         if !self.is_fixed
-            && let Ok(filter) = parse(asked.unwrap_or(self.default))
+            && let Ok(filter) = parse(configured.unwrap_or(self.default))
         {
             (self.set)(filter);
         }
     }
 }
 
-/// Starts what was built, and gives what sets its filter: each form is of a type of its own.
+/// Starts a logger and returns the function that sets its filter. (A macro, because each format has its own type.)
 macro_rules! start {
     ($log:expr) => {{
         let log = $log.with_filter_reloading();
@@ -44,11 +44,8 @@ macro_rules! start {
     }};
 }
 
-/// Starts logging at this level (`warn`), or at what `$ADJUTANT_LOG` asks for.
-///
-/// # Errors
-/// [`ConfigError`] when `$ADJUTANT_LOG` is no filter.
-pub fn init(env: &Env, default: &'static str) -> Result<Logs, ConfigError> {
+/// Starts logging with `$ADJUTANT_LOG` as the filter, or else this level (`warn`).
+pub fn init(env: &Env, default: &'static str) -> Result<LogFilter, ConfigError> {
     let asked = env.text("ADJUTANT_LOG");
     let filter = parse(asked.unwrap_or(default))
         .map_err(|error| ConfigError::one(Some("$ADJUTANT_LOG"), format!("{error}; {WRITE_A_FILTER}")))?;
@@ -56,7 +53,7 @@ pub fn init(env: &Env, default: &'static str) -> Result<Logs, ConfigError> {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(false)
-        // It would complain to stderr with a panic, when stderr is what went away.
+        // It would panic when stderr is closed.
         .log_internal_errors(false);
     let set = if io::stderr().is_terminal() {
         start!(log.with_ansi(env.text("NO_COLOR").is_none()))
@@ -65,11 +62,11 @@ pub fn init(env: &Env, default: &'static str) -> Result<Logs, ConfigError> {
     } else {
         start!(log.json().flatten_event(true).with_current_span(false).with_span_list(true))
     };
-    Ok(Logs { set, default, is_fixed: asked.is_some() })
+    Ok(LogFilter { set, default, is_fixed: asked.is_some() })
 }
 
 fn parse(filter: &str) -> Result<EnvFilter, ParseError> {
-    // This library's own lines hold what people wrote.
+    // serenity logs messages' texts.
     EnvFilter::builder().parse(format!("{filter},serenity=off"))
 }
 
@@ -82,7 +79,7 @@ fn is_journal(env: &Env) -> bool {
     stderr.is_ok_and(|is| device.parse() == Ok(is.st_dev) && inode.parse() == Ok(is.st_ino))
 }
 
-/// Text behind its priority, which journald takes off (sd-daemon(3)).
+/// Text with a priority prefix, which journald strips (sd-daemon(3)).
 struct Journal(Format<Full, ()>);
 
 impl<S, N> FormatEvent<S, N> for Journal

@@ -8,7 +8,7 @@ use adjutant::{heap, logging};
 use clap::Parser;
 
 fn main() -> ExitCode {
-    heap::keep_together();
+    heap::use_one_arena();
     run(Cli::parse()).unwrap_or_else(|error| error.report())
 }
 

@@ -1,8 +1,7 @@
-//! What this process counts, in Prometheus' form; `docs/monitoring.md` says what each name means.
+//! Prometheus metrics; `docs/monitoring.md` describes each.
 //!
-//! It is one for the process, like the log: all rooms count, and handing it to each would put it into a dozen
-//! structs. Counting is an atomic addition behind a shared lock, and asks no store. Labels are names of the
-//! configuration, of skills, and words of the contract; never people, conversations or turns.
+//! They are global, like the log, because all modules count. Counting is an atomic addition behind a shared lock. Labels
+//! are names from the configuration, skills and fixed words; never people, conversations or turns.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -11,11 +10,11 @@ use std::time::Duration;
 use prometheus::core::Collector;
 use prometheus::{CounterVec, Histogram, HistogramOpts, IntCounterVec, Opts, Registry, TextEncoder};
 
-/// What all names here begin with.
+/// The prefix of all names.
 const PREFIX: &str = "adjutant";
-/// In seconds: from what nobody notices to the time in which a turn must be over.
+/// In seconds: from unnoticeable to the longest turn.
 const BUCKETS: [f64; 12] = [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 600.0];
-/// The kinds of tokens; those from the cache are among those of the prompt.
+/// The kinds of tokens; cached ones are part of the prompt.
 const TOKENS: [&str; 3] = ["prompt", "cached", "completion"];
 
 struct Metrics {
@@ -34,18 +33,18 @@ struct Metrics {
     failures: IntCounterVec,
     ignored: IntCounterVec,
     traces: IntCounterVec,
-    /// Turns whose first answer is not delivered yet.
+    /// Turns whose first answer has not been delivered yet.
     waiting: moka::future::Cache<String, Arc<Waiting>>,
 }
 
-/// A turn that somebody waits for.
+/// A turn without an answer so far.
 struct Waiting {
     /// When the message arrived, in milliseconds.
     since: i64,
     has_sign: AtomicBool,
 }
 
-/// None when two had one name, or one that Prometheus does not take; a test would see that.
+/// `None` if names are invalid or duplicate, which a test checks.
 static METRICS: LazyLock<Option<Metrics>> = LazyLock::new(|| Metrics::new().ok());
 
 fn count(counting: impl FnOnce(&Metrics)) {
@@ -72,23 +71,27 @@ impl Metrics {
                 "From a message to the first sign of life: typing, progress or the answer.",
             )?,
             answer: histogram("answer_seconds", "From a message to the delivered answer or question.")?,
-            model_calls: counter("model_calls_total", "Requests to models, each try.", &["model", "status"])?,
+            model_calls: counter(
+                "model_calls_total",
+                "Requests to models, each attempt.",
+                &["model", "status"],
+            )?,
             tokens: counter("model_tokens_total", "Tokens of model calls.", &["model", "kind"])?,
             cost: register(&registry, CounterVec::new(cost, &["model"])?)?,
             agents: counter("agents_total", "Agents that ended.", &["status"])?,
             skill_calls: counter("skill_calls_total", "Skill calls that ended.", &["skill", "status"])?,
-            retries: counter("retries_total", "What was tried again after a failure.", &["of"])?,
+            retries: counter("retries_total", "Retries after a failure.", &["of"])?,
             deliveries: counter(
                 "deliveries_total",
-                "Sendings to a channel, each part and each try.",
+                "Deliveries to a channel, each part and attempt.",
                 &["channel", "result"],
             )?,
             reconnects: counter(
                 "reconnects_total",
-                "How often receiving went on after trouble.",
+                "How often receiving resumed after an error.",
                 &["channel"],
             )?,
-            failures: counter("receive_failures_total", "Troubles with receiving.", &["channel"])?,
+            failures: counter("receive_failures_total", "Errors while receiving.", &["channel"])?,
             ignored: counter(
                 "ignored_events_total",
                 "Events that were not understood or not for us.",
@@ -105,7 +108,7 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// What has not happened yet is 0, so that its first time is seen as a rise.
+    /// Counters start at 0, so that the first event shows as an increase.
     fn begin_at_zero(&self) {
         for status in ["completed", "failed", "cancelled", "dead"] {
             self.turns.with_label_values(&[status]);
@@ -122,10 +125,7 @@ impl Metrics {
     }
 }
 
-/// Registers a metric and hands it back.
-///
-/// # Errors
-/// When its name is taken or none.
+/// Registers a metric and returns it.
 pub fn register<C: Collector + Clone + 'static>(registry: &Registry, metric: C) -> prometheus::Result<C> {
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
@@ -136,7 +136,7 @@ pub fn text() -> String {
     METRICS.as_ref().map_or_else(String::new, |metrics| encode(&metrics.registry))
 }
 
-/// What is in a registry, as text.
+/// A registry as text.
 pub fn encode(registry: &Registry) -> String {
     TextEncoder::new().encode_to_string(&registry.gather()).unwrap_or_else(|error| {
         tracing::error!(%error, "the metrics can't be written");
@@ -144,7 +144,7 @@ pub fn encode(registry: &Registry) -> String {
     })
 }
 
-/// There is a channel of this name.
+/// Creates the counters of a channel.
 pub fn channel(channel: &str) {
     count(|metrics| {
         for result in ["sent", "retry", "unknown", "dead"] {
@@ -156,27 +156,27 @@ pub fn channel(channel: &str) {
     });
 }
 
-/// Something arrived on a channel that was not understood or not for us.
+/// Counts an event that was not understood or not for us.
 pub fn ignored(channel: &str) {
     count(|metrics| metrics.ignored.with_label_values(&[channel]).inc());
 }
 
-/// A channel can't receive at the moment.
+/// Counts an error while receiving.
 pub fn receive_failed(channel: &str) {
     count(|metrics| metrics.failures.with_label_values(&[channel]).inc());
 }
 
-/// A channel receives again.
+/// Counts that a channel receives again.
 pub fn reconnected(channel: &str) {
     count(|metrics| metrics.reconnects.with_label_values(&[channel]).inc());
 }
 
-/// How a sending ended: `sent`, `retry`, `unknown` or `dead`.
+/// Counts a delivery by its result: `sent`, `retry`, `unknown` or `dead`.
 pub fn delivery(channel: &str, result: &str) {
     count(|metrics| metrics.deliveries.with_label_values(&[channel, result]).inc());
 }
 
-/// A model of this name is configured.
+/// Creates the counters of a model.
 pub fn model(model: &str) {
     count(|metrics| {
         metrics.model_calls.with_label_values(&[model, "completed"]);
@@ -187,50 +187,50 @@ pub fn model(model: &str) {
     });
 }
 
-/// How a request to a model ended: `completed`, or the kind of its failure.
+/// Counts a request to a model by its result: `completed` or the kind of error.
 pub fn model_call(model: &str, status: &str) {
     count(|metrics| metrics.model_calls.with_label_values(&[model, status]).inc());
 }
 
-/// What a model's answer used: tokens of the prompt, those of them from a cache, those of the answer; US dollars.
+/// Counts the prompt, cached and completion tokens of a model call, and its cost in US dollars.
 pub fn model_used(model: &str, tokens: [u64; 3], cost_usd: f64) {
     count(|metrics| {
         for (kind, tokens) in TOKENS.iter().zip(tokens) {
             metrics.tokens.with_label_values(&[model, kind]).inc_by(tokens);
         }
-        // A provider's word: a counter takes nothing that is not positive.
+        // Counters accept positive values only, and this one comes from a provider.
         if cost_usd.is_finite() && cost_usd > 0.0 {
             metrics.cost.with_label_values(&[model]).inc_by(cost_usd);
         }
     });
 }
 
-/// A `model`, `skill` or `turn` is tried again.
+/// Counts a retry of a `model`, `skill` or `turn`.
 pub fn retry(of: &str) {
     count(|metrics| metrics.retries.with_label_values(&[of]).inc());
 }
 
-/// An agent ended, with this status.
+/// Counts an agent by its final status.
 pub fn agent_ended(status: &str) {
     count(|metrics| metrics.agents.with_label_values(&[status]).inc());
 }
 
-/// A call of a skill that there is ended, with this status.
+/// Counts a skill call by its final status.
 pub fn skill_call_ended(skill: &str, status: &str) {
     count(|metrics| metrics.skill_calls.with_label_values(&[skill, status]).inc());
 }
 
-/// A turn ended, with this status.
+/// Counts a turn by its final status.
 pub fn turn_ended(status: &str) {
     count(|metrics| metrics.turns.with_label_values(&[status]).inc());
 }
 
-/// What became of so many turns' traces: `sent` or `dropped`.
+/// Counts traces by their result: `sent` or `dropped`.
 pub fn traces(result: &str, traces: u64) {
     count(|metrics| metrics.traces.with_label_values(&[result]).inc_by(traces));
 }
 
-/// A turn began, for a message that arrived at this time, in milliseconds.
+/// Starts the clock of a turn for a message that arrived at this time, in milliseconds.
 pub async fn turn_began(turn: &str, since: i64) {
     if let Some(metrics) = &*METRICS {
         let waiting = Arc::new(Waiting { since, has_sign: AtomicBool::new(false) });
@@ -238,7 +238,7 @@ pub async fn turn_began(turn: &str, since: i64) {
     }
 }
 
-/// People see something of a turn at this time. Only the first time counts.
+/// Records the first sign of life of a turn; later ones are ignored.
 pub async fn sign(turn: &str, now: i64) {
     let Some(metrics) = &*METRICS else { return };
     if let Some(waiting) = metrics.waiting.get(turn).await
@@ -248,8 +248,8 @@ pub async fn sign(turn: &str, now: i64) {
     }
 }
 
-/// All of a turn's answer, or of its first question, was delivered at this time. Only the first time counts: after
-/// a question people are waited for.
+/// Records that a turn's answer or first question was delivered; later ones are ignored, since people take their time
+/// to answer a question.
 pub async fn answered(turn: &str, now: i64) {
     sign(turn, now).await;
     let Some(metrics) = &*METRICS else { return };
@@ -258,7 +258,7 @@ pub async fn answered(turn: &str, now: i64) {
     }
 }
 
-/// A span of milliseconds in seconds; clocks that were set back make it 0.
+/// Milliseconds as seconds; negative ones, from a clock set back, as 0.
 pub fn seconds(ms: i64) -> f64 {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0)).as_secs_f64()
 }

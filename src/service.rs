@@ -42,7 +42,7 @@ use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::gateway::retention::Retention;
 use crate::gateway::scheduler::Scheduler;
 use crate::journal::Hooks;
-use crate::lifecycle::steps::Steps;
+use crate::lifecycle::task_monitor::TaskMonitor;
 use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
@@ -109,7 +109,7 @@ pub struct Service {
 /// The background tasks of a service.
 struct Tasks {
     set: JoinSet<()>,
-    steps: Steps,
+    steps: TaskMonitor,
     /// Cancelled when the service shuts down.
     stop: CancellationToken,
     /// Cancelled when no turn runs any more, and none will.
@@ -119,7 +119,7 @@ struct Tasks {
 impl Tasks {
     fn new() -> Self {
         let (stop, drained) = (CancellationToken::new(), CancellationToken::new());
-        Self { set: JoinSet::new(), steps: Steps::default(), stop, drained }
+        Self { set: JoinSet::new(), steps: TaskMonitor::default(), stop, drained }
     }
 
     /// Runs a task; one that makes no step within `limit` is reported as stuck.

@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::config::{Config, Env};
-use crate::logging::Logs;
+use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
@@ -31,7 +31,7 @@ use args::{
 pub use error::CliError;
 
 /// Runs a command.
-pub async fn run(cli: Cli, env: &Env, logs: &Logs) -> Result<ExitCode, CliError> {
+pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliError> {
     let load = || Config::load(cli.config.as_deref(), env);
     match cli.command {
         Command::Chat(args) => chat::run(load()?, args).await,

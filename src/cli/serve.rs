@@ -16,17 +16,17 @@ use crate::clock::{SharedClock, SystemClock};
 use crate::config::{Config, ConfigError, Env};
 use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::heap;
-use crate::http::{Hooks, Http, Readiness, Ready};
-use crate::lifecycle::{Manager, Reloads, Stops};
-use crate::logging::Logs;
+use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
+use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
+use crate::logging::LogFilter;
 use crate::service::{self, Service};
 use crate::store::leases;
 
 /// How long running turns may take to end; the next start resumes the rest.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCode, CliError> {
-    logs.follow(config.log.as_deref());
+pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliError> {
+    logs.apply(config.log.as_deref());
     let (mut stops, mut reloads) = listen_for_signals()?;
     let channels = service::connect(&config)?;
     if channels.is_empty() {
@@ -41,8 +41,8 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     let mut service = Service::start(&config, store, skill_set.clone(), models, channels).await?;
     service.start_store_upkeep(&config);
     service.start_trace_export(&config)?;
-    tokio::spawn(heap::give_back());
-    let manager = Manager::default();
+    tokio::spawn(heap::trim_regularly());
+    let manager = ServiceManager::default();
     let http = serve_http(http, &service);
     let ended = tokio::select! {
         () = stops.next() => {
@@ -62,21 +62,21 @@ pub(super) async fn run(config: Config, env: &Env, logs: &Logs) -> Result<ExitCo
     ended
 }
 
-fn listen_for_signals() -> Result<(Stops, Reloads), CliError> {
-    let signals = Stops::listen().and_then(|stops| Ok((stops, Reloads::listen()?)));
+fn listen_for_signals() -> Result<(ShutdownSignals, ReloadSignals), CliError> {
+    let signals = ShutdownSignals::listen().and_then(|stops| Ok((stops, ReloadSignals::listen()?)));
     signals.map_err(|error| CliError::failed("can't listen for signals", error))
 }
 
-async fn serve_http(http: Option<Http>, service: &Service) -> io::Result<()> {
+async fn serve_http(http: Option<HttpServer>, service: &Service) -> io::Result<()> {
     let Some(http) = http else { return std::future::pending().await };
     let hooks = hooks(service.receivers.clone());
     http.serve(service.stuck_tasks(), readiness(service), service.metrics(), hooks).await
 }
 
 /// Binds the HTTP endpoint, if there is one, before anything is received.
-async fn bind(config: &Config) -> Result<Option<Http>, CliError> {
+async fn bind(config: &Config) -> Result<Option<HttpServer>, CliError> {
     let Some(address) = config.listen else { return Ok(None) };
-    let http = Http::bind(address).await.map_err(|error| {
+    let http = HttpServer::bind(address).await.map_err(|error| {
         CliError::failed(format!("can't listen on {address}; change [http] listen, or set it to \"\""), error)
     })?;
     if let Ok(address) = http.address() {
@@ -85,7 +85,7 @@ async fn bind(config: &Config) -> Result<Option<Http>, CliError> {
     Ok(Some(http))
 }
 
-fn hooks(receivers: Vec<Arc<ChannelReceiver>>) -> Hooks {
+fn hooks(receivers: Vec<Arc<ChannelReceiver>>) -> Webhooks {
     Arc::new(move |channel, request| {
         let receiver = receivers.iter().find(|receiver| receiver.channel == channel).cloned();
         async move {
@@ -98,12 +98,12 @@ fn hooks(receivers: Vec<Arc<ChannelReceiver>>) -> Hooks {
     })
 }
 
-fn readiness(service: &Service) -> Ready {
+fn readiness(service: &Service) -> ReadinessCheck {
     let (store, health, live) = (service.store().clone(), service.health.clone(), service.live.clone());
     Arc::new(move || {
         let (store, health, live) = (store.clone(), health.clone(), live.clone());
         async move {
-            let mut troubles = Vec::new();
+            let mut problems = Vec::new();
             let error = match tokio::time::timeout(watch::STORE_TIMEOUT, leases::ping(&store)).await {
                 Ok(Ok(_)) => None,
                 Ok(Err(error)) => Some(error.to_string()),
@@ -111,16 +111,16 @@ fn readiness(service: &Service) -> Ready {
             };
             if let Some(error) = error {
                 tracing::error!(error, "the store does not answer");
-                troubles.push("store: it does not answer".to_owned());
+                problems.push("store: it does not answer".to_owned());
             }
-            troubles.extend(health.troubles().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
-            Readiness { troubles, notes: live.notes() }
+            problems.extend(health.troubles().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
+            Readiness { problems, warnings: live.notes() }
         }
         .boxed()
     })
 }
 
-async fn shut_down(service: Service, stops: &mut Stops) -> Result<(), CliError> {
+async fn shut_down(service: Service, stops: &mut ShutdownSignals) -> Result<(), CliError> {
     let result = tokio::select! {
         result = service.shut_down(PATIENCE) => result,
         // A second signal means now; the journal has the rest.

@@ -35,7 +35,8 @@ fn run(
 ) -> Result<(String, bool), CliError> {
     let load = || -> Result<Arc<Registry>, CliError> {
         let skills = Skills::load_with(paths, builtins, Some(layer.clone()));
-        let lines = |problems: &[Problem]| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n");
+        let lines =
+            |problems: &[Problem]| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n");
         skills.map(|skills| skills.current()).map_err(|problems| CliError::plain(lines(&problems)))
     };
     Ok(match command {

@@ -1,4 +1,5 @@
-//! When something happens again and again: a cron pattern of five fields, or a sentence that is read as one.
+//! Recurring times: a cron pattern of five fields, or a sentence that means one. (Events and tasks repeat by iCalendar's
+//! rules instead: `adjutant_dav::RecurrenceRule`.)
 
 use std::str::FromStr;
 
@@ -8,28 +9,24 @@ use croner::Cron;
 
 use crate::clock::utc;
 
-/// More often nothing happens by itself: each time may cost money.
-const OFTENEST_MINUTES: i64 = 5;
+/// The shortest interval, in minutes: each run can cost money.
+const MIN_INTERVAL_MINUTES: i64 = 5;
 
-/// What people call weekdays, as the library has it.
-const WORKDAYS: &str = "Monday, Tuesday, Wednesday, Thursday, and Friday";
+const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// A rule of time in a zone.
+/// A cron pattern in a time zone.
 #[derive(Debug, Clone)]
-pub struct Rule {
+pub struct CronRule {
     cron: Cron,
     zone: Tz,
 }
 
-impl Rule {
-    /// Reads `0 8 * * 1-5`, or `every weekday at 8`.
-    ///
-    /// # Errors
-    /// A sentence that names the forms.
+impl CronRule {
+    /// Reads `0 8 * * 1-5` or `every weekday at 8`.
     pub fn parse(said: &str, zone: Tz) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "\"{said}\" is no time that I understand; write it like \"every weekday at 8\", \"every monday at \
+                "I don't understand the time \"{said}\"; write it like \"every weekday at 8\", \"every monday at \
                  9:30\", \"every 1st at 10\", \"every 2 hours\", or as a cron pattern such as \"0 8 * * 1-5\""
             )
         };
@@ -47,30 +44,84 @@ impl Rule {
         self.cron.as_str().to_owned()
     }
 
-    /// When it is time next, in milliseconds; nothing if never. A local time that the clocks skip is right after the
-    /// gap, one that comes twice counts once.
+    /// The next time after `now`, in milliseconds. A skipped local time is right after the gap; an ambiguous one
+    /// counts once.
     pub fn after(&self, now: i64) -> Option<i64> {
         let from = utc(now).with_timezone(&self.zone);
         let next: DateTime<Tz> = self.cron.find_next_occurrence(&from, false).ok()?;
         Some(next.with_timezone(&Utc).timestamp_millis())
     }
 
-    /// Whether it is time more often than we do things by ourselves.
+    /// Whether the interval is shorter than we allow.
     pub fn is_too_often(&self, now: i64) -> bool {
         let mut at = now;
         let gaps = std::iter::from_fn(|| {
             let next = self.after(at)?;
             Some(next - std::mem::replace(&mut at, next))
         });
-        gaps.skip(1).take(20).any(|gap| gap < OFTENEST_MINUTES * 60_000)
+        gaps.skip(1).take(20).any(|gap| gap < MIN_INTERVAL_MINUTES * 60_000)
     }
 
-    /// In words.
+    /// In words, to go after a verb: `every weekday at 08:00`.
     pub fn spoken(&self) -> String {
-        let words = self.cron.describe().replace(WORKDAYS, "weekdays");
-        let mut chars = words.trim_end_matches('.').chars();
-        chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+        spoken(self.cron.as_str()).unwrap_or_else(|| {
+            let words = self.cron.describe();
+            let mut chars = words.trim_end_matches('.').chars();
+            chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+        })
     }
+}
+
+/// The words for the patterns that sentences produce; `None` for others.
+fn spoken(pattern: &str) -> Option<String> {
+    let fields: Vec<&str> = pattern.split_whitespace().collect();
+    let &[minute, hour, day, "*", weekday] = fields.as_slice() else { return None };
+    match (minute.strip_prefix("*/"), hour.strip_prefix("*/")) {
+        (Some(count), None) if [hour, day, weekday] == ["*"; 3] => {
+            return Some(format!("every {count} minutes"));
+        }
+        (None, Some(count)) if [minute, day, weekday] == ["0", "*", "*"] => {
+            return Some(format!("every {count} hours on the hour"));
+        }
+        (None, None) if [minute, hour, day, weekday] == ["0", "*", "*", "*"] => {
+            return Some("every hour on the hour".to_owned());
+        }
+        _ => {}
+    }
+    let (hour, minute): (u32, u32) = (hour.parse().ok()?, minute.parse().ok()?);
+    let days = match (day, weekday) {
+        ("*", "*") => "every day".to_owned(),
+        ("*", "1-5") => "every weekday".to_owned(),
+        ("*", "0,6") => "every Saturday and Sunday".to_owned(),
+        ("*", days) => {
+            let name = |day: &str| WEEKDAYS.get(day.parse::<usize>().ok()?).map(|name| (*name).to_owned());
+            format!("every {}", list(days.split(',').map(name).collect::<Option<_>>()?))
+        }
+        ("L", "*") => "on the last day of every month".to_owned(),
+        (days, "*") => {
+            let days = days.split(',').map(ordinal).collect::<Option<_>>()?;
+            format!("on the {} of every month", list(days))
+        }
+        _ => return None,
+    };
+    Some(format!("{days} at {hour:02}:{minute:02}"))
+}
+
+/// `a, b and c`.
+fn list(mut items: Vec<String>) -> String {
+    let last = items.pop().unwrap_or_default();
+    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
+}
+
+fn ordinal(number: &str) -> Option<String> {
+    let number: u32 = number.parse().ok()?;
+    let ending = match (number % 10, number / 10 == 1) {
+        (1, false) => "st",
+        (2, false) => "nd",
+        (3, false) => "rd",
+        _ => "th",
+    };
+    Some(format!("{number}{ending}"))
 }
 
 fn is_cron(said: &str) -> bool {
@@ -78,7 +129,7 @@ fn is_cron(said: &str) -> bool {
     said.split_whitespace().take(2).all(is_field)
 }
 
-/// `every weekday at 8` as a pattern.
+/// The pattern for a sentence such as `every weekday at 8`.
 fn sentence(said: &str) -> Option<String> {
     let said = said.trim().trim_end_matches('.').to_lowercase();
     let (days, time) = match said.rsplit_once(" at ") {
@@ -120,10 +171,9 @@ fn in_calendar(words: &[&str], minute: u32, hour: u32) -> Option<String> {
 }
 
 fn weekday(word: &str) -> Option<u32> {
-    let short = word.trim_end_matches('s').get(..3)?;
-    let day = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"].iter().position(|name| *name == short)?;
-    let full = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"][day];
-    full.starts_with(word.trim_end_matches('s')).then_some(day.try_into().ok()?)
+    let word = word.trim_end_matches('s');
+    let is_meant = |name: &&str| word.len() >= 3 && name.to_lowercase().starts_with(word);
+    WEEKDAYS.iter().position(|name| is_meant(&name))?.try_into().ok()
 }
 
 fn day_of_month(word: &str) -> Option<String> {
@@ -195,7 +245,7 @@ mod tests {
             ("0 8 * * 1-5", "0 8 * * 1-5"),
         ] {
             assert_eq!(
-                Rule::parse(said, BERLIN).map(|rule| rule.pattern()),
+                CronRule::parse(said, BERLIN).map(|rule| rule.pattern()),
                 Ok(pattern.to_owned()),
                 "{said}"
             );
@@ -210,13 +260,31 @@ mod tests {
             "61 8 * * *",
             "every 32th",
         ] {
-            assert!(Rule::parse(said, BERLIN).is_err(), "{said}: {:?}", Rule::parse(said, BERLIN));
+            assert!(CronRule::parse(said, BERLIN).is_err(), "{said}: {:?}", CronRule::parse(said, BERLIN));
+        }
+    }
+
+    #[test]
+    fn patterns_have_words() {
+        for (said, spoken) in [
+            ("every hour", "every hour on the hour"),
+            ("every 2 hours", "every 2 hours on the hour"),
+            ("every 5 minutes", "every 5 minutes"),
+            ("daily at 7:05 am", "every day at 07:05"),
+            ("every weekday at 8", "every weekday at 08:00"),
+            ("every weekend at 10", "every Saturday and Sunday at 10:00"),
+            ("mondays, wed and fridays at noon", "every Monday, Wednesday and Friday at 12:00"),
+            ("every 1st and 22nd at 10", "on the 1st and 22nd of every month at 10:00"),
+            ("monthly on the last at 11pm", "on the last day of every month at 23:00"),
+            ("30 8 * 1 *", "at 08:30, in January"),
+        ] {
+            assert_eq!(CronRule::parse(said, BERLIN).unwrap().spoken(), spoken, "{said}");
         }
     }
 
     #[test]
     fn eight_stays_eight_when_the_clocks_change() {
-        let rule = Rule::parse("every day at 8", BERLIN).unwrap();
+        let rule = CronRule::parse("every day at 8", BERLIN).unwrap();
         for (now, next) in [
             ("2026-03-28T06:59:00Z", "2026-03-28T07:00:00Z"),
             ("2026-03-28T07:00:00Z", "2026-03-29T06:00:00Z"),
@@ -225,7 +293,7 @@ mod tests {
             assert_eq!(rule.after(at(now)).map(rfc3339).as_deref(), Some(next), "{now}");
         }
         // 2:30 is skipped in March and comes twice in October: each of these days has one.
-        let rule = Rule::parse("every day at 2:30", BERLIN).unwrap();
+        let rule = CronRule::parse("every day at 2:30", BERLIN).unwrap();
         for (from, days) in [("2026-03-27T12:00:00Z", 4), ("2026-10-23T12:00:00Z", 4)] {
             let mut now = at(from);
             let times: Vec<String> = (0..days)
@@ -242,17 +310,17 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_too_often_is_known() {
+    fn short_intervals_are_too_often() {
         let now = at("2026-11-21T10:00:00Z");
-        let is_too_often = |said: &str| Rule::parse(said, BERLIN).unwrap().is_too_often(now);
+        let is_too_often = |said: &str| CronRule::parse(said, BERLIN).unwrap().is_too_often(now);
         assert!(is_too_often("* * * * *") && is_too_often("every 2 minutes") && is_too_often("0,1 8 * * *"));
         assert!(!is_too_often("every 5 minutes") && !is_too_often("every day at 8"));
     }
 
     proptest! {
         #[test]
-        fn nothing_said_makes_it_fall_over(said in "(every )?[a-z0-9 ,.:*/-]{0,24}( at [0-9:apm]{0,5})?", now in 0_i64..4_102_444_800_000) {
-            if let Ok(rule) = Rule::parse(&said, BERLIN) {
+        fn any_text_is_read_or_refused(said in "(every )?[a-z0-9 ,.:*/-]{0,24}( at [0-9:apm]{0,5})?", now in 0_i64..4_102_444_800_000) {
+            if let Ok(rule) = CronRule::parse(&said, BERLIN) {
                 prop_assert!(rule.after(now).is_none_or(|next| next > now));
             }
         }

@@ -1,11 +1,11 @@
-//! Times as people give them: ISO 8601, local to the person unless they carry an offset.
+//! Dates and times as people write them: ISO 8601, in the person's zone unless they have an offset.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use chrono_tz::Tz;
 
 use crate::clock::local_to_utc;
 
-/// A moment or a whole day.
+/// A time or a whole day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// A whole day.
@@ -15,10 +15,7 @@ pub enum When {
 }
 
 impl When {
-    /// Reads `2026-11-27`, `2026-11-27T17:00[:00]` (also with a blank), or either with an offset.
-    ///
-    /// # Errors
-    /// A sentence that names the forms.
+    /// Reads `2026-11-27` or `2026-11-27T17:00[:00]` (also with a space), with or without an offset.
     pub fn parse(text: &str, zone: Tz) -> Result<Self, String> {
         let text = text.trim();
         if let Ok(time) = DateTime::parse_from_rfc3339(text) {
@@ -32,7 +29,9 @@ impl When {
                 return Ok(Self::Time(time));
             }
         }
-        Err(format!("\"{text}\" is no time: write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00"))
+        Err(format!(
+            "\"{text}\" isn't a date or time; write 2026-11-27, 2026-11-27T17:00 or 2026-11-27T17:00:00+01:00"
+        ))
     }
 
     /// As the store keeps it.
@@ -43,7 +42,7 @@ impl When {
         }
     }
 
-    /// The moment after which it is past, in milliseconds: a day is past when it is over.
+    /// When it is past, in milliseconds; a day is past when it is over.
     pub fn deadline(self, zone: Tz) -> i64 {
         let local = match self {
             Self::Day(day) => day.succ_opt().unwrap_or(day).and_time(NaiveTime::MIN),

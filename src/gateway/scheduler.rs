@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::recurring::Rule;
+use crate::clock::recurring::CronRule;
 use crate::clock::when::When;
 use crate::conversation::Conversations;
 use crate::conversation::access::Access;
@@ -98,7 +98,7 @@ impl Scheduler {
         batch: &mut Batch,
     ) -> Result<(), StoreError> {
         let now = self.conversations.store.now();
-        let rule = row.zone.parse().ok().and_then(|zone| Rule::parse(&row.rule, zone).ok());
+        let rule = row.zone.parse().ok().and_then(|zone| CronRule::parse(&row.rule, zone).ok());
         match rule.and_then(|rule| rule.after(now)) {
             Some(next_at) => new.next_at = next_at,
             None => new.state = ScheduleState::Stopped,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use adjutant_chat::Rooms;
 use adjutant_dav::{Account, CalDav, CardDav};
-use adjutant_mail::{Imap, Party, Server, Smtp, Tls};
+use adjutant_mail::{Address, Imap, Server, Smtp, Tls};
 use tokio_util::sync::CancellationToken;
 
 use super::StartError;
@@ -48,7 +48,7 @@ pub fn build_services(
 }
 
 fn mailbox(config: &MailConfig) -> Result<Mailbox, StartError> {
-    let from: Party = config.from.parse().map_err(|error| invalid("mail.from", &error))?;
+    let from: Address = config.from.parse().map_err(|error| invalid("mail.from", &error))?;
     Ok(Mailbox {
         from,
         internal_domains: config.internal_domains.clone(),

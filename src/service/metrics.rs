@@ -10,7 +10,7 @@ use super::Service;
 use crate::clock;
 use crate::conversation::Conversations;
 use crate::gateway::receiver::Health;
-use crate::http::Numbers;
+use crate::http::MetricsText;
 use crate::journal::Limits;
 use crate::metrics::{encode, register, seconds, text};
 use crate::store::queues::{self, Queue};
@@ -28,7 +28,7 @@ struct Source {
 
 impl Service {
     /// Returns all metrics as text on each call.
-    pub fn metrics(&self) -> Numbers {
+    pub fn metrics(&self) -> MetricsText {
         let source = Arc::new(Source {
             conversations: self.conversations.clone(),
             health: self.health.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Service;
-use crate::http::Stuck;
+use crate::http::StuckTasks;
 
 impl Service {
     /// Whether no turn runs and this process has delivered everything it can.
@@ -30,7 +30,7 @@ impl Service {
     }
 
     /// Lists the tasks that are stuck or have died, which only a restart fixes. An unreachable platform is not one.
-    pub fn stuck_tasks(&self) -> Stuck {
+    pub fn stuck_tasks(&self) -> StuckTasks {
         let (steps, health) = (self.tasks.steps.clone(), self.health.clone());
         Arc::new(move || steps.stuck().into_iter().chain(health.hung()).collect())
     }

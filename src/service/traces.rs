@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use adjutant_otlp::{Collector, Failure, Span};
+use adjutant_otlp::{Collector, ExportError, Span};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -155,7 +155,7 @@ impl Traces {
         }
         let mut waits = WAITS.iter();
         loop {
-            let failure = match self.collector.send(spans).await {
+            let error = match self.collector.send(spans).await {
                 Ok(None) => {
                     if !std::mem::replace(&mut self.is_well, true) {
                         tracing::info!("the collector of traces accepts traces again");
@@ -168,12 +168,12 @@ impl Traces {
                     self.count("dropped", self.pending.min(refused));
                     return self.count("sent", self.pending);
                 }
-                Err(failure) => failure,
+                Err(error) => error,
             };
-            self.warn(&failure.why);
-            let wait = waits.next().filter(|_| failure.may_pass && !self.drained.is_cancelled());
+            self.warn(&error.reason);
+            let wait = waits.next().filter(|_| error.is_retryable && !self.drained.is_cancelled());
             let Some(wait) = wait else { return self.count("dropped", self.pending) };
-            let _ = self.drained.run_until_cancelled(tokio::time::sleep(wait_for(&failure, *wait))).await;
+            let _ = self.drained.run_until_cancelled(tokio::time::sleep(wait_for(&error, *wait))).await;
         }
     }
 
@@ -182,7 +182,7 @@ impl Traces {
         self.pending -= traces;
     }
 
-    /// Logs the first failure after a success.
+    /// LogFilter the first failure after a success.
     fn warn(&mut self, why: &str) {
         if std::mem::replace(&mut self.is_well, false) {
             tracing::warn!(why, "the collector of traces does not accept traces");
@@ -190,8 +190,8 @@ impl Traces {
     }
 }
 
-fn wait_for(failure: &Failure, seconds: u64) -> Duration {
-    let asked = failure.after.map_or(0, |after| after.as_secs().min(LONGEST_WAIT));
+fn wait_for(error: &ExportError, seconds: u64) -> Duration {
+    let asked = error.retry_after.map_or(0, |after| after.as_secs().min(LONGEST_WAIT));
     Duration::from_secs(seconds.max(asked))
 }
 
@@ -217,13 +217,13 @@ mod tests {
     #[test]
     fn a_collector_may_ask_for_a_longer_wait_up_to_a_limit() {
         let wait = |asked: Option<u64>| {
-            let failure = Failure {
-                why: String::new(),
+            let error = ExportError {
+                reason: String::new(),
                 status: None,
-                may_pass: true,
-                after: asked.map(Duration::from_secs),
+                is_retryable: true,
+                retry_after: asked.map(Duration::from_secs),
             };
-            wait_for(&failure, 4).as_secs()
+            wait_for(&error, 4).as_secs()
         };
         assert_eq!([None, Some(1), Some(9), Some(3600)].map(wait), [4, 4, 9, 30]);
     }

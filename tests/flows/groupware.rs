@@ -133,7 +133,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
 async fn what_makes_no_sense_is_told_and_nothing_is_kept() {
     let app = app_in(Tz::Europe__Berlin).await;
     for (arguments, fault) in [
-        (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" is no time"),
+        (json!({"title": "x", "start": "soon"}), "params: /start: \"soon\" isn't a date or time"),
         (
             json!({"title": "x", "start": "2026-06-01T10:00", "end": "2026-06-01T09:00"}),
             "params: /end: it must be after start",

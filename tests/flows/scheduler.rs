@@ -56,7 +56,7 @@ async fn what_is_done_or_moved_reminds_no_more_or_later() {
 async fn a_schedule_speaks_for_its_person_at_its_time() {
     let app = app().await;
     let said = app.says("ada", "every weekday at 8, show my open tasks").await;
-    insta::assert_snapshot!(said.text, @r"I'll do “show my open tasks” at 08:00, on weekdays (Europe/Berlin), first on Mon 23 Nov 2026, 08:00");
+    insta::assert_snapshot!(said.text, @r"I'll do “show my open tasks” every weekday at 08:00 (Europe/Berlin), first on Mon 23 Nov 2026, 08:00");
     app.says("ada", "add a task to buy milk").await;
     // Sunday has no run; Monday at 8 has one.
     app.passes(Duration::from_hours(44)).await;
@@ -70,7 +70,7 @@ async fn a_schedule_speaks_for_its_person_at_its_time() {
     let id = listed.text.rsplit_once('[').unwrap().1.trim_end_matches(']').to_owned();
     insta::assert_snapshot!(listed.text.replace(&id, "ID"), @r"
 1 schedule:
-- “show my open tasks” at 08:00, on weekdays (Europe/Berlin; next Wed 25 Nov 2026, 08:00) [ID]
+- “show my open tasks” every weekday at 08:00 (Europe/Berlin; next Wed 25 Nov 2026, 08:00) [ID]
 ");
     assert_eq!(app.says("ada", "pause schedule open tasks").await.text, "“show my open tasks” is paused");
     app.passes(Duration::from_hours(48)).await;
@@ -158,7 +158,7 @@ async fn what_makes_no_sense_is_refused_with_the_mend() {
         (
             "soon",
             "x",
-            "params: /when: \"soon\" is no time that I understand; write it like \"every weekday at 8\"",
+            "params: /when: I don't understand the time \"soon\"; write it like \"every weekday at 8\"",
         ),
         ("* * * * *", "x", "params: /when: that is too often; the shortest interval is five minutes"),
         ("0 8 31 2 *", "x", "params: /when: \"0 8 31 2 *\" never happens"),

@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use adjutant_dav::{Account, CalDav, Series, Span};
+use adjutant_dav::{Account, CalDav, Series, TimeRange};
 use adjutant_fakes::dav_server::{Kind, shared};
 use chrono::{DateTime, Utc};
 use chrono_tz::Europe::Berlin;
@@ -99,12 +99,12 @@ fn account(url: String) -> Account {
     }
 }
 
-fn year() -> Span {
+fn year() -> TimeRange {
     let at = |text: &str| text.parse::<DateTime<Utc>>().expect("a time");
-    Span { from: at("2026-01-01T00:00:00Z"), to: at("2027-01-01T00:00:00Z") }
+    TimeRange { from: at("2026-01-01T00:00:00Z"), to: at("2027-01-01T00:00:00Z") }
 }
 
-fn times_of(series: &Series, window: Span) -> usize {
+fn times_of(series: &Series, window: TimeRange) -> usize {
     series.occurrences(window, Berlin, 2_000).expect("times").occurrences.len()
 }
 

@@ -1,40 +1,39 @@
-//! The lines that iCalendar and vCard are made of (RFC 5545 §3.1, RFC 6350 §3.2), as a tree.
+//! The content lines of iCalendar and vCard (RFC 5545 §3.1, RFC 6350 §3.2), as a tree.
 //!
-//! Each line is kept as it came, folds and all, so that what nobody touches is written back unchanged.
-//! The libraries were tried for that: they rewrite values they know and drop what they don't.
+//! Each line is kept as it was read, folds included, and written back unchanged unless it is edited.
 
 use std::borrow::Cow;
 
-use crate::Fault;
+use crate::DavError;
 
-/// The longest text that is read, in bytes.
-const LONGEST_TEXT: usize = 16 << 20;
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 16 << 20;
 /// The deepest nesting; an alarm in an event in a calendar is 3.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// A folded line's length, in bytes.
 const FOLD: usize = 75;
 
-/// One line: a name, parameters, a value. Folds are still in it.
+/// A content line, still folded: a name, parameters and a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Line {
     raw: String,
 }
 
-/// A line or an inner component, in the order they came.
+/// A line or a nested component, in the order they were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
     Line(Line),
-    Part(Component),
+    Component(Component),
 }
 
-/// What stands between `BEGIN:` and `END:`.
+/// The content between `BEGIN:` and `END:`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Component {
     pub(crate) name: String,
     pub(crate) nodes: Vec<Node>,
 }
 
-/// A line, read: parameter names in capitals, values without quotes; the value still escaped.
+/// A parsed line: parameter names in capitals, their values without quotes; the value still escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Property {
     pub(crate) params: Vec<(String, Vec<String>)>,
@@ -42,13 +41,13 @@ pub(crate) struct Property {
 }
 
 impl Line {
-    /// A new line; the value must be escaped by the caller ([`escaped`]) if it is text.
+    /// A new line; the caller escapes the value ([`escaped`]) if it is text.
     pub(crate) fn new(name: &str, params: &[(&str, &str)], value: &str) -> Self {
         let params = params.iter().map(|(param, value)| ((*param).to_owned(), vec![(*value).to_owned()]));
         Self::of(name, &Property { params: params.collect(), value: value.to_owned() })
     }
 
-    /// A line of what was read, perhaps altered; its value is escaped already.
+    /// The line of a property, whose value is already escaped.
     pub(crate) fn of(name: &str, property: &Property) -> Self {
         let mut line = name.to_owned();
         for (param, values) in &property.params {
@@ -68,27 +67,26 @@ impl Line {
         }
     }
 
-    /// The name with a vCard's group before it (`item1.EMAIL`).
+    /// The name with the group of a vCard (`item1.EMAIL`).
     fn full_name(&self) -> &str {
         let end = self.raw.bytes().position(|byte| matches!(byte, b';' | b':' | b'\r'));
         &self.raw[..end.unwrap_or(self.raw.len())]
     }
 
-    /// A vCard's group of lines that belong together.
+    /// The group of lines that it belongs to in a vCard.
     pub(crate) fn group(&self) -> Option<&str> {
         self.full_name().rsplit_once('.').map(|(group, _)| group)
     }
 
-    /// Whether it has this name, in whatever group.
+    /// Whether it has this name, in any group.
     pub(crate) fn is(&self, name: &str) -> bool {
         let full = self.full_name();
-        // Most lines end here: their names have another length or letter.
         full.len() >= name.len()
             && full.as_bytes()[full.len() - name.len()..].eq_ignore_ascii_case(name.as_bytes())
             && (full.len() == name.len() || full.as_bytes()[full.len() - name.len() - 1] == b'.')
     }
 
-    /// The line in its parts. A line without a colon has an empty value.
+    /// Parses the line. Without a colon the value is empty.
     pub(crate) fn read(&self) -> Property {
         let line = self.unfolded();
         let mut params = Vec::new();
@@ -99,7 +97,7 @@ impl Line {
             rest = &after[end..];
             let mut values = Vec::new();
             if !rest.starts_with('=') {
-                // vCard 2.1 and many a 3.0 write `TEL;CELL:`.
+                // vCard 2.1 and many programs write `TEL;CELL:`.
                 params.push(("TYPE".to_owned(), vec![name]));
                 continue;
             }
@@ -108,7 +106,7 @@ impl Line {
                     Some(inner) => inner.split_once('"').unwrap_or((inner, "")),
                     None => ("", after),
                 };
-                // What stands after the closing quote belongs to nothing; without quotes it is the value.
+                // Text after a closing quote is dropped.
                 let (bare, left) = left.split_at(left.find([',', ';', ':']).unwrap_or(left.len()));
                 values.push(uncaret(if after.starts_with('"') { value } else { bare }));
                 rest = left;
@@ -137,10 +135,10 @@ impl Component {
         Self { name: name.to_owned(), nodes: Vec::new() }
     }
 
-    /// All components of a text, in order; what stands outside of them is passed over.
-    pub(crate) fn read_all(text: &str) -> Result<Vec<Self>, Fault> {
-        if text.len() > LONGEST_TEXT {
-            return Err(Fault::unreadable("the text is longer than 16 MB"));
+    /// All components of a text, in order; text outside of them is ignored.
+    pub(crate) fn read_all(text: &str) -> Result<Vec<Self>, DavError> {
+        if text.len() > MAX_TEXT {
+            return Err(DavError::unreadable("the text is longer than 16 MB"));
         }
         let mut done = Vec::new();
         let mut open: Vec<Self> = Vec::new();
@@ -151,16 +149,16 @@ impl Component {
                     .map(|_| raw[word.len()..].trim())
             };
             if let Some(name) = keyword("BEGIN:") {
-                if open.len() == DEEPEST {
-                    return Err(Fault::unreadable("the text is nested too deep"));
+                if open.len() == MAX_DEPTH {
+                    return Err(DavError::unreadable("the text is nested too deeply"));
                 }
                 open.push(Self::new(name));
             } else if let Some(name) = keyword("END:") {
                 let Some(part) = open.pop().filter(|part| part.name.eq_ignore_ascii_case(name)) else {
-                    return Err(Fault::unreadable(format!("END:{name} without its BEGIN")));
+                    return Err(DavError::unreadable(format!("END:{name} without its BEGIN")));
                 };
                 match open.last_mut() {
-                    Some(outer) => outer.nodes.push(Node::Part(part)),
+                    Some(outer) => outer.nodes.push(Node::Component(part)),
                     None => done.push(part),
                 }
             } else if let Some(part) = open.last_mut() {
@@ -168,7 +166,7 @@ impl Component {
             }
         }
         match open.last() {
-            Some(part) => Err(Fault::unreadable(format!("the text ends inside of {}", part.name))),
+            Some(part) => Err(DavError::unreadable(format!("the text ends inside of {}", part.name))),
             None => Ok(done),
         }
     }
@@ -184,9 +182,9 @@ impl Component {
         })
     }
 
-    pub(crate) fn parts<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+    pub(crate) fn components<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.nodes.iter().filter_map(move |node| match node {
-            Node::Part(part) if part.is(name) => Some(part),
+            Node::Component(part) if part.is(name) => Some(part),
             _ => None,
         })
     }
@@ -196,7 +194,7 @@ impl Component {
         self.lines(name).next().map(Line::read)
     }
 
-    /// The text of the first property of this name, or nothing.
+    /// The text of the first property of this name, or an empty one.
     pub(crate) fn text(&self, name: &str) -> String {
         self.get(name).map(|property| property.text()).unwrap_or_default()
     }
@@ -205,16 +203,16 @@ impl Component {
         self.nodes.push(Node::Line(line));
     }
 
-    /// Adds a line after the others, before the inner components.
+    /// Adds a line after the others, before nested components.
     pub(crate) fn add(&mut self, line: Line) {
-        let at = self.nodes.iter().position(|node| matches!(node, Node::Part(_)));
+        let at = self.nodes.iter().position(|node| matches!(node, Node::Component(_)));
         self.nodes.insert(at.unwrap_or(self.nodes.len()), Node::Line(line));
     }
 
-    /// Puts these lines where the lines of this name stood, or before the first inner component.
+    /// Replaces the lines of this name; new ones go before the first nested component.
     pub(crate) fn set(&mut self, name: &str, lines: impl IntoIterator<Item = Line>) {
         let is_old = |node: &Node| matches!(node, Node::Line(line) if line.is(name));
-        let first_part = self.nodes.iter().position(|node| matches!(node, Node::Part(_)));
+        let first_part = self.nodes.iter().position(|node| matches!(node, Node::Component(_)));
         let at = self.nodes.iter().position(is_old).or(first_part).unwrap_or(self.nodes.len());
         self.nodes.retain(|node| !is_old(node));
         let at = at.min(self.nodes.len());
@@ -230,7 +228,7 @@ impl Component {
                     to.push_str(&line.raw);
                     to.push_str("\r\n");
                 }
-                Node::Part(part) => part.write(to),
+                Node::Component(part) => part.write(to),
             }
         }
         to.push_str(&format!("END:{}\r\n", self.name));

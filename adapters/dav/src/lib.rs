@@ -1,45 +1,26 @@
-//! Calendars and address books: CalDAV (RFC 4791) and CardDAV (RFC 6352) over HTTP, and the texts they
-//! carry, iCalendar (RFC 5545, 5546) and vCard (RFC 2426, 6350).
+//! Calendars and address books: CalDAV (RFC 4791) and CardDAV (RFC 6352) over HTTP, and their formats,
+//! iCalendar (RFC 5545, 5546) and vCard (RFC 2426, 6350).
 //!
-//! The pure part stands alone, without a server: [`Series`] is one calendar object (an [`Occasion`], how it
-//! recurs, and the instances that differ), [`Contact`] one card. Both keep the text they were read from:
-//! an edit writes the lines it changes, and every other line stays as it came.
+//! [`ical`] and [`vcard`] need no server: a [`Series`] is one calendar object (a [`CalendarEvent`], its recurrence
+//! and its overrides), a [`Card`] one vCard. Both keep the text they were read from: an edit rewrites the lines
+//! it changes and leaves all others as they were.
 //!
-//! Of our own where the libraries would not do: they rewrite or drop what they don't know of an object
-//! (calcard, icalendar), hold an answer several times and lose the server's words (libdav), or start each
-//! rule at its first day (rrule).
+//! We wrote this ourselves because the libraries fall short: they rewrite or drop properties they don't know
+//! (calcard, icalendar), hold a response in memory several times and lose the server's error text (libdav), or
+//! expand each rule from its first day (rrule).
 //!
-//! Times are arguments everywhere: nothing here asks a clock.
+//! Times are always arguments: nothing here reads a clock.
 
-mod caldav;
-mod carddav;
-mod contact;
 mod content;
-mod dav;
-mod edit;
-mod event;
-mod expand;
-mod fault;
-mod free;
-mod http;
-mod invitation;
-mod recurrence;
-mod rule;
-mod series;
-mod when;
-mod xml;
-mod zone;
-mod zone_windows;
+mod error;
+mod ical;
+mod protocol;
+mod vcard;
 
-pub use caldav::CalDav;
-pub use carddav::CardDav;
-pub use contact::{Card, Contact};
-pub use dav::{Collection, Created, Resource, Written};
-pub use event::{Answer, Attendee, Occasion, Status};
-pub use fault::{Fault, Kind};
-pub use free::{Span, WorkingHours, conflicts, free_slots};
-pub use http::Account;
-pub use recurrence::{Expansion, Occurrence};
-pub use series::Series;
-pub use when::When;
-pub use zone::{Described, Zone, zone_named};
+pub use error::{DavError, ErrorKind};
+pub use ical::{
+    Attendee, CalendarEvent, CustomZone, EventStatus, EventTime, Expansion, Occurrence, RecurrenceRule,
+    ResponseStatus, Series, TimeRange, WorkingHours, Zone, conflicts, free_slots, zone_named,
+};
+pub use protocol::{Account, CalDav, CardDav, Collection, CreateOutcome, Resource, WriteOutcome};
+pub use vcard::{Card, Contact};

@@ -1,56 +1,57 @@
-//! Delivery status notifications (RFC 3464): a server tells that a letter did not arrive.
+//! Delivery status notifications (RFC 3464) about messages that could not be delivered.
 
 use mail_parser::{MessageParser, MessagePart, MimeHeaders, PartType};
 
 use crate::compose::message_id;
 
-/// A letter of which a server says that it did not arrive. Anybody can write one; that it is about a letter of
-/// ours its `original` shows.
+/// A notification that a message was not delivered. Anybody can forge one; only a known `original` shows that it is
+/// about one of our messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounce {
     /// The notification's own id.
     pub id: String,
-    /// Its number in the inbox: later ones are greater.
+    /// Its UID in the inbox; later ones are greater.
     pub uid: u32,
-    /// The Message-ID of the letter that did not arrive, with brackets.
+    /// The Message-ID of the undelivered message, with brackets.
     pub original: Option<String>,
-    /// Whom it did not reach.
-    pub failed: Vec<Failed>,
+    /// The recipients it did not reach.
+    pub failed: Vec<FailedRecipient>,
 }
 
-/// Somebody whom a letter did not reach.
+/// A recipient whom a message did not reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedRecipient {
     /// Their address.
     pub recipient: String,
     /// The status code, such as `5.1.1` (RFC 3463).
     pub status: String,
-    /// What the server said.
+    /// The text from the server.
     pub diagnostic: String,
 }
 
-/// So many recipients of a notification are named.
-const RECIPIENTS: usize = 100;
+/// The most recipients of one notification.
+const MAX_RECIPIENTS: usize = 100;
 
-/// Characters of what a server says.
-const WORDS: usize = 300;
+/// The longest text from a server, in characters.
+const MAX_DIAGNOSTIC: usize = 300;
 
 impl Bounce {
-    /// From a letter's bytes; None when it is no notification of a failure.
+    /// Parses a message; `None` if it is no notification of a failure.
     pub(crate) fn parse(bytes: &[u8], id: String, uid: u32) -> Option<Self> {
         let whole = MessageParser::default().parse(bytes)?;
         let status = whole.parts.iter().find(|part| is(part, "message", "delivery-status"))?;
         let status = String::from_utf8_lossy(status.contents()).into_owned();
-        let mut failed: Vec<Failed> = groups(&status).filter_map(failed).take(RECIPIENTS).collect();
+        let mut failed: Vec<FailedRecipient> =
+            groups(&status).filter_map(failed).take(MAX_RECIPIENTS).collect();
         for it in failed.iter_mut().filter(|it| it.diagnostic.is_empty()) {
             let text = whole.text_bodies().find_map(|part| part.text_contents());
-            it.diagnostic = text.and_then(|text| told(text, &it.recipient)).unwrap_or_default();
+            it.diagnostic = text.and_then(|text| diagnostic_in(text, &it.recipient)).unwrap_or_default();
         }
         if failed.is_empty() {
             return None;
         }
         let original = whole.parts.iter().find_map(|part| match &part.body {
-            PartType::Message(letter) => letter.message_id().and_then(message_id),
+            PartType::Message(message) => message.message_id().and_then(message_id),
             _ if is(part, "text", "rfc822-headers") || is(part, "message", "rfc822") => {
                 MessageParser::default().parse_headers(part.contents())?.message_id().and_then(message_id)
             }
@@ -60,12 +61,12 @@ impl Bounce {
     }
 }
 
-/// What the text for people says of a recipient: Exim tells the cause nowhere else.
-fn told(text: &str, recipient: &str) -> Option<String> {
+/// The explanation in the human-readable part; Exim gives the cause nowhere else.
+fn diagnostic_in(text: &str, recipient: &str) -> Option<String> {
     let text = text.replace("\r\n", "\n");
     let (_, after) = text.split_once(recipient)?;
     let words = after.split("\n\n").next()?.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(words.chars().take(WORDS).collect())
+    Some(words.chars().take(MAX_DIAGNOSTIC).collect())
 }
 
 fn is(part: &MessagePart<'_>, kind: &str, subtype: &str) -> bool {
@@ -75,7 +76,7 @@ fn is(part: &MessagePart<'_>, kind: &str, subtype: &str) -> bool {
     })
 }
 
-/// The groups of fields, one for the letter and one for each recipient, their folded lines joined.
+/// The groups of fields, unfolded: one for the message and one for each recipient.
 fn groups(status: &str) -> impl Iterator<Item = Vec<(String, String)>> {
     let status = status.replace("\r\n", "\n").replace("\n ", " ").replace("\n\t", " ");
     let groups: Vec<Vec<(String, String)>> = status
@@ -88,17 +89,19 @@ fn groups(status: &str) -> impl Iterator<Item = Vec<(String, String)>> {
     groups.into_iter()
 }
 
-fn failed(group: Vec<(String, String)>) -> Option<Failed> {
+fn failed(group: Vec<(String, String)>) -> Option<FailedRecipient> {
     let field = |name: &str| {
         let value = group.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
-        // Most values begin with their type: `rfc822; a@b`.
-        value.map(|value| value.split_once(';').map_or(value, |(_, value)| value).trim().chars().take(WORDS))
+        // Most values begin with a type: `rfc822; a@b`.
+        value.map(|value| {
+            value.split_once(';').map_or(value, |(_, value)| value).trim().chars().take(MAX_DIAGNOSTIC)
+        })
     };
     let text = |name: &str| field(name).map(Iterator::collect::<String>);
     if !text("action")?.eq_ignore_ascii_case("failed") {
         return None;
     }
-    Some(Failed {
+    Some(FailedRecipient {
         recipient: text("original-recipient").or_else(|| text("final-recipient"))?,
         status: text("status").unwrap_or_default(),
         diagnostic: text("diagnostic-code").unwrap_or_default(),
@@ -107,7 +110,7 @@ fn failed(group: Vec<(String, String)>) -> Option<Failed> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounce, Failed};
+    use super::{Bounce, FailedRecipient};
 
     fn report(status: &str, last: &str) -> Option<Bounce> {
         let raw = format!(
@@ -122,7 +125,7 @@ mod tests {
         let status = "Reporting-MTA: dns; mx.test\n\nOriginal-Recipient: rfc822; bob@x.test\nFinal-Recipient: rfc822; b@y.test\n\
                       Action: failed\nStatus: 5.2.2\nDiagnostic-Code: smtp; 552 5.2.2\n  mailbox full\n\n\
                       Final-Recipient: rfc822; ok@x.test\nAction: delivered\nStatus: 2.0.0\n";
-        let failed = Failed {
+        let failed = FailedRecipient {
             recipient: "bob@x.test".to_owned(),
             status: "5.2.2".to_owned(),
             diagnostic: "552 5.2.2  mailbox full".to_owned(),

@@ -1,4 +1,4 @@
-//! Composing a letter (RFC 5322, MIME): the bytes that are sent and to whom.
+//! Composes messages (RFC 5322, MIME).
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,46 +10,46 @@ use lettre::message::header::{
 use lettre::message::{
     Attachment as Part, Body, Mailbox, MessageBuilder, MultiPart, MultiPartKind, SinglePart,
 };
-use lettre::{Address, Message as Whole};
-use pulldown_cmark::{Event as Piece, Options, Parser, html};
+use lettre::{Address as SmtpAddress, Message as MimeMessage};
+use pulldown_cmark::{Event as MarkdownEvent, Options, Parser, html};
 
-use crate::{Fault, Kind};
+use crate::MailError;
 
-/// A subject's length on the wire (RFC 5322 §2.1.1 has this for a line).
-const SUBJECT_CAP: usize = 998;
+/// The longest subject, encoded, in bytes: the line length of RFC 5322 §2.1.1.
+const MAX_SUBJECT: usize = 998;
 
-/// A letter's size in bytes: what common servers take.
-const LETTER_CAP: usize = 25 << 20;
+/// The biggest message, in bytes: what common servers accept.
+const MAX_SIZE: usize = 25 << 20;
 
-/// So many earlier letters a reply names; the first and the last ones count.
-const REFERENCES: usize = 20;
+/// How many earlier messages a reply references: the first and the latest ones.
+const MAX_REFERENCES: usize = 20;
 
-/// Somebody who writes or is written to.
+/// A person with an email address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Party {
-    /// How they are called.
+pub struct Address {
+    /// The display name.
     pub name: Option<String>,
-    /// Where: `local@domain`.
+    /// The address: `local@domain`.
     pub address: String,
 }
 
-impl FromStr for Party {
-    type Err = Fault;
+impl FromStr for Address {
+    type Err = MailError;
 
-    /// From `a@b` or `Name <a@b>`.
-    fn from_str(text: &str) -> Result<Self, Fault> {
+    /// Parses `a@b` or `Name <a@b>`.
+    fn from_str(text: &str) -> Result<Self, MailError> {
         let text = one_line("an address", text)?.trim();
         let (name, plain) = match text.strip_suffix('>').and_then(|rest| rest.rsplit_once('<')) {
             Some((name, plain)) => (name.trim().trim_matches('"').trim(), plain),
             None => ("", text),
         };
-        address(plain)?;
+        parse_address(plain)?;
         let name = Some(name.to_owned()).filter(|name| !name.is_empty());
         Ok(Self { name, address: plain.trim().to_owned() })
     }
 }
 
-impl fmt::Display for Party {
+impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             Some(name) => write!(f, "{name} <{}>", self.address),
@@ -58,39 +58,39 @@ impl fmt::Display for Party {
     }
 }
 
-/// A file that goes with a letter.
+/// A file attached to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// What it is called.
+    /// The file name.
     pub name: String,
-    /// Its media type; when that is none, `application/octet-stream`.
+    /// Its media type; `application/octet-stream` if this is none.
     pub media_type: String,
-    /// What is in it.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
-/// A letter to be.
+/// A message before it is composed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Who writes.
-    pub from: Party,
-    /// To whom.
-    pub to: Vec<Party>,
-    /// Who gets a copy.
-    pub cc: Vec<Party>,
-    /// Who gets a copy without the others' knowing.
-    pub bcc: Vec<Party>,
-    /// What it is about: one line.
+    /// The sender.
+    pub from: Address,
+    /// The recipients.
+    pub to: Vec<Address>,
+    /// The recipients of a copy.
+    pub cc: Vec<Address>,
+    /// The recipients of a blind copy.
+    pub bcc: Vec<Address>,
+    /// The subject: one line.
     pub subject: String,
-    /// What it says, in markdown.
+    /// The text, in Markdown.
     pub body: String,
-    /// What goes with it.
+    /// The attached files.
     pub attachments: Vec<Attachment>,
     /// An iTIP invitation (RFC 6047): the iCalendar text with `METHOD:REQUEST`.
     pub invitation: Option<String>,
-    /// The Message-ID of the letter that this one answers.
+    /// The Message-ID of the message it replies to.
     pub in_reply_to: Option<String>,
-    /// The Message-IDs of the letters before this one, the first first.
+    /// The Message-IDs of the thread so far, oldest first.
     pub references: Vec<String>,
     /// Its own Message-ID, with or without angle brackets: `ID@domain`.
     pub message_id: String,
@@ -98,75 +98,68 @@ pub struct Draft {
     pub date: DateTime<FixedOffset>,
 }
 
-/// Who gets a letter, and who hears of it when that fails: bare addresses.
+/// The envelope of a message: bare addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
-    /// Who sends.
+    /// The sender, who is notified of failures.
     pub from: String,
-    /// Who gets it, each once.
+    /// The recipients, each once.
     pub to: Vec<String>,
 }
 
-/// A letter that can be sent.
+/// A message ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Composed {
-    /// The letter, without those in `bcc`.
+    /// The message, without `bcc`.
     pub bytes: Vec<u8>,
-    /// Who gets it.
+    /// Its envelope.
     pub envelope: Envelope,
 }
 
 impl Draft {
-    /// The letter as it is sent.
-    ///
-    /// # Errors
-    /// When an address, the subject or another header isn't one, when nobody is to get it, or it is too big.
-    pub fn compose(&self) -> Result<Composed, Fault> {
+    /// The message to send.
+    pub fn compose(&self) -> Result<Composed, MailError> {
         let mut to: Vec<String> = Vec::new();
-        for party in self.to.iter().chain(&self.cc).chain(&self.bcc) {
-            let one = address(&party.address)?.to_string();
+        for address in self.to.iter().chain(&self.cc).chain(&self.bcc) {
+            let one = parse_address(&address.address)?.to_string();
             if !to.iter().any(|known| known.eq_ignore_ascii_case(&one)) {
                 to.push(one);
             }
         }
         if to.is_empty() {
-            return Err(Fault::new(Kind::Params, "there is nobody to send it to"));
+            return Err(MailError::params("the message has no recipients"));
         }
-        let envelope = Envelope { from: address(&self.from.address)?.to_string(), to };
+        let envelope = Envelope { from: parse_address(&self.from.address)?.to_string(), to };
         Ok(Composed { bytes: self.bytes(false)?, envelope })
     }
 
-    /// The letter as it is kept in Drafts: with those in `bcc`, and perhaps to nobody yet.
-    ///
-    /// # Errors
-    /// When an address, the subject or another header isn't one, or it is too big.
-    pub fn unsent(&self) -> Result<Vec<u8>, Fault> {
+    /// The message for the Drafts folder: with `bcc`, and possibly without recipients.
+    pub fn unsent(&self) -> Result<Vec<u8>, MailError> {
         self.bytes(true)
     }
 
-    fn bytes(&self, with_bcc: bool) -> Result<Vec<u8>, Fault> {
+    fn bytes(&self, with_bcc: bool) -> Result<Vec<u8>, MailError> {
         let weight: usize = self.attachments.iter().map(|attachment| attachment.bytes.len()).sum();
-        if weight.saturating_add(self.body.len()) > LETTER_CAP {
+        if weight.saturating_add(self.body.len()) > MAX_SIZE {
             return Err(too_big());
         }
         let head = self.head(with_bcc)?;
         let content = self.content()?;
-        let mut whole =
-            head.multipart(content).map_err(|error| Fault::new(Kind::Params, error.to_string()))?;
-        // The library knows no zones and would write its own date over ours any earlier.
+        let mut whole = head.multipart(content).map_err(|error| MailError::params(error.to_string()))?;
+        // lettre writes dates in UTC only, and would overwrite one set earlier.
         whole.headers_mut().insert_raw(header("Date", &self.date.to_rfc2822()));
         let bytes = whole.formatted();
-        if bytes.len() > LETTER_CAP { Err(too_big()) } else { Ok(bytes) }
+        if bytes.len() > MAX_SIZE { Err(too_big()) } else { Ok(bytes) }
     }
 
-    fn head(&self, with_bcc: bool) -> Result<MessageBuilder, Fault> {
+    fn head(&self, with_bcc: bool) -> Result<MessageBuilder, MailError> {
         let from = mailbox(&self.from)?;
-        // Ours is a different envelope; without any the library refuses drafts to nobody.
+        // Not the real envelope: lettre rejects drafts without one.
         let nobody = lettre::address::Envelope::new(None, vec![from.email.clone()]);
-        let nobody = nobody.map_err(|error| Fault::new(Kind::Params, error.to_string()))?;
+        let nobody = nobody.map_err(|error| MailError::params(error.to_string()))?;
         let id =
-            message_id(&self.message_id).ok_or_else(|| Fault::new(Kind::Params, "the Message-ID is none"))?;
-        let mut head = Whole::builder().envelope(nobody).from(from);
+            message_id(&self.message_id).ok_or_else(|| MailError::params("the Message-ID is invalid"))?;
+        let mut head = MimeMessage::builder().envelope(nobody).from(from);
         head = head.message_id(Some(id));
         for to in &self.to {
             head = head.to(mailbox(to)?);
@@ -181,13 +174,13 @@ impl Draft {
             head = head.keep_bcc();
         }
         head = head.subject(subject(&self.subject)?);
-        // Others' Message-IDs may be anything; what is none is left out.
+        // Other programs' Message-IDs can be invalid; those are left out.
         if let Some(id) = self.in_reply_to.as_deref().and_then(message_id) {
             head = head.raw_header(header("In-Reply-To", &id));
         }
         let mut known: Vec<String> = self.references.iter().filter_map(|id| message_id(id)).collect();
-        if known.len() > REFERENCES {
-            known.drain(1..=known.len() - REFERENCES);
+        if known.len() > MAX_REFERENCES {
+            known.drain(1..=known.len() - MAX_REFERENCES);
         }
         if !known.is_empty() {
             head = head.raw_header(header("References", &known.join(" ")));
@@ -195,7 +188,7 @@ impl Draft {
         Ok(head)
     }
 
-    fn content(&self) -> Result<MultiPart, Fault> {
+    fn content(&self) -> Result<MultiPart, MailError> {
         let mut says = self
             .multipart(MultiPartKind::Alternative, "says")
             .singlepart(SinglePart::plain(self.body.clone()))
@@ -214,72 +207,71 @@ impl Draft {
             let kind = media_type(one_line("a media type", &attachment.media_type)?)
                 .or_else(|_| media_type("application/octet-stream"))?;
             let body = Body::new_with_encoding(attachment.bytes.clone(), ContentTransferEncoding::Base64);
-            let body = body.map_err(|_| Fault::new(Kind::Tool, "an attachment can't be encoded"))?;
+            let body = body.map_err(|_| MailError::tool("an attachment can't be encoded"))?;
             all = all.singlepart(Part::new(name.to_owned()).body(body, kind));
         }
         Ok(all)
     }
 
-    /// The same letter is the same bytes each time, so its boundaries come from its id. `=_` stands in nothing
-    /// that is encoded (RFC 2045 §6.7).
+    /// Boundaries come from the Message-ID, so the same message always has the same bytes. `=_` never occurs in
+    /// encoded text (RFC 2045 §6.7).
     fn multipart(&self, kind: MultiPartKind, what: &str) -> lettre::message::MultiPart {
         let id: String = self.message_id.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
         MultiPart::builder().kind(kind).boundary(format!("=_{what}_{id}")).build()
     }
 }
 
-fn too_big() -> Fault {
-    Fault::new(Kind::Params, format!("the letter is bigger than {} MB", LETTER_CAP >> 20))
+fn too_big() -> MailError {
+    MailError::params(format!("the message is larger than {} MB", MAX_SIZE >> 20))
 }
 
-/// What stands in a header is one line, else somebody could write headers of their own.
-fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Fault> {
+/// Header values are one line, so nobody can inject headers.
+fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, MailError> {
     if text.chars().any(char::is_control) {
-        return Err(Fault::new(Kind::Params, format!("{what} must be one line without control characters")));
+        return Err(MailError::params(format!("{what} must be one line without control characters")));
     }
     Ok(text)
 }
 
-fn subject(text: &str) -> Result<String, Fault> {
+fn subject(text: &str) -> Result<String, MailError> {
     let text = single_spaced(one_line("the subject", text)?);
     let mut encoded = Headers::new();
-    // What is too long as it is need not be encoded to know it.
-    if text.len() <= SUBJECT_CAP {
+    if text.len() <= MAX_SUBJECT {
         encoded.set(Subject::from(text.clone()));
     }
-    if text.len() > SUBJECT_CAP || encoded.to_string().len() > SUBJECT_CAP {
-        return Err(Fault::new(Kind::Params, format!("the subject is longer than {SUBJECT_CAP} bytes")));
+    if text.len() > MAX_SUBJECT || encoded.to_string().len() > MAX_SUBJECT {
+        return Err(MailError::params(format!("the subject is longer than {MAX_SUBJECT} bytes")));
     }
     Ok(text)
 }
 
-/// Where several spaces part words that must be encoded, the library loses them all.
+/// lettre drops runs of spaces between encoded words.
 fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn mailbox(party: &Party) -> Result<Mailbox, Fault> {
-    let name = party.name.as_deref().map(|name| one_line("a name", name)).transpose()?;
-    Ok(Mailbox::new(name.map(single_spaced), address(&party.address)?))
+fn mailbox(address: &Address) -> Result<Mailbox, MailError> {
+    let name = address.name.as_deref().map(|name| one_line("a name", name)).transpose()?;
+    Ok(Mailbox::new(name.map(single_spaced), parse_address(&address.address)?))
 }
 
-/// An address with its domain in ASCII, so that only its local part may ask for SMTPUTF8.
-pub(crate) fn address(text: &str) -> Result<Address, Fault> {
-    let wrong = || Fault::new(Kind::Params, format!("`{text}` is no mail address"));
+/// An address with its domain in ASCII, so that only the local part can require SMTPUTF8.
+pub(crate) fn parse_address(text: &str) -> Result<SmtpAddress, MailError> {
+    let wrong = || MailError::params(format!("`{text}` isn't an email address"));
     let (local, domain) = text.trim().rsplit_once('@').ok_or_else(wrong)?;
     let domain = idna::domain_to_ascii(domain).map_err(|_| wrong())?;
-    Address::new(local, domain).map_err(|_| wrong())
+    SmtpAddress::new(local, domain).map_err(|_| wrong())
 }
 
 fn header(name: &'static str, value: &str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
 }
 
-fn media_type(text: &str) -> Result<ContentType, Fault> {
-    ContentType::parse(text).map_err(|error| Fault::new(Kind::Params, format!("{text}: {error}")))
+fn media_type(text: &str) -> Result<ContentType, MailError> {
+    ContentType::parse(text).map_err(|error| MailError::params(format!("{text}: {error}")))
 }
 
-/// A Message-ID with its brackets. None when it can't be one.
+/// A Message-ID with its brackets; `None` if it is invalid.
 pub(crate) fn message_id(text: &str) -> Option<String> {
     let bare = text.trim().trim_start_matches('<').trim_end_matches('>');
     let is_sound = bare.contains('@')
@@ -288,16 +280,16 @@ pub(crate) fn message_id(text: &str) -> Option<String> {
     is_sound.then(|| format!("<{bare}>"))
 }
 
-/// What the markdown looks like. Lines break where the writer broke them, and HTML in it stays text.
+/// Markdown as HTML. Line breaks are kept, and HTML in it stays text.
 fn to_html(markdown: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let pieces = Parser::new_ext(markdown, options).map(|piece| match piece {
-        Piece::Html(html) | Piece::InlineHtml(html) => Piece::Text(html),
-        Piece::SoftBreak => Piece::HardBreak,
+    let events = Parser::new_ext(markdown, options).map(|event| match event {
+        MarkdownEvent::Html(html) | MarkdownEvent::InlineHtml(html) => MarkdownEvent::Text(html),
+        MarkdownEvent::SoftBreak => MarkdownEvent::HardBreak,
         other => other,
     });
     let mut page = String::from("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n");
-    html::push_html(&mut page, pieces);
+    html::push_html(&mut page, events);
     page.push_str("</body></html>\n");
     page
 }
@@ -307,8 +299,8 @@ mod tests {
     use chrono::DateTime;
     use proptest::prelude::*;
 
-    use super::{Attachment, Draft, Party, address, message_id, to_html};
-    use crate::Kind;
+    use super::{Address, Attachment, Draft, message_id, parse_address, to_html};
+    use crate::ErrorKind;
 
     fn draft() -> Draft {
         Draft {
@@ -364,17 +356,17 @@ mod tests {
 
     #[test]
     fn who_gets_it() {
-        let mut letter = draft();
-        letter.cc = vec!["BOB@example.test".parse().unwrap(), "eve@müller.test".parse().unwrap()];
-        letter.bcc = vec!["zoe@example.test".parse().unwrap()];
-        let composed = letter.compose().unwrap();
+        let mut message = draft();
+        message.cc = vec!["BOB@example.test".parse().unwrap(), "eve@müller.test".parse().unwrap()];
+        message.bcc = vec!["zoe@example.test".parse().unwrap()];
+        let composed = message.compose().unwrap();
         assert_eq!(composed.envelope.to, ["bob@example.test", "eve@xn--mller-kva.test", "zoe@example.test"]);
         let sent = String::from_utf8(composed.bytes).unwrap();
         assert!(!sent.contains("zoe") && !sent.contains("Bcc"), "{sent}");
-        assert!(String::from_utf8(letter.unsent().unwrap()).unwrap().contains("Bcc: zoe@example.test\r\n"));
-        (letter.to, letter.cc, letter.bcc) = (Vec::new(), Vec::new(), Vec::new());
-        assert_eq!(letter.compose().unwrap_err().kind, Kind::Params);
-        assert!(letter.unsent().is_ok());
+        assert!(String::from_utf8(message.unsent().unwrap()).unwrap().contains("Bcc: zoe@example.test\r\n"));
+        (message.to, message.cc, message.bcc) = (Vec::new(), Vec::new(), Vec::new());
+        assert_eq!(message.compose().unwrap_err().kind, ErrorKind::Params);
+        assert!(message.unsent().is_ok());
     }
 
     #[test]
@@ -385,10 +377,10 @@ mod tests {
             let wrong = [
                 Draft { subject: evil.to_owned(), ..draft() },
                 Draft {
-                    to: vec![Party { name: Some(evil.to_owned()), address: "a@b.test".to_owned() }],
+                    to: vec![Address { name: Some(evil.to_owned()), address: "a@b.test".to_owned() }],
                     ..draft()
                 },
-                Draft { to: vec![Party { name: None, address: format!("{evil}@b.test") }], ..draft() },
+                Draft { to: vec![Address { name: None, address: format!("{evil}@b.test") }], ..draft() },
                 Draft { message_id: format!("{evil}@b.test"), ..draft() },
                 Draft {
                     attachments: vec![Attachment {
@@ -407,12 +399,12 @@ mod tests {
                     ..draft()
                 },
             ];
-            for letter in wrong {
-                assert_eq!(letter.compose().unwrap_err().kind, Kind::Params, "{letter:?}");
+            for message in wrong {
+                assert_eq!(message.compose().unwrap_err().kind, ErrorKind::Params, "{message:?}");
             }
         }
-        let letter = Draft { in_reply_to: Some("a@b\r\nBcc: eve".to_owned()), ..draft() };
-        let text = String::from_utf8(letter.compose().unwrap().bytes).unwrap();
+        let message = Draft { in_reply_to: Some("a@b\r\nBcc: eve".to_owned()), ..draft() };
+        let text = String::from_utf8(message.compose().unwrap().bytes).unwrap();
         assert!(!text.contains("In-Reply-To") && !text.contains("eve"), "what is no Message-ID is left out");
     }
 
@@ -427,18 +419,22 @@ mod tests {
             assert_eq!(Draft { subject, ..draft() }.compose().is_ok(), is_well);
         }
         let big = Attachment { name: "x".to_owned(), media_type: String::new(), bytes: vec![0; 26 << 20] };
-        assert_eq!(Draft { attachments: vec![big], ..draft() }.compose().unwrap_err().kind, Kind::Params);
+        assert_eq!(
+            Draft { attachments: vec![big], ..draft() }.compose().unwrap_err().kind,
+            ErrorKind::Params
+        );
     }
 
     #[test]
     fn addresses_are_read() {
-        let shown =
-            |text: &str| text.parse::<Party>().map(|party| (party.name.unwrap_or_default(), party.address));
+        let shown = |text: &str| {
+            text.parse::<Address>().map(|address| (address.name.unwrap_or_default(), address.address))
+        };
         assert_eq!(shown(" a@b.test "), Ok((String::new(), "a@b.test".to_owned())));
         assert_eq!(shown("\"Doe, John\" <j@b.test>"), Ok(("Doe, John".to_owned(), "j@b.test".to_owned())));
         assert_eq!(shown("<j@b.test>"), Ok((String::new(), "j@b.test".to_owned())));
         for wrong in ["", "bob", "a@", "@b.test", "a b@c.test", "a@b.test, c@d.test", "a@b..test"] {
-            assert!(wrong.parse::<Party>().is_err(), "{wrong}");
+            assert!(wrong.parse::<Address>().is_err(), "{wrong}");
         }
         assert_eq!(message_id("<<a@b>>").as_deref(), Some("<a@b>"));
         assert_eq!(message_id("a b@c"), None);
@@ -455,8 +451,8 @@ mod tests {
         #[test]
         fn whatever_is_composed_is_read_again(subject in "[^\\p{Cc}]{0,60}", body in "\\PC{0,300}", name in "[^\\p{Cc}\\p{Z}]{1,20}") {
             let attachments = vec![Attachment { name: name.clone(), media_type: "image/png".to_owned(), bytes: body.clone().into_bytes() }];
-            let letter = Draft { subject: subject.clone(), body: body.clone(), attachments, ..draft() };
-            let bytes = letter.compose().unwrap().bytes;
+            let message = Draft { subject: subject.clone(), body: body.clone(), attachments, ..draft() };
+            let bytes = message.compose().unwrap().bytes;
             prop_assert!(bytes.is_ascii());
             prop_assert!(bytes.split(|byte| *byte == b'\n').all(|line| line.len() <= 999));
             let whole = mail_parser::MessageParser::default().parse(&bytes).unwrap();
@@ -469,8 +465,8 @@ mod tests {
 
         #[test]
         fn any_address_is_read_or_refused(text in "\\PC{0,40}") {
-            let _ = address(&text);
-            let _ = text.parse::<Party>();
+            let _ = parse_address(&text);
+            let _ = text.parse::<Address>();
         }
     }
 }

@@ -1,25 +1,24 @@
-//! HTML made readable, without what its reader would not have seen.
+//! Converts HTML to text, without content that is invisible in a browser.
 
 use html2text::{Element, Handle, config};
 
-/// More of a page is not looked at.
-const PAGE: usize = 256 << 10;
+/// How much of a page is read, in bytes.
+const MAX_PAGE: usize = 256 << 10;
 
-/// So many elements may be open at once: with more the parser takes its time for each further one.
-const OPEN: usize = 1000;
+/// How many elements may be open at once; the parser slows down with each.
+const MAX_OPEN: usize = 1000;
 
-/// Elements that are never closed.
+/// Elements without an end tag.
 const VOID: [&str; 11] = ["area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"];
 
-/// Elements below which nobody reads: a page that nests deeper is made to exhaust us.
-const DEPTH: usize = 200;
+/// The deepest nesting; pages that go deeper are made to exhaust us.
+const MAX_DEPTH: usize = 200;
 
-/// Where lines break.
+/// The line width.
 const WIDTH: usize = 100;
 
-/// The text of a page, its links as notes below it, and whether its end was left out. Left out is what is
-/// hidden: elements by `hidden` and by their style (not shown, of no size, transparent), scripts, styles,
-/// comments, templates.
+/// The text of a page with its links as notes below, and whether it was truncated. Hidden content is left out:
+/// elements that are `hidden` or made invisible by their style, scripts, styles, comments and templates.
 #[must_use]
 pub fn readable(page: &str) -> (String, bool) {
     let whole = page.len();
@@ -28,10 +27,10 @@ pub fn readable(page: &str) -> (String, bool) {
     let Ok(tree) = config.parse_html(page.as_bytes()) else { return (String::new(), true) };
     let mut open = vec![(tree.document.clone(), 0, false)];
     while let Some((node, depth, is_tiny)) = open.pop() {
-        // Whole pages stand in cells of no letter size, and what is in them sets its own.
-        let is_tiny = letters_are_tiny(&node).unwrap_or(is_tiny);
+        // Many newsletters wrap the page in a cell with font-size 0; the content sets its own.
+        let is_tiny = has_tiny_font(&node).unwrap_or(is_tiny);
         node.children.borrow_mut().retain(|child| match &child.data {
-            Element { .. } => depth < DEPTH && !is_hidden(child),
+            Element { .. } => depth < MAX_DEPTH && !is_hidden(child),
             _ => !is_tiny,
         });
         open.extend(node.children.borrow().iter().map(|child| (child.clone(), depth + 1, is_tiny)));
@@ -40,9 +39,9 @@ pub fn readable(page: &str) -> (String, bool) {
     (visible(&text.unwrap_or_default()), page.len() < whole)
 }
 
-/// The page up to where it gets too long or too deep.
+/// The page up to the point where it is too long or too deep.
 fn bounded(page: &str) -> &str {
-    let page = page.get(..page.floor_char_boundary(PAGE)).unwrap_or(page);
+    let page = page.get(..page.floor_char_boundary(MAX_PAGE)).unwrap_or(page);
     let mut open = 0usize;
     for (at, _) in page.match_indices('<') {
         let tag = page.get(at + 1..).unwrap_or_default();
@@ -52,7 +51,7 @@ fn bounded(page: &str) -> &str {
         } else if !name.is_empty() && !VOID.contains(&name.to_ascii_lowercase().as_str()) {
             open += 1;
         }
-        if open > OPEN {
+        if open > MAX_OPEN {
             return page.get(..at).unwrap_or(page);
         }
     }
@@ -71,7 +70,7 @@ fn is_hidden(node: &Handle) -> bool {
     })
 }
 
-/// Whether a style makes what is in its element invisible.
+/// Whether a style makes the content of its element invisible.
 fn hides(style: &str) -> bool {
     let clips = declarations(style).any(|(name, value)| name.starts_with("overflow") && value == "hidden");
     declarations(style).any(|(name, value)| match name.as_str() {
@@ -85,8 +84,8 @@ fn hides(style: &str) -> bool {
     })
 }
 
-/// Whether letters in an element are too small to be seen, when it says how big they are.
-fn letters_are_tiny(node: &Handle) -> Option<bool> {
+/// Whether the font of an element is too small to see, if it sets the size.
+fn has_tiny_font(node: &Handle) -> Option<bool> {
     let Element { attrs, .. } = &node.data else { return None };
     let attrs = attrs.borrow();
     let style = attrs.iter().find(|attribute| &*attribute.name.local == "style")?;
@@ -107,7 +106,7 @@ fn size(value: &str) -> Option<f32> {
     value.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%').trim().parse().ok()
 }
 
-/// A text without the characters that show nothing, and without more than one empty line at once.
+/// A text without invisible characters and repeated empty lines.
 pub(crate) fn visible(text: &str) -> String {
     let shows = |c: &char| match c {
         '\n' | '\t' | '\u{200c}' | '\u{200d}' => true,

@@ -1,14 +1,14 @@
-//! A mailbox on open standards: letters are composed, sent by SMTP, found and read by IMAP.
+//! Email: composes messages, sends them by SMTP, and finds and reads them by IMAP.
 //!
-//! It knows nothing of who uses it. What comes from a server or stands in a letter is untrusted: sizes and
-//! counts are capped, every exchange has a time-out, and a password is never shown.
+//! Whatever comes from a server or is in a message is untrusted: sizes and counts are limited, every exchange has a
+//! timeout, and passwords are never shown.
 
 mod bounce;
 mod compose;
-mod connect;
+mod connection;
 mod html;
 mod imap;
-mod letter;
+mod message;
 mod mx;
 mod reply;
 mod smtp;
@@ -18,12 +18,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use bounce::{Bounce, Failed};
-pub use compose::{Attachment, Composed, Draft, Envelope, Party};
+pub use bounce::{Bounce, FailedRecipient};
+pub use compose::{Address, Attachment, Composed, Draft, Envelope};
 pub use html::readable;
-pub use imap::{Folder, FolderKind, Found, Imap, Mark, Query};
-pub use letter::{Attached, Letter, Summary, TEXT_CAP};
-pub use mx::takes_mail;
+pub use imap::{FlagChange, Folder, FolderKind, Imap, MessageLocation, Query};
+pub use message::{AttachmentInfo, MAX_TEXT, Message};
+pub use mx::accepts_mail;
 pub use reply::Reply;
 pub use smtp::Smtp;
 
@@ -32,13 +32,13 @@ pub use smtp::Smtp;
 pub enum Tls {
     /// TLS from the first byte (RFC 8314): ports 465 and 993.
     Implicit,
-    /// An upgrade by STARTTLS; without one nothing is sent.
+    /// Upgraded by STARTTLS; required.
     StartTls,
-    /// None: to loopback addresses only.
+    /// None; for loopback addresses only.
     None,
 }
 
-/// A password, shown to nobody.
+/// A password; `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(String);
 
@@ -54,83 +54,100 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Where a server is and how one logs in there.
+/// A server and the login for it.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Its name, which its certificate must bear, or its address.
+    /// Its name, which its certificate must match, or its address.
     pub host: String,
     /// Its port.
     pub port: u16,
     /// How the connection is protected.
     pub tls: Tls,
-    /// Who logs in.
+    /// The login name.
     pub username: String,
-    /// With what.
+    /// The password.
     pub password: Password,
-    /// A file with the PEM certificates to trust, instead of the system's.
+    /// A file with PEM certificates to trust instead of the system's.
     pub ca_file: Option<PathBuf>,
-    /// So long one exchange may take: connecting, a command and its answer.
+    /// How long one exchange may take: connecting, or a command and its response.
     pub timeout: Duration,
 }
 
-/// What kind a fault is of, which says what may be done about it.
+/// What kind of error it is, which decides whether a retry makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// The server does not accept the name or the password.
+pub enum ErrorKind {
+    /// The server rejected the name or the password.
     Auth,
-    /// What was asked for is wrong in itself.
+    /// The request itself is invalid.
     Params,
-    /// The server can't be reached, is not who it should be, or the connection was cut.
+    /// The server can't be reached or trusted, or the connection was lost.
     Network,
-    /// Not now; later it may work.
+    /// Not now; it may work later.
     RateLimit,
-    /// The server does not allow it.
+    /// The server doesn't allow it.
     Permission,
-    /// There is no such letter, folder or recipient.
+    /// The message, folder or recipient doesn't exist.
     NotFound,
-    /// The server did not answer in time.
+    /// No response in time.
     Timeout,
-    /// The server failed or refused in another way.
+    /// Any other failure or refusal by the server.
     Tool,
 }
 
-/// Something that did not work.
+/// An error: its kind and one line of text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{words}")]
-pub struct Fault {
-    /// What kind it is of.
-    pub kind: Kind,
-    /// What went wrong, with the server's own words: one line, of bounded length.
-    pub words: String,
-    /// Whether what was to be done may have happened all the same. When not, it surely has not.
+#[error("{message}")]
+pub struct MailError {
+    /// Its kind.
+    pub kind: ErrorKind,
+    /// One line of bounded length, with the server's own text if there is one.
+    pub message: String,
+    /// The response to a change was lost, so it may have taken effect. When false, it certainly didn't.
     pub may_have_happened: bool,
 }
 
-/// Characters of a fault's words.
-const WORDS: usize = 500;
+/// The longest error message, in characters.
+const MAX_MESSAGE: usize = 500;
 
-impl Fault {
-    pub(crate) fn new(kind: Kind, words: impl AsRef<str>) -> Self {
-        let words = words.as_ref().split(|c: char| c.is_whitespace() || c.is_control());
-        let words = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        Self { kind, words: words.chars().take(WORDS).collect(), may_have_happened: false }
+impl MailError {
+    pub(crate) fn new(kind: ErrorKind, message: impl AsRef<str>) -> Self {
+        let words = message.as_ref().split(|c: char| c.is_whitespace() || c.is_control());
+        let message = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        Self { kind, message: message.chars().take(MAX_MESSAGE).collect(), may_have_happened: false }
     }
 
-    /// The same, of something that may have happened.
-    pub(crate) fn unsure(self) -> Self {
+    pub(crate) fn params(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::Params, message)
+    }
+
+    pub(crate) fn network(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::Network, message)
+    }
+
+    pub(crate) fn not_found(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// The server failed, or sent something invalid.
+    pub(crate) fn tool(message: impl AsRef<str>) -> Self {
+        Self::new(ErrorKind::Tool, message)
+    }
+
+    /// The same error of a change that may have taken effect.
+    pub(crate) fn outcome_unknown(self) -> Self {
         Self { may_have_happened: true, ..self }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, Kind, Password};
+    use super::{MailError, Password};
 
     #[test]
-    fn a_fault_is_one_line_and_a_password_is_not_shown() {
-        let fault = Fault::new(Kind::Tool, format!("no\r\n550  such\tuser {}", "é".repeat(1000)));
-        assert_eq!(fault.words.chars().count(), 500);
-        assert!(fault.words.starts_with("no 550 such user é"));
+    fn an_error_is_one_line_and_a_password_is_hidden() {
+        let error = MailError::tool(format!("no\r\n550  such\tuser {}", "é".repeat(1000)));
+        assert_eq!(error.message.chars().count(), 500);
+        assert!(error.message.starts_with("no 550 such user é"));
         assert_eq!(format!("{:?}", Password::from("secret")), "***");
     }
 }

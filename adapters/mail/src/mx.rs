@@ -1,4 +1,4 @@
-//! Whether a domain takes mail: its records, asked from a resolver of the configuration (RFC 1035, RFC 5321 §5.1).
+//! Whether a domain accepts mail, by its DNS records (RFC 1035, RFC 5321 §5.1).
 
 use std::fmt::Display;
 use std::hash::{BuildHasher, RandomState};
@@ -9,85 +9,89 @@ use simple_dns::rdata::RData;
 use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, TYPE};
 use tokio::net::UdpSocket;
 
-use crate::{Fault, Kind};
+use crate::{ErrorKind, MailError};
 
-/// More than an answer over UDP holds.
-const ANSWER: usize = 4096;
+/// Larger than any answer over UDP.
+const MAX_ANSWER: usize = 4096;
 
-/// So often it is asked: a datagram may get lost.
-const TRIES: u32 = 2;
+/// How often the resolver is asked: datagrams get lost.
+const ATTEMPTS: u32 = 2;
 
-/// Whether mail to an address can be delivered anywhere, as far as the domain's records tell: it has a mail server, or,
-/// without any named, an address of its own; and does not say that it takes none (RFC 7505).
-///
-/// # Errors
-/// When the resolver can't be asked, or the address is none.
-pub async fn takes_mail(resolver: SocketAddr, address: &str, patience: Duration) -> Result<bool, Fault> {
-    let domain = crate::compose::address(address)?.domain().to_owned();
-    let servers = ask(resolver, &domain, TYPE::MX, patience).await?;
+/// Whether a domain's records allow mail to an address: it has a mail server, or else an address of its own, and
+/// doesn't refuse all mail (RFC 7505).
+pub async fn accepts_mail(resolver: SocketAddr, address: &str, timeout: Duration) -> Result<bool, MailError> {
+    let domain = crate::compose::parse_address(address)?.domain().to_owned();
+    let servers = query(resolver, &domain, TYPE::MX, timeout).await?;
     if !servers.is_empty() {
         return Ok(servers.contains(&true));
     }
     for kind in [TYPE::A, TYPE::AAAA] {
-        if ask(resolver, &domain, kind, patience).await?.contains(&true) {
+        if query(resolver, &domain, kind, timeout).await?.contains(&true) {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// For each record of this kind whether mail can go there.
-async fn ask(resolver: SocketAddr, domain: &str, kind: TYPE, patience: Duration) -> Result<Vec<bool>, Fault> {
-    for _ in 0..TRIES {
-        let answer = tokio::time::timeout(patience / TRIES, exchange(resolver, domain, kind)).await;
+/// For each record of this kind, whether mail can go there.
+async fn query(
+    resolver: SocketAddr,
+    domain: &str,
+    kind: TYPE,
+    timeout: Duration,
+) -> Result<Vec<bool>, MailError> {
+    for _ in 0..ATTEMPTS {
+        let answer = tokio::time::timeout(timeout / ATTEMPTS, exchange(resolver, domain, kind)).await;
         if let Ok(answer) = answer {
             return answer;
         }
     }
-    Err(Fault::new(Kind::Timeout, format!("the resolver {resolver} does not answer")))
+    Err(MailError::new(ErrorKind::Timeout, format!("the DNS resolver {resolver} does not answer")))
 }
 
-async fn exchange(resolver: SocketAddr, domain: &str, kind: TYPE) -> Result<Vec<bool>, Fault> {
+async fn exchange(resolver: SocketAddr, domain: &str, kind: TYPE) -> Result<Vec<bool>, MailError> {
     let failed = |error: &dyn Display| {
-        Fault::new(Kind::Network, format!("the resolver {resolver} can't be asked: {error}"))
+        MailError::network(format!("the DNS resolver {resolver} can't be reached: {error}"))
     };
     let name = Name::new(domain);
-    let name = name.map_err(|_| Fault::new(Kind::Params, format!("`{domain}` is no domain")))?;
+    let name = name.map_err(|_| MailError::params(format!("`{domain}` isn't a domain")))?;
     let question = Question::new(name, QTYPE::TYPE(kind), QCLASS::CLASS(CLASS::IN), false);
-    // Another one each time: whoever answers without having heard the question must guess it.
+    // Unpredictable, so that nobody can forge an answer without seeing the query.
     let [high, low, ..] = RandomState::new().hash_one(domain).to_be_bytes();
-    let mut query = Packet::new_query(u16::from_be_bytes([high, low]));
-    query.set_flags(PacketFlag::RECURSION_DESIRED);
-    query.questions.push(question);
-    let bytes = query.build_bytes_vec().map_err(|error| failed(&error))?;
+    let mut packet = Packet::new_query(u16::from_be_bytes([high, low]));
+    packet.set_flags(PacketFlag::RECURSION_DESIRED);
+    packet.questions.push(question);
+    let bytes = packet.build_bytes_vec().map_err(|error| failed(&error))?;
     let local: SocketAddr = match resolver.is_ipv4() {
         true => (Ipv4Addr::UNSPECIFIED, 0).into(),
         false => (Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    // A port of its own, and connected: an answer of anybody else is not heard.
+    // A connected socket on its own port receives answers from the resolver only.
     let socket = UdpSocket::bind(local).await.map_err(|error| failed(&error))?;
     socket.connect(resolver).await.map_err(|error| failed(&error))?;
     socket.send(&bytes).await.map_err(|error| failed(&error))?;
-    let mut buffer = [0; ANSWER];
+    let mut buffer = [0; MAX_ANSWER];
     loop {
         let length = socket.recv(&mut buffer).await.map_err(|error| failed(&error))?;
         let Ok(answer) = Packet::parse(buffer.get(..length).unwrap_or_default()) else { continue };
-        let asked = |packet: &Packet<'_>| {
+        let question_of = |packet: &Packet<'_>| {
             packet.questions.first().map(|one| (one.qname.to_string().to_lowercase(), one.qtype))
         };
-        let is_ours = answer.id() == query.id() && asked(&answer) == asked(&query);
+        let is_ours = answer.id() == packet.id() && question_of(&answer) == question_of(&packet);
         match answer.rcode() {
             _ if !is_ours => {}
             RCODE::NoError | RCODE::NameError => {
-                return Ok(answer.answers.iter().filter_map(|record| takes(&record.rdata, kind)).collect());
+                return Ok(answer.answers.iter().filter_map(|record| accepts(&record.rdata, kind)).collect());
             }
-            code => return Err(Fault::new(Kind::Tool, format!("the resolver {resolver} answers {code:?}"))),
+            code => {
+                return Err(MailError::tool(format!("the DNS resolver {resolver} answered {code:?}")));
+            }
         }
     }
 }
 
-/// Whether mail can go where a record says; nothing if it is of another kind, such as an alias on the way.
-fn takes(data: &RData<'_>, kind: TYPE) -> Option<bool> {
+/// Whether mail can go where a record points; `None` for other kinds, such as an alias.
+fn accepts(data: &RData<'_>, kind: TYPE) -> Option<bool> {
     match data {
         RData::MX(mx) if kind == TYPE::MX => Some(!mx.exchange.get_labels().is_empty()),
         RData::A(_) if kind == TYPE::A => Some(true),
@@ -102,33 +106,33 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const TIMEOUT: Duration = Duration::from_secs(2);
 
     #[tokio::test]
     async fn a_domain_tells_whether_it_takes_mail() {
         let resolver = resolver::start().unwrap();
-        for (address, takes) in [
+        for (address, accepts) in [
             ("bob@served.test", true),
             ("bob@bücher.test", true),
             ("bob@bare.test", true),
             ("bob@none.test", false),
             ("bob@nowhere.test", false),
         ] {
-            assert_eq!(takes_mail(resolver, address, PATIENCE).await, Ok(takes), "{address}");
+            assert_eq!(accepts_mail(resolver, address, TIMEOUT).await, Ok(accepts), "{address}");
         }
-        let fault = takes_mail(resolver, "bob@broken.test", PATIENCE).await.unwrap_err();
-        assert_eq!(fault.kind, Kind::Tool);
-        assert_eq!(takes_mail(resolver, "bob", PATIENCE).await.unwrap_err().kind, Kind::Params);
+        let error = accepts_mail(resolver, "bob@broken.test", TIMEOUT).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Tool);
+        assert_eq!(accepts_mail(resolver, "bob", TIMEOUT).await.unwrap_err().kind, ErrorKind::Params);
     }
 
     #[tokio::test]
     async fn a_resolver_that_is_silent_or_away_is_told() {
         let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
         let at = silent.local_addr().unwrap();
-        let fault = takes_mail(at, "bob@served.test", Duration::from_millis(100)).await.unwrap_err();
-        assert_eq!(fault.kind, Kind::Timeout);
+        let error = accepts_mail(at, "bob@served.test", Duration::from_millis(100)).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Timeout);
         drop(silent);
-        let fault = takes_mail(at, "bob@served.test", PATIENCE).await.unwrap_err();
-        assert_eq!(fault.kind, Kind::Network);
+        let error = accepts_mail(at, "bob@served.test", TIMEOUT).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Network);
     }
 }

@@ -1,40 +1,40 @@
-//! What a reply takes from the letter that it answers.
+//! Replies: recipients, headers and quote.
 
-use crate::{Letter, Party};
+use crate::{Address, Message};
 
-/// So much of the letter that is answered is quoted.
-const QUOTED: usize = 32 << 10;
+/// How much of the original is quoted, in bytes.
+const MAX_QUOTE: usize = 32 << 10;
 
-/// A reply's addresses and headers; its text is the writer's.
+/// The recipients, headers and quote of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// To whom it goes.
-    pub to: Vec<Party>,
-    /// Who gets a copy.
-    pub cc: Vec<Party>,
+    /// The recipients.
+    pub to: Vec<Address>,
+    /// The recipients of a copy.
+    pub cc: Vec<Address>,
     /// The subject with one `Re:`.
     pub subject: String,
-    /// The Message-ID of the letter that is answered.
+    /// The Message-ID of the original.
     pub in_reply_to: Option<String>,
-    /// The Message-IDs of the letters before, with that one.
+    /// The Message-IDs of the thread, including the original.
     pub references: Vec<String>,
-    /// Who wrote what when, to stand below the writer's text.
+    /// The original as a quote, to go below the new text.
     pub quote: String,
 }
 
-impl Letter {
-    /// What a reply to this letter begins with. `ours` are our own addresses: nobody answers themselves,
-    /// except that an answer to a letter of ours goes to those we wrote to. With `all`, everybody gets it.
+impl Message {
+    /// A reply to this message, with `all` to everybody. Our own addresses are left out; a reply to our own message
+    /// goes to its recipients.
     #[must_use]
     pub fn reply(&self, ours: &[&str], all: bool) -> Reply {
-        let is_ours = |party: &Party| ours.iter().any(|own| own.eq_ignore_ascii_case(&party.address));
+        let is_ours = |address: &Address| ours.iter().any(|own| own.eq_ignore_ascii_case(&address.address));
         let sender = if self.reply_to.is_empty() { self.from.clone() } else { self.reply_to.clone() };
         let is_own = !sender.is_empty() && sender.iter().all(is_ours);
         let mut known: Vec<String> = Vec::new();
-        let mut fresh = |parties: &[Party]| -> Vec<Party> {
-            let others = parties.iter().filter(|party| !is_ours(party));
-            let others = others.filter(|party| {
-                let address = party.address.to_lowercase();
+        let mut fresh = |addresses: &[Address]| -> Vec<Address> {
+            let others = addresses.iter().filter(|address| !is_ours(address));
+            let others = others.filter(|address| {
+                let address = address.address.to_lowercase();
                 let is_new = !known.contains(&address);
                 known.push(address);
                 is_new
@@ -63,22 +63,22 @@ impl Letter {
         let when = self.date.map(|date| format!("On {}, ", date.format("%a, %-d %b %Y at %H:%M %z")));
         let mut quote = format!("{}{who} wrote:\n", when.unwrap_or_default());
         for line in self.text.lines() {
-            if quote.len() + line.len() > QUOTED {
+            if quote.len() + line.len() > MAX_QUOTE {
                 quote.push_str("> [...]\n");
                 break;
             }
-            let mark = if line.starts_with('>') || line.is_empty() { ">" } else { "> " };
-            quote.extend([mark, line, "\n"]);
+            let prefix = if line.starts_with('>') || line.is_empty() { ">" } else { "> " };
+            quote.extend([prefix, line, "\n"]);
         }
         quote
     }
 }
 
-/// The subject of a reply: however often it was answered before, in whatever language, it has one `Re:`.
+/// The subject of a reply: one `Re:`, whatever prefixes in other languages it had.
 fn subject(subject: &str) -> String {
     let mut bare = subject.trim();
-    while let Some((mark, rest)) = bare.split_once(':') {
-        if !["re", "aw", "sv", "antw", "rv", "ref"].contains(&mark.trim().to_lowercase().as_str()) {
+    while let Some((prefix, rest)) = bare.split_once(':') {
+        if !["re", "aw", "sv", "antw", "rv", "ref"].contains(&prefix.trim().to_lowercase().as_str()) {
             break;
         }
         bare = rest.trim();
@@ -89,18 +89,18 @@ fn subject(subject: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::subject;
-    use crate::{Letter, Party};
+    use crate::{Address, Message};
 
-    fn parties(addresses: &[&str]) -> Vec<Party> {
+    fn addresses(addresses: &[&str]) -> Vec<Address> {
         addresses.iter().map(|address| address.parse().unwrap()).collect()
     }
 
-    fn letter() -> Letter {
-        Letter {
-            from: parties(&["Eve <eve@x.test>"]),
-            to: parties(&["me@x.test", "Bob <bob@x.test>"]),
-            cc: parties(&["ME@x.test", "BOB@x.test", "zoe@x.test"]),
-            ..Letter::default()
+    fn message() -> Message {
+        Message {
+            from: addresses(&["Eve <eve@x.test>"]),
+            to: addresses(&["me@x.test", "Bob <bob@x.test>"]),
+            cc: addresses(&["ME@x.test", "BOB@x.test", "zoe@x.test"]),
+            ..Message::default()
         }
     }
 
@@ -119,21 +119,21 @@ mod tests {
 
     #[test]
     fn a_reply_goes_to_whom_it_should() {
-        let one = letter().reply(&["me@x.test"], false);
-        assert_eq!((one.to, one.cc), (parties(&["Eve <eve@x.test>"]), Vec::new()));
-        let all = letter().reply(&["me@x.test"], true);
-        assert_eq!(all.to, parties(&["Eve <eve@x.test>"]));
-        assert_eq!(all.cc, parties(&["Bob <bob@x.test>", "zoe@x.test"]), "each once, and not ourselves");
-        let elsewhere = Letter { reply_to: parties(&["list@x.test"]), ..letter() };
-        assert_eq!(elsewhere.reply(&["me@x.test"], false).to, parties(&["list@x.test"]));
-        let own = letter().reply(&["eve@x.test"], true);
-        assert_eq!(own.to, parties(&["me@x.test", "Bob <bob@x.test>"]), "those we wrote to");
-        assert_eq!(own.cc, parties(&["zoe@x.test"]));
+        let one = message().reply(&["me@x.test"], false);
+        assert_eq!((one.to, one.cc), (addresses(&["Eve <eve@x.test>"]), Vec::new()));
+        let all = message().reply(&["me@x.test"], true);
+        assert_eq!(all.to, addresses(&["Eve <eve@x.test>"]));
+        assert_eq!(all.cc, addresses(&["Bob <bob@x.test>", "zoe@x.test"]), "each once, and not ourselves");
+        let elsewhere = Message { reply_to: addresses(&["list@x.test"]), ..message() };
+        assert_eq!(elsewhere.reply(&["me@x.test"], false).to, addresses(&["list@x.test"]));
+        let own = message().reply(&["eve@x.test"], true);
+        assert_eq!(own.to, addresses(&["me@x.test", "Bob <bob@x.test>"]), "those we wrote to");
+        assert_eq!(own.cc, addresses(&["zoe@x.test"]));
     }
 
     #[test]
     fn a_quote_has_an_end() {
-        let long = Letter { text: "line\n".repeat(20_000), ..letter() };
+        let long = Message { text: "line\n".repeat(20_000), ..message() };
         let quote = long.reply(&[], false).quote;
         assert!(
             quote.len() < 65_000 && quote.starts_with("Eve wrote:\n> line\n") && quote.ends_with("> [...]\n")

@@ -1,45 +1,45 @@
-//! Modified UTF-7, in which IMAP names folders (RFC 3501 §5.1.3).
+//! Modified UTF-7, the encoding of IMAP folder names (RFC 3501 §5.1.3).
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+,";
 
-/// A folder's name as it goes over the wire.
+/// Encodes a folder name.
 pub(crate) fn encode(name: &str) -> String {
-    let mut wire = String::new();
-    let mut beyond: Vec<u16> = Vec::new();
+    let mut encoded = String::new();
+    let mut utf16: Vec<u16> = Vec::new();
     for c in name.chars() {
         if matches!(c, ' '..='~') {
-            flush(&mut beyond, &mut wire);
-            wire.push(c);
+            flush(&mut utf16, &mut encoded);
+            encoded.push(c);
             if c == '&' {
-                wire.push('-');
+                encoded.push('-');
             }
         } else {
-            beyond.extend_from_slice(c.encode_utf16(&mut [0; 2]));
+            utf16.extend_from_slice(c.encode_utf16(&mut [0; 2]));
         }
     }
-    flush(&mut beyond, &mut wire);
-    wire
+    flush(&mut utf16, &mut encoded);
+    encoded
 }
 
-fn flush(beyond: &mut Vec<u16>, wire: &mut String) {
-    if beyond.is_empty() {
+fn flush(utf16: &mut Vec<u16>, encoded: &mut String) {
+    if utf16.is_empty() {
         return;
     }
-    wire.push('&');
+    encoded.push('&');
     let (mut bits, mut count) = (0u32, 0u32);
-    for unit in beyond.drain(..) {
+    for unit in utf16.drain(..) {
         bits = (bits << 16) | u32::from(unit);
         count += 16;
         while count >= 6 {
             count -= 6;
-            wire.push(sextet(bits >> count));
+            encoded.push(sextet(bits >> count));
         }
         bits &= (1 << count) - 1;
     }
     if count > 0 {
-        wire.push(sextet(bits << (6 - count)));
+        encoded.push(sextet(bits << (6 - count)));
     }
-    wire.push('-');
+    encoded.push('-');
 }
 
 fn sextet(bits: u32) -> char {
@@ -47,16 +47,16 @@ fn sextet(bits: u32) -> char {
 }
 
 /// A folder's name as people read it. What is no modified UTF-7 stays as it is.
-pub(crate) fn decode(wire: &str) -> String {
+pub(crate) fn decode(encoded: &str) -> String {
     let mut name = String::new();
-    let mut rest = wire;
+    let mut rest = encoded;
     while let Some((plain, coded)) = rest.split_once('&') {
         name.push_str(plain);
         let decoded = coded.split_once('-').and_then(|(coded, after)| {
             let text = if coded.is_empty() { Some("&".to_owned()) } else { units(coded) };
             text.map(|text| (text, after))
         });
-        let Some((text, after)) = decoded else { return wire.to_owned() };
+        let Some((text, after)) = decoded else { return encoded.to_owned() };
         name.push_str(&text);
         rest = after;
     }
@@ -97,14 +97,14 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_encoded_comes_back(name in "\\PC*") {
-            let wire = encode(&name);
-            prop_assert!(wire.is_ascii());
-            prop_assert_eq!(decode(&wire), name);
+            let encoded = encode(&name);
+            prop_assert!(encoded.is_ascii());
+            prop_assert_eq!(decode(&encoded), name);
         }
 
         #[test]
-        fn anything_can_be_decoded(wire in ".*") {
-            decode(&wire);
+        fn anything_can_be_decoded(encoded in ".*") {
+            decode(&encoded);
         }
     }
 }

@@ -1,45 +1,44 @@
-//! Traces for a collector that speaks OTLP, OpenTelemetry's protocol, over HTTP in its binary form.
+//! Sends traces to a collector by OTLP, OpenTelemetry's protocol, over HTTP in its binary form.
 //!
-//! A span here is what somebody undertook, with its times and attributes; [`Collector`] sends spans, and knows
-//! nothing of what they are about. What may be sent again, and when, is told by [`Failure`]; doing so is the
-//! caller's. Source of facts: <https://opentelemetry.io/docs/specs/otlp/>.
+//! [`Collector`] sends spans once; [`ExportError`] tells the caller whether and when to retry.
+//! Specification: <https://opentelemetry.io/docs/specs/otlp/>.
 
 mod collector;
-mod wire;
+mod encode;
 
-pub use collector::{Collector, Config, Failure, PATH};
+pub use collector::{Collector, Config, ExportError, PATH};
 
-/// Something that was undertaken, from when to when.
+/// An operation with its start and end.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// All spans of one trace have the same; not 0.
+    /// The id of the trace; not 0.
     pub trace: u128,
-    /// Its own within the trace; not 0.
+    /// Its id within the trace; not 0.
     pub id: u64,
-    /// The span that it belongs to; none for the root of the trace.
+    /// Its parent span; none for the root.
     pub parent: Option<u64>,
-    /// One of few: backends group by it.
+    /// One of few names: backends group by it.
     pub name: String,
-    /// In milliseconds since 1970-01-01 UTC.
+    /// The start, in milliseconds since 1970-01-01 UTC.
     pub from: i64,
-    /// In milliseconds since 1970-01-01 UTC.
+    /// The end, in milliseconds since 1970-01-01 UTC.
     pub to: i64,
-    /// What is known of it.
+    /// Its attributes.
     pub attributes: Attributes,
-    /// What happened in it.
+    /// Its events.
     pub events: Vec<Event>,
-    /// The kind of failure, when it failed.
+    /// The kind of error, if it failed.
     pub error: Option<String>,
 }
 
-/// Something that happened in a span.
+/// An event within a span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// One of few.
+    /// One of few names.
     pub name: &'static str,
-    /// In milliseconds since 1970-01-01 UTC.
+    /// Its time, in milliseconds since 1970-01-01 UTC.
     pub at: i64,
-    /// What is known of it.
+    /// Its attributes.
     pub attributes: Attributes,
 }
 

@@ -105,7 +105,7 @@ async fn what_an_answer_means() {
         Fault::Refuse(1, "sesame is\nno span".into()),
     ]);
     let spans = [span(1, None)];
-    for (status, may_pass, after) in [
+    for (status, is_retryable, after) in [
         (503, true, Some(3)),
         (502, true, None),
         (429, true, None),
@@ -113,10 +113,10 @@ async fn what_an_answer_means() {
         (401, false, None),
         (307, false, None),
     ] {
-        let failure = collector.send(&spans).await.unwrap_err();
-        assert_eq!((failure.status, failure.may_pass), (Some(status), may_pass));
-        assert_eq!(failure.after, after.map(Duration::from_secs), "{status}");
-        assert!(failure.why.contains(&status.to_string()), "{failure}");
+        let error = collector.send(&spans).await.unwrap_err();
+        assert_eq!((error.status, error.is_retryable), (Some(status), is_retryable));
+        assert_eq!(error.retry_after, after.map(Duration::from_secs), "{status}");
+        assert!(error.reason.contains(&status.to_string()), "{error}");
     }
     assert_eq!(collector.send(&spans).await, Ok(Some((1, "*** is no span".to_owned()))));
     assert_eq!(collector.send(&spans).await, Ok(None));
@@ -144,5 +144,5 @@ fn what_is_no_header_is_told_without_its_value() {
     let headers = vec![("x-team".to_owned(), "sesame\n".to_owned())];
     let config = Config { endpoint: "http://127.0.0.1:1".into(), headers, resource: Vec::new() };
     let error = Collector::new(config).err().unwrap();
-    assert_eq!(error, "\"x-team\" can't be a header with its value");
+    assert_eq!(error, "the header \"x-team\" or its value is invalid");
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::config::{Config, ConfigError, Env};
-use crate::lifecycle::{Manager, Reloads};
-use crate::logging::Logs;
+use crate::lifecycle::{ReloadSignals, ServiceManager};
+use crate::logging::LogFilter;
 use crate::service::{self, LiveConfig, SkillSet};
 use crate::skills::Skills;
 
@@ -23,9 +23,9 @@ type FileState = Option<(Option<SystemTime>, u64, u64)>;
 pub(super) async fn reload(
     config: &Config,
     env: &Env,
-    reloads: &mut Reloads,
-    (skill_set, live, logs): (&SkillSet, &LiveConfig, &Logs),
-    manager: &Manager,
+    reloads: &mut ReloadSignals,
+    (skill_set, live, logs): (&SkillSet, &LiveConfig, &LogFilter),
+    manager: &ServiceManager,
 ) -> Infallible {
     let path = config.path.as_deref();
     let mut known = path.and_then(file_state);
@@ -51,10 +51,10 @@ fn check(config: Config, skills: &Skills) -> Result<Config, ConfigError> {
     }
 }
 
-fn apply(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &LiveConfig, logs: &Logs) {
+fn apply(read: Result<Config, ConfigError>, skill_set: &SkillSet, live: &LiveConfig, logs: &LogFilter) {
     match read {
         Ok(config) => {
-            logs.follow(config.log.as_deref());
+            logs.apply(config.log.as_deref());
             if skill_set.workflows.set_approval(&config.approval) {
                 skill_set.skills.reload_and_log();
             }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use crate::lifecycle::Manager;
+use crate::lifecycle::ServiceManager;
 use crate::service::Service;
 
 /// How long to wait for the channels' first reports.
@@ -21,7 +21,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reports until the future is dropped.
-pub(super) async fn report(service: &Service, manager: &Manager) -> Infallible {
+pub(super) async fn report(service: &Service, manager: &ServiceManager) -> Infallible {
     let _ = tokio::time::timeout(STARTUP, service.health.wait_until_up()).await;
     manager.status(&service.status());
     manager.ready();
@@ -30,7 +30,11 @@ pub(super) async fn report(service: &Service, manager: &Manager) -> Infallible {
     tokio::join!(report_status(service, manager, &stuck), report_alive(service, manager, &stuck)).0
 }
 
-async fn report_status(service: &Service, manager: &Manager, stuck: &RefCell<Vec<String>>) -> Infallible {
+async fn report_status(
+    service: &Service,
+    manager: &ServiceManager,
+    stuck: &RefCell<Vec<String>>,
+) -> Infallible {
     loop {
         let mut line = stuck.borrow().clone();
         line.push(service.status());
@@ -40,8 +44,8 @@ async fn report_status(service: &Service, manager: &Manager, stuck: &RefCell<Vec
 }
 
 /// Sends the watchdog signal at half of the manager's timeout, unless something is stuck, which is logged once.
-async fn report_alive(service: &Service, manager: &Manager, stuck: &RefCell<Vec<String>>) {
-    let Some(patience) = manager.patience() else { return };
+async fn report_alive(service: &Service, manager: &ServiceManager, stuck: &RefCell<Vec<String>>) {
+    let Some(patience) = manager.watchdog_timeout() else { return };
     loop {
         let found = find_stuck(service).await;
         let is_alive = found.is_empty();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Finding;
-use adjutant_dav::{Card, CardDav, Collection, Contact, Created, Written};
-use adjutant_mail::Party;
+use adjutant_dav::{Card, CardDav, Collection, Contact, CreateOutcome, WriteOutcome};
+use adjutant_mail::Address;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ impl ContactsAccount {
                     entries.push(Entry { contact: card.contact(), card, location });
                 }
             }
-            Ok::<_, adjutant_dav::Fault>(Arc::new(entries))
+            Ok::<_, adjutant_dav::DavError>(Arc::new(entries))
         };
         let all = self.cache.try_get_with((), load).await;
         all.map_err(|error| error.as_ref().clone().into())
@@ -163,13 +163,13 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 
 async fn validate_email(call: &CallContext<'_>) -> Result<Output, Failure> {
     let said = call.text("email").unwrap_or_default();
-    let (is_valid, summary) = match (said.parse::<Party>(), call.services.resolver) {
+    let (is_valid, summary) = match (said.parse::<Address>(), call.services.resolver) {
         (Err(error), _) => (false, format!("{said} isn't a mail address: {error}")),
         (Ok(_), None) => {
             (true, format!("{said} is a well-formed mail address; I didn't check whether it exists"))
         }
         (Ok(party), Some(resolver)) => {
-            match adjutant_mail::takes_mail(resolver, &party.address, DNS_TIMEOUT).await? {
+            match adjutant_mail::accepts_mail(resolver, &party.address, DNS_TIMEOUT).await? {
                 true => (true, format!("{said} is a well-formed mail address, and its domain accepts mail")),
                 false => (false, format!("{said} can't receive mail: its domain accepts none")),
             }
@@ -218,7 +218,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
             account.cache.invalidate_all();
             // It is already there if an earlier attempt of this call made it.
             match created? {
-                Created::Made { .. } | Created::AlreadyThere(_) => {}
+                CreateOutcome::Created { .. } | CreateOutcome::AlreadyExists(_) => {}
             }
         }
     }
@@ -233,7 +233,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         (Some(account), Location::Server { url, etag }) => {
             let written = account.dav.update(&url, etag.as_deref(), &card).await;
             account.cache.invalidate_all();
-            if let Written::Conflict(_) | Written::Gone = written? {
+            if let WriteOutcome::Conflict(_) | WriteOutcome::Gone = written? {
                 let message = "somebody else changed or deleted the contact at the same time, so I changed nothing. \
                                Look at it and try again";
                 return Err(SkillError::tool(message).into());
@@ -269,11 +269,11 @@ async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// The addresses and names of an argument, each name as the one contact it means.
-pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Party>, Failure> {
+pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Vec<Address>, Failure> {
     let mut parties = Vec::new();
     for one in call.texts(argument) {
         parties.push(match one.contains('@') {
-            true => one.parse::<Party>()?,
+            true => one.parse::<Address>()?,
             false => by_name(call, one).await?,
         });
     }
@@ -281,7 +281,7 @@ pub(super) async fn parties(call: &CallContext<'_>, argument: &str) -> Result<Ve
 }
 
 /// The contact of this name: an equal name wins over one that contains the words.
-async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Party, Failure> {
+async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Address, Failure> {
     let (entries, query) = (entries(call).await?, name.to_lowercase());
     let has_words = |contact: &Contact| {
         let name = contact.name.to_lowercase();
@@ -295,7 +295,7 @@ async fn by_name(call: &CallContext<'_>, name: &str) -> Result<Party, Failure> {
     }
     let error = match found.as_slice() {
         [Contact { name, emails, .. }] => match emails.first() {
-            Some(address) => return Ok(Party { name: Some(name.clone()), address: address.clone() }),
+            Some(address) => return Ok(Address { name: Some(name.clone()), address: address.clone() }),
             None => SkillError::params(format!("the contact {name} has no mail address")),
         },
         [] => SkillError::params(format!("there is no contact “{name}”; give the mail address")),
@@ -332,7 +332,7 @@ fn changed(old: &Contact, call: &CallContext<'_>) -> Result<Contact, SkillError>
     }
     if call.arguments.get("emails").is_some() {
         for address in &new.emails {
-            address.parse::<Party>().map_err(|error| SkillError::params(format!("/emails: {error}")))?;
+            address.parse::<Address>().map_err(|error| SkillError::params(format!("/emails: {error}")))?;
         }
     }
     if new.name.is_empty() { Err(SkillError::params("/name: give the contact a name")) } else { Ok(new) }

@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
-use crate::clock::recurring::Rule;
+use crate::clock::recurring::CronRule;
 use crate::clock::utc;
 use crate::domain::ScheduleState;
 use crate::skills::{Approved, Failure, Output, SkillError};
@@ -62,8 +62,8 @@ fn item(row: &ScheduleRow) -> Value {
     })
 }
 
-fn rule_of(row: &ScheduleRow) -> Option<Rule> {
-    Rule::parse(&row.rule, row.zone.parse().ok()?).ok()
+fn rule_of(row: &ScheduleRow) -> Option<CronRule> {
+    CronRule::parse(&row.rule, row.zone.parse().ok()?).ok()
 }
 
 fn next(row: &ScheduleRow) -> String {
@@ -101,7 +101,7 @@ fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
         }
     };
     let said = call.text("when").unwrap_or_default();
-    let rule = Rule::parse(said, zone).map_err(|message| params(format!("/when: {message}")))?;
+    let rule = CronRule::parse(said, zone).map_err(|message| params(format!("/when: {message}")))?;
     let now = call.store().now();
     if rule.is_too_often(now) {
         return Err(SkillError::params("/when: that is too often; the shortest interval is five minutes"));

@@ -77,39 +77,39 @@ impl Services {
 macro_rules! error_kind {
     ($adapter:ident, $kind:expr) => {
         match $kind {
-            $adapter::Kind::Auth => ErrorKind::Auth,
-            $adapter::Kind::Params => ErrorKind::Params,
-            $adapter::Kind::Network => ErrorKind::Network,
-            $adapter::Kind::RateLimit => ErrorKind::RateLimit,
-            $adapter::Kind::Permission => ErrorKind::Permission,
-            $adapter::Kind::NotFound => ErrorKind::NotFound,
-            $adapter::Kind::Timeout => ErrorKind::Timeout,
-            $adapter::Kind::Tool => ErrorKind::Tool,
+            $adapter::ErrorKind::Auth => ErrorKind::Auth,
+            $adapter::ErrorKind::Params => ErrorKind::Params,
+            $adapter::ErrorKind::Network => ErrorKind::Network,
+            $adapter::ErrorKind::RateLimit => ErrorKind::RateLimit,
+            $adapter::ErrorKind::Permission => ErrorKind::Permission,
+            $adapter::ErrorKind::NotFound => ErrorKind::NotFound,
+            $adapter::ErrorKind::Timeout => ErrorKind::Timeout,
+            $adapter::ErrorKind::Tool => ErrorKind::Tool,
         }
     };
 }
 
-impl From<adjutant_mail::Fault> for SkillError {
-    fn from(error: adjutant_mail::Fault) -> Self {
+impl From<adjutant_mail::MailError> for SkillError {
+    fn from(error: adjutant_mail::MailError) -> Self {
         let kind = error_kind!(adjutant_mail, error.kind);
         let message = match kind {
             ErrorKind::Auth => {
                 format!("the mail server rejected the login ([mail] user and password): {error}")
             }
-            _ => error.words,
+            _ => error.message,
         };
         Self { unknown: error.may_have_happened, ..Self::new(kind, message) }
     }
 }
 
-impl From<adjutant_dav::Fault> for SkillError {
-    fn from(error: adjutant_dav::Fault) -> Self {
+impl From<adjutant_dav::DavError> for SkillError {
+    fn from(error: adjutant_dav::DavError) -> Self {
         let kind = error_kind!(adjutant_dav, error.kind);
         let message = match kind {
             ErrorKind::Auth => {
                 format!("the server rejected the login ([calendar] or [contacts] user and password): {error}")
             }
-            _ => error.words,
+            _ => error.message,
         };
         let (retry_after, unknown) = (error.retry_after, error.may_have_happened);
         Self { retry_after, unknown, ..Self::new(kind, message) }

@@ -1,8 +1,8 @@
 //! The person's to-do list.
 
+use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
-use chrono::{NaiveTime, TimeZone};
-use rrule::RRuleSet;
+use chrono::NaiveTime;
 use serde_json::{Value, json};
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
@@ -263,21 +263,18 @@ async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 /// When a recurring task is due after now and after its own due date.
 fn next_due(task: &TaskRow, call: &CallContext<'_>) -> Result<Option<When>, SkillError> {
     let Some(rule) = &task.recurrence else { return Ok(None) };
-    let wrong = |error: rrule::RRuleError| {
+    let wrong = |error: adjutant_dav::DavError| {
         SkillError::params(format!(
             "/recurrence: \"{rule}\" isn't an RRULE ({error}); try FREQ=WEEKLY;BYDAY=MO"
         ))
     };
+    let parsed = RecurrenceRule::read(rule).map_err(wrong)?;
     let now = call.now().with_timezone(&call.zone()).naive_local();
     let due = due_of(task, call);
     let start = due.map_or(now, When::local);
     // In local time, so that nine o'clock stays nine o'clock when the clocks change.
-    let set: RRuleSet =
-        format!("DTSTART:{}Z\nRRULE:{rule}", start.format("%Y%m%dT%H%M%S")).parse().map_err(wrong)?;
-    let after = rrule::Tz::UTC.from_utc_datetime(&start.max(now));
-    let next = set.after(after).all(2).dates.into_iter().find(|date| *date > after);
-    Ok(next.map(|next| match due {
-        Some(When::Time(_)) => When::Time(next.naive_utc()),
-        _ => When::Day(next.naive_utc().date()),
+    Ok(parsed.next_after(start, start.max(now)).map(|next| match due {
+        Some(When::Time(_)) => When::Time(next),
+        _ => When::Day(next.date()),
     }))
 }

@@ -1,7 +1,7 @@
 //! Calendars on Radicale; what we wrote is read back by python's `caldav`.
 
-use adjutant_dav::{CalDav, Created, Kind, Series, Written};
-use adjutant_dav::{When, Zone};
+use adjutant_dav::{CalDav, CreateOutcome, ErrorKind, Series, WriteOutcome};
+use adjutant_dav::{EventTime, Zone};
 use adjutant_fakes::dav_server::{Kind as Collection, Server};
 use chrono_tz::Tz;
 
@@ -54,14 +54,14 @@ async fn a_refused_login_and_a_stranger_s_calendar() {
     let Some(server) = server() else { return };
     let mut wrong = account(&server.url(), "me");
     wrong.password = "wrong".to_owned();
-    let fault = CalDav::new(&wrong).unwrap().calendars().await.unwrap_err();
-    assert_eq!(fault.kind, Kind::Auth, "{fault}");
-    assert!(!format!("{fault:?}").contains("wrong"));
+    let error = CalDav::new(&wrong).unwrap().calendars().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Auth, "{error}");
+    assert!(!format!("{error:?}").contains("wrong"));
     let theirs = server.collection("bob", "private", Collection::Calendar).unwrap();
     let dav = CalDav::new(&account(&server.url(), "me")).unwrap();
-    let fault = dav.create(&theirs, &series("x", None)).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Permission, false), "{fault}");
-    assert_eq!(dav.get("/me/nowhere.ics").await.unwrap_err().kind, Kind::NotFound);
+    let error = dav.create(&theirs, &series("x", None)).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Permission, false), "{error}");
+    assert_eq!(dav.get("/me/nowhere.ics").await.unwrap_err().kind, ErrorKind::NotFound);
 }
 
 #[tokio::test]
@@ -69,7 +69,9 @@ async fn what_we_write_another_client_reads() {
     let Some(server) = server() else { return };
     let (dav, url) = calendar(server, "written").await;
     let written = series("weekly@example.org", Some("FREQ=WEEKLY;COUNT=3"));
-    let Created::Made { url: object, .. } = dav.create(&url, &written).await.unwrap() else { panic!() };
+    let CreateOutcome::Created { url: object, .. } = dav.create(&url, &written).await.unwrap() else {
+        panic!()
+    };
     // The clock changes on the 29th.
     let title = meeting("", None).title;
     assert_eq!(
@@ -84,7 +86,7 @@ async fn what_we_write_another_client_reads() {
     edited.change_one(&berlin("2026-03-30 09:00"), &one, stamp()).unwrap();
     assert!(edited.delete_one(&berlin("2026-03-23 09:00"), stamp()).unwrap());
     let done = dav.update(&object, there.etag.as_deref(), &edited).await.unwrap();
-    assert!(matches!(done, Written::Done(_)), "{done:?}");
+    assert!(matches!(done, WriteOutcome::Done(_)), "{done:?}");
     assert_eq!(starts(server, "/me/written/"), format!("03-31T13:00 moved\n04-06T07:00 {title}\n"));
     // What follows becomes a series of its own.
     let there = dav.find(&url, "weekly@example.org").await.unwrap().unwrap();
@@ -106,13 +108,13 @@ async fn a_second_try_finds_the_first() {
     let Some(server) = server() else { return };
     let (dav, url) = calendar(server, "twice").await;
     let written = series("once/ü@example.org", None);
-    assert!(matches!(dav.create(&url, &written).await.unwrap(), Created::Made { .. }));
-    let Created::AlreadyThere(there) = dav.create(&url, &written).await.unwrap() else { panic!() };
+    assert!(matches!(dav.create(&url, &written).await.unwrap(), CreateOutcome::Created { .. }));
+    let CreateOutcome::AlreadyExists(there) = dav.create(&url, &written).await.unwrap() else { panic!() };
     assert_eq!(Series::read(&there.text).unwrap().uid(), "once/ü@example.org");
     // Also when another program has put it elsewhere.
     server.put("/me/twice/", "elsewhere.ics", &series("other", None).text()).unwrap();
     let again = dav.create(&url, &series("other", None)).await.unwrap();
-    let Created::AlreadyThere(there) = again else { panic!("{again:?}") };
+    let CreateOutcome::AlreadyExists(there) = again else { panic!("{again:?}") };
     assert!(there.url.ends_with("elsewhere.ics"));
     assert_eq!(dav.find(&url, "once").await.unwrap(), None, "a part of a UID is not the UID");
 }
@@ -121,26 +123,27 @@ async fn a_second_try_finds_the_first() {
 async fn whoever_is_late_is_told_how_it_is_now() {
     let Some(server) = server() else { return };
     let (dav, url) = calendar(server, "late").await;
-    let Created::Made { url: object, .. } = dav.create(&url, &series("a", None)).await.unwrap() else {
+    let CreateOutcome::Created { url: object, .. } = dav.create(&url, &series("a", None)).await.unwrap()
+    else {
         panic!()
     };
     let there = dav.get(&object).await.unwrap();
     let change = |title: &str| {
         let mut series = Series::read(&there.text).unwrap();
-        let mut occasion = series.occasion().unwrap();
-        occasion.title = title.to_owned();
-        series.change_all(&occasion, stamp()).unwrap();
+        let mut event = series.event().unwrap();
+        event.title = title.to_owned();
+        series.change_all(&event, stamp()).unwrap();
         series
     };
     let first = dav.update(&object, there.etag.as_deref(), &change("first")).await.unwrap();
-    assert!(matches!(first, Written::Done(_)));
+    assert!(matches!(first, WriteOutcome::Done(_)));
     let second = dav.update(&object, there.etag.as_deref(), &change("second")).await.unwrap();
-    let Written::Conflict(now) = second else { panic!("{second:?}") };
-    assert_eq!(Series::read(&now.text).unwrap().occasion().unwrap().title, "first");
-    assert!(matches!(dav.delete(&object, there.etag.as_deref()).await.unwrap(), Written::Conflict(_)));
-    assert!(matches!(dav.delete(&object, now.etag.as_deref()).await.unwrap(), Written::Done(_)));
-    assert_eq!(dav.delete(&object, now.etag.as_deref()).await.unwrap(), Written::Gone);
-    assert_eq!(dav.update(&object, now.etag.as_deref(), &change("third")).await.unwrap(), Written::Gone);
+    let WriteOutcome::Conflict(now) = second else { panic!("{second:?}") };
+    assert_eq!(Series::read(&now.text).unwrap().event().unwrap().title, "first");
+    assert!(matches!(dav.delete(&object, there.etag.as_deref()).await.unwrap(), WriteOutcome::Conflict(_)));
+    assert!(matches!(dav.delete(&object, now.etag.as_deref()).await.unwrap(), WriteOutcome::Done(_)));
+    assert_eq!(dav.delete(&object, now.etag.as_deref()).await.unwrap(), WriteOutcome::Gone);
+    assert_eq!(dav.update(&object, now.etag.as_deref(), &change("third")).await.unwrap(), WriteOutcome::Gone);
 }
 
 #[tokio::test]
@@ -172,9 +175,9 @@ async fn what_we_do_not_know_survives_on_the_server() {
     server.put("/me/foreign/", "f.ics", text).unwrap();
     let there = dav.find(&url, "f").await.unwrap().unwrap();
     let mut series = Series::read(&there.text).unwrap();
-    let mut occasion = series.occasion().unwrap();
-    occasion.location = "Here".to_owned();
-    series.change_all(&occasion, stamp()).unwrap();
+    let mut event = series.event().unwrap();
+    event.location = "Here".to_owned();
+    series.change_all(&event, stamp()).unwrap();
     dav.update(&there.url, there.etag.as_deref(), &series).await.unwrap();
     let now = dav.get(&there.url).await.unwrap().text;
     for line in ["X-ODD;X-P=\"a;b\":1\\,2", "CLASS:PRIVATE", "DURATION:PT1H", "LOCATION:Here"] {
@@ -203,10 +206,10 @@ async fn another_client_understands_our_zones() {
     let (dav, url) = calendar(server, "zones").await;
     let zones = [Tz::Europe__Berlin, Tz::America__New_York, Tz::Australia__Sydney, Tz::America__Sao_Paulo];
     for zone in zones {
-        let mut occasion = meeting(zone.name(), None);
-        let there = |when: &When| When::Zoned(when.local(), Zone::Named(zone));
-        (occasion.start, occasion.end) = (there(&occasion.start), there(&occasion.end));
-        dav.create(&url, &Series::new(&occasion, stamp()).unwrap()).await.unwrap();
+        let mut event = meeting(zone.name(), None);
+        let there = |when: &EventTime| EventTime::Zoned(when.local(), Zone::Named(zone));
+        (event.start, event.end) = (there(&event.start), there(&event.end));
+        dav.create(&url, &Series::new(&event, stamp()).unwrap()).await.unwrap();
     }
     let said = server.python(ZONES, &[&server.url(), "me", "/me/zones/"]).unwrap();
     let mut said: Vec<&str> = said.lines().collect();

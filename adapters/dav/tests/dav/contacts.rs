@@ -1,6 +1,6 @@
 //! Address books on Radicale.
 
-use adjutant_dav::{Card, CardDav, Contact, Created, Written};
+use adjutant_dav::{Card, CardDav, Contact, CreateOutcome, WriteOutcome};
 use adjutant_fakes::dav_server::Kind as Collection;
 
 use super::{account, server, stamp};
@@ -25,8 +25,8 @@ async fn cards_are_made_found_changed_and_deleted() {
     assert_eq!(books.iter().map(|book| book.name.as_str()).collect::<Vec<_>>(), ["people"]);
     let book = &books[0].url;
     let card = Card::new(&ada(), stamp()).unwrap();
-    assert!(matches!(dav.create(book, &card).await.unwrap(), Created::Made { .. }));
-    assert!(matches!(dav.create(book, &card).await.unwrap(), Created::AlreadyThere(_)));
+    assert!(matches!(dav.create(book, &card).await.unwrap(), CreateOutcome::Created { .. }));
+    assert!(matches!(dav.create(book, &card).await.unwrap(), CreateOutcome::AlreadyExists(_)));
     let bob = Contact { id: "bob".to_owned(), name: "Bob <b> & Co".to_owned(), ..Contact::default() };
     dav.create(book, &Card::new(&bob, stamp()).unwrap()).await.unwrap();
     assert_eq!(dav.list(book).await.unwrap().len(), 2);
@@ -38,11 +38,14 @@ async fn cards_are_made_found_changed_and_deleted() {
     let mut card = Card::read(&there.text).unwrap();
     assert_eq!(card.contact(), ada());
     card.change(&Contact { notes: "a\nb".to_owned(), ..ada() }, stamp()).unwrap();
-    assert!(matches!(dav.update(&there.url, there.etag.as_deref(), &card).await.unwrap(), Written::Done(_)));
+    assert!(matches!(
+        dav.update(&there.url, there.etag.as_deref(), &card).await.unwrap(),
+        WriteOutcome::Done(_)
+    ));
     let late = dav.update(&there.url, there.etag.as_deref(), &card).await.unwrap();
-    let Written::Conflict(now) = late else { panic!("{late:?}") };
+    let WriteOutcome::Conflict(now) = late else { panic!("{late:?}") };
     assert_eq!(Card::read(&now.text).unwrap().contact().notes, "a\nb");
-    assert!(matches!(dav.delete(&now.url, now.etag.as_deref()).await.unwrap(), Written::Done(_)));
+    assert!(matches!(dav.delete(&now.url, now.etag.as_deref()).await.unwrap(), WriteOutcome::Done(_)));
     assert_eq!(dav.list(book).await.unwrap().len(), 1);
 }
 
@@ -52,7 +55,8 @@ async fn another_program_reads_our_card() {
     let Some(server) = server() else { return };
     let path = server.collection("bob", "ours", Collection::AddressBook).unwrap();
     let dav = CardDav::new(&account(&server.url(), "bob")).unwrap();
-    let Created::Made { url, .. } = dav.create(&path, &Card::new(&ada(), stamp()).unwrap()).await.unwrap()
+    let CreateOutcome::Created { url, .. } =
+        dav.create(&path, &Card::new(&ada(), stamp()).unwrap()).await.unwrap()
     else {
         panic!()
     };

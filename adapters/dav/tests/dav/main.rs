@@ -8,7 +8,7 @@ mod misbehaviour;
 
 use std::time::Duration;
 
-use adjutant_dav::{Account, Occasion, Series, Span, Status, When, Zone};
+use adjutant_dav::{Account, CalendarEvent, EventStatus, EventTime, Series, TimeRange, Zone};
 use adjutant_fakes::dav_server::{self, Server};
 use chrono::{DateTime, NaiveDateTime, Utc};
 use chrono_tz::Tz;
@@ -36,17 +36,17 @@ fn stamp() -> DateTime<Utc> {
     moment("2026-11-21T12:00:00Z")
 }
 
-fn span(from: &str, to: &str) -> Span {
-    Span { from: moment(from), to: moment(to) }
+fn span(from: &str, to: &str) -> TimeRange {
+    TimeRange { from: moment(from), to: moment(to) }
 }
 
-fn berlin(text: &str) -> When {
+fn berlin(text: &str) -> EventTime {
     let local = NaiveDateTime::parse_from_str(text, "%Y-%m-%d %H:%M").unwrap();
-    When::Zoned(local, Zone::Named(Tz::Europe__Berlin))
+    EventTime::Zoned(local, Zone::Named(Tz::Europe__Berlin))
 }
 
-fn meeting(uid: &str, rule: Option<&str>) -> Occasion {
-    Occasion {
+fn meeting(uid: &str, rule: Option<&str>) -> CalendarEvent {
+    CalendarEvent {
         uid: uid.to_owned(),
         title: "Café; um 9, täglich".to_owned(),
         start: berlin("2026-03-23 09:00"),
@@ -58,7 +58,7 @@ fn meeting(uid: &str, rule: Option<&str>) -> Occasion {
         reminders: vec![15],
         rule: rule.map(str::to_owned),
         except: Vec::new(),
-        status: Status::Confirmed,
+        status: EventStatus::Confirmed,
         is_busy: true,
         sequence: 0,
         instance: None,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use adjutant_dav::{Account, CalDav, Created, Fault, Kind, Written};
+use adjutant_dav::{Account, CalDav, CreateOutcome, DavError, ErrorKind, WriteOutcome};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -88,7 +88,7 @@ fn serve(mut stream: impl Read + Write, acts: &Mutex<Vec<Act>>, asked: &std::syn
     let _ = stream.flush();
 }
 
-fn answer(status: &str, headers: &str, body: &str) -> Act {
+fn response(status: &str, headers: &str, body: &str) -> Act {
     Act::Say(format!(
         "HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
@@ -104,7 +104,7 @@ fn client(port: u16) -> CalDav {
 }
 
 /// The faults of reading and of writing with a server that does this.
-async fn faults(act: Act) -> (Fault, Fault) {
+async fn errors(act: Act) -> (DavError, DavError) {
     let (port, _) = misbehaving(vec![act], None);
     let dav = client(port);
     let window = span("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
@@ -114,29 +114,29 @@ async fn faults(act: Act) -> (Fault, Fault) {
 
 #[tokio::test]
 async fn a_hang_is_a_timeout_and_a_write_may_have_happened() {
-    let (read, write) = faults(Act::Hang).await;
-    assert_eq!((read.kind, read.may_have_happened), (Kind::Timeout, false), "{read}");
-    assert_eq!((write.kind, write.may_have_happened), (Kind::Timeout, true), "{write}");
+    let (read, write) = errors(Act::Hang).await;
+    assert_eq!((read.kind, read.may_have_happened), (ErrorKind::Timeout, false), "{read}");
+    assert_eq!((write.kind, write.may_have_happened), (ErrorKind::Timeout, true), "{write}");
     let half =
         "HTTP/1.1 207 Multi-Status\r\nContent-Length: 5000\r\n\r\n<multistatus xmlns=\"DAV:\"><response>";
     let (port, _) = misbehaving(vec![Act::Stall(half)], None);
     let read = client(port).calendars().await.unwrap_err();
-    assert_eq!(read.kind, Kind::Timeout, "{read}");
+    assert_eq!(read.kind, ErrorKind::Timeout, "{read}");
 }
 
 #[tokio::test]
 async fn a_cut_is_network_and_a_write_may_have_happened() {
     for text in ["", "HTTP/1.1 2"] {
-        let (read, write) = faults(Act::Say(text.to_owned())).await;
-        assert_eq!((read.kind, read.may_have_happened), (Kind::Network, false), "{read}");
-        assert_eq!((write.kind, write.may_have_happened), (Kind::Network, true), "{write}");
+        let (read, write) = errors(Act::Say(text.to_owned())).await;
+        assert_eq!((read.kind, read.may_have_happened), (ErrorKind::Network, false), "{read}");
+        assert_eq!((write.kind, write.may_have_happened), (ErrorKind::Network, true), "{write}");
     }
     // In mid-answer of a list.
     let half =
         "HTTP/1.1 207 Multi-Status\r\nContent-Length: 5000\r\n\r\n<multistatus xmlns=\"DAV:\"><response>";
     let (port, _) = misbehaving(vec![Act::Say(half.to_owned())], None);
     let read = client(port).calendars().await.unwrap_err();
-    assert_eq!(read.kind, Kind::Network, "{read}");
+    assert_eq!(read.kind, ErrorKind::Network, "{read}");
 }
 
 #[tokio::test]
@@ -145,8 +145,8 @@ async fn nobody_there_is_network_and_surely_did_not_happen() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
     let port = socket.local_addr().unwrap().port();
-    let fault = client(port).create("/c/", &series("u", None)).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, false), "{fault}");
+    let error = client(port).create("/c/", &series("u", None)).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, false), "{error}");
 }
 
 #[tokio::test]
@@ -156,40 +156,47 @@ async fn refusals_have_a_kind_and_the_server_s_words() {
             "401 Unauthorized",
             "",
             "who?",
-            Kind::Auth,
+            ErrorKind::Auth,
             false,
-            "the server refuses the name or the password (401 Unauthorized): who?",
+            "the server rejected the name or password (401 Unauthorized): who?",
         ),
         (
             "403 Forbidden",
             "",
             "<D:error xmlns:D=\"DAV:\"><D:need-privileges/></D:error>",
-            Kind::Permission,
+            ErrorKind::Permission,
             false,
-            "the server refuses (403 Forbidden): need-privileges",
+            "the server refused the request (403 Forbidden): need-privileges",
         ),
-        ("404 Not Found", "", "", Kind::NotFound, false, "the server refuses (404 Not Found)"),
+        (
+            "404 Not Found",
+            "",
+            "",
+            ErrorKind::NotFound,
+            false,
+            "the server refused the request (404 Not Found)",
+        ),
         (
             "429 Too Many Requests",
             "Retry-After: 7\r\n",
             "slow",
-            Kind::RateLimit,
+            ErrorKind::RateLimit,
             false,
-            "the server refuses (429 Too Many Requests): slow",
+            "the server refused the request (429 Too Many Requests): slow",
         ),
         (
             "503 Service Unavailable",
             "Date: Sat, 21 Nov 2026 12:00:00 GMT\r\nRetry-After: Sat, 21 Nov 2026 12:00:07 GMT\r\n",
             "",
-            Kind::RateLimit,
+            ErrorKind::RateLimit,
             false,
-            "the server refuses (503 Service Unavailable)",
+            "the server refused the request (503 Service Unavailable)",
         ),
         (
             "507 Insufficient Storage",
             "",
             "",
-            Kind::Tool,
+            ErrorKind::Tool,
             false,
             "the server's storage is full (507 Insufficient Storage)",
         ),
@@ -197,15 +204,15 @@ async fn refusals_have_a_kind_and_the_server_s_words() {
             "500 Internal Server Error",
             "",
             "<html><head><title>x</title></head><body><h1>Oh</h1>\n no</body></html>",
-            Kind::Tool,
+            ErrorKind::Tool,
             true,
-            "the server refuses (500 Internal Server Error): Oh no",
+            "the server refused the request (500 Internal Server Error): Oh no",
         ),
     ] {
-        let (read, write) = faults(answer(status, headers, body)).await;
-        assert_eq!((read.kind, read.words.as_str(), read.may_have_happened), (kind, words, false));
-        assert_eq!((write.kind, write.words.as_str(), write.may_have_happened), (kind, words, may));
-        let wait = (kind == Kind::RateLimit).then_some(Duration::from_secs(7));
+        let (read, write) = errors(response(status, headers, body)).await;
+        assert_eq!((read.kind, read.message.as_str(), read.may_have_happened), (kind, words, false));
+        assert_eq!((write.kind, write.message.as_str(), write.may_have_happened), (kind, words, may));
+        let wait = (kind == ErrorKind::RateLimit).then_some(Duration::from_secs(7));
         assert_eq!((read.retry_after, write.retry_after), (wait, wait));
     }
 }
@@ -213,21 +220,21 @@ async fn refusals_have_a_kind_and_the_server_s_words() {
 #[tokio::test]
 async fn what_is_not_webdav_is_said_so() {
     for (act, words) in [
-        (answer("200 OK", "", "<html>Welcome</html>"), "the URL does not speak WebDAV (200 OK)"),
+        (response("200 OK", "", "<html>Welcome</html>"), "the URL isn't a WebDAV server (200 OK)"),
         (
-            answer("207 Multi-Status", "", "<html>Welcome</html>"),
-            "the server's answer is not what WebDAV says: no multistatus",
+            response("207 Multi-Status", "", "<html>Welcome</html>"),
+            "the server's response isn't a WebDAV multistatus",
         ),
-        (answer("207 Multi-Status", "", ""), "the server's answer ends too early"),
+        (response("207 Multi-Status", "", ""), "the server's response ended early"),
         (
-            answer("302 Found", "Location: http://elsewhere.invalid/\r\n", ""),
-            "the server sends us to elsewhere.invalid, where the password must not go",
+            response("302 Found", "Location: http://elsewhere.invalid/\r\n", ""),
+            "the server redirects to elsewhere.invalid; the password is not sent there",
         ),
-        (answer("302 Found", "Location: /c/\r\n", ""), "the server redirects in a circle"),
+        (response("302 Found", "Location: /c/\r\n", ""), "the server sent too many redirects"),
     ] {
         let (port, _) = misbehaving(vec![act], None);
-        let fault = client(port).calendars().await.unwrap_err();
-        assert_eq!((fault.kind, fault.words.as_str()), (Kind::Tool, words));
+        let error = client(port).calendars().await.unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Tool, words));
     }
 }
 
@@ -235,8 +242,8 @@ async fn what_is_not_webdav_is_said_so() {
 async fn a_redirect_on_the_same_host_is_followed_and_hrefs_elsewhere_are_not() {
     let body = "<multistatus xmlns=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><response><href>/other/</href><propstat>\
         <prop><resourcetype><collection/><C:calendar/></resourcetype></prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>";
-    let moved = answer("301 Moved", "Location: /other/\r\n", "");
-    let (port, requests) = misbehaving(vec![moved, answer("207 Multi-Status", "", body)], None);
+    let moved = response("301 Moved", "Location: /other/\r\n", "");
+    let (port, requests) = misbehaving(vec![moved, response("207 Multi-Status", "", body)], None);
     let found = client(port).calendars().await.unwrap();
     assert_eq!(found[0].url, format!("http://127.0.0.1:{port}/other/"));
     let asked: Vec<String> = requests.try_iter().collect();
@@ -246,9 +253,9 @@ async fn a_redirect_on_the_same_host_is_followed_and_hrefs_elsewhere_are_not() {
         "<resourcetype><collection/><C:calendar/></resourcetype>",
         "<current-user-principal><href>http://elsewhere.invalid/</href></current-user-principal>",
     );
-    let (port, _) = misbehaving(vec![answer("207 Multi-Status", "", &stray)], None);
-    let fault = client(port).calendars().await.unwrap_err();
-    assert!(fault.words.contains("elsewhere.invalid"), "{fault}");
+    let (port, _) = misbehaving(vec![response("207 Multi-Status", "", &stray)], None);
+    let error = client(port).calendars().await.unwrap_err();
+    assert!(error.message.contains("elsewhere.invalid"), "{error}");
     assert!(client(port).get("http://elsewhere.invalid/x").await.is_err());
 }
 
@@ -260,8 +267,11 @@ async fn too_much_is_cut() {
     let patient =
         Account { timeout: Duration::from_secs(60), ..account(&format!("http://127.0.0.1:{port}/c/"), "me") };
     let window = span("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
-    let fault = CalDav::new(&patient).unwrap().list("/c/", window).await.unwrap_err();
-    assert_eq!((fault.kind, fault.words.as_str()), (Kind::Tool, "the server's answer is longer than 64 MB"));
+    let error = CalDav::new(&patient).unwrap().list("/c/", window).await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ErrorKind::Tool, "the server's response is longer than 64 MB")
+    );
 }
 
 #[tokio::test]
@@ -269,21 +279,25 @@ async fn a_lost_answer_is_found_by_the_second_try() {
     let there = series("u", None).text();
     let acts = vec![
         Act::Say(String::new()),
-        answer("412 Precondition Failed", "", ""),
-        answer("200 OK", "ETag: \"1\"\r\n", &there),
+        response("412 Precondition Failed", "", ""),
+        response("200 OK", "ETag: \"1\"\r\n", &there),
     ];
     let (port, requests) = misbehaving(acts, None);
     let dav = client(port);
     assert!(dav.create("/c/", &series("u", None)).await.unwrap_err().may_have_happened);
-    let Created::AlreadyThere(found) = dav.create("/c/", &series("u", None)).await.unwrap() else { panic!() };
+    let CreateOutcome::AlreadyExists(found) = dav.create("/c/", &series("u", None)).await.unwrap() else {
+        panic!()
+    };
     assert_eq!(found.etag.as_deref(), Some("\"1\""));
     let asked: Vec<String> = requests.try_iter().collect();
     assert_eq!(asked.len(), 3, "nothing was tried again by itself: {asked:?}");
     assert!(asked[0].contains("if-none-match: *") && asked[0].starts_with("PUT /c/u.ics"), "{asked:?}");
     // A delete that finds nothing, after one that may have happened.
-    let (port, requests) =
-        misbehaving(vec![answer("412 Precondition Failed", "", ""), answer("404 Not Found", "", "")], None);
-    assert_eq!(client(port).delete("/c/u.ics", Some("W/\"1\"")).await.unwrap(), Written::Gone);
+    let (port, requests) = misbehaving(
+        vec![response("412 Precondition Failed", "", ""), response("404 Not Found", "", "")],
+        None,
+    );
+    assert_eq!(client(port).delete("/c/u.ics", Some("W/\"1\"")).await.unwrap(), WriteOutcome::Gone);
     let asked: Vec<String> = requests.try_iter().collect();
     assert!(asked[0].contains("if-match: \"1\"\r\n"), "{asked:?}");
 }
@@ -308,32 +322,32 @@ fn certificates(until: i32, host: &str) -> (String, Arc<ServerConfig>) {
 async fn certificates_are_checked_and_a_private_ca_is_trusted() {
     let body = "<multistatus xmlns=\"DAV:\"/>";
     for (until, host, is_known, words) in [
-        (2100, "127.0.0.1", true, "the server says nothing of the URL"),
+        (2100, "127.0.0.1", true, "the server's answer says nothing about the URL"),
         (2100, "127.0.0.1", false, "UnknownIssuer"),
         (2002, "127.0.0.1", true, "expired"),
         (2100, "elsewhere.invalid", true, "not valid for name"),
     ] {
         let (ca, config) = certificates(until, host);
-        let (port, requests) = misbehaving(vec![answer("207 Multi-Status", "", body)], Some(config));
+        let (port, requests) = misbehaving(vec![response("207 Multi-Status", "", body)], Some(config));
         let account = Account {
             ca_pem: is_known.then_some(ca),
             timeout: Duration::from_secs(10),
             ..account(&format!("https://127.0.0.1:{port}/c/"), "me")
         };
         let dav = CalDav::new(&account).unwrap();
-        let fault = dav.calendars().await.unwrap_err();
-        assert!(fault.words.contains(words), "{fault}");
+        let error = dav.calendars().await.unwrap_err();
+        assert!(error.message.contains(words), "{error}");
         if words.len() < 20 {
-            assert_eq!(fault.kind, Kind::Network);
+            assert_eq!(error.kind, ErrorKind::Network);
             assert_eq!(requests.try_iter().count(), 0, "the password was not sent");
             let write = dav.create("/c/", &series("u", None)).await.unwrap_err();
             assert!(!write.may_have_happened);
         }
     }
     let broken = Account { ca_pem: Some("-----BEGIN".to_owned()), ..account("https://127.0.0.1/", "me") };
-    assert_eq!(CalDav::new(&broken).err().map(|fault| fault.kind), Some(Kind::Params));
+    assert_eq!(CalDav::new(&broken).err().map(|error| error.kind), Some(ErrorKind::Params));
     for url in ["", "ftp://127.0.0.1/", "127.0.0.1", "https://me:secret@127.0.0.1/"] {
-        let fault = CalDav::new(&account(url, "me")).err().unwrap();
-        assert_eq!((fault.kind, fault.words.contains("secret")), (Kind::Params, false));
+        let error = CalDav::new(&account(url, "me")).err().unwrap();
+        assert_eq!((error.kind, error.message.contains("secret")), (ErrorKind::Params, false));
     }
 }

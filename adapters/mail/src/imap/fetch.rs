@@ -1,4 +1,4 @@
-//! Reading a letter: a small one whole, of a big one its structure and the part that is read.
+//! Reads messages: small ones as a whole, big ones by structure and text part.
 
 use async_imap::imap_proto::{
     AttributeValue, BodyContentCommon, BodyStructure, ContentEncoding, MessageSection, Response, SectionPath,
@@ -7,22 +7,22 @@ use chrono::{DateTime, FixedOffset};
 
 use super::run;
 use super::session::{Command, Session};
-use super::{At, Imap, Name, place};
-use crate::letter::{attached_by, cut};
-use crate::{Fault, Kind, Letter};
+use super::{Imap, Located, MessageRef, location_id};
+use crate::message::{attached_by, truncate};
+use crate::{ErrorKind, MailError, Message};
 
-/// Letters up to this size are read whole.
+/// Messages up to this size are fetched as a whole.
 const SMALL: u32 = 512 << 10;
 
-/// So much of a big letter's headers is read, of a part's headers, and of its text as it is encoded.
+/// How much is fetched of a big message's headers, of a part's headers, and of the encoded text, in bytes.
 const HEADERS: usize = 64 << 10;
 const PART_HEADERS: usize = 4 << 10;
 const PART: usize = 256 << 10;
 
-/// So many parts of a big letter are named.
-const PARTS: usize = 50;
+/// The most parts of a big message.
+const MAX_PARTS: usize = 50;
 
-/// What was fetched of a letter.
+/// The fetched data of a message.
 #[derive(Debug, Default)]
 pub(super) struct Item {
     pub(super) uid: u32,
@@ -33,34 +33,31 @@ pub(super) struct Item {
     pub(super) whole: Vec<u8>,
     pub(super) header: Vec<u8>,
     pub(super) text: Vec<u8>,
-    /// Parts by their numbers, and whether these are their headers.
+    /// Parts by number, and whether these are their headers.
     sections: Vec<(Vec<u32>, bool, Vec<u8>)>,
     leaves: Vec<Leaf>,
 }
 
-/// A part that holds no others.
+/// A part without nested parts.
 #[derive(Debug, Clone)]
 struct Leaf {
     path: Vec<u32>,
     is_text: bool,
     is_html: bool,
     is_attachment: bool,
-    /// As it is encoded.
+    /// The encoded size.
     octets: usize,
     size: usize,
 }
 
 impl Imap {
-    /// Reads a letter, named by our id or its Message-ID. It is not marked as read.
-    ///
-    /// # Errors
-    /// When it isn't there any more, or the server can't be asked.
-    pub async fn read(&self, id: &str) -> Result<Letter, Fault> {
-        let name: Name = id.parse()?;
+    /// Reads a message, given by our id or its Message-ID, without marking it as read.
+    pub async fn read(&self, id: &str) -> Result<Message, MailError> {
+        let name: MessageRef = id.parse()?;
         let read = run!(self, |session| { session.read(&name, true).await });
         match read {
-            // Structures are what servers and parsers get wrong: then the letter's beginning must do.
-            Err(fault) if matches!(fault.kind, Kind::Tool | Kind::Network) => {
+            // Servers and parsers get structures wrong; then the beginning of the message must do.
+            Err(error) if matches!(error.kind, ErrorKind::Tool | ErrorKind::Network) => {
                 run!(self, |session| { session.read(&name, false).await })
             }
             read => read,
@@ -69,32 +66,32 @@ impl Imap {
 }
 
 impl Session {
-    async fn read(&mut self, name: &Name, by_structure: bool) -> Result<Letter, Fault> {
+    async fn read(&mut self, name: &MessageRef, by_structure: bool) -> Result<Message, MailError> {
         let at = self.locate(name).await?;
-        let gone = || Fault::new(Kind::NotFound, format!("the letter is no more in {}", at.folder));
+        let gone = || MailError::not_found(format!("the message is no longer in {}", at.folder));
         let about = self.fetch(&[at.uid], "(UID FLAGS INTERNALDATE RFC822.SIZE)", 0).await?;
         let about = about.into_iter().next().ok_or_else(gone)?;
-        let letter = if by_structure && about.size > SMALL {
+        let message = if by_structure && about.size > SMALL {
             self.read_parts(at.uid).await?
         } else {
             let whole =
                 self.fetch(&[at.uid], &format!("(UID BODY.PEEK[]<0.{SMALL}>)"), SMALL as usize).await?;
-            let letter = Letter::parse(&whole.into_iter().next().ok_or_else(gone)?.whole);
-            let (text, is_cut) = cut(letter.text, letter.is_cut || about.size > SMALL);
-            Letter { text, is_cut, ..letter }
+            let message = Message::parse(&whole.into_iter().next().ok_or_else(gone)?.whole);
+            let (text, is_truncated) = truncate(message.text, message.is_truncated || about.size > SMALL);
+            Message { text, is_truncated, ..message }
         };
-        let At { uid, validity, folder } = at;
-        Ok(Letter {
-            id: place(uid, validity, &folder),
-            date: letter.date.or(about.arrived),
+        let Located { uid, validity, folder } = at;
+        Ok(Message {
+            id: location_id(uid, validity, &folder),
+            date: message.date.or(about.arrived),
             unread: !about.seen,
             flagged: about.flagged,
             folder,
-            ..letter
+            ..message
         })
     }
 
-    async fn read_parts(&mut self, uid: u32) -> Result<Letter, Fault> {
+    async fn read_parts(&mut self, uid: u32) -> Result<Message, MailError> {
         let what = format!("(UID BODYSTRUCTURE BODY.PEEK[HEADER]<0.{HEADERS}>)");
         let shape = self.fetch(&[uid], &what, HEADERS).await?.into_iter().next().unwrap_or_default();
         let leaves = shape.leaves;
@@ -102,23 +99,23 @@ impl Session {
         let body = leaves.iter().filter(readable).find(|leaf| !leaf.is_html);
         let body = body.or_else(|| leaves.iter().find(readable)).cloned();
         if let [leaf] = leaves.as_slice() {
-            // A letter of one part has its part's headers in its own.
+            // The only part's headers are those of the message.
             let text = self.fetch(&[uid], &format!("(UID BODY.PEEK[TEXT]<0.{PART}>)"), PART).await?;
             let text = text.into_iter().next().unwrap_or_default().text;
-            let mut letter = Letter::parse(&[shape.header, text].concat());
-            (letter.text, letter.is_cut) =
-                cut(letter.text, letter.is_cut || (leaf.is_text && leaf.octets > PART));
-            letter.attachments.iter_mut().for_each(|attached| attached.size = leaf.size);
-            return Ok(letter);
+            let mut message = Message::parse(&[shape.header, text].concat());
+            (message.text, message.is_truncated) =
+                truncate(message.text, message.is_truncated || (leaf.is_text && leaf.octets > PART));
+            message.attachments.iter_mut().for_each(|attached| attached.size = leaf.size);
+            return Ok(message);
         }
         let mut what = String::from("(UID");
-        for leaf in leaves.iter().take(PARTS) {
+        for leaf in leaves.iter().take(MAX_PARTS) {
             what.push_str(&format!(" BODY.PEEK[{}.MIME]<0.{PART_HEADERS}>", number(&leaf.path)));
         }
         if let Some(body) = &body {
             what.push_str(&format!(" BODY.PEEK[{}]<0.{PART}>", number(&body.path)));
         }
-        let parts = self.fetch(&[uid], &format!("{what})"), PART + PARTS * PART_HEADERS).await?;
+        let parts = self.fetch(&[uid], &format!("{what})"), PART + MAX_PARTS * PART_HEADERS).await?;
         let parts = parts.into_iter().next().unwrap_or_default().sections;
         let section = |path: &[u32], is_head: bool| {
             parts
@@ -126,36 +123,42 @@ impl Session {
                 .find(|(of, head, _)| of == path && *head == is_head)
                 .map(|(_, _, bytes)| bytes.clone())
         };
-        let mut letter = Letter::parse(&shape.header);
+        let mut message = Message::parse(&shape.header);
         if let Some(body) = &body {
             let bytes =
                 [section(&body.path, true), section(&body.path, false)].map(Option::unwrap_or_default);
-            let said = Letter::parse(&bytes.concat());
-            (letter.text, letter.is_cut) = cut(said.text, said.is_cut || body.octets > PART);
+            let parsed = Message::parse(&bytes.concat());
+            (message.text, message.is_truncated) =
+                truncate(parsed.text, parsed.is_truncated || body.octets > PART);
         }
         let others = leaves.iter().filter(|leaf| !leaf.is_text || leaf.is_attachment);
-        letter.attachments =
+        message.attachments =
             others.filter_map(|leaf| attached_by(&section(&leaf.path, true)?, leaf.size)).collect();
-        Ok(letter)
+        Ok(message)
     }
 
-    /// What is asked for of these letters, of each no more than so many bytes beside the usual.
-    pub(super) async fn fetch(&mut self, uids: &[u32], what: &str, each: usize) -> Result<Vec<Item>, Fault> {
+    /// Fetches data items of these messages, with at most `each` bytes of content per message.
+    pub(super) async fn fetch(
+        &mut self,
+        uids: &[u32],
+        what: &str,
+        each: usize,
+    ) -> Result<Vec<Item>, MailError> {
         if uids.is_empty() {
             return Ok(Vec::new());
         }
         let set = uids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
         let fetch = Command::new(&format!("UID FETCH {set} {what}"));
-        // Twice, because what is fetched is only most of what is said.
-        self.items(&fetch.answered_by((each + (1 << 20)) * 2 + each * uids.len() * 2)).await
+        // Twice, because responses hold more than the content.
+        self.items(&fetch.response_limit((each + (1 << 20)) * 2 + each * uids.len() * 2)).await
     }
 
-    pub(super) async fn items(&mut self, fetch: &Command) -> Result<Vec<Item>, Fault> {
+    pub(super) async fn items(&mut self, fetch: &Command) -> Result<Vec<Item>, MailError> {
         let mut items: Vec<Item> = Vec::new();
-        let hear = |response: &Response<'_>| {
+        let on_response = |response: &Response<'_>| {
             if let Response::Fetch(_, values) = response {
                 let item = item(values);
-                // Servers also tell of flags that others changed, without what was asked for.
+                // Servers also report changed flags, without the requested data.
                 match items.iter_mut().find(|known| known.uid == item.uid) {
                     _ if item.uid == 0 => {}
                     Some(_) => {}
@@ -163,7 +166,7 @@ impl Session {
                 }
             }
         };
-        self.run(&fetch.clone().patiently(2), hear).await?;
+        self.run(&fetch.clone().timeout_factor(2), on_response).await?;
         Ok(items)
     }
 }
@@ -203,7 +206,7 @@ fn item(values: &[AttributeValue<'_>]) -> Item {
     item
 }
 
-/// The parts that hold no others; what a forwarded letter holds is its own affair.
+/// Collects the parts without nested parts; forwarded messages count as one.
 fn leaves(structure: &BodyStructure<'_>, path: Vec<u32>, into: &mut Vec<Leaf>) {
     if let BodyStructure::Multipart { bodies, .. } = structure {
         for (number, body) in (1..).zip(bodies) {
@@ -219,7 +222,7 @@ fn leaves(structure: &BodyStructure<'_>, path: Vec<u32>, into: &mut Vec<Leaf>) {
         BodyStructure::Multipart { .. } => return,
     };
     let octets = other.octets as usize;
-    // Lines of 76 characters and their ends for every 57 bytes.
+    // Base64 has lines of 76 characters and a line end for every 57 bytes.
     let is_base64 = matches!(other.transfer_encoding, ContentEncoding::Base64);
     let size = if is_base64 { octets / 78 * 57 + octets % 78 * 3 / 4 } else { octets };
     into.push(Leaf {

@@ -1,44 +1,44 @@
-//! Folders, and which of them is for what (RFC 6154).
+//! Folders and their purpose (RFC 6154).
 
 use async_imap::imap_proto::{MailboxDatum, NameAttribute, Response};
 
 use super::session::{Command, Session};
-use crate::{Fault, Kind, utf7};
+use crate::{MailError, utf7};
 
-/// What a folder is for.
+/// The purpose of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FolderKind {
-    /// Where letters arrive.
+    /// Received messages.
     Inbox,
-    /// Where those that we sent are kept.
+    /// Sent messages.
     Sent,
-    /// Letters that are not sent yet.
+    /// Unsent messages.
     Drafts,
-    /// What was thrown away.
+    /// Deleted messages.
     Trash,
-    /// What is done with and kept.
+    /// Archived messages.
     Archive,
-    /// Unwanted letters.
+    /// Unwanted messages.
     Junk,
-    /// All letters once more.
+    /// All messages, a second time.
     All,
 }
 
 /// A folder of a mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
-    /// Its whole name, as people read it.
+    /// Its full name, decoded.
     pub name: String,
-    /// What it is for, if for something.
+    /// Its purpose, if it has one.
     pub kind: Option<FolderKind>,
-    /// What parts its name from those of the folders in it.
+    /// What separates its name from those of nested folders.
     pub(crate) delimiter: String,
 }
 
-/// More folders are not looked at.
-const MANY: usize = 1000;
+/// How many folders are listed.
+const MAX_FOLDERS: usize = 1000;
 
-/// What folders are called where the server does not say what they are for: in the order of [`KINDS`].
+/// Common folder names, for servers that don't tell the purpose; in the order of [`KINDS`].
 const NAMES: [&[&str]; 5] = [
     &[
         "sent",
@@ -70,8 +70,8 @@ const KINDS: [FolderKind; 5] =
     [FolderKind::Sent, FolderKind::Drafts, FolderKind::Trash, FolderKind::Archive, FolderKind::Junk];
 
 impl Session {
-    /// All folders that letters can lie in, as they were a while ago at most.
-    pub(crate) async fn folders(&mut self) -> Result<Vec<Folder>, Fault> {
+    /// All folders that can hold messages; cached for a few minutes.
+    pub(crate) async fn folders(&mut self) -> Result<Vec<Folder>, MailError> {
         if let Some(known) = self.known.get(&()).await {
             return Ok(known);
         }
@@ -80,9 +80,9 @@ impl Session {
         Ok(folders)
     }
 
-    async fn list(&mut self) -> Result<Vec<Folder>, Fault> {
+    async fn list(&mut self) -> Result<Vec<Folder>, MailError> {
         let mut folders = Vec::new();
-        let hear = |response: &Response<'_>| {
+        let on_response = |response: &Response<'_>| {
             let Response::MailboxData(MailboxDatum::List(found)) = response else { return };
             let attributes = &found.name_attributes;
             let is_closed = attributes.iter().any(|it| match it {
@@ -90,7 +90,7 @@ impl Session {
                 NameAttribute::Extension(other) => other.eq_ignore_ascii_case("\\NonExistent"),
                 _ => false,
             });
-            if !is_closed && folders.len() < MANY {
+            if !is_closed && folders.len() < MAX_FOLDERS {
                 let name = utf7::decode(&found.name);
                 let is_inbox = name.eq_ignore_ascii_case("INBOX");
                 let kind = if is_inbox { Some(FolderKind::Inbox) } else { attributes.iter().find_map(kind) };
@@ -100,51 +100,53 @@ impl Session {
         };
         let says_kinds = self.can("SPECIAL-USE") && self.can("LIST-EXTENDED");
         let list = if says_kinds { "LIST \"\" \"*\" RETURN (SPECIAL-USE)" } else { "LIST \"\" \"*\"" };
-        self.run(&Command::new(list), hear).await?;
+        self.run(&Command::new(list), on_response).await?;
         name_kinds(&mut folders);
         Ok(folders)
     }
 
     /// The folder of a kind.
-    pub(crate) async fn folder_for(&mut self, kind: FolderKind) -> Result<String, Fault> {
+    pub(crate) async fn folder_for(&mut self, kind: FolderKind) -> Result<String, MailError> {
         if kind == FolderKind::Inbox {
             return Ok("INBOX".to_owned());
         }
-        let is_it = |folders: &[Folder]| folders.iter().find(|it| it.kind == Some(kind)).cloned();
-        self.pick(is_it)
-            .await?
-            .map_err(|_| Fault::new(Kind::NotFound, format!("the mailbox has no folder for {kind:?}")))
+        let of_kind =
+            |folders: &[Folder]| folders.iter().find(|it| it.kind == Some(kind)).map(|it| it.name.clone());
+        let missing = || MailError::not_found(format!("the mailbox has no {kind:?} folder"));
+        self.find_folder(of_kind).await?.ok_or_else(missing)
     }
 
-    /// The folder that somebody means: by its name, by the last part of it, or by what it is for.
-    pub(crate) async fn folder_named(&mut self, name: &str) -> Result<String, Fault> {
+    /// The folder that a user means: by its name, the last part of it, or its purpose.
+    pub(crate) async fn folder_named(&mut self, name: &str) -> Result<String, MailError> {
         if name.eq_ignore_ascii_case("INBOX") {
             return Ok("INBOX".to_owned());
         }
-        self.pick(|folders| named(folders, name)).await?.map_err(|folders| {
-            let known: Vec<&str> = folders.iter().take(20).map(|folder| folder.name.as_str()).collect();
-            Fault::new(Kind::NotFound, format!("there is no folder `{name}`; there are {}", known.join(", ")))
-        })
+        if let Some(found) = self.find_folder(|folders| named(folders, name)).await? {
+            return Ok(found);
+        }
+        let folders = self.folders().await?;
+        let known: Vec<&str> = folders.iter().take(20).map(|folder| folder.name.as_str()).collect();
+        let message = format!("there is no folder `{name}`; there are {}", known.join(", "));
+        Err(MailError::not_found(message))
     }
 
-    /// The name of the folder that is picked of those that are known, or else of those there are now; all of them if
-    /// none is.
-    async fn pick(
+    /// The name of the first match among the cached folders or, if there is none, among the current ones.
+    async fn find_folder(
         &mut self,
-        pick: impl Fn(&[Folder]) -> Option<Folder>,
-    ) -> Result<Result<String, Vec<Folder>>, Fault> {
-        if let Some(found) = pick(&self.folders().await?) {
-            return Ok(Ok(found.name));
+        find: impl Fn(&[Folder]) -> Option<String>,
+    ) -> Result<Option<String>, MailError> {
+        if let Some(found) = find(&self.folders().await?) {
+            return Ok(Some(found));
         }
         self.known.invalidate(&()).await;
-        let folders = self.folders().await?;
-        Ok(pick(&folders).map(|folder| folder.name).ok_or(folders))
+        Ok(find(&self.folders().await?))
     }
 }
 
-fn named(folders: &[Folder], name: &str) -> Option<Folder> {
+fn named(folders: &[Folder], name: &str) -> Option<String> {
     let is_same = |a: &str| a.to_lowercase() == name.to_lowercase();
-    let found = |is_it: &dyn Fn(&&Folder) -> bool| folders.iter().find(is_it).cloned();
+    let found =
+        |is_it: &dyn Fn(&&Folder) -> bool| folders.iter().find(is_it).map(|folder| folder.name.clone());
     found(&|folder| folder.name == name)
         .or_else(|| found(&|folder| is_same(&folder.name)))
         .or_else(|| found(&|folder| folder.kind.is_some_and(|kind| is_same(&format!("{kind:?}")))))
@@ -170,7 +172,7 @@ fn kind(attribute: &NameAttribute<'_>) -> Option<FolderKind> {
     })
 }
 
-/// Kinds that no folder has by the server's word go to the first one with a name that says so.
+/// Gives the kinds that the server didn't assign to folders with a matching name.
 fn name_kinds(folders: &mut [Folder]) {
     for (kind, names) in KINDS.into_iter().zip(NAMES) {
         if folders.iter().any(|folder| folder.kind == Some(kind)) {

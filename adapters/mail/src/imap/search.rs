@@ -1,4 +1,4 @@
-//! Finding letters: the server searches, and only the newest of what it finds are looked at.
+//! Searches messages; only the newest results are fetched.
 
 use async_imap::imap_proto::{MailboxDatum, Response};
 use chrono::NaiveDate;
@@ -6,63 +6,64 @@ use chrono::NaiveDate;
 use super::fetch::Item;
 use super::run;
 use super::session::{Command, Session};
-use super::{FolderKind, Imap, place};
-use crate::{Bounce, Fault, Letter, Summary};
+use super::{FolderKind, Imap, location_id};
+use crate::{Bounce, MailError, Message};
 
-/// A search gives no more than so many letters.
-const MOST: usize = 100;
+/// The most results of a search.
+const MAX_RESULTS: usize = 100;
 
-/// So many folders are searched when none is named.
-const PLACES: usize = 20;
+/// How many folders are searched if none is given.
+const MAX_FOLDERS: usize = 20;
 
-/// So many of the newest letters are searched first.
+/// How many of the newest messages are searched first.
 const WINDOW: u32 = 2000;
 
-/// What a search may answer: numbers of a million letters.
-const NUMBERS: usize = 16 << 20;
+/// The longest search response, in bytes: the UIDs of a million messages.
+const MAX_UIDS_RESPONSE: usize = 16 << 20;
 
-/// Searching the text of all letters takes a server longer than other things.
-const PATIENCE: u32 = 4;
+/// A full-text search may take this many times the timeout.
+const TIMEOUT_FACTOR: u32 = 4;
 
-/// What is fetched of each letter for a list, in bytes: its headers and the beginning of its text.
+/// How much of each message is fetched for a list, in bytes: headers and the beginning of the text.
 const HEADERS: usize = 16 << 10;
 const TEXT: usize = 4 << 10;
 
-/// So much of a notification is read: more than its report needs.
+/// How much of a delivery notification is fetched, in bytes; its report is shorter.
 const REPORT: usize = 64 << 10;
 
-/// What is looked for. All that is given must hold; of nothing given, the newest letters.
+/// A search. All given conditions must hold; without any, it finds the newest messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Anywhere in the letter.
+    /// Text anywhere in the message.
     pub text: Option<String>,
-    /// In who wrote it.
+    /// Text in the sender.
     pub from: Option<String>,
-    /// In whom it is to.
+    /// Text in the recipients.
     pub to: Option<String>,
-    /// In its subject.
+    /// Text in the subject.
     pub subject: Option<String>,
-    /// It arrived on this day or later.
+    /// Received on this day or later.
     pub since: Option<NaiveDate>,
-    /// It arrived before this day.
+    /// Received before this day.
     pub before: Option<NaiveDate>,
-    /// Nobody has read it.
+    /// Only unread messages.
     pub unread: bool,
-    /// The folder; without one all but Drafts, Trash and Junk.
+    /// The folder; otherwise all except Drafts, Trash and Junk.
     pub folder: Option<String>,
-    /// So many at most, and never more than 100.
+    /// The most results; never more than 100.
     pub limit: usize,
 }
 
 impl Query {
-    /// Among the letters from the first to the last of these numbers.
+    /// The search command for a range of message numbers.
     fn command(&self, first: u32, last: u32) -> Command {
         let texts =
             [("TEXT", &self.text), ("FROM", &self.from), ("TO", &self.to), ("SUBJECT", &self.subject)];
         let is_ascii = texts.iter().all(|(_, text)| text.as_deref().is_none_or(str::is_ascii));
         let charset = if is_ascii { "" } else { "CHARSET UTF-8 " };
         let start = format!("UID SEARCH {charset}{first}:{last} UNDELETED");
-        let mut command = Command::new(&start).answered_by(NUMBERS).patiently(PATIENCE);
+        let mut command =
+            Command::new(&start).response_limit(MAX_UIDS_RESPONSE).timeout_factor(TIMEOUT_FACTOR);
         for (key, text) in texts {
             if let Some(text) = text {
                 command = command.text(&format!(" {key} ")).string(text);
@@ -76,45 +77,39 @@ impl Query {
         if self.unread { command.text(" UNSEEN") } else { command }
     }
 
-    fn is_open(&self) -> bool {
+    fn is_unconditional(&self) -> bool {
         Self { folder: None, limit: 0, ..self.clone() } == Self::default()
     }
 }
 
 impl Imap {
-    /// Finds letters, the newest first.
-    ///
-    /// # Errors
-    /// When there is no such folder, or the server can't be asked.
-    pub async fn search(&self, query: &Query) -> Result<Vec<Summary>, Fault> {
-        let limit = query.limit.min(MOST);
+    /// Finds messages, newest first; only the beginning of each is fetched.
+    pub async fn search(&self, query: &Query) -> Result<Vec<Message>, MailError> {
+        let limit = query.limit.min(MAX_RESULTS);
         let mut items = run!(self, |session| {
-            let places = match &query.folder {
+            let names = match &query.folder {
                 Some(name) => vec![session.folder_named(name).await?],
-                None => session.places().await?,
+                None => session.default_folders().await?,
             };
             let mut items = Vec::new();
-            for folder in places {
+            for folder in names {
                 items.extend(session.newest(query, &folder, limit).await?);
             }
             Ok(items)
         })?;
-        // Within a folder later numbers arrived later; between folders only the times tell.
+        // UIDs order messages within a folder, times between folders.
         items.sort_by_key(|(arrived, uid, _)| std::cmp::Reverse((*arrived, *uid)));
-        Ok(items.into_iter().take(limit).map(|(_, _, summary)| summary).collect())
+        Ok(items.into_iter().take(limit).map(|(_, _, message)| message).collect())
     }
 
-    /// Notifications in the inbox that a letter did not arrive, the first first, of those that came with a
-    /// number after `after` and not before `since`.
-    ///
-    /// # Errors
-    /// When the server can't be asked.
+    /// Delivery failure notifications in the inbox, oldest first, with a UID greater than `after` and received on
+    /// `since` or later.
     pub async fn bounces(
         &self,
         since: Option<NaiveDate>,
         after: u32,
         limit: usize,
-    ) -> Result<Vec<Bounce>, Fault> {
+    ) -> Result<Vec<Bounce>, MailError> {
         run!(self, |session| {
             let opened = session.select("INBOX").await?;
             let mut search = format!("UID SEARCH UID {}:*", after.saturating_add(1));
@@ -122,37 +117,38 @@ impl Imap {
                 search.push_str(&format!(" SINCE {}", day.format("%-d-%b-%Y")));
             }
             search.push_str(" HEADER Content-Type \"delivery-status\"");
-            let search = Command::new(&search).answered_by(NUMBERS).patiently(PATIENCE);
-            // `n:*` also names the last letter when its number is smaller than n.
+            let search =
+                Command::new(&search).response_limit(MAX_UIDS_RESPONSE).timeout_factor(TIMEOUT_FACTOR);
+            // `n:*` includes the last message even if its UID is smaller than n.
             let mut uids = session.uids(&search).await?;
             uids.retain(|uid| *uid > after);
-            uids.truncate(limit.min(MOST));
+            uids.truncate(limit.min(MAX_RESULTS));
             let items = session.fetch(&uids, &format!("(UID BODY.PEEK[]<0.{REPORT}>)"), REPORT).await?;
             let bounces = items.into_iter().filter_map(|item| {
-                Bounce::parse(&item.whole, place(item.uid, opened.validity, "INBOX"), item.uid)
+                Bounce::parse(&item.whole, location_id(item.uid, opened.validity, "INBOX"), item.uid)
             });
             Ok(bounces.collect())
         })
     }
 }
 
-type Dated = (Option<chrono::DateTime<chrono::FixedOffset>>, u32, Summary);
+type Dated = (Option<chrono::DateTime<chrono::FixedOffset>>, u32, Message);
 
 impl Session {
-    /// The numbers of the letters that a search finds, in their order.
-    pub(super) async fn uids(&mut self, search: &Command) -> Result<Vec<u32>, Fault> {
+    /// The UIDs that a search finds, in order.
+    pub(super) async fn uids(&mut self, search: &Command) -> Result<Vec<u32>, MailError> {
         let mut uids: Vec<u32> = Vec::new();
-        let hear = |response: &Response<'_>| {
+        let on_response = |response: &Response<'_>| {
             if let Response::MailboxData(MailboxDatum::Search(found)) = response {
                 uids.extend(found);
             }
         };
-        self.run(search, hear).await?;
+        self.run(search, on_response).await?;
         uids.sort_unstable();
         Ok(uids)
     }
 
-    async fn newest(&mut self, query: &Query, folder: &str, limit: usize) -> Result<Vec<Dated>, Fault> {
+    async fn newest(&mut self, query: &Query, folder: &str, limit: usize) -> Result<Vec<Dated>, MailError> {
         let opened = self.select(folder).await?;
         let what = format!(
             "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO SUBJECT MESSAGE-ID MIME-VERSION \
@@ -160,21 +156,21 @@ impl Session {
         );
         let items = if opened.exists == 0 || limit == 0 {
             Vec::new()
-        } else if query.is_open() {
+        } else if query.is_unconditional() {
             let first = u64::from(opened.exists).saturating_sub(limit as u64) + 1;
             let fetch =
-                Command::new(&format!("FETCH {first}:* {what}")).answered_by(limit * (HEADERS + TEXT) * 2);
+                Command::new(&format!("FETCH {first}:* {what}")).response_limit(limit * (HEADERS + TEXT) * 2);
             self.items(&fetch).await?
         } else {
             let uids = self.newest_uids(query, opened.exists, limit).await?;
             self.fetch(&uids, &what, HEADERS + TEXT).await?
         };
-        Ok(items.into_iter().map(|item| summary(item, opened.validity, folder)).collect())
+        Ok(items.into_iter().map(|item| dated(item, opened.validity, folder)).collect())
     }
 
-    /// The numbers of the newest letters that a search finds. It looks at the newest letters first, then at
-    /// more of them, so that a big mailbox neither is searched through nor answers with all its numbers.
-    async fn newest_uids(&mut self, query: &Query, exists: u32, limit: usize) -> Result<Vec<u32>, Fault> {
+    /// The UIDs of the newest messages that a search finds. It searches the newest messages first and then ever more,
+    /// so a big mailbox is not searched as a whole.
+    async fn newest_uids(&mut self, query: &Query, exists: u32, limit: usize) -> Result<Vec<u32>, MailError> {
         let (mut found, mut last, mut window) = (Vec::new(), exists, WINDOW);
         while last > 0 && found.len() < limit {
             let first = last.saturating_sub(window) + 1;
@@ -185,26 +181,26 @@ impl Session {
         Ok(found.split_off(found.len().saturating_sub(limit)))
     }
 
-    /// Where is searched when nobody says where.
-    async fn places(&mut self) -> Result<Vec<String>, Fault> {
+    /// The folders to search if none is given.
+    async fn default_folders(&mut self) -> Result<Vec<String>, MailError> {
         let unwanted = [FolderKind::Drafts, FolderKind::Trash, FolderKind::Junk, FolderKind::All];
         let mut folders = self.folders().await?;
         folders.retain(|folder| folder.kind.is_none_or(|kind| !unwanted.contains(&kind)));
         folders.sort_by_key(|folder| folder.kind.is_none());
-        Ok(folders.into_iter().take(PLACES).map(|folder| folder.name).collect())
+        Ok(folders.into_iter().take(MAX_FOLDERS).map(|folder| folder.name).collect())
     }
 }
 
-fn summary(item: Item, validity: u32, folder: &str) -> Dated {
+fn dated(item: Item, validity: u32, folder: &str) -> Dated {
     let Item { uid, arrived, seen, flagged, header, text, .. } = item;
-    let letter = Letter::parse(&[header, text].concat());
-    let letter = Letter {
-        id: place(uid, validity, folder),
-        date: letter.date.or(arrived),
+    let message = Message::parse(&[header, text].concat());
+    let message = Message {
+        id: location_id(uid, validity, folder),
+        date: message.date.or(arrived),
         unread: !seen,
         flagged,
         folder: folder.to_owned(),
-        ..letter
+        ..message
     };
-    (arrived, uid, letter.summary())
+    (arrived, uid, message)
 }

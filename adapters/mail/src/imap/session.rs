@@ -1,7 +1,7 @@
 //! One connection to an IMAP server (RFC 3501) and one exchange on it.
 //!
-//! The library parses what the server says. The commands are written here, because it neither shows the words
-//! of a refused search or fetch nor keeps a password out of its trace.
+//! async-imap parses the responses. We write the commands ourselves because it hides the server's text when a search
+//! or fetch is refused, and logs passwords.
 
 use std::collections::HashSet;
 
@@ -10,121 +10,124 @@ use async_imap::imap_proto::{Capability, MailboxDatum, Outcome, Response, Respon
 use base64::prelude::{BASE64_STANDARD, Engine};
 use tokio::io::AsyncWriteExt;
 
-use crate::connect::{Wire, connect, cut, guarded, within};
-use crate::{Fault, Folder, Kind, Server, Tls, utf7};
+use crate::connection::{Connection, connect, connection_lost, guarded, within};
+use crate::{ErrorKind, Folder, MailError, Server, Tls, utf7};
 
-/// A server may say so much in one exchange, unless more is asked for.
-const ANSWER: usize = 4 << 20;
+/// The longest response to a command, in bytes, unless it asks for more.
+const MAX_RESPONSE: usize = 4 << 20;
 
-/// A command: pieces between which the server must ask for the next one (literals).
-// No Debug: a password may be in it.
+/// A command: parts, between which the server must ask for the next one (literals).
+// No Debug: it can contain a password.
 #[derive(Clone)]
 pub(crate) struct Command {
-    pieces: Vec<Vec<u8>>,
+    parts: Vec<Vec<u8>>,
     allowance: usize,
-    patience: u32,
+    timeout_factor: u32,
 }
 
 impl Command {
     pub(crate) fn new(text: &str) -> Self {
-        Self { pieces: vec![text.as_bytes().to_vec()], allowance: ANSWER, patience: 1 }
+        Self { parts: vec![text.as_bytes().to_vec()], allowance: MAX_RESPONSE, timeout_factor: 1 }
     }
 
-    /// Lets the server answer with so many bytes.
-    pub(crate) fn answered_by(self, bytes: usize) -> Self {
+    /// Allows a response of this many bytes.
+    pub(crate) fn response_limit(self, bytes: usize) -> Self {
         Self { allowance: bytes, ..self }
     }
 
-    /// Lets it take so many times the usual time.
-    pub(crate) fn patiently(self, times: u32) -> Self {
-        Self { patience: times, ..self }
+    /// Allows this many times the timeout.
+    pub(crate) fn timeout_factor(self, times: u32) -> Self {
+        Self { timeout_factor: times, ..self }
     }
 
-    /// Text of ours.
+    /// Adds trusted text.
     pub(crate) fn text(mut self, text: &str) -> Self {
-        if let Some(last) = self.pieces.last_mut() {
+        if let Some(last) = self.parts.last_mut() {
             last.extend_from_slice(text.as_bytes());
         }
         self
     }
 
-    /// Text of others: quoted where it can be, else as a literal.
+    /// Adds untrusted text: quoted if possible, else as a literal.
     pub(crate) fn string(self, text: &str) -> Self {
         let is_plain =
             text.len() < 200 && text.chars().all(|c| matches!(c, ' '..='~') && c != '"' && c != '\\');
         if is_plain { self.text(&format!("\"{text}\"")) } else { self.literal(text.as_bytes()) }
     }
 
-    /// A folder.
+    /// Adds a folder name.
     pub(crate) fn folder(self, name: &str) -> Self {
         self.string(&utf7::encode(name))
     }
 
-    /// Bytes of others.
+    /// Adds untrusted bytes.
     pub(crate) fn literal(self, bytes: &[u8]) -> Self {
         self.text(&format!("{{{}}}\r\n", bytes.len())).then(bytes)
     }
 
-    /// What comes when the server asks for it.
+    /// Adds a part to be sent when the server asks for it.
     fn then(mut self, bytes: &[u8]) -> Self {
-        self.pieces.push(bytes.to_vec());
+        self.parts.push(bytes.to_vec());
         self
     }
 }
 
-/// A folder as it is opened.
+/// The state of the selected folder.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Opened {
-    /// Letters in it.
+pub(crate) struct SelectedFolder {
+    /// The number of messages.
     pub(crate) exists: u32,
-    /// Numbers of letters hold as long as this is the same.
+    /// The UIDVALIDITY: UIDs are valid as long as it stays the same.
     pub(crate) validity: u32,
 }
 
-/// So long the list of folders is taken to be what it was.
-const FRESH: std::time::Duration = std::time::Duration::from_mins(5);
+/// How long the list of folders is cached.
+const FOLDERS_TTL: std::time::Duration = std::time::Duration::from_mins(5);
 
-/// A connection that is logged in.
+/// A logged-in connection.
 #[derive(Debug)]
 pub(crate) struct Session {
-    client: Client<Wire>,
+    client: Client<Connection>,
     timeout: std::time::Duration,
     tag: u32,
     capabilities: HashSet<String>,
-    /// The folder that is open.
-    selected: Option<(String, Opened)>,
-    /// The folders, while they are taken to be what they were.
+    /// The selected folder.
+    selected: Option<(String, SelectedFolder)>,
+    /// The cached list of folders.
     pub(crate) known: moka::future::Cache<(), Vec<Folder>>,
-    /// Whether it can't be used any more. Also when an exchange was given up in the middle.
+    /// Whether it can no longer be used, also because an exchange was cancelled.
     pub(crate) is_broken: bool,
-    /// Whether a change was begun of which nothing was heard.
-    pub(crate) is_unsure: bool,
+    /// Whether a change was sent whose result is unknown.
+    pub(crate) is_outcome_unknown: bool,
 }
 
 impl Session {
     /// Connects and logs in.
-    pub(crate) async fn open(server: &Server) -> Result<Self, Fault> {
-        let wire = connect(server).await?;
-        let mut session = Self::over(wire, server);
+    pub(crate) async fn open(server: &Server) -> Result<Self, MailError> {
+        let connection = connect(server).await?;
+        let mut session = Self::over(connection, server);
         let greeting = async {
-            match session.client.read_response().await.map_err(unread)? {
+            match session.client.read_response().await.map_err(read_error)? {
                 Some(it) if matches!(it.parsed(), Response::Data { status: Status::Ok, .. }) => Ok(()),
-                Some(it) => Err(Fault::new(Kind::Tool, format!("no greeting: {}", said(it.parsed())))),
-                None => Err(gone("")),
+                Some(it) => Err(MailError::tool(format!(
+                    "the server refused the connection: {}",
+                    response_text(it.parsed())
+                ))),
+                None => Err(connection_closed("")),
             }
         };
         guarded(within(server.timeout, greeting)).await?;
         if server.tls == Tls::StartTls {
-            session.run(&Command::new("STARTTLS"), |_| {}).await.map_err(|fault| match fault.kind {
-                Kind::Tool | Kind::Permission => {
-                    Fault::new(Kind::Network, format!("the server does not offer STARTTLS: {}", fault.words))
+            session.run(&Command::new("STARTTLS"), |_| {}).await.map_err(|error| match error.kind {
+                ErrorKind::Tool | ErrorKind::Permission => {
+                    MailError::network(format!("the server does not offer STARTTLS: {}", error.message))
                 }
-                _ => fault,
+                _ => error,
             })?;
-            // What was said before TLS and not read yet stays behind.
+            // Unread data from before TLS is dropped.
             let Session { client, .. } = session;
-            let wire = within(server.timeout, client.into_inner().encrypt(server)).await?;
-            session = Self::over(wire, server);
+            let connection = within(server.timeout, client.into_inner().encrypt(server)).await?;
+            session = Self::over(connection, server);
         }
         session.capability().await?;
         let login = if session.can("AUTH=PLAIN") {
@@ -133,28 +136,28 @@ impl Session {
         } else {
             Command::new("LOGIN ").string(&server.username).text(" ").string(&server.password.0)
         };
-        session.run(&login, |_| {}).await.map_err(|fault| match fault.kind {
-            Kind::Tool | Kind::Permission => Fault { kind: Kind::Auth, ..fault },
-            _ => fault,
+        session.run(&login, |_| {}).await.map_err(|error| match error.kind {
+            ErrorKind::Tool | ErrorKind::Permission => MailError { kind: ErrorKind::Auth, ..error },
+            _ => error,
         })?;
         session.capability().await?;
         Ok(session)
     }
 
-    fn over(wire: Wire, server: &Server) -> Self {
+    fn over(connection: Connection, server: &Server) -> Self {
         Self {
-            client: Client::new(wire),
+            client: Client::new(connection),
             timeout: server.timeout,
             tag: 0,
             capabilities: HashSet::new(),
             selected: None,
-            known: moka::future::Cache::builder().time_to_live(FRESH).max_capacity(1).build(),
+            known: moka::future::Cache::builder().time_to_live(FOLDERS_TTL).max_capacity(1).build(),
             is_broken: false,
-            is_unsure: false,
+            is_outcome_unknown: false,
         }
     }
 
-    async fn capability(&mut self) -> Result<(), Fault> {
+    async fn capability(&mut self) -> Result<(), MailError> {
         let mut known = HashSet::new();
         let read = |response: &Response<'_>| {
             if let Response::Capabilities(capabilities) = response {
@@ -170,24 +173,24 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the server can do something, named in capitals.
-    pub(crate) fn can(&self, what: &str) -> bool {
-        self.capabilities.contains(what)
+    /// Whether the server has a capability, in capitals.
+    pub(crate) fn can(&self, capability: &str) -> bool {
+        self.capabilities.contains(capability)
     }
 
-    /// One exchange; what the server says before its end goes to `hear`.
+    /// Runs a command; each response before its end goes to `on_response`.
     pub(crate) async fn run(
         &mut self,
         command: &Command,
-        mut hear: impl FnMut(&Response<'_>),
-    ) -> Result<(), Fault> {
+        mut on_response: impl FnMut(&Response<'_>),
+    ) -> Result<(), MailError> {
         self.is_broken = true;
         self.tag += 1;
         let tag = format!("a{}", self.tag);
         self.client.get_mut().allowance = command.allowance;
-        let timeout = self.timeout * command.patience;
+        let timeout = self.timeout * command.timeout_factor;
         let selected = &mut self.selected;
-        let mut hear = |response: &Response<'_>| {
+        let mut on_response = |response: &Response<'_>| {
             match (response, selected.as_mut()) {
                 (Response::MailboxData(MailboxDatum::Exists(exists)), Some((_, open))) => {
                     open.exists = *exists
@@ -195,113 +198,124 @@ impl Session {
                 (Response::Expunge(_), Some((_, open))) => open.exists = open.exists.saturating_sub(1),
                 _ => {}
             }
-            hear(response);
+            on_response(response);
         };
-        let done = within(timeout, exchange(&mut self.client, &tag, command, &mut hear)).await?;
+        let completion = within(timeout, exchange(&mut self.client, &tag, command, &mut on_response)).await?;
         self.is_broken = false;
-        done
+        match completion {
+            Completion::Ok => Ok(()),
+            Completion::Refused(error) => Err(error),
+        }
     }
 
-    /// An exchange that changes something, so that it is told when its outcome is not known.
+    /// Runs a command that changes something, and records if its outcome is unknown.
     pub(crate) async fn change(
         &mut self,
         command: &Command,
-        hear: impl FnMut(&Response<'_>),
-    ) -> Result<(), Fault> {
-        self.is_unsure = true;
-        let done = self.run(command, hear).await;
-        self.is_unsure = self.is_broken;
+        on_response: impl FnMut(&Response<'_>),
+    ) -> Result<(), MailError> {
+        self.is_outcome_unknown = true;
+        let done = self.run(command, on_response).await;
+        self.is_outcome_unknown = self.is_broken;
         done
     }
 
-    /// Opens a folder. One that is open already is only asked for news: opening may take a server seconds.
-    pub(crate) async fn select(&mut self, folder: &str) -> Result<Opened, Fault> {
+    /// Selects a folder. If it is already selected, NOOP asks for news: selecting can take seconds.
+    pub(crate) async fn select(&mut self, folder: &str) -> Result<SelectedFolder, MailError> {
         if self.selected.as_ref().is_some_and(|(open, _)| open == folder) {
             self.run(&Command::new("NOOP"), |_| {}).await?;
             return Ok(self.selected.as_ref().map(|(_, opened)| *opened).unwrap_or_default());
         }
         self.selected = None;
-        let mut opened = Opened::default();
-        let hear = |response: &Response<'_>| match response {
+        let mut opened = SelectedFolder::default();
+        let on_response = |response: &Response<'_>| match response {
             Response::MailboxData(MailboxDatum::Exists(exists)) => opened.exists = *exists,
             Response::Data { outcome: Outcome { code: Some(ResponseCode::UidValidity(it)), .. }, .. } => {
                 opened.validity = *it;
             }
             _ => {}
         };
-        let open = Command::new("SELECT ").folder(folder).patiently(2);
-        let done = self.run(&open, hear).await;
+        let open = Command::new("SELECT ").folder(folder).timeout_factor(2);
+        let done = self.run(&open, on_response).await;
         if done.is_err() {
             self.known.invalidate(&()).await;
         }
-        done.map_err(|fault| match fault.kind {
-            Kind::Tool if !self.is_broken => Fault { kind: Kind::NotFound, ..fault },
-            _ => fault,
+        done.map_err(|error| match error.kind {
+            ErrorKind::Tool if !self.is_broken => MailError { kind: ErrorKind::NotFound, ..error },
+            _ => error,
         })?;
         self.selected = Some((folder.to_owned(), opened));
         Ok(opened)
     }
 }
 
-/// The outer error is of the connection, which is of no use then; the inner one is the server's refusal.
+/// How the server completed a command; after an error of the connection there is none.
+enum Completion {
+    Ok,
+    Refused(MailError),
+}
+
 async fn exchange(
-    client: &mut Client<Wire>,
+    client: &mut Client<Connection>,
     tag: &str,
     command: &Command,
-    hear: &mut impl FnMut(&Response<'_>),
-) -> Result<Result<(), Fault>, Fault> {
-    let mut pieces = command.pieces.iter();
-    let wire = client.get_mut();
-    wire.write_all(format!("{tag} ").as_bytes()).await.map_err(cut)?;
-    write(wire, &mut pieces).await?;
+    on_response: &mut impl FnMut(&Response<'_>),
+) -> Result<Completion, MailError> {
+    let mut parts = command.parts.iter();
+    let connection = client.get_mut();
+    connection.write_all(format!("{tag} ").as_bytes()).await.map_err(connection_lost)?;
+    write(connection, &mut parts).await?;
     let mut farewell = String::new();
     loop {
-        let Some(response) = client.read_response().await.map_err(unread)? else {
-            return Err(gone(&farewell));
+        let Some(response) = client.read_response().await.map_err(read_error)? else {
+            return Err(connection_closed(&farewell));
         };
         match response.parsed() {
             Response::Continue(_) => {
-                if pieces.len() == 0 {
-                    return Err(Fault::new(Kind::Tool, "the server waits for more than there is"));
+                if parts.len() == 0 {
+                    return Err(MailError::tool("the server asks for more data than the command has"));
                 }
-                write(client.get_mut(), &mut pieces).await?;
+                write(client.get_mut(), &mut parts).await?;
             }
             Response::Done { tag: ended, status, outcome } if ended.0 == tag => {
                 return Ok(match status {
-                    Status::Ok => Ok(()),
-                    _ => Err(refusal(outcome)),
+                    Status::Ok => Completion::Ok,
+                    _ => Completion::Refused(refusal(outcome)),
                 });
             }
-            Response::Data { status: Status::Bye, .. } => farewell = said(response.parsed()),
-            other => hear(other),
+            Response::Data { status: Status::Bye, .. } => farewell = response_text(response.parsed()),
+            other => on_response(other),
         }
     }
 }
 
-/// Writes the next piece, and the command's end after the last one.
-async fn write(wire: &mut Wire, pieces: &mut std::slice::Iter<'_, Vec<u8>>) -> Result<(), Fault> {
-    if let Some(piece) = pieces.next() {
-        wire.write_all(piece).await.map_err(cut)?;
+/// Writes the next part, and the end of the command after the last one.
+async fn write(
+    connection: &mut Connection,
+    parts: &mut std::slice::Iter<'_, Vec<u8>>,
+) -> Result<(), MailError> {
+    if let Some(part) = parts.next() {
+        connection.write_all(part).await.map_err(connection_lost)?;
     }
-    if pieces.len() == 0 {
-        wire.write_all(b"\r\n").await.map_err(cut)?;
+    if parts.len() == 0 {
+        connection.write_all(b"\r\n").await.map_err(connection_lost)?;
     }
-    wire.flush().await.map_err(cut)
+    connection.flush().await.map_err(connection_lost)
 }
 
-/// Nothing can be read any more. What the library could not parse is somebody's letter: no word of it here.
-fn unread(error: std::io::Error) -> Fault {
+/// A failed read. Text that async-imap couldn't parse is left out: it can be from a message.
+fn read_error(error: std::io::Error) -> MailError {
     if error.kind() == std::io::ErrorKind::Other && error.to_string().contains("during parsing of") {
-        return Fault::new(Kind::Tool, "the server's answer can't be understood");
+        return MailError::tool("the server's response is invalid");
     }
-    cut(error)
+    connection_lost(error)
 }
 
-fn gone(farewell: &str) -> Fault {
-    Fault::new(Kind::Network, format!("the connection was cut by the server {farewell}"))
+fn connection_closed(farewell: &str) -> MailError {
+    MailError::network(format!("the server closed the connection {farewell}"))
 }
 
-fn said(response: &Response<'_>) -> String {
+fn response_text(response: &Response<'_>) -> String {
     match response {
         Response::Data { outcome, .. } | Response::Done { outcome, .. } => {
             outcome.information.as_deref().unwrap_or_default().to_owned()
@@ -310,18 +324,18 @@ fn said(response: &Response<'_>) -> String {
     }
 }
 
-/// A refusal, by its response code (RFC 5530), which the library leaves in the words.
-fn refusal(outcome: &Outcome<'_>) -> Fault {
-    let words = outcome.information.as_deref().unwrap_or("no reason given");
-    let code = words.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("", |(code, _)| code);
+/// The error for a refusal, by its response code (RFC 5530), which imap-proto leaves in the text.
+fn refusal(outcome: &Outcome<'_>) -> MailError {
+    let text = outcome.information.as_deref().unwrap_or("no reason given");
+    let code = text.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("", |(code, _)| code);
     let kind = match code.to_ascii_uppercase().as_str() {
-        "AUTHENTICATIONFAILED" | "AUTHORIZATIONFAILED" | "EXPIRED" | "PRIVACYREQUIRED" => Kind::Auth,
-        "NOPERM" => Kind::Permission,
-        "NONEXISTENT" | "TRYCREATE" => Kind::NotFound,
-        "UNAVAILABLE" | "INUSE" | "LIMIT" => Kind::RateLimit,
-        _ if matches!(outcome.code, Some(ResponseCode::TryCreate)) => Kind::NotFound,
-        _ if matches!(outcome.code, Some(ResponseCode::BadCharset(_))) => Kind::Params,
-        _ => Kind::Tool,
+        "AUTHENTICATIONFAILED" | "AUTHORIZATIONFAILED" | "EXPIRED" | "PRIVACYREQUIRED" => ErrorKind::Auth,
+        "NOPERM" => ErrorKind::Permission,
+        "NONEXISTENT" | "TRYCREATE" => ErrorKind::NotFound,
+        "UNAVAILABLE" | "INUSE" | "LIMIT" => ErrorKind::RateLimit,
+        _ if matches!(outcome.code, Some(ResponseCode::TryCreate)) => ErrorKind::NotFound,
+        _ if matches!(outcome.code, Some(ResponseCode::BadCharset(_))) => ErrorKind::Params,
+        _ => ErrorKind::Tool,
     };
-    Fault::new(kind, words)
+    MailError::new(kind, text)
 }

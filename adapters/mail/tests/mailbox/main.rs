@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use adjutant_fakes::mail_server::{self, Server as Fake};
-use adjutant_mail::{Composed, Draft, Imap, Party, Query, Server, Smtp, Summary, Tls};
+use adjutant_mail::{Address, Composed, Draft, Imap, Message, Query, Server, Smtp, Tls};
 use chrono::{DateTime, FixedOffset};
 
 /// The running server, or the end of the test when the machine has none.
@@ -60,7 +60,7 @@ pub(crate) fn unique() -> String {
 pub(crate) fn draft(to: &str, subject: &str, body: &str) -> Draft {
     Draft {
         from: "Adjutant <bot@example.test>".parse().unwrap(),
-        to: vec![to.parse::<Party>().unwrap()],
+        to: vec![to.parse::<Address>().unwrap()],
         cc: Vec::new(),
         bcc: Vec::new(),
         subject: subject.to_owned(),
@@ -92,7 +92,7 @@ pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T
 }
 
 /// Waits until a letter with this subject has arrived.
-pub(crate) async fn arrived(imap: &Imap, subject: &str) -> Summary {
+pub(crate) async fn arrived(imap: &Imap, subject: &str) -> Message {
     let query = Query { subject: Some(subject.to_owned()), limit: 5, ..Query::default() };
     until(subject, async || imap.search(&query).await.unwrap().into_iter().next()).await
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use adjutant_mail::{Fault, FolderKind, Imap, Kind, Query, Server, Smtp, Tls};
+use adjutant_mail::{ErrorKind, FolderKind, Imap, MailError, Query, Server, Smtp, Tls};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -108,35 +108,37 @@ fn smtp_fake(mut otherwise: impl FnMut(&str) -> Option<Does> + Send + 'static) -
     })
 }
 
-async fn send(server: Server) -> Result<String, Fault> {
-    let letter = draft("bob@example.test", "hello", "one\n.\ntwo").compose().unwrap();
-    Smtp::new(server).send(&letter.envelope, &letter.bytes, async { Ok(()) }).await
+async fn send(server: Server) -> Result<String, MailError> {
+    let message = draft("bob@example.test", "hello", "one\n.\ntwo").compose().unwrap();
+    Smtp::new(server).send(&message.envelope, &message.bytes, async { Ok(()) }).await
 }
 
 #[tokio::test]
 async fn smtp_that_hangs_or_is_cut_before_the_content_has_surely_not_sent() {
-    for (line, kind) in [(HELLO, Kind::Timeout), ("MAIL", Kind::Timeout), ("DATA", Kind::Timeout)] {
+    for (line, kind) in
+        [(HELLO, ErrorKind::Timeout), ("MAIL", ErrorKind::Timeout), ("DATA", ErrorKind::Timeout)]
+    {
         let (server, _) =
             impatient(smtp_fake(move |said| (said.split(' ').next() == Some(line)).then_some(Does::Hangs)));
-        let fault = send(server).await.unwrap_err();
-        assert_eq!((fault.kind, fault.may_have_happened), (kind, false), "{line}: {fault}");
+        let error = send(server).await.unwrap_err();
+        assert_eq!((error.kind, error.may_have_happened), (kind, false), "{line}: {error}");
     }
     for line in [HELLO, "EHLO", "RCPT", "DATA"] {
         let cut = move |said: &str| (said.split(' ').next() == Some(line)).then(|| says_and_cuts("25"));
-        let fault = send(smtp_fake(cut).0).await.unwrap_err();
-        assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, false), "{line}: {fault}");
+        let error = send(smtp_fake(cut).0).await.unwrap_err();
+        assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, false), "{line}: {error}");
     }
 }
 
 #[tokio::test]
 async fn smtp_that_is_lost_after_the_content_may_have_sent() {
     let (server, heard) = smtp_fake(|line| (line == ".").then(|| says_and_cuts("")));
-    let fault = send(server).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, true), "{fault}");
+    let error = send(server).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, true), "{error}");
     assert!(heard.lock().unwrap().iter().any(|line| line == ".."), "a lone dot is not the end");
     let (server, _) = impatient(smtp_fake(|line| (line == ".").then_some(Does::Hangs)));
-    let fault = send(server).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Timeout, true), "{fault}");
+    let error = send(server).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Timeout, true), "{error}");
     let (server, _) = smtp_fake(|line| (line == ".").then(|| says("nonsense\r\n")));
     assert!(send(server).await.unwrap_err().may_have_happened);
 }
@@ -144,20 +146,25 @@ async fn smtp_that_is_lost_after_the_content_may_have_sent() {
 #[tokio::test]
 async fn refusals_are_told_in_the_servers_words() {
     for (line, answer, kind, words) in [
-        (".", "451 4.7.1 greylisted\r\n", Kind::RateLimit, "451 4.7.1 greylisted"),
-        (".", "554-no\r\n554 5.6.0 spam\r\n", Kind::Tool, "554 no"),
-        ("AUTH", "535 5.7.8 wrong password\r\n", Kind::Auth, "535 5.7.8 wrong password"),
-        ("AUTH", "454 4.7.0 later\r\n", Kind::RateLimit, "454 4.7.0 later"),
-        ("RCPT", "452 4.2.2 mailbox full\r\n", Kind::RateLimit, "bob@example.test: 452 4.2.2 mailbox full"),
-        ("RCPT", "552 5.2.2 mailbox full\r\n", Kind::Tool, "bob@example.test: 552 5.2.2 mailbox full"),
-        ("EHLO", "421 4.3.2 closing\r\n", Kind::Network, "421 4.3.2 closing"),
-        ("DATA", "503 not now\r\n", Kind::Tool, "503 not now"),
+        (".", "451 4.7.1 greylisted\r\n", ErrorKind::RateLimit, "451 4.7.1 greylisted"),
+        (".", "554-no\r\n554 5.6.0 spam\r\n", ErrorKind::Tool, "554 no"),
+        ("AUTH", "535 5.7.8 wrong password\r\n", ErrorKind::Auth, "535 5.7.8 wrong password"),
+        ("AUTH", "454 4.7.0 later\r\n", ErrorKind::RateLimit, "454 4.7.0 later"),
+        (
+            "RCPT",
+            "452 4.2.2 mailbox full\r\n",
+            ErrorKind::RateLimit,
+            "bob@example.test: 452 4.2.2 mailbox full",
+        ),
+        ("RCPT", "552 5.2.2 mailbox full\r\n", ErrorKind::Tool, "bob@example.test: 552 5.2.2 mailbox full"),
+        ("EHLO", "421 4.3.2 closing\r\n", ErrorKind::Network, "421 4.3.2 closing"),
+        ("DATA", "503 not now\r\n", ErrorKind::Tool, "503 not now"),
     ] {
         let (server, _) = smtp_fake(move |said| (said.split(' ').next() == Some(line)).then(|| says(answer)));
-        let fault = send(server).await.unwrap_err();
-        assert_eq!((fault.kind, fault.may_have_happened), (kind, false), "{line}: {fault}");
-        assert!(fault.words.starts_with(words), "{fault}");
-        assert!(!fault.words.contains("secret"));
+        let error = send(server).await.unwrap_err();
+        assert_eq!((error.kind, error.may_have_happened), (kind, false), "{line}: {error}");
+        assert!(error.message.starts_with(words), "{error}");
+        assert!(!error.message.contains("secret"));
     }
     let (server, _) =
         smtp_fake(|said| said.starts_with("EHLO").then(|| says("250-fake\r\n250-   \r\n250 AUTH PLAIN\r\n")));
@@ -167,15 +174,15 @@ async fn refusals_are_told_in_the_servers_words() {
 #[tokio::test]
 async fn without_starttls_no_password_is_sent() {
     let (server, heard) = smtp_fake(|line| (line == "STARTTLS").then(|| says("502 what?\r\n")));
-    let fault = send(Server { tls: Tls::StartTls, ..server }).await.unwrap_err();
-    assert_eq!(fault.kind, Kind::Network);
-    assert!(fault.words.contains("does not offer STARTTLS"), "{fault}");
+    let error = send(Server { tls: Tls::StartTls, ..server }).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Network);
+    assert!(error.message.contains("does not offer STARTTLS"), "{error}");
     assert!(!heard.lock().unwrap().iter().any(|line| line.contains("AUTH") || line.contains("MAIL")));
 
     let (server, heard) = imap_fake(|_, line| (line == "a1 STARTTLS").then(|| says("a1 BAD what?\r\n")));
-    let fault = Imap::new(Server { tls: Tls::StartTls, ..server }).check().await.unwrap_err();
-    assert_eq!(fault.kind, Kind::Network);
-    assert!(fault.words.contains("does not offer STARTTLS"), "{fault}");
+    let error = Imap::new(Server { tls: Tls::StartTls, ..server }).check().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Network);
+    assert!(error.message.contains("does not offer STARTTLS"), "{error}");
     assert!(!heard.lock().unwrap().iter().any(|line| line.contains("LOGIN")));
 }
 
@@ -184,9 +191,9 @@ async fn without_starttls_no_password_is_sent() {
 async fn without_tls_nothing_leaves_this_machine() {
     for (server, heard) in [smtp_fake(|_| None), imap_fake(|_, _| None)] {
         let server = Server { host: "::ffff:127.0.0.1".to_owned(), ..server };
-        for fault in [send(server.clone()).await.unwrap_err(), Imap::new(server).check().await.unwrap_err()] {
-            assert_eq!((fault.kind, fault.may_have_happened), (Kind::Params, false));
-            assert!(fault.words.contains("without TLS nothing is sent there"), "{fault}");
+        for error in [send(server.clone()).await.unwrap_err(), Imap::new(server).check().await.unwrap_err()] {
+            assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Params, false));
+            assert!(error.message.contains("is on another machine and needs TLS"), "{error}");
         }
         assert!(heard.lock().unwrap().is_empty());
     }
@@ -215,45 +222,45 @@ async fn a_wrong_certificate_is_named_plainly() {
     let server = server!();
     for (certificate, words) in [
         ("expired.pem", "the certificate of localhost has expired"),
-        ("other.pem", "the certificate is for another server than localhost"),
+        ("other.pem", "the certificate is for another server, not localhost"),
     ] {
         let port = tls_fake(server, certificate);
-        for fault in [
+        for error in [
             Smtp::new(at(port, Tls::Implicit, "bot")).check().await.unwrap_err(),
             Imap::new(at(port, Tls::Implicit, "bot")).check().await.unwrap_err(),
         ] {
-            assert_eq!((fault.kind, fault.words.as_str()), (Kind::Network, words));
+            assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Network, words));
         }
     }
-    let words = "the certificate of localhost was issued by somebody unknown; name a private CA in ca_file";
+    let words = "the certificate of localhost is from an unknown issuer; set ca_file to trust a private CA";
     for ca_file in [None, Some(server.file("stranger.pem"))] {
         let stranger = |port, tls| Server { ca_file: ca_file.clone(), ..at(port, tls, "bot") };
-        for fault in [
+        for error in [
             Smtp::new(stranger(server.submissions, Tls::Implicit)).check().await.unwrap_err(),
             Smtp::new(stranger(server.submission, Tls::StartTls)).check().await.unwrap_err(),
             Imap::new(stranger(server.imap, Tls::StartTls)).check().await.unwrap_err(),
         ] {
-            assert_eq!((fault.kind, fault.words.as_str()), (Kind::Network, words));
+            assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Network, words));
         }
     }
-    let fault = Imap::new(at(server.imap, Tls::Implicit, "bot")).check().await.unwrap_err();
-    assert!(fault.words.contains("does not speak TLS from the start"), "{fault}");
+    let error = Imap::new(at(server.imap, Tls::Implicit, "bot")).check().await.unwrap_err();
+    assert!(error.message.contains("doesn't speak TLS from the start"), "{error}");
     let missing =
         Server { ca_file: Some("/nonexistent/ca.pem".into()), ..at(server.imaps, Tls::Implicit, "bot") };
-    assert_eq!(Imap::new(missing).check().await.unwrap_err().kind, Kind::Params);
+    assert_eq!(Imap::new(missing).check().await.unwrap_err().kind, ErrorKind::Params);
 }
 
 #[tokio::test]
 async fn a_wrong_password_is_told_in_the_servers_words() {
     let server = server!();
     let wrong = |port, tls| Server { password: "wrong-password".into(), ..at(port, tls, "bot") };
-    let fault = Smtp::new(wrong(server.submission, Tls::StartTls)).check().await.unwrap_err();
-    assert_eq!(fault.kind, Kind::Auth);
-    assert!(fault.words.starts_with("535 "), "{fault}");
-    let fault = Imap::new(wrong(server.imap, Tls::StartTls)).check().await.unwrap_err();
+    let error = Smtp::new(wrong(server.submission, Tls::StartTls)).check().await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Auth);
+    assert!(error.message.starts_with("535 "), "{error}");
+    let error = Imap::new(wrong(server.imap, Tls::StartTls)).check().await.unwrap_err();
     assert_eq!(
-        (fault.kind, fault.words.as_str()),
-        (Kind::Auth, "[AUTHENTICATIONFAILED] Authentication failed.")
+        (error.kind, error.message.as_str()),
+        (ErrorKind::Auth, "[AUTHENTICATIONFAILED] Authentication failed.")
     );
     let (smtp, imap) = (smtp(server), imap(server, "bot"));
     smtp.check().await.unwrap();
@@ -267,9 +274,9 @@ async fn nobody_listens() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let server = Server { port: listener.local_addr().unwrap().port(), ..smtp_fake(|_| None).0 };
     drop(listener);
-    let fault = send(server).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, false));
-    assert!(fault.words.contains("can't be reached"), "{fault}");
+    let error = send(server).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, false));
+    assert!(error.message.contains("can't be reached"), "{error}");
 }
 
 /// IMAP as far as an empty inbox, up to what a test does otherwise.
@@ -295,7 +302,7 @@ fn imap_fake(mut otherwise: impl FnMut(usize, &str) -> Option<Does> + Send + 'st
     })
 }
 
-async fn inbox(server: Server) -> Result<usize, Fault> {
+async fn inbox(server: Server) -> Result<usize, MailError> {
     let query = Query { folder: Some("INBOX".to_owned()), limit: 5, ..Query::default() };
     Imap::new(server).search(&query).await.map(|found| found.len())
 }
@@ -304,8 +311,8 @@ async fn inbox(server: Server) -> Result<usize, Fault> {
 async fn imap_that_hangs_is_cut_or_talks_nonsense() {
     for line in [HELLO, "LOGIN", "SELECT", "FETCH"] {
         let (server, _) = impatient(imap_fake(move |_, said| said.contains(line).then_some(Does::Hangs)));
-        let fault = inbox(server).await.unwrap_err();
-        assert_eq!((fault.kind, fault.may_have_happened), (Kind::Timeout, false), "{line}: {fault}");
+        let error = inbox(server).await.unwrap_err();
+        assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Timeout, false), "{line}: {error}");
     }
     for answer in [
         "* 1 FETCH (UID 1 BODY[TEXT]<0> {100}\r\nhalf of",
@@ -317,16 +324,16 @@ async fn imap_that_hangs_is_cut_or_talks_nonsense() {
         "* 1 FETCH (UID 1 BODY[TEXT]<0> {999999999}\r\n",
     ] {
         let (server, _) = imap_fake(move |_, said| said.contains("FETCH").then(|| says_and_cuts(answer)));
-        let fault = inbox(server).await.unwrap_err();
-        assert!(matches!(fault.kind, Kind::Network | Kind::Tool), "{answer}: {fault}");
+        let error = inbox(server).await.unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Network | ErrorKind::Tool), "{answer}: {error}");
     }
     let flood = "x".repeat(60_000);
     let (server, _) = imap_fake(move |_, said| {
         said.contains("FETCH")
             .then(|| says(&format!("* 1 FETCH (UID 1 BODY[TEXT] {{90000000}}\r\n{}", flood.repeat(1000))))
     });
-    let fault = inbox(server).await.unwrap_err();
-    assert!(fault.words.contains("more than it should"), "{fault}");
+    let error = inbox(server).await.unwrap_err();
+    assert!(error.message.contains("response is too long"), "{error}");
 }
 
 #[tokio::test]
@@ -353,26 +360,26 @@ async fn a_dead_connection_is_made_anew_once_for_reading() {
 
 #[tokio::test]
 async fn a_change_that_was_begun_is_not_done_again() {
-    let letter = draft("bob@example.test", "hello", "one").compose().unwrap().bytes;
+    let message = draft("bob@example.test", "hello", "one").compose().unwrap().bytes;
     let (server, heard) = imap_fake(|_, said| {
         // The whole letter has come, and then there is no answer.
         said.contains("</body></html>").then(|| says_and_cuts(""))
     });
-    let fault = Imap::new(server).append(FolderKind::Sent, &letter, true).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Network, true), "{fault}");
+    let error = Imap::new(server).append(FolderKind::Sent, &message, true).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, true), "{error}");
     assert_eq!(heard.lock().unwrap().iter().filter(|line| line.contains("APPEND")).count(), 1);
 
     let (server, heard) = impatient(imap_fake(|_, said| said.contains("UID MOVE").then_some(Does::Hangs)));
-    let fault = Imap::new(server).move_to("1:7:INBOX", "Sent").await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Timeout, true), "{fault}");
+    let error = Imap::new(server).move_to("1:7:INBOX", "Sent").await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Timeout, true), "{error}");
     assert_eq!(heard.lock().unwrap().iter().filter(|line| line.contains("MOVE")).count(), 1);
 
     let (server, _) = imap_fake(|_, said| {
         let tag = said.split(' ').next().unwrap_or_default();
         said.contains("APPEND").then(|| says(&format!("{tag} NO [OVERQUOTA] no room\r\n")))
     });
-    let fault = Imap::new(server).append(FolderKind::Sent, &letter, true).await.unwrap_err();
-    assert_eq!((fault.kind, fault.may_have_happened), (Kind::Tool, false), "{fault}");
+    let error = Imap::new(server).append(FolderKind::Sent, &message, true).await.unwrap_err();
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Tool, false), "{error}");
 }
 
 #[tokio::test]
@@ -399,11 +406,11 @@ async fn without_move_a_letter_is_copied_and_deleted() {
 async fn a_big_letter_whose_structure_is_nonsense_is_read_from_its_beginning() {
     let (server, heard) = imap_fake(|_, said| {
         let tag = said.split(' ').next().unwrap_or_default();
-        let letter = "Subject: big\r\n\r\nits beginning\r\n";
+        let message = "Subject: big\r\n\r\nits beginning\r\n";
         let answer = match said {
             _ if said.contains("RFC822.SIZE") => "RFC822.SIZE 9999999".to_owned(),
             _ if said.contains("BODYSTRUCTURE") => "BODYSTRUCTURE ((\"TEXT\" NIL 7".to_owned(),
-            _ if said.contains("BODY.PEEK[]") => format!("BODY[]<0> {{{}}}\r\n{letter}", letter.len()),
+            _ if said.contains("BODY.PEEK[]") => format!("BODY[]<0> {{{}}}\r\n{message}", message.len()),
             _ => return None,
         };
         Some(says(&format!("* 1 FETCH (UID 1 {answer})\r\n{tag} OK done\r\n")))
@@ -411,8 +418,8 @@ async fn a_big_letter_whose_structure_is_nonsense_is_read_from_its_beginning() {
     let read = Imap::new(server).read("1:7:INBOX").await.unwrap();
     assert_eq!(
         (read.subject.as_str(), read.text.as_str()),
-        ("big", "its beginning\n[The letter goes on; the rest was cut.]")
+        ("big", "its beginning\n[The message continues; the rest was cut.]")
     );
-    assert!(read.is_cut);
+    assert!(read.is_truncated);
     assert!(heard.lock().unwrap().iter().any(|line| line.contains("BODY.PEEK[]<0.524288>")));
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use adjutant_mail::{Folder, FolderKind, Imap, Kind, Mark, Party, Query};
+use adjutant_mail::{Address, ErrorKind, FlagChange, Folder, FolderKind, Imap, Query};
 use chrono::NaiveDate;
 
 use crate::{imap, python, server, unique};
@@ -27,12 +27,12 @@ fn some(text: &str) -> Option<String> {
 async fn letters_are_found_by_what_is_asked() {
     let server = server!();
     let alice = imap(server, "alice");
-    let mark = unique();
+    let set_flag = unique();
     for (number, who) in
         ["Zoë <zoe@example.test>", "Carl <carl@example.test>", "Zoë <zoe@example.test>"].iter().enumerate()
     {
         let headers = format!(
-            "From: {who}\r\nTo: Alice <alice@example.test>\r\nSubject: =?UTF-8?Q?Gr=C3=B6=C3=9Fe?= {mark} {number}\r\n\
+            "From: {who}\r\nTo: Alice <alice@example.test>\r\nSubject: =?UTF-8?Q?Gr=C3=B6=C3=9Fe?= {set_flag} {number}\r\n\
              Date: Mon, 0{} Jun 2026 10:00:00 +0200\r\nContent-Type: text/plain; charset=utf-8\r\n\
              Content-Transfer-Encoding: 8bit",
             number + 1
@@ -40,8 +40,10 @@ async fn letters_are_found_by_what_is_asked() {
         put(&alice, &headers, &format!("Brötchen \"und\" Käse {number}\r\n")).await;
     }
     let found = async |query: Query| -> Vec<String> {
-        let found =
-            alice.search(&Query { subject: query.subject.or_else(|| some(&mark)), ..query }).await.unwrap();
+        let found = alice
+            .search(&Query { subject: query.subject.or_else(|| some(&set_flag)), ..query })
+            .await
+            .unwrap();
         found.into_iter().map(|it| it.subject.rsplit(' ').next().unwrap().to_owned()).collect()
     };
     assert_eq!(found(in_inbox()).await, ["2", "1", "0"], "the newest first");
@@ -49,24 +51,27 @@ async fn letters_are_found_by_what_is_asked() {
     assert_eq!(found(Query { from: some("zoe@"), ..in_inbox() }).await, ["2", "0"]);
     assert_eq!(found(Query { to: some("nobody"), ..in_inbox() }).await, [""; 0]);
     assert_eq!(found(Query { text: some("brötchen \"und\" KÄSE 1"), ..in_inbox() }).await, ["1"]);
-    assert_eq!(found(Query { subject: some(&format!("größe {mark}")), limit: 1, ..in_inbox() }).await, ["2"]);
+    assert_eq!(
+        found(Query { subject: some(&format!("größe {set_flag}")), limit: 1, ..in_inbox() }).await,
+        ["2"]
+    );
     assert_eq!(found(Query { folder: None, ..in_inbox() }).await, ["2", "1", "0"]);
     let day = |year| NaiveDate::from_ymd_opt(year, 6, 1);
     assert_eq!(found(Query { since: day(2020), before: day(2120), ..in_inbox() }).await.len(), 3);
     assert_eq!(found(Query { since: day(2120), ..in_inbox() }).await.len(), 0);
     assert_eq!(found(Query { before: day(2020), ..in_inbox() }).await.len(), 0);
 
-    let first = alice.search(&Query { subject: some(&mark), ..in_inbox() }).await.unwrap().remove(0);
-    assert_eq!(first.from, [Party { name: some("Zoë"), address: "zoe@example.test".to_owned() }]);
+    let first = alice.search(&Query { subject: some(&set_flag), ..in_inbox() }).await.unwrap().remove(0);
+    assert_eq!(first.from, [Address { name: some("Zoë"), address: "zoe@example.test".to_owned() }]);
     assert_eq!(first.date.unwrap().to_rfc3339(), "2026-06-03T10:00:00+02:00");
-    assert_eq!(first.snippet, "Brötchen \"und\" Käse 2");
-    alice.mark(&first.id, Mark::Read).await.unwrap();
+    assert_eq!(first.snippet(), "Brötchen \"und\" Käse 2");
+    alice.flag(&first.id, FlagChange::Read).await.unwrap();
     assert_eq!(found(Query { unread: true, ..in_inbox() }).await, ["1", "0"]);
     let injected = Query { from: some("x\r\na9 LOGOUT"), ..in_inbox() };
     assert_eq!(found(injected).await, [""; 0]);
-    let fault = alice.search(&Query { folder: some("Nowhere"), ..in_inbox() }).await.unwrap_err();
-    assert_eq!(fault.kind, Kind::NotFound);
-    assert!(fault.words.starts_with("there is no folder `Nowhere`; there are "), "{fault}");
+    let error = alice.search(&Query { folder: some("Nowhere"), ..in_inbox() }).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound);
+    assert!(error.message.starts_with("there is no folder `Nowhere`; there are "), "{error}");
 }
 
 #[tokio::test]
@@ -109,25 +114,32 @@ async fn a_letter_is_marked_and_moved_and_found_where_it_is() {
     );
     let id = put(&alice, "From: a@example.test\r\nSubject: move me", "hello\r\n").await;
     let first = alice.find(&id, &[]).await.unwrap().unwrap();
-    for (mark, flag) in
-        [(Mark::Read, true), (Mark::Flagged, true), (Mark::Unread, false), (Mark::Unflagged, false)]
-    {
-        alice.mark(&first.id, mark).await.unwrap();
+    for (set_flag, flag) in [
+        (FlagChange::Read, true),
+        (FlagChange::Flagged, true),
+        (FlagChange::Unread, false),
+        (FlagChange::Unflagged, false),
+    ] {
+        alice.flag(&first.id, set_flag).await.unwrap();
         let read = alice.read(&first.id).await.unwrap();
-        let is_so = if matches!(mark, Mark::Read | Mark::Unread) { !read.unread } else { read.flagged };
-        assert_eq!(is_so, flag, "{mark:?}");
+        let is_so = if matches!(set_flag, FlagChange::Read | FlagChange::Unread) {
+            !read.unread
+        } else {
+            read.flagged
+        };
+        assert_eq!(is_so, flag, "{set_flag:?}");
     }
     let moved = alice.move_to(&first.id, &folder).await.unwrap().unwrap();
     assert_eq!(moved.folder, folder);
     assert_eq!(alice.read(&moved.id).await.unwrap().subject, "move me");
     assert_eq!(alice.read(&id).await.unwrap().folder, folder, "by its Message-ID it is found anywhere");
-    let fault = alice.read(&first.id).await.unwrap_err();
-    assert_eq!(fault.kind, Kind::NotFound);
-    assert_eq!(alice.mark(&first.id, Mark::Read).await.unwrap_err().kind, Kind::NotFound);
+    let error = alice.read(&first.id).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound);
+    assert_eq!(alice.flag(&first.id, FlagChange::Read).await.unwrap_err().kind, ErrorKind::NotFound);
     assert_eq!(alice.move_to(&moved.id, "trash").await.unwrap().unwrap().folder, "Trash");
     assert_eq!(alice.move_to(&id, "Trash").await.unwrap().unwrap().folder, "Trash", "it is there already");
-    assert_eq!(alice.move_to(&id, "Nowhere").await.unwrap_err().kind, Kind::NotFound);
-    assert_eq!(alice.read("<never@example.test>").await.unwrap_err().kind, Kind::NotFound);
+    assert_eq!(alice.move_to(&id, "Nowhere").await.unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(alice.read("<never@example.test>").await.unwrap_err().kind, ErrorKind::NotFound);
     let theirs = python(server, "alice", &format!("print(letter('Trash', '{id}')['subject'])"));
     assert_eq!(theirs, "move me\n");
 }
@@ -191,7 +203,7 @@ box.append('INBOX', None, None, one.as_bytes(policy=email.policy.SMTP))\n";
     let before = peak();
     let read = bob.read("big@example.test").await.unwrap();
     assert!(peak() < before.max(60) + 40, "{} MB, before {before} MB", peak());
-    assert_eq!((read.text.as_str(), read.is_cut), ("The plän.", false));
+    assert_eq!((read.text.as_str(), read.is_truncated), ("The plän.", false));
     assert_eq!(read.subject, "Größe");
     let attached: Vec<_> =
         read.attachments.iter().map(|it| (it.name.as_deref().unwrap(), it.media_type.as_str())).collect();
@@ -200,11 +212,11 @@ box.append('INBOX', None, None, one.as_bytes(policy=email.policy.SMTP))\n";
     assert!(size.abs_diff(18 << 20) < 1000, "{size}");
     let file = bob.read("file@example.test").await.unwrap();
     let attached = file.attachments.first().unwrap();
-    assert_eq!((attached.name.as_deref(), file.text.as_str(), file.is_cut), (Some("a.pdf"), "", false));
+    assert_eq!((attached.name.as_deref(), file.text.as_str(), file.is_truncated), (Some("a.pdf"), "", false));
     assert!(attached.size.abs_diff(1 << 20) < 1000, "{}", attached.size);
     let long = bob.read("long@example.test").await.unwrap();
-    assert!(long.is_cut && long.text.len() <= adjutant_mail::TEXT_CAP);
-    assert!(long.text.ends_with("\n[The letter goes on; the rest was cut.]"));
+    assert!(long.is_truncated && long.text.len() <= adjutant_mail::MAX_TEXT);
+    assert!(long.text.ends_with("\n[The message continues; the rest was cut.]"));
 }
 
 /// More letters than a search looks at in its first two steps.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant_chat::Finding;
-use adjutant_dav::{CalDav, Collection, Created, Series, Span, When, Written};
+use adjutant_dav::{CalDav, Collection, CreateOutcome, EventTime, Series, TimeRange, WriteOutcome};
 use chrono_tz::Tz;
 
 use crate::skills::builtin::{CallContext, Effect, Location};
@@ -128,7 +128,7 @@ impl CalendarAccount {
 /// What may take place in a period, in the calendar of that name or in all. Unreadable events are left out.
 pub(super) async fn list(
     call: &CallContext<'_>,
-    period: Span,
+    period: TimeRange,
     calendar: Option<&str>,
 ) -> Result<Vec<StoredEvent>, Failure> {
     let Some(account) = &call.services.calendar else {
@@ -213,7 +213,7 @@ async fn apply_on_server(
             let calendar = account.target(name).await?;
             // It is already there if an earlier attempt of this call made it.
             return match account.dav.create(&calendar.url, series).await? {
-                Created::Made { .. } | Created::AlreadyThere(_) => Ok(()),
+                CreateOutcome::Created { .. } | CreateOutcome::AlreadyExists(_) => Ok(()),
             };
         }
         Change::Update(StoredEvent { location: Location::Server { url, etag }, .. }, series) => {
@@ -221,21 +221,21 @@ async fn apply_on_server(
         }
         Change::Delete(StoredEvent { location: Location::Server { url, etag }, .. }) => {
             match account.dav.delete(url, etag.as_deref()).await? {
-                Written::Gone => return Ok(()),
+                WriteOutcome::Gone => return Ok(()),
                 written => written,
             }
         }
-        Change::Update(..) | Change::Delete(..) => Written::Gone,
+        Change::Update(..) | Change::Delete(..) => WriteOutcome::Gone,
     };
     match written {
-        Written::Done(_) => Ok(()),
-        Written::Conflict(now) => Err(conflict(&now.text, call.zone()).into()),
-        Written::Gone => Err(SkillError::not_found("somebody else has just deleted the event").into()),
+        WriteOutcome::Done(_) => Ok(()),
+        WriteOutcome::Conflict(now) => Err(conflict(&now.text, call.zone()).into()),
+        WriteOutcome::Gone => Err(SkillError::not_found("somebody else has just deleted the event").into()),
     }
 }
 
 fn conflict(text: &str, zone: Tz) -> SkillError {
-    let now = Series::read(text).and_then(|series| series.occasion()).map(|it| {
+    let now = Series::read(text).and_then(|series| series.event()).map(|it| {
         let start = it.start.instant(zone).with_timezone(&zone);
         format!(": it is now “{}”, {}", it.title, start.format("%-d %b %Y, %H:%M"))
     });
@@ -249,8 +249,8 @@ fn conflict(text: &str, zone: Tz) -> SkillError {
 fn life(series: &Series, zone: Tz) -> Result<Life, Failure> {
     // The person's zone may be another one some day: a day more is enough.
     const DAY: i64 = 24 * 3_600 * 1_000;
-    let millis = |when: &When| when.instant(zone).timestamp_millis();
-    let occasion = series.occasion()?;
+    let millis = |when: &EventTime| when.instant(zone).timestamp_millis();
+    let occasion = series.event()?;
     let mut first = millis(&occasion.start);
     for one in series.overrides()? {
         first = first.min(millis(&one.start));

@@ -1,6 +1,6 @@
 //! Creating, changing and deleting events.
 
-use adjutant_dav::{Answer, Attendee, Occasion, Series, Span, When};
+use adjutant_dav::{Attendee, CalendarEvent, EventTime, ResponseStatus, Series, TimeRange};
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
@@ -14,12 +14,12 @@ use crate::store::{Batch, executions};
 /// The part of a series that a call means.
 enum Part {
     All,
-    One(When),
-    Following(When),
+    One(EventTime),
+    Following(EventTime),
 }
 
 /// The event that a call would create.
-async fn planned(call: &CallContext<'_>) -> Result<Occasion, Failure> {
+async fn planned(call: &CallContext<'_>) -> Result<CalendarEvent, Failure> {
     let mut new = event::new(call, uid(call))?;
     set_attendees(call, &mut new).await?;
     Ok(new)
@@ -30,25 +30,25 @@ fn uid(call: &CallContext<'_>) -> String {
     format!("{}@adjutant", call.execution)
 }
 
-async fn set_attendees(call: &CallContext<'_>, new: &mut Occasion) -> Result<(), Failure> {
+async fn set_attendees(call: &CallContext<'_>, new: &mut CalendarEvent) -> Result<(), Failure> {
     if call.arguments.get("attendees").is_none() {
         return Ok(());
     }
     let parties = contacts::parties(call, "attendees").await?;
     let before = std::mem::take(&mut new.attendees);
-    let attendee = |party: adjutant_mail::Party| {
+    let attendee = |party: adjutant_mail::Address| {
         let known = before.iter().find(|one| one.address.eq_ignore_ascii_case(&party.address));
         known.cloned().unwrap_or_else(|| Attendee {
             address: party.address,
             name: party.name.unwrap_or_default(),
-            answer: Answer::Open,
+            response: ResponseStatus::NeedsAction,
         })
     };
     new.attendees = parties.into_iter().map(attendee).collect();
     if new.organizer.is_none() && !new.attendees.is_empty() {
         let writer = email::writer(call);
         let (address, name) = (writer.address, writer.name.unwrap_or_default());
-        new.organizer = Some(Attendee { address, name, answer: Answer::Accepted });
+        new.organizer = Some(Attendee { address, name, response: ResponseStatus::Accepted });
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ pub(super) async fn create(
     let series = Series::new(&planned, call.now())?;
     // A rule that makes no sense is an error now, not when the calendar is read.
     let start = planned.start.instant(call.zone());
-    series.occurrences(Span { from: start, to: start + TimeDelta::days(1) }, call.zone(), 1)?;
+    series.occurrences(TimeRange { from: start, to: start + TimeDelta::days(1) }, call.zone(), 1)?;
     let calendar = call.text("calendar");
     let invitation = Notice::invitation(&series, planned.clone())?;
     backend::apply(call, Change::Create(&series, calendar), writes).await?;
@@ -74,7 +74,7 @@ pub(super) async fn create(
     Ok(Output::new(summary, event::item(&planned, calendar.unwrap_or_default(), call.zone())))
 }
 
-fn spoken(occasion: &Occasion, call: &CallContext<'_>) -> String {
+fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
     event::spoken(&occasion.start, &occasion.end, call.zone())
 }
 
@@ -124,7 +124,7 @@ async fn resume_cut(
     approved: &Approved,
 ) -> Result<Output, Failure> {
     let Some(tail) = backend::find(call, &uid(call)).await? else { return Err(error.into()) };
-    let (old, new) = (head.series.occasion()?, tail.series.occasion()?);
+    let (old, new) = (head.series.event()?, tail.series.event()?);
     let update = Update { old: &old, new: &new, after: &head.series, tail: Some(&tail.series) };
     let notices = update.notices(&head.series, None, call.now())?;
     finish_update(call, head, &new, notices, approved).await
@@ -133,7 +133,7 @@ async fn resume_cut(
 async fn finish_update(
     call: &CallContext<'_>,
     stored: &StoredEvent,
-    new: &Occasion,
+    new: &CalendarEvent,
     notices: Vec<Notice>,
     approved: &Approved,
 ) -> Result<Output, Failure> {
@@ -147,9 +147,9 @@ async fn replanned(
     call: &CallContext<'_>,
     series: &Series,
     part: &Part,
-) -> Result<(Occasion, Occasion), Failure> {
+) -> Result<(CalendarEvent, CalendarEvent), Failure> {
     let old = match part {
-        Part::All => series.occasion()?,
+        Part::All => series.event()?,
         Part::One(instance) | Part::Following(instance) => instance_of(call, series, instance)?,
     };
     let mut new = event::changed(&old, call)?;
@@ -168,7 +168,7 @@ pub(super) async fn delete(
         }
         stored => stored?,
     };
-    let title = stored.series.occasion()?.title;
+    let title = stored.series.event()?.title;
     let part = part(call, &stored.series)?;
     let which = match &part {
         Part::All => String::new(),
@@ -177,7 +177,7 @@ pub(super) async fn delete(
     };
     let note = match without(&stored.series, &part, call.now()) {
         // An earlier attempt did it, which is the last of its steps.
-        Err(error) if call.is_retry && error.kind == adjutant_dav::Kind::NotFound => {
+        Err(error) if call.is_retry && error.kind == adjutant_dav::ErrorKind::NotFound => {
             let phase = executions::phase(call.store(), call.execution).await?;
             phase.map(|_| "; the people invited were told by mail".to_owned()).unwrap_or_default()
         }
@@ -196,11 +196,11 @@ async fn cancel(
     approved: &Approved,
     writes: &mut Batch,
 ) -> Result<String, Failure> {
-    let occasion = stored.series.occasion()?;
+    let occasion = stored.series.event()?;
     let to = occasion.attendees.clone();
     let notice = match (part, left) {
         _ if to.is_empty() => None,
-        (Part::Following(_), Some(left)) => Notice::invitation(left, left.occasion()?)?,
+        (Part::Following(_), Some(left)) => Notice::invitation(left, left.event()?)?,
         (Part::One(instance), Some(_)) => {
             let one = instance_of(call, &stored.series, instance)?;
             Notice::cancellation(one, to, stored.series.cancel(Some(instance), call.now())?)
@@ -238,7 +238,7 @@ pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Fa
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let stored = by_id(call).await?;
-    let occasion = stored.series.occasion()?;
+    let occasion = stored.series.event()?;
     let (verb, risk) = match part(call, &stored.series)? {
         Part::One(_) => ("Delete one event of the series", Risk::Medium),
         Part::Following(_) => ("Delete this and all later events of the series", Risk::High),
@@ -250,7 +250,13 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
     Ok(preview(call, &occasion, verb, risk, is_told))
 }
 
-fn preview(call: &CallContext<'_>, occasion: &Occasion, verb: &str, risk: Risk, is_told: bool) -> Preview {
+fn preview(
+    call: &CallContext<'_>,
+    occasion: &CalendarEvent,
+    verb: &str,
+    risk: Risk,
+    is_told: bool,
+) -> Preview {
     let is_outside = is_told && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
     let risk = if is_outside { Risk::High } else { risk };
     let mut text = format!("{verb}:\n{}", event::lines(occasion, call.zone()));
@@ -265,7 +271,7 @@ fn without(
     series: &Series,
     part: &Part,
     stamp: DateTime<Utc>,
-) -> Result<Option<Series>, adjutant_dav::Fault> {
+) -> Result<Option<Series>, adjutant_dav::DavError> {
     let mut series = series.clone();
     let is_left = match part {
         Part::All => false,
@@ -276,23 +282,27 @@ fn without(
 }
 
 /// One event of a series, by when it would start by the rule.
-fn instance_of(call: &CallContext<'_>, series: &Series, instance: &When) -> Result<Occasion, Failure> {
+fn instance_of(
+    call: &CallContext<'_>,
+    series: &Series,
+    instance: &EventTime,
+) -> Result<CalendarEvent, Failure> {
     let at = instance.instant(call.zone());
-    let nearby = Span { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
+    let nearby = TimeRange { from: at - TimeDelta::days(2), to: at + TimeDelta::days(2) };
     let found = series.occurrences(nearby, call.zone(), MOST_INSTANCES)?;
-    let is_it = |instant: &When| instant.instant(call.zone()) == at;
+    let is_it = |instant: &EventTime| instant.instant(call.zone()) == at;
     let one = found.occurrences.iter().find(|one| one.instance.as_ref().is_some_and(is_it));
     let missing = || {
         let at = event::iso(instance, call.zone());
         SkillError::not_found(format!("the series has no event on {at}"))
     };
-    Ok(series.occasion_at(one.ok_or_else(missing)?)?)
+    Ok(series.event_at(one.ok_or_else(missing)?)?)
 }
 
 /// The part of a series that a call means.
 fn part(call: &CallContext<'_>, series: &Series) -> Result<Part, Failure> {
     let instance = event::moment(call, "instance")?;
-    let recurs = series.occasion()?.rule.is_some();
+    let recurs = series.event()?.rule.is_some();
     let span = call.text("span").unwrap_or(if instance.is_some() { "one" } else { "all" });
     match (span, instance) {
         ("all", _) => Ok(Part::All),

@@ -1,6 +1,6 @@
 //! Events as arguments, as JSON and in words.
 
-use adjutant_dav::{Answer, Attendee, Occasion, Status, When, Zone};
+use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
 use chrono::{NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ fn params(message: impl Into<String>) -> SkillError {
 pub(in crate::skills::builtin) fn moment(
     call: &CallContext<'_>,
     name: &str,
-) -> Result<Option<When>, SkillError> {
+) -> Result<Option<EventTime>, SkillError> {
     let Some(said) = call.text(name) else { return Ok(None) };
     let zone = zone(call)?;
     match when::When::parse(said, zone) {
-        Ok(when::When::Day(day)) => Ok(Some(When::Day(day))),
-        Ok(when::When::Time(local)) => Ok(Some(When::Zoned(local, Zone::Named(zone)))),
+        Ok(when::When::Day(day)) => Ok(Some(EventTime::Day(day))),
+        Ok(when::When::Time(local)) => Ok(Some(EventTime::Zoned(local, Zone::Named(zone)))),
         Err(message) => Err(params(format!("/{name}: {message}"))),
     }
 }
@@ -46,9 +46,9 @@ pub(super) fn duration(said: &str) -> Result<TimeDelta, SkillError> {
 }
 
 /// The event that a call describes.
-pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<Occasion, SkillError> {
+pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<CalendarEvent, SkillError> {
     let start = moment(call, "start")?.ok_or_else(|| params("/start: say when it starts"))?;
-    let blank = Occasion {
+    let blank = CalendarEvent {
         uid,
         title: String::new(),
         end: start.clone(),
@@ -60,7 +60,7 @@ pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<Occasion, Skill
         reminders: Vec::new(),
         rule: None,
         except: Vec::new(),
-        status: Status::Confirmed,
+        status: EventStatus::Confirmed,
         is_busy: true,
         sequence: 0,
         instance: None,
@@ -69,7 +69,7 @@ pub(super) fn new(call: &CallContext<'_>, uid: String) -> Result<Occasion, Skill
 }
 
 /// An event with the fields that the arguments name replaced; one without an end gets one.
-pub(super) fn changed(old: &Occasion, call: &CallContext<'_>) -> Result<Occasion, SkillError> {
+pub(super) fn changed(old: &CalendarEvent, call: &CallContext<'_>) -> Result<CalendarEvent, SkillError> {
     let mut new = old.clone();
     let fields = [("title", &mut new.title), ("location", &mut new.location), ("notes", &mut new.notes)];
     for (name, field) in fields {
@@ -88,11 +88,11 @@ pub(super) fn changed(old: &Occasion, call: &CallContext<'_>) -> Result<Occasion
     Ok(new)
 }
 
-fn set_times(new: &mut Occasion, old: &Occasion, call: &CallContext<'_>) -> Result<(), SkillError> {
+fn set_times(new: &mut CalendarEvent, old: &CalendarEvent, call: &CallContext<'_>) -> Result<(), SkillError> {
     let all_day = call.arguments.get("all_day").and_then(Value::as_bool);
-    let shaped = |when: When| match (all_day, when) {
-        (Some(false), When::Day(_)) => Err(params("/start: an event that isn't all day needs a time")),
-        (Some(true), when) => Ok(When::Day(when.local().date())),
+    let shaped = |when: EventTime| match (all_day, when) {
+        (Some(false), EventTime::Day(_)) => Err(params("/start: an event that isn't all day needs a time")),
+        (Some(true), when) => Ok(EventTime::Day(when.local().date())),
         (_, when) => Ok(when),
     };
     let said_start = moment(call, "start")?.map(shaped).transpose()?;
@@ -101,19 +101,21 @@ fn set_times(new: &mut Occasion, old: &Occasion, call: &CallContext<'_>) -> Resu
     if let Some(start) = said_start {
         new.start = start;
     } else if all_day == Some(true) {
-        new.start = When::Day(old.start.local().date());
+        new.start = EventTime::Day(old.start.local().date());
     }
-    let is_day = matches!(new.start, When::Day(_));
+    let is_day = matches!(new.start, EventTime::Day(_));
     new.end = match (said_end, call.text("duration")) {
         (Some(_), Some(_)) => return Err(params("/duration: give either end or duration")),
-        (Some(When::Day(last)), None) if is_day => {
-            When::Day(last.succ_opt().ok_or_else(|| params("/end: that is too late"))?)
+        (Some(EventTime::Day(last)), None) if is_day => {
+            EventTime::Day(last.succ_opt().ok_or_else(|| params("/end: that is too late"))?)
         }
-        (Some(When::Day(_)), None) => return Err(params("/end: start has a time, so end needs one too")),
+        (Some(EventTime::Day(_)), None) => {
+            return Err(params("/end: start has a time, so end needs one too"));
+        }
         (Some(_), None) if is_day => return Err(params("/end: start is a day, so end must be one too")),
         (Some(end), None) => end,
         (None, Some(said)) => later(&new.start, duration(said)?),
-        (None, None) if lasted > TimeDelta::zero() && is_day == matches!(old.start, When::Day(_)) => {
+        (None, None) if lasted > TimeDelta::zero() && is_day == matches!(old.start, EventTime::Day(_)) => {
             later(&new.start, lasted)
         }
         (None, None) => later(&new.start, if is_day { TimeDelta::days(1) } else { TimeDelta::hours(1) }),
@@ -128,29 +130,29 @@ fn set_times(new: &mut Occasion, old: &Occasion, call: &CallContext<'_>) -> Resu
     Ok(())
 }
 
-fn later(start: &When, by: TimeDelta) -> When {
+fn later(start: &EventTime, by: TimeDelta) -> EventTime {
     match start {
-        When::Day(day) => When::Day(*day + TimeDelta::days(by.num_days().max(1))),
-        When::Floating(local) => When::Floating(*local + by),
-        When::Zoned(local, zone) => When::Zoned(*local + by, zone.clone()),
+        EventTime::Day(day) => EventTime::Day(*day + TimeDelta::days(by.num_days().max(1))),
+        EventTime::Floating(local) => EventTime::Floating(*local + by),
+        EventTime::Zoned(local, zone) => EventTime::Zoned(*local + by, zone.clone()),
     }
 }
 
 /// A time in results: in the person's zone.
-pub(super) fn iso(when: &When, zone: Tz) -> String {
+pub(super) fn iso(when: &EventTime, zone: Tz) -> String {
     match when {
-        When::Day(day) => day.format("%Y-%m-%d").to_string(),
+        EventTime::Day(day) => day.format("%Y-%m-%d").to_string(),
         when => local(when, zone).format("%Y-%m-%dT%H:%M").to_string(),
     }
 }
 
-fn local(when: &When, zone: Tz) -> NaiveDateTime {
+fn local(when: &EventTime, zone: Tz) -> NaiveDateTime {
     when.instant(zone).with_timezone(&zone).naive_local()
 }
 
 /// When something takes place, in words: `Fri 27 Nov 2026, 14:00–15:00`.
-pub(super) fn spoken(start: &When, end: &When, zone: Tz) -> String {
-    if let (When::Day(first), When::Day(after)) = (start, end) {
+pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
+    if let (EventTime::Day(first), EventTime::Day(after)) = (start, end) {
         let last = after.pred_opt().unwrap_or(*after).max(*first);
         let day = |day: &chrono::NaiveDate| day.format("%a %-d %b %Y").to_string();
         return match last == *first {
@@ -166,19 +168,19 @@ pub(super) fn spoken(start: &When, end: &When, zone: Tz) -> String {
 }
 
 /// An event as JSON.
-pub(super) fn item(occasion: &Occasion, calendar: &str, zone: Tz) -> Value {
+pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value {
     let attendee = |one: &Attendee| {
-        let answer = match one.answer {
-            Answer::Open => "none yet",
-            Answer::Accepted => "accepted",
-            Answer::Declined => "declined",
-            Answer::Tentative => "tentative",
+        let answer = match one.response {
+            ResponseStatus::NeedsAction => "none yet",
+            ResponseStatus::Accepted => "accepted",
+            ResponseStatus::Declined => "declined",
+            ResponseStatus::Tentative => "tentative",
         };
         json!({"email": one.address, "name": one.name, "answer": answer})
     };
     let mut item = json!({
         "id": occasion.uid, "title": occasion.title, "start": iso(&occasion.start, zone),
-        "end": iso(&occasion.end, zone), "all_day": matches!(occasion.start, When::Day(_)),
+        "end": iso(&occasion.end, zone), "all_day": matches!(occasion.start, EventTime::Day(_)),
     });
     let more = [
         ("location", json!(occasion.location)),
@@ -198,10 +200,10 @@ pub(super) fn item(occasion: &Occasion, calendar: &str, zone: Tz) -> Value {
 }
 
 /// Everything about an event, a line each, for a person to approve.
-pub(super) fn lines(occasion: &Occasion, zone: Tz) -> String {
+pub(super) fn lines(occasion: &CalendarEvent, zone: Tz) -> String {
     let mut text =
         format!("- what: {}\n- when: {}", occasion.title, spoken(&occasion.start, &occasion.end, zone));
-    if !matches!(occasion.start, When::Day(_)) {
+    if !matches!(occasion.start, EventTime::Day(_)) {
         text.push_str(&format!(" ({zone})"));
     }
     let attendees: Vec<&str> = occasion.attendees.iter().map(|one| one.address.as_str()).collect();

@@ -4,8 +4,8 @@
 //! - Each mail goes once, by [`email::send_once`]; a call's mails go one after the other.
 //! - A cancellation goes out before the event is deleted: afterwards nobody would know whom to tell.
 
-use adjutant_dav::{Attendee, Occasion, Series, When};
-use adjutant_mail::{Draft, Party};
+use adjutant_dav::{Attendee, CalendarEvent, EventTime, Series};
+use adjutant_mail::{Address, Draft};
 use chrono::{DateTime, Utc};
 
 use super::event;
@@ -22,14 +22,14 @@ enum NoticeKind {
 /// A mail to attendees.
 pub(super) struct Notice {
     kind: NoticeKind,
-    occasion: Occasion,
+    occasion: CalendarEvent,
     to: Vec<Attendee>,
     calendar: String,
 }
 
 impl Notice {
     /// The event, or one of the series, as it is now; none when nobody is invited.
-    pub(super) fn invitation(series: &Series, occasion: Occasion) -> Result<Option<Self>, Failure> {
+    pub(super) fn invitation(series: &Series, occasion: CalendarEvent) -> Result<Option<Self>, Failure> {
         let to = occasion.attendees.clone();
         if to.is_empty() {
             return Ok(None);
@@ -38,7 +38,7 @@ impl Notice {
     }
 
     /// The event, or one of the series, is cancelled; none when nobody is told.
-    pub(super) fn cancellation(occasion: Occasion, to: Vec<Attendee>, calendar: String) -> Option<Self> {
+    pub(super) fn cancellation(occasion: CalendarEvent, to: Vec<Attendee>, calendar: String) -> Option<Self> {
         (!to.is_empty()).then_some(Self { kind: NoticeKind::Cancellation, occasion, to, calendar })
     }
 
@@ -47,9 +47,9 @@ impl Notice {
     }
 
     fn mail(&self, call: &CallContext<'_>, number: usize) -> Draft {
-        let Occasion { title, start, end, notes, .. } = &self.occasion;
+        let CalendarEvent { title, start, end, notes, .. } = &self.occasion;
         let zone = call.zone();
-        let party = |one: &Attendee| Party {
+        let party = |one: &Attendee| Address {
             name: Some(one.name.clone()).filter(|name| !name.is_empty()),
             address: one.address.clone(),
         };
@@ -68,7 +68,7 @@ impl Notice {
 }
 
 /// Whether we are an event's organizer: nobody else is named.
-pub(super) fn invites_to(call: &CallContext<'_>, occasion: &Occasion) -> bool {
+pub(super) fn invites_to(call: &CallContext<'_>, occasion: &CalendarEvent) -> bool {
     let Some(organizer) = &occasion.organizer else { return true };
     let mail = call.services.mail.as_ref();
     mail.is_none_or(|mail| mail.from.address.eq_ignore_ascii_case(&organizer.address))
@@ -123,15 +123,15 @@ pub(super) async fn notify(
 }
 
 /// Whether attendees would see a difference: our reminders are our own business.
-pub(super) fn is_visible(old: &Occasion, new: &Occasion) -> bool {
-    let seen = |it: &Occasion| Occasion { reminders: Vec::new(), ..it.clone() };
+pub(super) fn is_visible(old: &CalendarEvent, new: &CalendarEvent) -> bool {
+    let seen = |it: &CalendarEvent| CalendarEvent { reminders: Vec::new(), ..it.clone() };
     seen(old) != seen(new)
 }
 
 /// A change of an event.
 pub(super) struct Update<'a> {
-    pub(super) old: &'a Occasion,
-    pub(super) new: &'a Occasion,
+    pub(super) old: &'a CalendarEvent,
+    pub(super) new: &'a CalendarEvent,
     /// The series afterwards; if it was cut, its first part.
     pub(super) after: &'a Series,
     /// The second part of a series that was cut.
@@ -143,12 +143,12 @@ impl Update<'_> {
     pub(super) fn notices(
         &self,
         before: &Series,
-        instance: Option<&When>,
+        instance: Option<&EventTime>,
         stamp: DateTime<Utc>,
     ) -> Result<Vec<Notice>, Failure> {
         if let Some(tail) = self.tail {
-            let head = Notice::invitation(self.after, self.after.occasion()?)?;
-            return Ok(head.into_iter().chain(Notice::invitation(tail, tail.occasion()?)?).collect());
+            let head = Notice::invitation(self.after, self.after.event()?)?;
+            return Ok(head.into_iter().chain(Notice::invitation(tail, tail.event()?)?).collect());
         }
         let is_invited = |one: &&Attendee| {
             self.new.attendees.iter().any(|it| it.address.eq_ignore_ascii_case(&one.address))

@@ -7,7 +7,7 @@ mod invitations;
 
 use std::collections::BTreeSet;
 
-use adjutant_dav::{Occurrence, Series, Span, When, WorkingHours, conflicts, free_slots};
+use adjutant_dav::{EventTime, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
 use async_trait::async_trait;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc, Weekday};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ impl Agenda {
     /// What takes place in a period. An unreadable event doesn't hide the others.
     async fn load(
         call: &CallContext<'_>,
-        period: Span,
+        period: TimeRange,
         calendar: Option<&str>,
         is_wanted: impl Fn(&Series) -> bool,
     ) -> Result<Self, Failure> {
@@ -96,7 +96,7 @@ impl Agenda {
             let Ok(found) = event.series.occurrences(period, call.zone(), MOST_INSTANCES) else { continue };
             instances.extend(found.occurrences.into_iter().map(|instance| (index, instance)));
         }
-        instances.sort_by_key(|(_, instance)| instance.span);
+        instances.sort_by_key(|(_, instance)| instance.range);
         Ok(Self { events, instances })
     }
 
@@ -105,7 +105,7 @@ impl Agenda {
         let (mut lines, mut items) = (Vec::new(), Vec::new());
         for (index, instance) in self.instances.iter().take(SHOWN) {
             let event = &self.events[*index];
-            let it = event.series.occasion_at(instance)?;
+            let it = event.series.event_at(instance)?;
             let place = if it.location.is_empty() { String::new() } else { format!(" ({})", it.location) };
             lines.push(format!("- {}: {}{place}", event::spoken(&it.start, &it.end, zone), it.title));
             items.push(event::item(&it, &event.calendar, zone));
@@ -139,7 +139,7 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, TimeDelta::days(1))?;
     let mut agenda = Agenda::load(call, period, None, |_| true).await?;
     agenda.instances.retain(|(_, instance)| instance.is_busy);
-    let busy: Vec<Span> = agenda.instances.iter().map(|(_, instance)| instance.span).collect();
+    let busy: Vec<TimeRange> = agenda.instances.iter().map(|(_, instance)| instance.range).collect();
     let mut output = match call.text("duration") {
         Some(said) => slots(call, &busy, period, event::duration(said)?)?,
         None if conflicts(&busy, period).is_empty() => {
@@ -160,25 +160,25 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 /// The period that a call asks about: by default from now, and this long.
-fn period(call: &CallContext<'_>, default: TimeDelta) -> Result<Span, Failure> {
+fn period(call: &CallContext<'_>, default: TimeDelta) -> Result<TimeRange, Failure> {
     let zone = call.zone();
     let from = event::moment(call, "start")?.map_or(call.now(), |from| from.instant(zone));
     let to = match event::moment(call, "end")? {
-        Some(When::Day(last)) => When::Day(last.succ_opt().unwrap_or(last)).instant(zone),
+        Some(EventTime::Day(last)) => EventTime::Day(last.succ_opt().unwrap_or(last)).instant(zone),
         Some(to) => to.instant(zone),
         None => from + default,
     };
     if to <= from {
         return Err(SkillError::params("/end: it must be after start").into());
     }
-    Ok(Span { from, to })
+    Ok(TimeRange { from, to })
 }
 
 /// Free slots during working hours.
 fn slots(
     call: &CallContext<'_>,
-    busy: &[Span],
-    period: Span,
+    busy: &[TimeRange],
+    period: TimeRange,
     duration: TimeDelta,
 ) -> Result<Output, Failure> {
     let zone = event::zone(call)?;
@@ -188,7 +188,7 @@ fn slots(
     let mut free = free_slots(busy, period, duration, &hours)?;
     free.truncate(SLOTS);
     let local = |at: DateTime<Utc>| at.with_timezone(&zone).naive_local();
-    let line = |slot: &Span| {
+    let line = |slot: &TimeRange| {
         format!("- {}–{}", local(slot.from).format("%a %-d %b %Y, %H:%M"), local(slot.to).format("%H:%M"))
     };
     let lines: Vec<String> = free.iter().map(line).collect();
@@ -196,7 +196,7 @@ fn slots(
         0 => "There is no such slot on a weekday between 9:00 and 18:00".to_owned(),
         _ => format!("Free, on weekdays between 9:00 and 18:00:\n{}", lines.join("\n")),
     };
-    let item = |slot: &Span| {
+    let item = |slot: &TimeRange| {
         let iso = |at| local(at).format("%Y-%m-%dT%H:%M").to_string();
         json!({"start": iso(slot.from), "end": iso(slot.to)})
     };
@@ -206,7 +206,7 @@ fn slots(
 
 /// Whether an event, or one of its instances, contains all words.
 fn mentions(series: &Series, words: &[String]) -> bool {
-    let parts = series.occasion().into_iter().chain(series.overrides().unwrap_or_default());
+    let parts = series.event().into_iter().chain(series.overrides().unwrap_or_default());
     let mut texts = parts.map(|it| {
         let people = it.attendees.iter().map(|one| format!(" {} {}", one.name, one.address));
         let people: String = people.collect();

@@ -56,7 +56,7 @@ async fn report(
     };
     let parameters: serde_json::Value = serde_json::from_str(&parameters).unwrap_or_default();
     let subject = parameters["subject"].as_str().or(parameters["title"].as_str()).unwrap_or("your reply");
-    let line = |one: &adjutant_mail::Failed| {
+    let line = |one: &adjutant_mail::FailedRecipient| {
         format!("{}: {} {}", sanitized(&one.recipient), sanitized(&one.status), sanitized(&one.diagnostic))
     };
     let lines: Vec<String> = bounce.failed.iter().map(line).collect();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use adjutant_mail::{Attachment, Draft, Party};
+use adjutant_mail::{Address, Attachment, Draft};
 use serde_json::Value;
 
 use super::sending::message_id;
@@ -15,8 +15,9 @@ use crate::skills::{Failure, Risk, SkillError};
 const MANY: usize = 5;
 
 /// The sender: the mail account, or without one an address that nobody can answer.
-pub(in crate::skills::builtin) fn writer(call: &CallContext<'_>) -> Party {
-    let nobody = || Party { name: Some(call.scope.person.name.clone()), address: "nobody@localhost".into() };
+pub(in crate::skills::builtin) fn writer(call: &CallContext<'_>) -> Address {
+    let nobody =
+        || Address { name: Some(call.scope.person.name.clone()), address: "nobody@localhost".into() };
     call.services.mail.as_ref().map_or_else(nobody, |mail| mail.from.clone())
 }
 

@@ -5,7 +5,7 @@ mod compose;
 mod sending;
 
 use adjutant_chat::Finding;
-use adjutant_mail::{FolderKind, Imap, Letter, Mark, Party, Query, Smtp, Summary};
+use adjutant_mail::{Address, FlagChange, FolderKind, Imap, Message, Query, Smtp};
 use async_trait::async_trait;
 use chrono::NaiveDate;
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ domain! {
         Search = "email.search",
         Read = "email.read",
         Status = "email.status",
-        Mark = "email.mark",
+        FlagChange = "email.mark",
         Move = "email.move",
     }
 }
@@ -64,7 +64,7 @@ impl BuiltinSkill for EmailSkill {
             Self::Search => search(call).await,
             Self::Read => read(call).await,
             Self::Status => status(call).await,
-            Self::Mark => mark(call).await,
+            Self::FlagChange => mark(call).await,
             Self::Move => move_to(call).await,
         }
     }
@@ -73,7 +73,7 @@ impl BuiltinSkill for EmailSkill {
 /// A mail account.
 pub struct Mailbox {
     /// The sender.
-    pub from: Party,
+    pub from: Address,
     /// Domains whose people count as internal, in small letters.
     pub internal_domains: Vec<String>,
     /// Whether our own address gets a copy of each mail.
@@ -87,13 +87,14 @@ pub struct Mailbox {
 impl Mailbox {
     /// Whether both servers let us in.
     pub(super) async fn check(&self) -> Vec<Finding> {
-        let finding = |section: &str, works: &str, checked: Result<(), adjutant_mail::Fault>| match checked {
-            Ok(()) => Finding::ok(works.to_owned()),
-            Err(error) => {
-                let fix = format!("check [mail.{section}] host, port, tls, user, password and ca_file");
-                Finding::error(format!("{section}: {error}"), fix)
-            }
-        };
+        let finding =
+            |section: &str, works: &str, checked: Result<(), adjutant_mail::MailError>| match checked {
+                Ok(()) => Finding::ok(works.to_owned()),
+                Err(error) => {
+                    let fix = format!("check [mail.{section}] host, port, tls, user, password and ca_file");
+                    Finding::error(format!("{section}: {error}"), fix)
+                }
+            };
         let mut found = vec![finding("smtp", "mails can be sent", self.smtp.check().await)];
         found.push(match &self.imap {
             Some(imap) => finding("imap", "mails can be read", imap.check().await),
@@ -115,8 +116,8 @@ fn imap(services: &Services) -> Result<&Imap, SkillError> {
 }
 
 /// Names and addresses.
-fn parties(parties: &[Party]) -> Vec<String> {
-    parties.iter().map(Party::to_string).collect()
+fn parties(parties: &[Address]) -> Vec<String> {
+    parties.iter().map(Address::to_string).collect()
 }
 
 async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -151,7 +152,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         limit: call.limit(),
     };
     let found = imap(call.services)?.search(&query).await?;
-    let line = |one: &Summary| {
+    let line = |one: &Message| {
         let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
         let date = date.map(|date| date.to_string()).unwrap_or_default();
         let from = one.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
@@ -164,11 +165,11 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         1 => format!("1 mail:\n{}", lines[0]),
         many => format!("{many} mails, the newest first:\n{}", lines.join("\n")),
     };
-    let item = |one: &Summary| {
+    let item = |one: &Message| {
         json!({
             "id": one.message_id.as_ref().unwrap_or(&one.id), "from": parties(&one.from), "to": parties(&one.to),
             "subject": one.subject, "date": one.date.map(|date| date.to_rfc3339()), "unread": one.unread,
-            "folder": one.folder, "snippet": one.snippet,
+            "folder": one.folder, "snippet": one.snippet(),
         })
     };
     let items: Vec<Value> = found.iter().map(item).collect();
@@ -182,7 +183,7 @@ fn message_id<'a>(call: &CallContext<'a>) -> &'a str {
 
 async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
     let letter = imap(call.services)?.read(message_id(call)).await?;
-    let Letter { subject, text, .. } = &letter;
+    let Message { subject, text, .. } = &letter;
     let files = letter.attachments.iter();
     let files: Vec<Value> =
         files.map(|file| json!({"name": file.name, "type": file.media_type, "bytes": file.size})).collect();
@@ -202,8 +203,9 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
     let bounces = imap.bounces(None, 0, 100).await?;
     let bounce = bounces.iter().find(|one| one.original.as_deref().is_some_and(|it| bare(it) == bare(id)));
     if let Some(bounce) = bounce {
-        let line =
-            |one: &adjutant_mail::Failed| format!("{} ({} {})", one.recipient, one.status, one.diagnostic);
+        let line = |one: &adjutant_mail::FailedRecipient| {
+            format!("{} ({} {})", one.recipient, one.status, one.diagnostic)
+        };
         let lines: Vec<String> = bounce.failed.iter().map(line).collect();
         let summary = format!("It bounced: {}", lines.join("; "));
         return Ok(Output { untrusted: true, ..Output::new(summary, json!({"status": "bounced"})) });
@@ -218,12 +220,12 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
     let word = call.text("as").unwrap_or_default();
     let mark = match word {
-        "read" => Mark::Read,
-        "unread" => Mark::Unread,
-        "flagged" => Mark::Flagged,
-        _ => Mark::Unflagged,
+        "read" => FlagChange::Read,
+        "unread" => FlagChange::Unread,
+        "flagged" => FlagChange::Flagged,
+        _ => FlagChange::Unflagged,
     };
-    imap(call.services)?.mark(message_id(call), mark).await?;
+    imap(call.services)?.flag(message_id(call), mark).await?;
     Ok(Output::new(format!("Marked as {word}"), Value::Null))
 }
 

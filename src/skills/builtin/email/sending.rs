@@ -16,7 +16,7 @@
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use adjutant_mail::{Composed, Draft, FolderKind, Party};
+use adjutant_mail::{Address, Composed, Draft, FolderKind};
 use serde_json::json;
 
 use super::compose::save_as_file;
@@ -65,7 +65,7 @@ impl Phase {
 }
 
 /// The Message-ID of a mail of an execution.
-pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Party) -> String {
+pub(super) fn message_id(execution: &ExecutionId, number: usize, from: &Address) -> String {
     let domain = from.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
     match number {
         0 => format!("<{execution}@{domain}>"),

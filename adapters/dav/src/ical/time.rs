@@ -1,36 +1,36 @@
-//! Times and lengths of time as a calendar says them.
+//! The dates, times and lengths of iCalendar.
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 use chrono_tz::Tz;
 
-use crate::Fault;
+use super::rule;
+use super::zone::{self, Zone};
+use crate::DavError;
 use crate::content::{Component, Line, Property};
-use crate::rule;
-use crate::zone::{self, Zone};
 
-/// The longest an occasion may last, in days; more is a mistake.
-const LONGEST_DAYS: i64 = 36_525;
+/// The longest event, in days; more is a mistake.
+const MAX_DAYS: i64 = 36_525;
 
-/// A point in time as a calendar says it.
+/// A date or time in iCalendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum When {
-    /// A whole day, wherever one is.
+pub enum EventTime {
+    /// A whole day, in any zone.
     Day(NaiveDate),
-    /// A local time, wherever one is.
+    /// A local time, in any zone.
     Floating(NaiveDateTime),
     /// A local time in a zone.
     Zoned(NaiveDateTime, Zone),
 }
 
-/// How long an occasion lasts: days as the calendar counts them, and seconds.
+/// How long an event lasts: calendar days and seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Length {
     pub(crate) days: i64,
     pub(crate) seconds: i64,
 }
 
-impl When {
-    /// The moment; what has no zone of its own is taken to be at home. A whole day is its first moment.
+impl EventTime {
+    /// The time in UTC; times without a zone are in `home`. A whole day begins at midnight.
     #[must_use]
     pub fn instant(&self, home: Tz) -> DateTime<Utc> {
         match self {
@@ -39,7 +39,7 @@ impl When {
         }
     }
 
-    /// What a clock on the wall says then; at midnight for a whole day.
+    /// The local time; midnight for a whole day.
     #[must_use]
     pub fn local(&self) -> NaiveDateTime {
         match self {
@@ -48,7 +48,7 @@ impl When {
         }
     }
 
-    /// Another local time said in the same way.
+    /// Another local time in the same form and zone.
     pub(crate) fn at(&self, local: NaiveDateTime) -> Self {
         match self {
             Self::Day(_) => Self::Day(local.date()),
@@ -57,8 +57,7 @@ impl When {
         }
     }
 
-    /// A moment said in the same way; in UTC where the zone's clock shows that time twice, and first at
-    /// another moment.
+    /// A UTC time in the same form and zone; in UTC if the local time is ambiguous and means the earlier one.
     pub(crate) fn at_instant(&self, moment: DateTime<Utc>, home: Tz) -> Self {
         let Self::Zoned(_, zone) = self else { return self.at(Zone::Named(home).local(moment)) };
         let local = zone.local(moment);
@@ -69,7 +68,7 @@ impl When {
         }
     }
 
-    /// Whether both name the same moment or day.
+    /// Whether both mean the same time or day.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Zoned(..), Self::Zoned(..)) => self.instant(Tz::UTC) == other.instant(Tz::UTC),
@@ -80,12 +79,12 @@ impl When {
     }
 
     /// The values of a property such as DTSTART or EXDATE.
-    pub(crate) fn read_all(property: &Property, calendar: &Component) -> Result<Vec<Self>, Fault> {
+    pub(crate) fn read_all(property: &Property, calendar: &Component) -> Result<Vec<Self>, DavError> {
         let zone = property.param("TZID").map(|name| zone::zone_in(calendar, name));
         let value = |text: &str| {
             let text = text.trim();
-            let unreadable = || Fault::unreadable(format!("the time {text} can't be read"));
-            // A period is a start and something that belongs to the start alone.
+            let unreadable = || DavError::unreadable(format!("the time {text} is invalid"));
+            // Of a period only the start counts.
             let start = text.split('/').next().unwrap_or(text);
             if let Some(utc) = start.strip_suffix('Z') {
                 return rule::date_time(utc).map(|utc| Self::Zoned(utc, Zone::UTC)).ok_or_else(unreadable);
@@ -106,17 +105,17 @@ impl When {
         component: &Component,
         name: &str,
         calendar: &Component,
-    ) -> Result<Option<Self>, Fault> {
+    ) -> Result<Option<Self>, DavError> {
         let Some(property) = component.get(name) else { return Ok(None) };
         Ok(Self::read_all(&property, calendar)?.into_iter().next())
     }
 
-    /// All values of all lines of this name.
+    /// All values of all properties of this name.
     pub(crate) fn read_each(
         component: &Component,
         name: &str,
         calendar: &Component,
-    ) -> Result<Vec<Self>, Fault> {
+    ) -> Result<Vec<Self>, DavError> {
         let lines = component.lines(name).map(|line| Self::read_all(&line.read(), calendar));
         lines.collect::<Result<Vec<_>, _>>().map(|all| all.concat())
     }
@@ -134,53 +133,62 @@ impl When {
 
 impl Length {
     /// From a start to an end.
-    pub(crate) fn between(start: &When, end: &When) -> Result<Self, Fault> {
+    pub(crate) fn between(start: &EventTime, end: &EventTime) -> Result<Self, DavError> {
         let length = match (start, end) {
-            (When::Day(start), When::Day(end)) => Self { days: (*end - *start).num_days(), seconds: 0 },
-            (When::Floating(start), When::Floating(end)) => {
+            (EventTime::Day(start), EventTime::Day(end)) => {
+                Self { days: (*end - *start).num_days(), seconds: 0 }
+            }
+            (EventTime::Floating(start), EventTime::Floating(end)) => {
                 Self { days: 0, seconds: (*end - *start).num_seconds() }
             }
-            (When::Zoned(..), When::Zoned(..)) => {
+            (EventTime::Zoned(..), EventTime::Zoned(..)) => {
                 Self { days: 0, seconds: (end.instant(Tz::UTC) - start.instant(Tz::UTC)).num_seconds() }
             }
-            _ => return Err(Fault::params("the start and the end are not said in the same way")),
+            _ => {
+                return Err(DavError::params(
+                    "the start and the end must both be dates, both local times or both times in a zone",
+                ));
+            }
         };
         length.checked()
     }
 
-    fn checked(self) -> Result<Self, Fault> {
+    fn checked(self) -> Result<Self, DavError> {
         if self.days < 0 || self.seconds < 0 {
-            return Err(Fault::params("the end is before the start"));
+            return Err(DavError::params("the end is before the start"));
         }
-        if self.days + self.seconds / 86_400 > LONGEST_DAYS {
-            return Err(Fault::params("it lasts longer than a hundred years"));
+        if self.days + self.seconds / 86_400 > MAX_DAYS {
+            return Err(DavError::params("the event lasts longer than a hundred years"));
         }
         Ok(self)
     }
 
-    /// What a component says by DTEND or DURATION; a whole day lasts a day if it says nothing.
-    pub(crate) fn read(component: &Component, start: &When, calendar: &Component) -> Result<Self, Fault> {
-        let none = Self { days: i64::from(matches!(start, When::Day(_))), seconds: 0 };
-        if let Some(end) = When::read(component, "DTEND", calendar)? {
+    /// From DTEND or DURATION; without either, a whole-day event lasts a day.
+    pub(crate) fn read(
+        component: &Component,
+        start: &EventTime,
+        calendar: &Component,
+    ) -> Result<Self, DavError> {
+        let none = Self { days: i64::from(matches!(start, EventTime::Day(_))), seconds: 0 };
+        if let Some(end) = EventTime::read(component, "DTEND", calendar)? {
             let length = Self::between(start, &end)?;
             return Ok(if length.days + length.seconds == 0 { none } else { length });
         }
         match component.get("DURATION") {
             Some(duration) => duration_of(&duration.value)
-                .ok_or_else(|| Fault::unreadable(format!("the duration {} can't be read", duration.value)))?
+                .ok_or_else(|| DavError::unreadable(format!("the duration {} is invalid", duration.value)))?
                 .checked(),
             None => Ok(none),
         }
     }
 
-    /// The moment at which what starts then, at the moment `from`, is over: first the days by the calendar, then the seconds by
-    /// the clock.
-    pub(crate) fn ends(self, start: &When, from: DateTime<Utc>, home: Tz) -> DateTime<Utc> {
+    /// The end of an event with this start, which is `from` in UTC: first calendar days are added, then seconds.
+    pub(crate) fn ends(self, start: &EventTime, from: DateTime<Utc>, home: Tz) -> DateTime<Utc> {
         let seconds = TimeDelta::seconds(self.seconds);
         let local = start.local();
         let local = local.checked_add_signed(TimeDelta::days(self.days)).unwrap_or(local);
         match start {
-            When::Zoned(..) => {
+            EventTime::Zoned(..) => {
                 let from = if self.days == 0 { from } else { start.at(local).instant(home) };
                 from.checked_add_signed(seconds).unwrap_or(from)
             }
@@ -188,8 +196,8 @@ impl Length {
         }
     }
 
-    /// The same as a calendar says it.
-    pub(crate) fn after(self, start: &When) -> When {
+    /// The end of an event with this start.
+    pub(crate) fn after(self, start: &EventTime) -> EventTime {
         start.at_instant(self.ends(start, start.instant(Tz::UTC), Tz::UTC), Tz::UTC)
     }
 }

@@ -1,4 +1,4 @@
-//! The way to a server: TCP, TLS and time-outs, the same for SMTP and IMAP.
+//! Connections to SMTP and IMAP servers: TCP, TLS and timeouts.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,15 +17,15 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::{Fault, Kind, Server, Tls};
+use crate::{ErrorKind, MailError, Server, Tls};
 
-/// A connection to a server. It gives no more bytes than it was allowed, so that no server can fill the memory.
+/// A connection to a server. It reads no more bytes than allowed, so that no server can fill the memory.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct Connection {
     inner: Inner,
-    /// What is read before anything that the server says.
-    first: &'static [u8],
-    /// So many bytes may still be read.
+    /// Bytes to read before anything from the server.
+    prefix: &'static [u8],
+    /// How many bytes may still be read.
     pub(crate) allowance: usize,
 }
 
@@ -35,71 +35,70 @@ enum Inner {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// Waits for one exchange.
+/// Limits the time of one exchange.
 pub(crate) async fn within<T>(
     timeout: Duration,
-    exchange: impl Future<Output = Result<T, Fault>>,
-) -> Result<T, Fault> {
+    exchange: impl Future<Output = Result<T, MailError>>,
+) -> Result<T, MailError> {
     tokio::time::timeout(timeout, exchange).await.unwrap_or_else(|_| {
-        Err(Fault::new(
-            Kind::Timeout,
+        Err(MailError::new(
+            ErrorKind::Timeout,
             format!("the server did not answer within {} s", timeout.as_secs_f32()),
         ))
     })
 }
 
-/// A parser that panics on what a server says fails that exchange, nothing else.
-pub(crate) async fn guarded<T>(exchange: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+/// A parser that panics on a response fails that exchange only.
+pub(crate) async fn guarded<T>(exchange: impl Future<Output = Result<T, MailError>>) -> Result<T, MailError> {
     let caught = AssertUnwindSafe(exchange).catch_unwind().await;
-    caught.unwrap_or_else(|_| Err(Fault::new(Kind::Tool, "the server's answer can't be understood")))
+    caught.unwrap_or_else(|_| Err(MailError::tool("the server's response is invalid")))
 }
 
-/// Connects, with TLS when it is implicit.
-pub(crate) async fn connect(server: &Server) -> Result<Wire, Fault> {
+/// Connects, with TLS if it is implicit.
+pub(crate) async fn connect(server: &Server) -> Result<Connection, MailError> {
     let connecting = async {
         let tcp = TcpStream::connect((server.host.as_str(), server.port)).await;
         let tcp = tcp.map_err(|error| {
-            Fault::new(Kind::Network, format!("{}:{} can't be reached: {error}", server.host, server.port))
+            MailError::network(format!("{}:{} can't be reached: {error}", server.host, server.port))
         })?;
-        let peer = tcp.peer_addr().map_err(cut)?;
+        let peer = tcp.peer_addr().map_err(connection_lost)?;
         if server.tls == Tls::None && !peer.ip().is_loopback() {
-            let words = format!("{} is not on this machine: without TLS nothing is sent there", server.host);
-            return Err(Fault::new(Kind::Params, words));
+            let message = format!("{} is on another machine and needs TLS", server.host);
+            return Err(MailError::params(message));
         }
         let _ = tcp.set_nodelay(true);
-        let wire = Wire { inner: Inner::Plain(tcp), first: b"", allowance: 1 << 20 };
-        if server.tls == Tls::Implicit { wire.encrypt(server).await } else { Ok(wire) }
+        let connection = Connection { inner: Inner::Plain(tcp), prefix: b"", allowance: 1 << 20 };
+        if server.tls == Tls::Implicit { connection.encrypt(server).await } else { Ok(connection) }
     };
     within(server.timeout, connecting).await
 }
 
-/// The connection is gone.
-pub(crate) fn cut(error: io::Error) -> Fault {
-    Fault::new(Kind::Network, format!("the connection was cut: {error}"))
+pub(crate) fn connection_lost(error: io::Error) -> MailError {
+    MailError::network(format!("the connection was lost: {error}"))
 }
 
-impl Wire {
+impl Connection {
     /// The same connection with TLS from here on.
-    pub(crate) async fn encrypt(self, server: &Server) -> Result<Self, Fault> {
+    pub(crate) async fn encrypt(self, server: &Server) -> Result<Self, MailError> {
         let Inner::Plain(tcp) = self.inner else { return Ok(self) };
         let name = ServerName::try_from(server.host.clone())
-            .map_err(|_| Fault::new(Kind::Params, format!("{} is no name of a server", server.host)))?;
+            .map_err(|_| MailError::params(format!("{} isn't a valid server name", server.host)))?;
         let tls = TlsConnector::from(config(server).await?).connect(name, tcp).await;
         let tls = tls.map_err(|error| untrusted(server, &error))?;
         Ok(Self { inner: Inner::Tls(Box::new(tls)), ..self })
     }
 
-    /// Lets these bytes be read before what the server says.
-    pub(crate) fn preceded_by(self, first: &'static [u8]) -> Self {
-        Self { first, ..self }
+    /// Puts bytes before anything that the server sends.
+    pub(crate) fn with_prefix(self, prefix: &'static [u8]) -> Self {
+        Self { prefix, ..self }
     }
 }
 
-async fn config(server: &Server) -> Result<Arc<ClientConfig>, Fault> {
+async fn config(server: &Server) -> Result<Arc<ClientConfig>, MailError> {
     let mut roots = RootCertStore::empty();
     if let Some(file) = &server.ca_file {
         let unreadable = |why: &dyn ToString| {
-            Fault::new(Kind::Params, format!("ca_file {}: {}", file.display(), why.to_string()))
+            MailError::params(format!("ca_file {}: {}", file.display(), why.to_string()))
         };
         let pem = tokio::fs::read(file).await.map_err(|error| unreadable(&error))?;
         for certificate in CertificateDer::pem_slice_iter(&pem) {
@@ -107,52 +106,52 @@ async fn config(server: &Server) -> Result<Arc<ClientConfig>, Fault> {
             added.map_err(|error| unreadable(&error))?;
         }
         if roots.is_empty() {
-            return Err(unreadable(&"there is no certificate in it"));
+            return Err(unreadable(&"it contains no certificate"));
         }
     } else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|error| Fault::new(Kind::Tool, format!("TLS: {error}")))?;
+    let config = config.map_err(|error| MailError::tool(format!("TLS: {error}")))?;
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-/// Why there is no TLS, in a plain sentence.
-fn untrusted(server: &Server, error: &io::Error) -> Fault {
+/// Explains why TLS failed.
+fn untrusted(server: &Server, error: &io::Error) -> MailError {
     let host = &server.host;
-    let words = match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+    let message = match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         Some(rustls::Error::InvalidCertificate(wrong)) => match wrong {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 format!("the certificate of {host} has expired")
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                format!("the certificate of {host} is not valid yet; is this machine's clock right?")
+                format!("the certificate of {host} is not valid yet; check this machine's clock")
             }
             CertificateError::UnknownIssuer => {
                 format!(
-                    "the certificate of {host} was issued by somebody unknown; name a private CA in ca_file"
+                    "the certificate of {host} is from an unknown issuer; set ca_file to trust a private CA"
                 )
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                format!("the certificate is for another server than {host}")
+                format!("the certificate is for another server, not {host}")
             }
             other => format!("the certificate of {host} is not valid: {other}"),
         },
         Some(rustls::Error::InvalidMessage(_)) => {
-            format!("{host}:{} does not speak TLS from the start; is it STARTTLS?", server.port)
+            format!("{host}:{} doesn't speak TLS from the start; try tls = \"starttls\"", server.port)
         }
-        _ => format!("no TLS with {host}: {error}"),
+        _ => format!("TLS with {host} failed: {error}"),
     };
-    Fault::new(Kind::Network, words)
+    MailError::network(message)
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Cx<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if !self.first.is_empty() {
-            let (now, later) = self.first.split_at(self.first.len().min(buf.remaining()));
+        if !self.prefix.is_empty() {
+            let (now, later) = self.prefix.split_at(self.prefix.len().min(buf.remaining()));
             buf.put_slice(now);
-            self.first = later;
+            self.prefix = later;
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();
@@ -162,14 +161,14 @@ impl AsyncRead for Wire {
         };
         let read = buf.filled().len().saturating_sub(before);
         let Some(left) = self.allowance.checked_sub(read) else {
-            return Poll::Ready(Err(io::Error::other("the server says more than it should")));
+            return Poll::Ready(Err(io::Error::other("the server's response is too long")));
         };
         self.allowance = left;
         polled
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Cx<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.inner {
             Inner::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
@@ -192,7 +191,7 @@ impl AsyncWrite for Wire {
     }
 }
 
-impl lettre::transport::smtp::client::AsyncTokioStream for Wire {
+impl lettre::transport::smtp::client::AsyncTokioStream for Connection {
     fn peer_addr(&self) -> io::Result<SocketAddr> {
         match &self.inner {
             Inner::Plain(tcp) => tcp.peer_addr(),

@@ -1,11 +1,11 @@
-//! A recurrence rule (RFC 5545 §3.3.10) as it is written.
+//! Recurrence rules (RFC 5545 §3.3.10), parsed.
 
 use chrono::{NaiveDate, NaiveDateTime, Weekday};
 
-use crate::Fault;
+use crate::DavError;
 
 /// How many times of day a rule may name.
-const MOST_TIMES: usize = 1_440;
+const MAX_TIMES_OF_DAY: usize = 1_440;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Frequency {
@@ -18,7 +18,7 @@ pub(crate) enum Frequency {
     Yearly,
 }
 
-/// Until when a rule recurs, this included.
+/// The last moment of a rule, inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Until {
     Day(NaiveDate),
@@ -26,9 +26,9 @@ pub(crate) enum Until {
     Utc(NaiveDateTime),
 }
 
-/// A rule as written: empty lists where it says nothing.
+/// A recurrence rule; lists are empty for parts that it doesn't have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Rule {
+pub struct RecurrenceRule {
     pub(crate) frequency: Frequency,
     pub(crate) interval: u32,
     pub(crate) count: Option<u32>,
@@ -38,7 +38,7 @@ pub(crate) struct Rule {
     pub(crate) month_days: Vec<i32>,
     pub(crate) year_days: Vec<i32>,
     pub(crate) weeks: Vec<i32>,
-    /// With a number: the first, the last, ... in the month or year; 0 is each.
+    /// With a number: the n-th in the month or year, negative from the end; 0 means every one.
     pub(crate) days: Vec<(i32, Weekday)>,
     pub(crate) hours: Vec<i32>,
     pub(crate) minutes: Vec<i32>,
@@ -59,7 +59,7 @@ fn weekday(name: &str) -> Option<Weekday> {
     })
 }
 
-/// Numbers whose absolute value lies between the bounds; negative ones only where they count from the end.
+/// Numbers whose absolute value is between the bounds; negative ones only if they may count from the end.
 fn numbers(value: &str, least: i32, most: i32, may_be_negative: bool) -> Option<Vec<i32>> {
     let number = |text: &str| {
         let number: i32 = text.parse().ok()?;
@@ -88,7 +88,7 @@ pub(crate) fn date(text: &str) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(text[..4].parse().ok()?, text[4..6].parse().ok()?, text[6..].parse().ok()?)
 }
 
-/// `20261121T090000`; a leap second is the second before it.
+/// `20261121T090000`; a leap second counts as the second before it.
 pub(crate) fn date_time(text: &str) -> Option<NaiveDateTime> {
     let (day, time) = text.split_once('T')?;
     if time.len() != 6 || !time.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -106,12 +106,9 @@ fn until(text: &str) -> Option<Until> {
     date(text).map(Until::Day).or_else(|| date_time(text).map(Until::Local))
 }
 
-impl Rule {
-    /// Reads a rule; parts it does not know are passed over, as RFC 5545 says.
-    ///
-    /// # Errors
-    /// A part that makes no sense, by name.
-    pub(crate) fn read(text: &str) -> Result<Self, Fault> {
+impl RecurrenceRule {
+    /// Reads a rule; unknown parts are ignored, as RFC 5545 says.
+    pub fn read(text: &str) -> Result<Self, DavError> {
         let mut rule = Self {
             frequency: Frequency::Daily,
             interval: 1,
@@ -134,14 +131,14 @@ impl Rule {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             has_frequency |= name == "FREQ";
             rule.part(name, value)
-                .ok_or_else(|| Fault::params(format!("the recurrence rule's {part} makes no sense")))?;
+                .ok_or_else(|| DavError::params(format!("{part} is not valid in a recurrence rule")))?;
         }
         if !has_frequency {
-            return Err(Fault::params("the recurrence rule has no FREQ"));
+            return Err(DavError::params("the recurrence rule has no FREQ"));
         }
         let times = [&rule.hours, &rule.minutes, &rule.seconds];
-        if times.iter().map(|times| times.len().max(1)).product::<usize>() > MOST_TIMES {
-            return Err(Fault::params("the recurrence rule names too many times of day"));
+        if times.iter().map(|times| times.len().max(1)).product::<usize>() > MAX_TIMES_OF_DAY {
+            return Err(DavError::params("the recurrence rule names too many times of day"));
         }
         Ok(rule)
     }

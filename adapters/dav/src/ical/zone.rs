@@ -1,34 +1,34 @@
-//! Time zones: by name, by the names Windows and Outlook use, or as a calendar itself describes them.
+//! Time zones: by IANA name, by Windows name, or from a `VTIMEZONE`.
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Offset, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
-use crate::Fault;
+use super::rule::{self, RecurrenceRule, Until};
+use super::windows_zones::WINDOWS;
+use crate::DavError;
 use crate::content::{Component, Line, Node};
-use crate::rule::{self, Rule, Until};
-use crate::zone_windows::WINDOWS;
 
-/// How many changes of the clock a described zone may have.
-const MOST_CHANGES: usize = 1_000;
+/// How many offset changes a custom zone may have.
+const MAX_CHANGES: usize = 1_000;
 
 /// A time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Zone {
-    /// One of the IANA database.
+    /// A zone of the IANA database.
     Named(Tz),
-    /// One whose name nobody knows, described by the calendar it was found in.
-    Described(Arc<Described>),
+    /// A zone with an unknown name, defined by the calendar that uses it.
+    Custom(Arc<CustomZone>),
 }
 
-/// A zone as a `VTIMEZONE` describes it.
+/// A zone defined by a `VTIMEZONE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
+pub struct CustomZone {
     name: String,
     /// The offset before the first change.
     before: TimeDelta,
-    /// When the clock changes, and the offset from then on; in order.
+    /// When the offset changes, and to what; in order.
     changes: Vec<(NaiveDateTime, TimeDelta)>,
 }
 
@@ -41,17 +41,17 @@ impl Zone {
     pub fn name(&self) -> &str {
         match self {
             Self::Named(zone) => zone.name(),
-            Self::Described(zone) => &zone.name,
+            Self::Custom(zone) => &zone.name,
         }
     }
 
-    /// The offset from UTC at a moment.
+    /// The offset from UTC at a UTC time.
     pub(crate) fn offset(&self, utc: NaiveDateTime) -> TimeDelta {
         match self {
             Self::Named(zone) => {
                 TimeDelta::seconds(zone.offset_from_utc_datetime(&utc).fix().local_minus_utc().into())
             }
-            Self::Described(zone) => {
+            Self::Custom(zone) => {
                 let next = zone.changes.partition_point(|(at, _)| *at <= utc);
                 next.checked_sub(1)
                     .and_then(|last| zone.changes.get(last))
@@ -60,14 +60,13 @@ impl Zone {
         }
     }
 
-    /// The offsets a day before and a day after a local time. Where they are the same, the clock does not
-    /// change between.
+    /// The offsets a day before and a day after a local time. If they are equal, there is no change between.
     fn around(&self, local: NaiveDateTime) -> (TimeDelta, TimeDelta) {
         let near = |days: i64| local.checked_add_signed(TimeDelta::days(days)).unwrap_or(local);
         (self.offset(near(-1)), self.offset(near(1)))
     }
 
-    /// The moment of a local time, and whether the clock changes within a day of it.
+    /// The UTC time of a local time, and whether the offset stays the same within a day of it.
     pub(crate) fn steady_instant(&self, local: NaiveDateTime) -> (DateTime<Utc>, bool) {
         let (before, after) = self.around(local);
         match local.checked_sub_signed(before).filter(|_| before == after) {
@@ -76,8 +75,8 @@ impl Zone {
         }
     }
 
-    /// The moment of a local time. One that comes twice is its first; one that the clock skips counts from
-    /// before the change, so half past two is half past three (RFC 5545 §3.3.5).
+    /// The UTC time of a local time. An ambiguous one is the earlier; a skipped one uses the offset before the
+    /// change, so half past two is half past three (RFC 5545 §3.3.5).
     #[must_use]
     pub fn instant(&self, local: NaiveDateTime) -> DateTime<Utc> {
         let minus = |offset: TimeDelta| local.checked_sub_signed(offset).unwrap_or(local);
@@ -90,7 +89,7 @@ impl Zone {
         (if is_late { late } else { early }).and_utc()
     }
 
-    /// The local time at a moment.
+    /// The local time of a UTC time.
     #[must_use]
     pub fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
         let utc = at.naive_utc();
@@ -98,12 +97,9 @@ impl Zone {
     }
 }
 
-/// The zone of this name: of the IANA database, of Windows, or with a path before it as some programs write
+/// The zone of this name: an IANA or Windows name, or an IANA name after a path, as some programs write it
 /// (`/freeassociation.sourceforge.net/Europe/Berlin`).
-///
-/// # Errors
-/// [`crate::Kind::Params`] when nobody knows the name.
-pub fn zone_named(name: &str) -> Result<Tz, Fault> {
+pub fn zone_named(name: &str) -> Result<Tz, DavError> {
     let name = name.trim().trim_matches('"');
     let known = |name: &str| Tz::from_str_insensitive(name).ok();
     let windows = || WINDOWS.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(name));
@@ -111,24 +107,23 @@ pub fn zone_named(name: &str) -> Result<Tz, Fault> {
         let from = name.rmatch_indices('/').map(|(at, _)| &name[at + 1..]);
         from.filter(|tail| tail.contains('/')).find_map(known)
     };
-    known(name)
-        .or_else(|| windows().and_then(|(_, ours)| known(ours)))
-        .or_else(tail)
-        .ok_or_else(|| Fault::params(format!("nobody knows the time zone {name}")))
-}
-
-/// The zone that a text means by a `TZID`: a name that is known, else what the text's `VTIMEZONE` says.
-pub(crate) fn zone_in(calendar: &Component, name: &str) -> Result<Zone, Fault> {
-    zone_named(name).map(Zone::Named).or_else(|unknown| {
-        let described = calendar.parts("VTIMEZONE").find(|zone| zone.text("TZID") == name);
-        described.map_or(Err(unknown), |zone| describe(name, zone))
+    known(name).or_else(|| windows().and_then(|(_, ours)| known(ours))).or_else(tail).ok_or_else(|| {
+        DavError::params(format!("unknown time zone {name}; write an IANA name such as Europe/Berlin"))
     })
 }
 
-fn describe(name: &str, zone: &Component) -> Result<Zone, Fault> {
-    let unreadable = || Fault::unreadable(format!("the description of the time zone {name} can't be read"));
+/// The zone of a `TZID`: a known name, else the calendar's `VTIMEZONE`.
+pub(crate) fn zone_in(calendar: &Component, name: &str) -> Result<Zone, DavError> {
+    zone_named(name).map(Zone::Named).or_else(|unknown| {
+        let described = calendar.components("VTIMEZONE").find(|zone| zone.text("TZID") == name);
+        described.map_or(Err(unknown), |zone| read_vtimezone(name, zone))
+    })
+}
+
+fn read_vtimezone(name: &str, zone: &Component) -> Result<Zone, DavError> {
+    let unreadable = || DavError::unreadable(format!("the definition of the time zone {name} is invalid"));
     let mut changes = Vec::new();
-    for part in zone.parts("STANDARD").chain(zone.parts("DAYLIGHT")) {
+    for part in zone.components("STANDARD").chain(zone.components("DAYLIGHT")) {
         let offset = |name: &str| part.get(name).and_then(|property| utc_offset(&property.value));
         let (Some(from), Some(to)) = (offset("TZOFFSETFROM"), offset("TZOFFSETTO")) else {
             return Err(unreadable());
@@ -137,7 +132,7 @@ fn describe(name: &str, zone: &Component) -> Result<Zone, Fault> {
         let start = start.ok_or_else(unreadable)?;
         let mut onsets = vec![start];
         if let Some(recurs) = part.get("RRULE") {
-            let recurs = Rule::read(&recurs.value)?;
+            let recurs = RecurrenceRule::read(&recurs.value)?;
             let until = recurs.until.map(|until| match until {
                 Until::Day(day) => day.and_time(start.time()),
                 Until::Local(until) => until,
@@ -145,12 +140,12 @@ fn describe(name: &str, zone: &Component) -> Result<Zone, Fault> {
             });
             // Outlook's zones begin in 1601.
             let year = |year| NaiveDate::from_ymd_opt(year, 1, 1).unwrap_or_default().into();
-            onsets.extend(recurs.expand(start, until, (year(1900), year(2100)), MOST_CHANGES).starts);
+            onsets.extend(recurs.expand(start, until, (year(1900), year(2100)), MAX_CHANGES).starts);
         }
         for dates in part.lines("RDATE") {
             onsets.extend(dates.read().value.split(',').filter_map(rule::date_time));
         }
-        if onsets.len() + changes.len() > MOST_CHANGES {
+        if onsets.len() + changes.len() > MAX_CHANGES {
             return Err(unreadable());
         }
         changes
@@ -159,7 +154,7 @@ fn describe(name: &str, zone: &Component) -> Result<Zone, Fault> {
     changes.sort_unstable_by_key(|(at, ..)| *at);
     let before = changes.first().map(|(_, from, _)| *from).ok_or_else(unreadable)?;
     let changes = changes.into_iter().map(|(at, _, to)| (at, to)).collect();
-    Ok(Zone::Described(Arc::new(Described { name: name.to_owned(), before, changes })))
+    Ok(Zone::Custom(Arc::new(CustomZone { name: name.to_owned(), before, changes })))
 }
 
 /// `+0100` or `-033000`, less than a day.
@@ -176,18 +171,18 @@ fn utc_offset(text: &str) -> Option<TimeDelta> {
     (seconds < 86_400).then(|| TimeDelta::seconds(sign * seconds))
 }
 
-/// What a change of the clock looks like: the same one comes each year on the same weekday of the month.
+/// A change of the offset.
 struct Change {
-    /// The local time by the clock before it.
+    /// The local time of the change, before it.
     onset: NaiveDateTime,
     from: TimeDelta,
     to: TimeDelta,
     is_daylight: bool,
 }
 
-/// The `VTIMEZONE`, under the name it is used by, that holds from a year on: the changes of twenty years, as rules where
-/// they follow one, the last ones without an end.
-pub(crate) fn described(zone: Tz, name: &str, year: i32) -> Component {
+/// The `VTIMEZONE` of a zone from a year on: the changes of twenty years, as rules if they follow one; the last
+/// rules have no end.
+pub(crate) fn vtimezone(zone: Tz, name: &str, year: i32) -> Component {
     let mut component = Component::new("VTIMEZONE");
     component.push(Line::new("TZID", &[], name));
     let begin = NaiveDate::from_ymd_opt(year.saturating_sub(1).clamp(1900, 2070), 1, 1).unwrap_or_default();
@@ -238,10 +233,10 @@ fn observance(change: &Change, rule: Option<String>) -> Node {
     if let Some(rule) = rule {
         part.push(Line::new("RRULE", &[], &rule));
     }
-    Node::Part(part)
+    Node::Component(part)
 }
 
-/// The rule that these onsets, one a year, follow: the n-th or the last of a weekday in a month.
+/// The rule that these yearly onsets follow: the n-th or last of a weekday in a month.
 fn pattern<'a>(onsets: impl Iterator<Item = &'a NaiveDateTime> + Clone) -> Option<String> {
     let first = *onsets.clone().next()?;
     let nth = |onset: &NaiveDateTime| (onset.day() - 1) / 7 + 1;
@@ -263,7 +258,7 @@ fn pattern<'a>(onsets: impl Iterator<Item = &'a NaiveDateTime> + Clone) -> Optio
     Some(format!("FREQ=YEARLY;BYMONTH={};BYDAY={number}{}", first.month(), day.get(..2)?))
 }
 
-/// The changes of a zone's clock over some years, in order.
+/// The offset changes of a zone over some years, in order.
 fn changes(zone: Tz, first: NaiveDateTime, years: i32) -> Vec<Change> {
     use chrono_tz::OffsetComponents;
     let named = Zone::Named(zone);
@@ -292,7 +287,7 @@ mod tests {
     use chrono::NaiveTime;
 
     use super::*;
-    use crate::rule::date_time;
+    use crate::ical::rule::date_time;
 
     fn at(text: &str) -> NaiveDateTime {
         date_time(text).unwrap()
@@ -310,7 +305,10 @@ mod tests {
         ] {
             assert_eq!(zone_named(name), Ok(zone), "{name}");
         }
-        assert_eq!(zone_named("Mars/Olympus").unwrap_err().words, "nobody knows the time zone Mars/Olympus");
+        assert_eq!(
+            zone_named("Mars/Olympus").unwrap_err().message,
+            "unknown time zone Mars/Olympus; write an IANA name such as Europe/Berlin"
+        );
         for (theirs, ours) in WINDOWS {
             assert!(ours.parse::<Tz>().is_ok(), "{theirs}");
         }
@@ -346,10 +344,10 @@ mod tests {
     fn every_zone_described_is_read_as_itself() {
         let first = at("20250101T000000");
         for zone in chrono_tz::TZ_VARIANTS {
-            let Zone::Described(read) = describe("x", &described(zone, zone.name(), 2026)).unwrap() else {
+            let Zone::Custom(read) = read_vtimezone("x", &vtimezone(zone, zone.name(), 2026)).unwrap() else {
                 panic!()
             };
-            let (ours, read) = (Zone::Named(zone), Zone::Described(read));
+            let (ours, read) = (Zone::Named(zone), Zone::Custom(read));
             let mut local = first;
             while local < at("20440601T000000") {
                 assert_eq!(ours.offset(local), read.offset(local), "{zone} {local}");
@@ -359,9 +357,9 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_with_a_rule_is_described_shortly() {
+    fn a_zone_with_a_rule_has_a_short_definition() {
         let mut text = String::new();
-        described(Tz::Europe__Berlin, "Europe/Berlin", 2026).write(&mut text);
+        vtimezone(Tz::Europe__Berlin, "Europe/Berlin", 2026).write(&mut text);
         insta::assert_snapshot!(text.replace("\r\n", "\n"), @r"
 BEGIN:VTIMEZONE
 TZID:Europe/Berlin
@@ -385,16 +383,16 @@ END:STANDARD
 END:VTIMEZONE
 ");
         let mut text = String::new();
-        described(Tz::America__New_York, "x", 2000).write(&mut text);
+        vtimezone(Tz::America__New_York, "x", 2000).write(&mut text);
         assert_eq!(text.matches("RRULE").count(), 4, "{text}");
     }
 
     #[test]
-    fn absurd_descriptions_are_faults() {
+    fn invalid_definitions_are_errors() {
         let zone = |lines: &str| {
             let text =
                 format!("BEGIN:VTIMEZONE\nTZID:x\nBEGIN:STANDARD\n{lines}\nEND:STANDARD\nEND:VTIMEZONE\n");
-            describe("x", &Component::read_all(&text).unwrap()[0])
+            read_vtimezone("x", &Component::read_all(&text).unwrap()[0])
         };
         for lines in [
             "",

@@ -6,8 +6,8 @@ use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use proptest::prelude::*;
 
 use super::*;
-use crate::rule::date_time;
-use crate::{Answer, Attendee, Kind, Span, Status};
+use crate::ical::rule::date_time;
+use crate::{Attendee, ErrorKind, EventStatus, ResponseStatus, TimeRange};
 
 const HOME: Tz = Tz::Europe__Berlin;
 
@@ -23,24 +23,24 @@ fn local(text: &str) -> NaiveDateTime {
     date_time(text).unwrap()
 }
 
-fn zoned(text: &str, zone: Tz) -> When {
-    When::Zoned(local(text), Zone::Named(zone))
+fn zoned(text: &str, zone: Tz) -> EventTime {
+    EventTime::Zoned(local(text), Zone::Named(zone))
 }
 
-fn berlin(text: &str) -> When {
+fn berlin(text: &str) -> EventTime {
     zoned(text, Tz::Europe__Berlin)
 }
 
-fn span(from: &str, to: &str) -> Span {
-    Span { from: moment(from), to: moment(to) }
+fn span(from: &str, to: &str) -> TimeRange {
+    TimeRange { from: moment(from), to: moment(to) }
 }
 
-fn year() -> Span {
+fn year() -> TimeRange {
     span("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z")
 }
 
-fn meeting() -> Occasion {
-    Occasion {
+fn meeting() -> CalendarEvent {
+    CalendarEvent {
         uid: "1@example.org".into(),
         title: "Stand-up; daily, short".into(),
         start: berlin("20260105T090000"),
@@ -52,7 +52,7 @@ fn meeting() -> Occasion {
         reminders: Vec::new(),
         rule: None,
         except: Vec::new(),
-        status: Status::Confirmed,
+        status: EventStatus::Confirmed,
         is_busy: true,
         sequence: 0,
         instance: None,
@@ -60,33 +60,33 @@ fn meeting() -> Occasion {
 }
 
 fn weekly(rule: &str) -> Series {
-    Series::new(&Occasion { rule: Some(rule.into()), ..meeting() }, stamp()).unwrap()
+    Series::new(&CalendarEvent { rule: Some(rule.into()), ..meeting() }, stamp()).unwrap()
 }
 
 /// An object with these lines in its one event.
-fn with(lines: &str) -> Result<Series, Fault> {
+fn with(lines: &str) -> Result<Series, DavError> {
     Series::read(&format!(
         "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:1\n{lines}\nEND:VEVENT\nEND:VCALENDAR\n"
     ))
 }
 
 /// What takes place, a line each: the local start, the moments, the title if it is not the usual one.
-fn listed(series: &Series, window: Span) -> String {
+fn listed(series: &Series, window: TimeRange) -> String {
     let expansion = series.occurrences(window, HOME, 1_000).unwrap();
-    assert!(!expansion.is_cut);
+    assert!(!expansion.is_truncated);
     let mut list = String::new();
-    let occasions = series.occasions_at(&expansion.occurrences).unwrap();
-    assert_eq!(occasions.len(), expansion.occurrences.len());
-    for (occurrence, occasion) in expansion.occurrences.iter().zip(occasions) {
-        assert_eq!(series.occasion_at(occurrence).as_ref(), Ok(&occasion));
-        assert_eq!(occurrence.is_busy, occasion.is_busy);
+    let events = series.events_at(&expansion.occurrences).unwrap();
+    assert_eq!(events.len(), expansion.occurrences.len());
+    for (occurrence, event) in expansion.occurrences.iter().zip(events) {
+        assert_eq!(series.event_at(occurrence).as_ref(), Ok(&event));
+        assert_eq!(occurrence.is_busy, event.is_busy);
         let start = match &occurrence.start {
-            When::Day(day) => day.format("%m-%d").to_string(),
+            EventTime::Day(day) => day.format("%m-%d").to_string(),
             other => other.local().format("%m-%d %H:%M").to_string(),
         };
-        let moments = occurrence.span.from.format("%m-%dT%H:%M").to_string();
-        let minutes = (occurrence.span.to - occurrence.span.from).num_minutes();
-        let title = if occasion.title == meeting().title { "" } else { &occasion.title };
+        let moments = occurrence.range.from.format("%m-%dT%H:%M").to_string();
+        let minutes = (occurrence.range.to - occurrence.range.from).num_minutes();
+        let title = if event.title == meeting().title { "" } else { &event.title };
         writeln!(list, "{start} {moments}Z {minutes}m {title}").unwrap();
     }
     list.replace(" \n", "\n")
@@ -99,24 +99,24 @@ fn edited(series: &Series) -> String {
 }
 
 /// An occasion that has everything.
-fn full() -> Occasion {
-    Occasion {
+fn full() -> CalendarEvent {
+    CalendarEvent {
         location: "Café, 1. Stock".into(),
         notes: "bring:\n- tea\\coffee".into(),
         organizer: Some(Attendee {
             address: "me@example.org".into(),
             name: "Me".into(),
-            answer: Answer::Open,
+            response: ResponseStatus::NeedsAction,
         }),
         attendees: vec![Attendee {
             address: "bob@example.org".into(),
             name: "Bob \"B\", jr".into(),
-            answer: Answer::Open,
+            response: ResponseStatus::NeedsAction,
         }],
         reminders: vec![10, 60],
         rule: Some("FREQ=WEEKLY;BYDAY=MO".into()),
         except: vec![berlin("20260112T090000")],
-        status: Status::Tentative,
+        status: EventStatus::Tentative,
         is_busy: false,
         ..meeting()
     }
@@ -124,8 +124,8 @@ fn full() -> Occasion {
 
 #[test]
 fn a_new_occasion_is_written_and_read_back() {
-    let occasion = full();
-    let series = Series::new(&occasion, stamp()).unwrap();
+    let event = full();
+    let series = Series::new(&event, stamp()).unwrap();
     insta::assert_snapshot!(series.text().replace("\r\n", "\n"), @r#"
     BEGIN:VCALENDAR
     VERSION:2.0
@@ -182,7 +182,7 @@ fn a_new_occasion_is_written_and_read_back() {
     "#);
     let read = Series::read(&series.text()).unwrap();
     assert_eq!(read, series);
-    assert_eq!(read.occasion().unwrap(), occasion);
+    assert_eq!(read.event().unwrap(), event);
 }
 
 #[test]
@@ -204,13 +204,13 @@ fn nine_oclock_stays_nine_oclock_over_both_changes_of_the_year() {
             ["2026-04-05T23:00:00Z", "2026-10-04T22:00:00Z"],
         ),
     ] {
-        let occasion = Occasion {
+        let event = CalendarEvent {
             start: zoned("20260105T090000", zone),
             end: zoned("20260105T093000", zone),
             rule: Some("FREQ=WEEKLY".into()),
             ..meeting()
         };
-        let series = Series::new(&occasion, stamp()).unwrap();
+        let series = Series::new(&event, stamp()).unwrap();
         let found = series.occurrences(year(), HOME, 100).unwrap().occurrences;
         assert_eq!(found.len(), 52);
         assert!(
@@ -218,7 +218,7 @@ fn nine_oclock_stays_nine_oclock_over_both_changes_of_the_year() {
             "{zone}"
         );
         for at in before.iter().chain(&after) {
-            assert!(found.iter().any(|one| one.span.from == moment(at)), "{zone} {at}");
+            assert!(found.iter().any(|one| one.range.from == moment(at)), "{zone} {at}");
         }
     }
 }
@@ -318,7 +318,7 @@ fn whole_days_and_floating_times_are_at_home() {
 #[test]
 fn zones_of_windows_and_zones_nobody_knows() {
     let windows = with("DTSTART;TZID=\"W. Europe Standard Time\":20260701T090000").unwrap();
-    assert_eq!(windows.occasion().unwrap().start, berlin("20260701T090000"));
+    assert_eq!(windows.event().unwrap().start, berlin("20260701T090000"));
     let text = "BEGIN:VCALENDAR\nBEGIN:VTIMEZONE\nTZID:Customized\nBEGIN:STANDARD\nDTSTART:16010101T030000\n\
         TZOFFSETFROM:+0200\nTZOFFSETTO:+0100\nRRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\nEND:STANDARD\nBEGIN:DAYLIGHT\n\
         DTSTART:16010101T020000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nRRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU\n\
@@ -329,10 +329,10 @@ fn zones_of_windows_and_zones_nobody_knows() {
     03-28 09:00 03-28T08:00Z 0m
     03-29 09:00 03-29T07:00Z 0m
     ");
-    let unknown = with("DTSTART;TZID=Mars/Olympus:20260701T090000").unwrap().occasion().unwrap_err();
+    let unknown = with("DTSTART;TZID=Mars/Olympus:20260701T090000").unwrap().event().unwrap_err();
     assert_eq!(
-        (unknown.kind, unknown.words.as_str()),
-        (Kind::Params, "nobody knows the time zone Mars/Olympus")
+        (unknown.kind, unknown.message.as_str()),
+        (ErrorKind::Params, "unknown time zone Mars/Olympus; write an IANA name such as Europe/Berlin")
     );
 }
 
@@ -357,30 +357,31 @@ fn absurd_objects_are_faults() {
         assert!(with(lines).unwrap().occurrences(year(), HOME, 10).is_err(), "{lines}");
     }
     for text in ["", "BEGIN:VCALENDAR\nEND:VCALENDAR\n", "BEGIN:VCARD\nEND:VCARD\n"] {
-        assert_eq!(Series::read(text).unwrap_err().kind, Kind::Tool);
+        assert_eq!(Series::read(text).unwrap_err().kind, ErrorKind::Tool);
     }
     let two =
         "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:1\nEND:VEVENT\nBEGIN:VEVENT\nUID:2\nEND:VEVENT\nEND:VCALENDAR\n";
     assert!(Series::read(two).is_err());
-    let bad = |change: fn(&mut Occasion)| {
-        let mut occasion = meeting();
-        change(&mut occasion);
-        Series::new(&occasion, stamp()).unwrap_err().kind
+    let bad = |change: fn(&mut CalendarEvent)| {
+        let mut event = meeting();
+        change(&mut event);
+        Series::new(&event, stamp()).unwrap_err().kind
     };
-    assert_eq!(bad(|occasion| occasion.uid.clear()), Kind::Params);
-    assert_eq!(bad(|occasion| occasion.end = berlin("20260105T080000")), Kind::Params);
-    assert_eq!(bad(|occasion| occasion.end = When::Day(NaiveDate::MAX)), Kind::Params);
-    assert_eq!(bad(|occasion| occasion.rule = Some("weekly".into())), Kind::Params);
-    let nobody = Attendee { address: "a b".into(), name: String::new(), answer: Answer::Open };
-    let with_nobody = Occasion { attendees: vec![nobody], ..meeting() };
-    assert_eq!(Series::new(&with_nobody, stamp()).unwrap_err().kind, Kind::Params);
+    assert_eq!(bad(|event| event.uid.clear()), ErrorKind::Params);
+    assert_eq!(bad(|event| event.end = berlin("20260105T080000")), ErrorKind::Params);
+    assert_eq!(bad(|event| event.end = EventTime::Day(NaiveDate::MAX)), ErrorKind::Params);
+    assert_eq!(bad(|event| event.rule = Some("weekly".into())), ErrorKind::Params);
+    let nobody =
+        Attendee { address: "a b".into(), name: String::new(), response: ResponseStatus::NeedsAction };
+    let with_nobody = CalendarEvent { attendees: vec![nobody], ..meeting() };
+    assert_eq!(Series::new(&with_nobody, stamp()).unwrap_err().kind, ErrorKind::Params);
 }
 
 #[test]
 fn a_rule_for_ever_is_bounded_by_the_window_and_the_cap() {
     let dense = with("DTSTART:19700101T000000Z\nRRULE:FREQ=SECONDLY").unwrap();
     let found = dense.occurrences(year(), HOME, 500).unwrap();
-    assert!(found.is_cut && found.occurrences.len() == 500);
+    assert!(found.is_truncated && found.occurrences.len() == 500);
     let daily = with("DTSTART:19700101T000000Z\nRRULE:FREQ=DAILY").unwrap();
     assert_eq!(daily.occurrences(year(), HOME, 500).unwrap().occurrences.len(), 365);
     let never =
@@ -399,11 +400,11 @@ const FOREIGN: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Other//EN\r\n
 fn an_edit_writes_what_it_changes_and_leaves_the_rest() {
     let mut series = Series::read(FOREIGN).unwrap();
     assert_eq!(series.text(), FOREIGN);
-    let mut occasion = series.occasion().unwrap();
-    occasion.location = "Room 1".into();
-    occasion.reminders = vec![5];
-    occasion.attendees[0].answer = Answer::Declined;
-    series.change_all(&occasion, stamp()).unwrap();
+    let mut event = series.event().unwrap();
+    event.location = "Room 1".into();
+    event.reminders = vec![5];
+    event.attendees[0].response = ResponseStatus::Declined;
+    series.change_all(&event, stamp()).unwrap();
     insta::assert_snapshot!(edited(&series), @r"
     BEGIN:VEVENT
     UID:f
@@ -439,13 +440,13 @@ fn an_edit_writes_what_it_changes_and_leaves_the_rest() {
 fn odd_people_of_a_server_don_t_keep_us_from_an_edit() {
     let mut series =
         with("DTSTART:20260701T090000Z\nATTENDEE;CN=Room:urn:x: y\nORGANIZER:MAILTO:a@b.c").unwrap();
-    let mut occasion = series.occasion().unwrap();
+    let mut event = series.event().unwrap();
     assert_eq!(
-        (occasion.attendees[0].address.as_str(), occasion.organizer.as_ref().unwrap().address.as_str()),
+        (event.attendees[0].address.as_str(), event.organizer.as_ref().unwrap().address.as_str()),
         ("urn:x: y", "a@b.c")
     );
-    occasion.attendees[0].answer = Answer::Accepted;
-    series.change_all(&occasion, stamp()).unwrap();
+    event.attendees[0].response = ResponseStatus::Accepted;
+    series.change_all(&event, stamp()).unwrap();
     assert!(series.text().contains("ATTENDEE;CN=Room;PARTSTAT=ACCEPTED:urn:x: y\r\n"), "{}", series.text());
 }
 
@@ -454,14 +455,14 @@ fn one_instance_is_changed_and_changed_again() {
     let mut series = weekly("FREQ=WEEKLY;COUNT=3");
     let window = span("2026-01-12T00:00:00Z", "2026-01-13T00:00:00Z");
     let found = series.occurrences(window, HOME, 10).unwrap().occurrences.remove(0);
-    let mut occasion = series.occasion_at(&found).unwrap();
-    occasion.title = "Planning".into();
-    occasion.start = berlin("20260113T100000");
-    occasion.end = berlin("20260113T110000");
-    series.change_one(found.instance.as_ref().unwrap(), &occasion, stamp()).unwrap();
-    occasion.title = "Planning 2".into();
+    let mut event = series.event_at(&found).unwrap();
+    event.title = "Planning".into();
+    event.start = berlin("20260113T100000");
+    event.end = berlin("20260113T110000");
+    series.change_one(found.instance.as_ref().unwrap(), &event, stamp()).unwrap();
+    event.title = "Planning 2".into();
     // Called by the same moment in another zone.
-    series.change_one(&zoned("20260112T080000", Tz::UTC), &occasion, stamp()).unwrap();
+    series.change_one(&zoned("20260112T080000", Tz::UTC), &event, stamp()).unwrap();
     insta::assert_snapshot!(listed(&series, year()), @r"
     01-05 09:00 01-05T08:00Z 30m
     01-13 10:00 01-13T09:00Z 60m Planning 2
@@ -489,15 +490,16 @@ fn one_instance_is_changed_and_changed_again() {
     RECURRENCE-ID;TZID=Europe/Berlin:20260112T090000
     END:VEVENT
     ");
-    let gone = series.change_one(&berlin("20260113T090000"), &occasion, stamp()).unwrap_err();
-    assert_eq!(gone.kind, Kind::NotFound);
+    let gone = series.change_one(&berlin("20260113T090000"), &event, stamp()).unwrap_err();
+    assert_eq!(gone.kind, ErrorKind::NotFound);
 }
 
 #[test]
 fn this_and_following_become_a_series_of_their_own() {
     let mut series = weekly("FREQ=WEEKLY;COUNT=6");
     for (at, title) in [("20260112T090000", "first"), ("20260202T090000", "second")] {
-        let mut one = Occasion { start: berlin(at), end: berlin(&at.replace("0900", "0930")), ..meeting() };
+        let mut one =
+            CalendarEvent { start: berlin(at), end: berlin(&at.replace("0900", "0930")), ..meeting() };
         one.title = title.into();
         series.change_one(&berlin(at), &one, stamp()).unwrap();
     }
@@ -505,7 +507,7 @@ fn this_and_following_become_a_series_of_their_own() {
     let id = berlin("20260119T090000");
     let window = span("2026-01-19T00:00:00Z", "2026-01-20T00:00:00Z");
     let found = series.occurrences(window, HOME, 10).unwrap().occurrences.remove(0);
-    let mut new = series.occasion_at(&found).unwrap();
+    let mut new = series.event_at(&found).unwrap();
     (new.start, new.end) = (berlin("20260119T100000"), berlin("20260119T104500"));
     let tail = series.change_following(&id, &new, "2@example.org", stamp()).unwrap().unwrap();
     insta::assert_snapshot!(listed(&series, year()), @r"
@@ -521,22 +523,22 @@ fn this_and_following_become_a_series_of_their_own() {
     assert_eq!(Series::read(&tail.text()).unwrap(), tail);
     // From the first on it is all.
     let mut whole = weekly("FREQ=WEEKLY;COUNT=6");
-    let all = Occasion { title: "All".into(), rule: Some("FREQ=WEEKLY;COUNT=6".into()), ..meeting() };
+    let all = CalendarEvent { title: "All".into(), rule: Some("FREQ=WEEKLY;COUNT=6".into()), ..meeting() };
     assert_eq!(whole.change_following(&meeting().start, &all, "3", stamp()).unwrap(), None);
-    assert_eq!((whole.uid().as_str(), whole.occasion().unwrap().title.as_str()), ("1@example.org", "All"));
+    assert_eq!((whole.uid().as_str(), whole.event().unwrap().title.as_str()), ("1@example.org", "All"));
 }
 
 #[test]
 fn all_move_and_what_was_left_out_moves_along() {
     let mut series = weekly("FREQ=WEEKLY;BYDAY=MO;UNTIL=20260202T080000Z");
     series.delete_one(&berlin("20260112T090000"), stamp()).unwrap();
-    let mut one = Occasion { title: "renamed".into(), ..meeting() };
+    let mut one = CalendarEvent { title: "renamed".into(), ..meeting() };
     (one.start, one.end) = (berlin("20260119T090000"), berlin("20260119T093000"));
     series.change_one(&berlin("20260119T090000"), &one, stamp()).unwrap();
     // Taken from the instance of the 26th, which moves to Tuesday, an hour later.
     let window = span("2026-01-26T00:00:00Z", "2026-01-27T00:00:00Z");
     let found = series.occurrences(window, HOME, 10).unwrap().occurrences.remove(0);
-    let mut new = series.occasion_at(&found).unwrap();
+    let mut new = series.event_at(&found).unwrap();
     (new.start, new.end) = (berlin("20260127T100000"), berlin("20260127T103000"));
     series.change_all(&new, stamp()).unwrap();
     insta::assert_snapshot!(listed(&series, year()), @r"
@@ -545,25 +547,22 @@ fn all_move_and_what_was_left_out_moves_along() {
     01-27 10:00 01-27T09:00Z 30m
     02-03 10:00 02-03T09:00Z 30m
     ");
-    assert_eq!(
-        series.occasion().unwrap().rule.as_deref(),
-        Some("FREQ=WEEKLY;BYDAY=TU;UNTIL=20260203T090000Z")
-    );
+    assert_eq!(series.event().unwrap().rule.as_deref(), Some("FREQ=WEEKLY;BYDAY=TU;UNTIL=20260203T090000Z"));
     let mut several = weekly("FREQ=WEEKLY;BYDAY=MO,WE");
     let before = several.clone();
-    let moved = Occasion {
+    let moved = CalendarEvent {
         start: berlin("20260106T090000"),
         end: berlin("20260106T093000"),
-        ..several.occasion().unwrap()
+        ..several.event().unwrap()
     };
-    assert_eq!(several.change_all(&moved, stamp()).unwrap_err().kind, Kind::Params);
+    assert_eq!(several.change_all(&moved, stamp()).unwrap_err().kind, ErrorKind::Params);
     assert_eq!(several, before);
 }
 
 #[test]
 fn instances_are_deleted() {
     let mut series = weekly("FREQ=WEEKLY;COUNT=3");
-    let mut one = Occasion { title: "changed".into(), ..meeting() };
+    let mut one = CalendarEvent { title: "changed".into(), ..meeting() };
     (one.start, one.end) = (berlin("20260112T150000"), berlin("20260112T153000"));
     series.change_one(&berlin("20260112T090000"), &one, stamp()).unwrap();
     assert!(series.delete_one(&berlin("20260112T090000"), stamp()).unwrap());
@@ -571,12 +570,12 @@ fn instances_are_deleted() {
     01-05 09:00 01-05T08:00Z 30m
     01-19 09:00 01-19T08:00Z 30m
     ");
-    assert_eq!(series.delete_one(&berlin("20260112T090000"), stamp()).unwrap_err().kind, Kind::NotFound);
+    assert_eq!(series.delete_one(&berlin("20260112T090000"), stamp()).unwrap_err().kind, ErrorKind::NotFound);
     assert!(series.delete_following(&berlin("20260119T090000"), stamp()).unwrap());
     assert_eq!(listed(&series, year()).lines().count(), 1);
     assert!(!series.delete_one(&berlin("20260105T090000"), stamp()).unwrap(), "nothing is left");
     let mut days = with("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=DAILY").unwrap();
-    let day = |text: &str| When::Day(local(text).date());
+    let day = |text: &str| EventTime::Day(local(text).date());
     assert!(days.delete_one(&day("20260102T000000"), stamp()).unwrap());
     assert!(days.delete_following(&day("20260104T000000"), stamp()).unwrap());
     assert_eq!(listed(&days, year()).lines().count(), 2);
@@ -585,20 +584,23 @@ fn instances_are_deleted() {
 
 #[test]
 fn invitations_are_sent_and_called_off() {
-    let person =
-        |address: &str| Attendee { address: address.into(), name: String::new(), answer: Answer::Open };
-    let occasion = Occasion {
+    let person = |address: &str| Attendee {
+        address: address.into(),
+        name: String::new(),
+        response: ResponseStatus::NeedsAction,
+    };
+    let event = CalendarEvent {
         organizer: Some(person("me@example.org")),
         attendees: vec![person("bob@example.org")],
         reminders: vec![5],
         rule: Some("FREQ=WEEKLY;COUNT=3".into()),
         ..meeting()
     };
-    let series = Series::new(&occasion, stamp()).unwrap();
+    let series = Series::new(&event, stamp()).unwrap();
     let request = series.request().unwrap();
     assert!(request.contains("\r\nMETHOD:REQUEST\r\n") && request.contains("BEGIN:VTIMEZONE"));
     assert!(!request.contains("VALARM"));
-    assert_eq!(Series::read(&request).unwrap().occasion().unwrap().attendees, occasion.attendees);
+    assert_eq!(Series::read(&request).unwrap().event().unwrap().attendees, event.attendees);
     let cancel = series.cancel(Some(&berlin("20260112T090000")), stamp()).unwrap();
     let from = cancel.find("BEGIN:VEVENT").unwrap();
     insta::assert_snapshot!(cancel[from..].replace("\r\n", "\n"), @r"
@@ -616,9 +618,9 @@ fn invitations_are_sent_and_called_off() {
     END:VEVENT
     END:VCALENDAR
     ");
-    let cancel = Series::read(&series.cancel(None, stamp()).unwrap()).unwrap().occasion().unwrap();
-    assert_eq!((cancel.status, cancel.sequence, cancel.rule), (Status::Cancelled, 1, occasion.rule));
-    assert_eq!(weekly("FREQ=DAILY").request().unwrap_err().kind, Kind::Params);
+    let cancel = Series::read(&series.cancel(None, stamp()).unwrap()).unwrap().event().unwrap();
+    assert_eq!((cancel.status, cancel.sequence, cancel.rule), (EventStatus::Cancelled, 1, event.rule));
+    assert_eq!(weekly("FREQ=DAILY").request().unwrap_err().kind, ErrorKind::Params);
 }
 
 /// A year of thousands of series: how long it takes is printed, and that it is not absurd is checked.
@@ -628,14 +630,14 @@ fn two_thousand_series_are_quick() {
         .map(|number| {
             let rule =
                 ["FREQ=WEEKLY;BYDAY=MO", "FREQ=WEEKLY;BYDAY=MO,WE", "FREQ=MONTHLY;BYDAY=2TU", "FREQ=YEARLY"];
-            let occasion = Occasion {
+            let event = CalendarEvent {
                 uid: format!("{number}@example.org"),
                 start: berlin("20150105T090000"),
                 end: berlin("20150105T093000"),
                 rule: Some(rule[number % 4].into()),
                 ..meeting()
             };
-            Series::new(&occasion, stamp()).unwrap().text()
+            Series::new(&event, stamp()).unwrap().text()
         })
         .collect();
     let started = std::time::Instant::now();
@@ -659,19 +661,19 @@ proptest! {
     ) {
         let first = NaiveDate::from_ymd_opt(2026, 1, 1).unwrap();
         let nth = |nth: i64| first + TimeDelta::days(nth * interval);
-        let nine = |day: NaiveDate| When::Zoned(day.and_hms_opt(9, 0, 0).unwrap(), Zone::Named(HOME));
-        let occasion = Occasion {
+        let nine = |day: NaiveDate| EventTime::Zoned(day.and_hms_opt(9, 0, 0).unwrap(), Zone::Named(HOME));
+        let event = CalendarEvent {
             start: nine(first),
-            end: When::Zoned(first.and_hms_opt(10, 0, 0).unwrap(), Zone::Named(HOME)),
+            end: EventTime::Zoned(first.and_hms_opt(10, 0, 0).unwrap(), Zone::Named(HOME)),
             rule: Some(format!("FREQ=DAILY;INTERVAL={interval}")),
             except: except.iter().map(|at| nine(nth(*at))).collect(),
             ..meeting()
         };
-        let series = Series::new(&occasion, stamp()).unwrap();
+        let series = Series::new(&event, stamp()).unwrap();
         let (from, to) = (first + TimeDelta::days(from), first + TimeDelta::days(from + long));
-        let midnight = |day| When::Day(day).instant(HOME);
-        let found = series.occurrences(Span { from: midnight(from), to: midnight(to) }, HOME, 1_000).unwrap();
-        let wanted: Vec<When> = (0..700)
+        let midnight = |day| EventTime::Day(day).instant(HOME);
+        let found = series.occurrences(TimeRange { from: midnight(from), to: midnight(to) }, HOME, 1_000).unwrap();
+        let wanted: Vec<EventTime> = (0..700)
             .filter(|at| !except.contains(at))
             .map(nth)
             .filter(|day| (from..to).contains(day))
@@ -692,14 +694,14 @@ proptest! {
         let series = weekly(rule);
         let before = series.occurrences(year(), HOME, 1_000).unwrap().occurrences;
         let mut head = series.clone();
-        let new = series.occasion_at(&before[at]).unwrap();
+        let new = series.event_at(&before[at]).unwrap();
         let tail = head.change_following(before[at].instance.as_ref().unwrap(), &new, "2", stamp()).unwrap();
         let mut after = head.occurrences(year(), HOME, 1_000).unwrap().occurrences;
         prop_assert_eq!(after.len(), if at == 0 { before.len() } else { at });
         if let Some(tail) = tail {
             after.extend(tail.occurrences(year(), HOME, 1_000).unwrap().occurrences);
         }
-        let spans = |list: &[crate::Occurrence]| list.iter().map(|one| one.span).collect::<Vec<_>>();
+        let spans = |list: &[crate::Occurrence]| list.iter().map(|one| one.range).collect::<Vec<_>>();
         prop_assert_eq!(spans(&before), spans(&after));
     }
 
@@ -709,19 +711,19 @@ proptest! {
         0..8))
     {
         if let Ok(mut series) = with(&lines.join("\n")) {
-            let whole = Span { from: DateTime::<Utc>::MIN_UTC, to: DateTime::<Utc>::MAX_UTC };
+            let whole = TimeRange { from: DateTime::<Utc>::MIN_UTC, to: DateTime::<Utc>::MAX_UTC };
             for window in [whole, year()] {
                 if let Ok(found) = series.occurrences(window, HOME, 50) {
                     for one in &found.occurrences {
-                        let _ = series.occasion_at(one);
+                        let _ = series.event_at(one);
                     }
                 }
             }
-            if let Ok(occasion) = series.occasion() {
-                let _ = series.change_one(&occasion.start, &occasion, stamp());
-                let _ = series.change_following(&occasion.start, &occasion, "2", stamp());
-                let _ = series.delete_one(&occasion.start, stamp());
-                let _ = series.delete_following(&occasion.start, stamp());
+            if let Ok(event) = series.event() {
+                let _ = series.change_one(&event.start, &event, stamp());
+                let _ = series.change_following(&event.start, &event, "2", stamp());
+                let _ = series.delete_one(&event.start, stamp());
+                let _ = series.delete_following(&event.start, stamp());
                 let _ = series.cancel(None, stamp());
             }
         }

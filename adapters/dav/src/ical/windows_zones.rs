@@ -1,6 +1,6 @@
-//! What Windows and Outlook call the time zones (CLDR's windowsZones, the main territory of each).
+//! The Windows names of time zones (CLDR's windowsZones, the main territory of each).
 
-/// Theirs and ours.
+/// The Windows name and the IANA name.
 pub(crate) const WINDOWS: &[(&str, &str)] = &[
     ("Dateline Standard Time", "Etc/GMT+12"),
     ("UTC-11", "Etc/GMT+11"),

@@ -1,45 +1,55 @@
-//! Expanding a recurrence rule, in local time without a zone: whoever calls this turns local times into
-//! instants, which keeps "nine o'clock" nine o'clock all year.
+//! Expands recurrence rules, in local time without a zone; the caller converts to UTC, so nine o'clock stays nine
+//! o'clock all year.
 //!
-//! Of our own, because the library (`rrule`, which the tests compare with) starts at the series' first day,
-//! has no bound but the year 10,000 for a rule that never matches, and is too slow for thousands of rules.
+//! The `rrule` crate, which the tests compare with, starts at the series' first day, searches until the year 10,000
+//! for a rule that never matches, and is too slow for thousands of rules.
 
 use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Weekday};
 
-use crate::rule::{Frequency, Rule};
+use super::rule::{Frequency, RecurrenceRule, Until};
 
-/// How many periods and candidates an expansion looks at before it gives up: a daily rule of 270 years.
-const MOST_STEPS: u32 = 100_000;
+/// How many periods and candidates an expansion examines before it gives up: a daily rule of 270 years.
+const MAX_STEPS: u32 = 100_000;
 
-/// What an expansion has found.
+/// The result of an expansion.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct Expanded {
     pub(crate) starts: Vec<NaiveDateTime>,
-    /// There may be more: a cap was reached.
-    pub(crate) is_cut: bool,
+    /// There may be more: a limit was reached.
+    pub(crate) is_truncated: bool,
 }
 
 fn number(number: u32) -> i32 {
     i32::try_from(number).unwrap_or_default()
 }
 
-impl Rule {
-    /// The starts in `from..=to`, at most `most`. `start` itself is always the first of the series. `until`
-    /// is the rule's own, as a local time.
+impl RecurrenceRule {
+    /// The first start later than `after`, in local time, of a series that begins at `start`.
+    pub fn next_after(&self, start: NaiveDateTime, after: NaiveDateTime) -> Option<NaiveDateTime> {
+        let until = self.until.map(|until| match until {
+            Until::Day(day) => day.and_time(NaiveTime::MIN) + TimeDelta::seconds(86_399),
+            Until::Local(until) | Until::Utc(until) => until,
+        });
+        let from = after.checked_add_signed(TimeDelta::seconds(1))?;
+        self.expand(start, until, (from, NaiveDateTime::MAX), 1).starts.pop()
+    }
+
+    /// The starts in `from..=to`, at most `limit`. `start` itself is always the first of the series. `until`
+    /// is the rule's UNTIL as a local time.
     pub(crate) fn expand(
         &self,
         start: NaiveDateTime,
         until: Option<NaiveDateTime>,
         (from, to): (NaiveDateTime, NaiveDateTime),
-        most: usize,
-    ) -> Found {
-        let mut found = Found::default();
+        limit: usize,
+    ) -> Expanded {
+        let mut expanded = Expanded::default();
         if (from..=to).contains(&start) {
-            found.starts.push(start);
+            expanded.starts.push(start);
         }
         let to = until.map_or(to, |until| until.min(to));
         let whole = self.with_defaults(start);
-        // Days outside of the window matter only to what counts them.
+        // Days outside of the window matter only if they are counted.
         let is_whole = self.count.is_some() || !self.positions.is_empty();
         let days = if is_whole { (NaiveDate::MIN, NaiveDate::MAX) } else { (from.date(), to.date()) };
         let mut left = self.count.map_or(u32::MAX, |count| count - 1);
@@ -53,28 +63,28 @@ impl Rule {
             candidates.retain(|at| *at > start);
             steps =
                 steps.saturating_add(1).saturating_add(u32::try_from(candidates.len()).unwrap_or(u32::MAX));
-            if steps > MOST_STEPS {
-                found.is_cut = true;
+            if steps > MAX_STEPS {
+                expanded.is_truncated = true;
                 break;
             }
             for &at in &candidates {
                 if left == 0 || at > to {
-                    return found;
+                    return expanded;
                 }
                 left -= 1;
                 if at >= from {
-                    if found.starts.len() >= most {
-                        found.is_cut = true;
-                        return found;
+                    if expanded.starts.len() >= limit {
+                        expanded.is_truncated = true;
+                        return expanded;
                     }
-                    found.starts.push(at);
+                    expanded.starts.push(at);
                 }
             }
         }
-        found
+        expanded
     }
 
-    /// The rule with what it takes from the series' start.
+    /// The rule with the defaults that follow from the series' start.
     fn with_defaults(&self, start: NaiveDateTime) -> Self {
         let mut rule = self.clone();
         let names_days = !(self.month_days.is_empty()
@@ -88,7 +98,7 @@ impl Rule {
                     rule.months.push(number(start.month()));
                 }
             }
-            // "In week 20" means on the weekday of the start.
+            // A week alone means the weekday of the start.
             Frequency::Yearly
                 if !self.weeks.is_empty()
                     && self.month_days.is_empty()
@@ -111,13 +121,13 @@ impl Rule {
             rule.seconds.push(number(start.second()));
         }
         if !matches!(self.frequency, Frequency::Monthly | Frequency::Yearly) {
-            // A number makes no sense there; RFC 5545 forbids it, and many write it.
+            // RFC 5545 forbids a number here, but many programs write one.
             rule.days.iter_mut().for_each(|(number, _)| *number = 0);
         }
         rule
     }
 
-    /// A period's length in seconds; months and years don't have one.
+    /// The length of a period in seconds; months and years have no fixed one.
     fn period_seconds(&self) -> Option<i64> {
         Some(match self.frequency {
             Frequency::Secondly => 1,
@@ -129,7 +139,7 @@ impl Rule {
         })
     }
 
-    /// How many whole intervals may be left out without missing anything after `from`.
+    /// How many intervals can be skipped without missing anything after `from`.
     fn periods_before(&self, start: NaiveDateTime, from: NaiveDateTime) -> i64 {
         if from <= start {
             return 0;
@@ -147,7 +157,7 @@ impl Rule {
         (periods - 1).max(0)
     }
 
-    /// Where a period begins. None after the end of the calendar.
+    /// The beginning of a period; none after the year 9999.
     fn begin(&self, start: NaiveDateTime, period: i64) -> Option<NaiveDateTime> {
         let steps = period.checked_mul(i64::from(self.interval))?;
         let day = start.date();
@@ -178,8 +188,8 @@ impl Rule {
         (begin.year() < 10_000).then_some(begin)
     }
 
-    /// The candidates of the period that begins at `begin`, in order; the number of the next period to
-    /// look at.
+    /// Adds the candidates of the period that begins at `begin`, in order. Returns the number of the next period
+    /// to examine.
     fn candidates(
         &self,
         begin: NaiveDateTime,
@@ -218,7 +228,7 @@ impl Rule {
                 continue;
             }
             day = today.succ_opt();
-            if is_within_day || self.takes(today) {
+            if is_within_day || self.matches(today) {
                 let time = |h: i32, m: i32, s: i32| {
                     let part = |number: i32| u32::try_from(number).unwrap_or_default();
                     today.and_hms_opt(part(h), part(m), part(s.min(59)))
@@ -236,13 +246,12 @@ impl Rule {
         period + 1
     }
 
-    /// How long from a moment no period of a rule that recurs within the day can match, as far as that is
-    /// plain: to the next day, hour or minute.
+    /// For a rule that repeats within the day: how long no period can match, up to the next day, hour or minute.
     fn seconds_to_skip(&self, from: NaiveDateTime) -> Option<i64> {
         let lacks =
             |list: &[i32], at: u32| !list.is_empty() && !i32::try_from(at).is_ok_and(|at| list.contains(&at));
         let of_day = i64::from(from.num_seconds_from_midnight());
-        if !self.takes(from.date()) {
+        if !self.matches(from.date()) {
             Some(86_400 - of_day)
         } else if lacks(&self.hours, from.hour()) {
             Some(3_600 - of_day % 3_600)
@@ -266,8 +275,8 @@ impl Rule {
         *candidates = kept;
     }
 
-    /// Whether a day is one of the rule's.
-    fn takes(&self, day: NaiveDate) -> bool {
+    /// Whether the rule matches a day.
+    fn matches(&self, day: NaiveDate) -> bool {
         let month = || (number(day.day()), i32::from(day.num_days_in_month()));
         let year = || (number(day.ordinal()), 365 + i32::from(day.leap_year()));
         let is_in =
@@ -283,12 +292,12 @@ impl Rule {
         (self.months.is_empty() || self.months.contains(&number(day.month())))
             && (self.month_days.is_empty() || is_in(&self.month_days, month()))
             && (self.year_days.is_empty() || is_in(&self.year_days, year()))
-            && (self.weeks.is_empty() || self.takes_week(day))
+            && (self.weeks.is_empty() || self.matches_week(day))
             && (self.days.is_empty() || self.days.iter().any(is_day))
     }
 
-    /// Whether a day lies in one of the rule's weeks: week 1 is the first with four days in the year.
-    fn takes_week(&self, day: NaiveDate) -> bool {
+    /// Whether a day is in one of the rule's weeks: week 1 is the first with four days in the year.
+    fn matches_week(&self, day: NaiveDate) -> bool {
         let week_of = |year: i32| {
             let first = NaiveDate::from_ymd_opt(year, 1, 4)?;
             let since = Days::new(u64::from(first.weekday().days_since(self.week_start)));
@@ -314,16 +323,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rule::date_time;
+    use crate::ical::rule::date_time;
 
     fn at(text: &str) -> NaiveDateTime {
         date_time(text).unwrap()
     }
 
     fn starts(rule: &str, start: &str, from: &str, to: &str) -> Vec<String> {
-        let found = Rule::read(rule).unwrap().expand(at(start), None, (at(from), at(to)), 1_000);
-        assert!(!found.is_cut);
-        found.starts.iter().map(|at| at.format("%Y%m%dT%H%M").to_string()).collect()
+        let expanded = RecurrenceRule::read(rule).unwrap().expand(at(start), None, (at(from), at(to)), 1_000);
+        assert!(!expanded.is_truncated);
+        expanded.starts.iter().map(|at| at.format("%Y%m%dT%H%M").to_string()).collect()
     }
 
     #[test]
@@ -332,6 +341,19 @@ mod tests {
         let days =
             starts("FREQ=WEEKLY;BYDAY=MO;COUNT=3", "20261121T090000", "20260101T000000", "20270101T000000");
         assert_eq!(days, ["20261121T0900", "20261123T0900", "20261130T0900"]);
+    }
+
+    #[test]
+    fn the_next_start_is_later_than_a_time() {
+        let next = |rule: &str, after: &str| {
+            let next = RecurrenceRule::read(rule).unwrap().next_after(at("20261121T090000"), at(after));
+            next.map(|at| at.format("%Y%m%dT%H%M").to_string())
+        };
+        assert_eq!(next("FREQ=WEEKLY;BYDAY=MO", "20261121T090000").as_deref(), Some("20261123T0900"));
+        assert_eq!(next("FREQ=WEEKLY;BYDAY=MO", "20361123T090000").as_deref(), Some("20361124T0900"));
+        assert_eq!(next("FREQ=DAILY;UNTIL=20261122", "20261121T090000").as_deref(), Some("20261122T0900"));
+        assert_eq!(next("FREQ=DAILY;COUNT=2", "20261122T090000"), None);
+        assert_eq!(next("FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "20261122T090000"), None);
     }
 
     #[test]
@@ -344,11 +366,11 @@ mod tests {
 
     #[test]
     fn a_rule_for_ever_starts_near_the_window() {
-        let rule = Rule::read("FREQ=SECONDLY;INTERVAL=7").unwrap();
+        let rule = RecurrenceRule::read("FREQ=SECONDLY;INTERVAL=7").unwrap();
         let window = (at("20260101T000000"), at("20260101T000020"));
-        let found = rule.expand(at("19700101T000000"), None, window, 10);
-        assert!((2..=3).contains(&found.starts.len()) && !found.is_cut, "{found:?}");
-        assert!(found.starts.iter().all(|start| start.and_utc().timestamp() % 7 == 0));
+        let expanded = rule.expand(at("19700101T000000"), None, window, 10);
+        assert!((2..=3).contains(&expanded.starts.len()) && !expanded.is_truncated, "{expanded:?}");
+        assert!(expanded.starts.iter().all(|start| start.and_utc().timestamp() % 7 == 0));
     }
 
     #[test]
@@ -357,19 +379,20 @@ mod tests {
         for rule in
             ["FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30", "FREQ=SECONDLY"]
         {
-            let found = Rule::read(rule).unwrap().expand(at("19700101T000000"), None, whole, 1_000);
-            assert!(found.is_cut && found.starts.len() <= 1_000, "{rule}");
+            let expanded =
+                RecurrenceRule::read(rule).unwrap().expand(at("19700101T000000"), None, whole, 1_000);
+            assert!(expanded.is_truncated && expanded.starts.len() <= 1_000, "{rule}");
         }
     }
 
     #[test]
     fn a_rule_within_the_day_leaves_out_other_days_and_hours() {
-        let rule = Rule::read("FREQ=MINUTELY;INTERVAL=7;BYDAY=MO;BYHOUR=9,17").unwrap();
+        let rule = RecurrenceRule::read("FREQ=MINUTELY;INTERVAL=7;BYDAY=MO;BYHOUR=9,17").unwrap();
         let (start, end) = (at("20200203T090000"), at("20200302T000000"));
-        let found = rule.expand(start, None, (start, end), 10_000).starts;
+        let expanded = rule.expand(start, None, (start, end), 10_000).starts;
         let minutes = (0..).map(|step| start + TimeDelta::minutes(7 * step)).take_while(|at| *at < end);
         let wanted = minutes.filter(|at| at.weekday() == Weekday::Mon && matches!(at.hour(), 9 | 17));
-        assert_eq!(found, wanted.collect::<Vec<_>>());
+        assert_eq!(expanded, wanted.collect::<Vec<_>>());
     }
 
     fn rules() -> impl Strategy<Value = String> {
@@ -400,7 +423,7 @@ mod tests {
                     days.trim_end_matches("=2TU,-1FR")
                 };
                 let days = if days == ";BYDAY" { "" } else { days };
-                // Within the day the library passes over days that match (rrule 0.14).
+                // Within the day, rrule 0.14 skips days that match.
                 let is_within_day = matches!(freq, "HOURLY" | "MINUTELY");
                 let (months, month_days, days) =
                     if is_within_day { ("", "", "") } else { (months, month_days, days) };
@@ -420,12 +443,12 @@ mod tests {
                 let all = set.all(40);
                 (!all.dates.is_empty()).then(|| all.dates.iter().map(chrono::DateTime::naive_utc).collect::<Vec<_>>())
             };
-            // A start that the rule itself hits, or the two may differ rightly.
+            // Both agree only on a start that the rule itself matches.
             let Some(start) = theirs(first).map(|dates| dates[0]) else { return Ok(()) };
             let Some(theirs) = theirs(start) else { return Ok(()) };
             let last = *theirs.last().unwrap();
             prop_assume!(theirs[0] == start && last < first + TimeDelta::days(3_650));
-            let read = Rule::read(&rule).unwrap();
+            let read = RecurrenceRule::read(&rule).unwrap();
             let ours = read.expand(start, None, (start, last), 1_000);
             prop_assert_eq!(&ours.starts, &theirs, "{} from {}", rule, start);
             let middle = theirs[theirs.len() / 2];
@@ -435,7 +458,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read_without_panic(text in "(FREQ=|COUNT=|UNTIL=|BYDAY=|INTERVAL=|DAILY|;|-?[0-9]{1,5}|MO|,|ü|T|Z){0,12}") {
-            if let Ok(rule) = Rule::read(&text) {
+            if let Ok(rule) = RecurrenceRule::read(&text) {
                 rule.expand(at("20260101T000000"), None, (at("20260101T000000"), at("20270101T000000")), 100);
             }
         }

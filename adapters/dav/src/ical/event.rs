@@ -1,93 +1,93 @@
-//! An occasion in a calendar, and how it stands in iCalendar text.
+//! Calendar events and their form in iCalendar (`VEVENT`).
 
-use crate::Fault;
+use super::rule::RecurrenceRule;
+use super::time::{EventTime, Length, duration_of};
+use crate::DavError;
 use crate::content::{Component, Line, Node, Property, escaped};
-use crate::rule::Rule;
-use crate::when::{Length, When, duration_of};
 
-/// An attendee's answer to an invitation.
+/// An attendee's response to an invitation (PARTSTAT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// None yet.
-    Open,
+pub enum ResponseStatus {
+    /// Not answered yet.
+    NeedsAction,
     /// Yes.
     Accepted,
     /// No.
     Declined,
-    /// Perhaps.
+    /// Maybe.
     Tentative,
 }
 
-/// Somebody invited, or who invites.
+/// An invited person, or the organizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attendee {
-    /// The mail address, without `mailto:`.
+    /// The email address, without `mailto:`.
     pub address: String,
-    /// The name, or nothing.
+    /// The name; may be empty.
     pub name: String,
-    /// What they said.
-    pub answer: Answer,
+    /// Their response.
+    pub response: ResponseStatus,
 }
 
-/// Whether an occasion takes place.
+/// Whether an event takes place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    /// It does.
+pub enum EventStatus {
+    /// Yes.
     Confirmed,
-    /// It may.
+    /// Maybe.
     Tentative,
-    /// It does not.
+    /// No.
     Cancelled,
 }
 
-/// Something in a calendar. Empty texts are texts that are not there.
+/// A calendar event. An empty text means that there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Occasion {
-    /// The same for all instances of a series, and on every calendar it is on.
+pub struct CalendarEvent {
+    /// The same for all instances of a series, in every calendar.
     pub uid: String,
-    /// What it is called.
+    /// The title.
     pub title: String,
     /// When it starts.
-    pub start: When,
-    /// When it is over; for whole days the day after the last.
-    pub end: When,
-    /// Where it is.
+    pub start: EventTime,
+    /// When it ends; for whole days the day after the last.
+    pub end: EventTime,
+    /// The place.
     pub location: String,
-    /// What else is to be said.
+    /// The description.
     pub notes: String,
-    /// Who invites. Needed as soon as there are attendees.
+    /// The organizer; required if there are attendees.
     pub organizer: Option<Attendee>,
-    /// Who is invited.
+    /// The invited people.
     pub attendees: Vec<Attendee>,
-    /// When to remind of it, in minutes before the start.
+    /// Reminders, in minutes before the start.
     pub reminders: Vec<u32>,
-    /// How it recurs: the value of an RRULE (RFC 5545 §3.3.10).
+    /// Its recurrence: the value of an RRULE (RFC 5545 §3.3.10).
     pub rule: Option<String>,
-    /// The instances that don't take place: their starts.
-    pub except: Vec<When>,
+    /// The starts of the instances that don't take place (EXDATE).
+    pub except: Vec<EventTime>,
     /// Whether it takes place.
-    pub status: Status,
-    /// Whether it takes up the time, or is only noted.
+    pub status: EventStatus,
+    /// Whether it blocks the time.
     pub is_busy: bool,
-    /// How often it was changed in a way the attendees must know. Counted by the edits.
+    /// How often it changed in a way attendees must know; the edits count it.
     pub sequence: u32,
-    /// Of an instance of a series: when it would start by the rule.
-    pub instance: Option<When>,
+    /// For an instance of a series, its start according to the rule.
+    pub instance: Option<EventTime>,
 }
 
-impl Answer {
+impl ResponseStatus {
     fn read(text: &str) -> Self {
         match text.to_ascii_uppercase().as_str() {
             "ACCEPTED" => Self::Accepted,
             "DECLINED" => Self::Declined,
             "TENTATIVE" => Self::Tentative,
-            _ => Self::Open,
+            _ => Self::NeedsAction,
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Self::Open => "NEEDS-ACTION",
+            Self::NeedsAction => "NEEDS-ACTION",
             Self::Accepted => "ACCEPTED",
             Self::Declined => "DECLINED",
             Self::Tentative => "TENTATIVE",
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-impl Status {
+impl EventStatus {
     fn name(self) -> &'static str {
         match self {
             Self::Confirmed => "CONFIRMED",
@@ -113,11 +113,11 @@ impl Attendee {
         Self {
             address: if is_mail { value[7..].to_owned() } else { value.to_owned() },
             name: property.param("CN").unwrap_or_default().to_owned(),
-            answer: Answer::read(property.param("PARTSTAT").unwrap_or_default()),
+            response: ResponseStatus::read(property.param("PARTSTAT").unwrap_or_default()),
         }
     }
 
-    /// The line, with what we don't know of the line it had before.
+    /// The content line; parameters that we don't know are kept from the old line.
     fn line(&self, name: &str, before: Option<&Line>) -> Line {
         let mut property =
             before.map_or_else(|| Property { params: Vec::new(), value: String::new() }, Line::read);
@@ -129,7 +129,7 @@ impl Attendee {
             add("CN", &self.name);
         }
         if name == "ATTENDEE" {
-            add("PARTSTAT", self.answer.name());
+            add("PARTSTAT", self.response.name());
             if before.is_none() {
                 add("RSVP", "TRUE");
             }
@@ -141,7 +141,7 @@ impl Attendee {
     }
 }
 
-/// How many minutes before the start an alarm goes off, if it is such a one.
+/// The minutes before the start at which an alarm goes off, if it is relative to the start.
 fn minutes_before(alarm: &Component) -> Option<u32> {
     let trigger = alarm.get("TRIGGER")?;
     if trigger.param("RELATED").is_some_and(|related| related.eq_ignore_ascii_case("END")) {
@@ -151,54 +151,51 @@ fn minutes_before(alarm: &Component) -> Option<u32> {
     u32::try_from(-(days.checked_mul(1_440)?.checked_add(seconds / 60)?)).ok()
 }
 
-impl Occasion {
-    /// What a `VEVENT` says.
-    pub(crate) fn read(event: &Component, calendar: &Component) -> Result<Self, Fault> {
-        let start = When::read(event, "DTSTART", calendar)?
-            .ok_or_else(|| Fault::unreadable("the calendar object has no start"))?;
-        let status = match event.text("STATUS").to_ascii_uppercase().as_str() {
-            "CANCELLED" => Status::Cancelled,
-            "TENTATIVE" => Status::Tentative,
-            _ => Status::Confirmed,
+impl CalendarEvent {
+    /// Reads a `VEVENT`.
+    pub(crate) fn read(vevent: &Component, calendar: &Component) -> Result<Self, DavError> {
+        let start = EventTime::read(vevent, "DTSTART", calendar)?
+            .ok_or_else(|| DavError::unreadable("the event has no start"))?;
+        let status = match vevent.text("STATUS").to_ascii_uppercase().as_str() {
+            "CANCELLED" => EventStatus::Cancelled,
+            "TENTATIVE" => EventStatus::Tentative,
+            _ => EventStatus::Confirmed,
         };
-        let mut reminders: Vec<u32> = event.parts("VALARM").filter_map(minutes_before).collect();
+        let mut reminders: Vec<u32> = vevent.components("VALARM").filter_map(minutes_before).collect();
         reminders.sort_unstable();
         reminders.dedup();
         Ok(Self {
-            uid: event.text("UID"),
-            title: event.text("SUMMARY"),
-            end: Length::read(event, &start, calendar)?.after(&start),
-            location: event.text("LOCATION"),
-            notes: event.text("DESCRIPTION"),
-            organizer: event.lines("ORGANIZER").next().map(Attendee::read),
-            attendees: event.lines("ATTENDEE").map(Attendee::read).collect(),
+            uid: vevent.text("UID"),
+            title: vevent.text("SUMMARY"),
+            end: Length::read(vevent, &start, calendar)?.after(&start),
+            location: vevent.text("LOCATION"),
+            notes: vevent.text("DESCRIPTION"),
+            organizer: vevent.lines("ORGANIZER").next().map(Attendee::read),
+            attendees: vevent.lines("ATTENDEE").map(Attendee::read).collect(),
             reminders,
-            rule: event.get("RRULE").map(|rule| rule.value),
-            except: When::read_each(event, "EXDATE", calendar)?,
+            rule: vevent.get("RRULE").map(|rule| rule.value),
+            except: EventTime::read_each(vevent, "EXDATE", calendar)?,
             status,
-            is_busy: !event.text("TRANSP").eq_ignore_ascii_case("TRANSPARENT"),
-            sequence: event.text("SEQUENCE").trim().parse().unwrap_or_default(),
-            instance: When::read(event, "RECURRENCE-ID", calendar)?,
+            is_busy: !vevent.text("TRANSP").eq_ignore_ascii_case("TRANSPARENT"),
+            sequence: vevent.text("SEQUENCE").trim().parse().unwrap_or_default(),
+            instance: EventTime::read(vevent, "RECURRENCE-ID", calendar)?,
             start,
         })
     }
 
-    /// Whether it makes sense. Who was in it before is not judged again: servers have all sorts of people.
-    ///
-    /// # Errors
-    /// What does not.
-    pub(crate) fn check(&self, before: Option<&Self>) -> Result<(), Fault> {
+    /// Checks that it is valid. People who were in it before are not checked again: servers have odd addresses.
+    pub(crate) fn check(&self, before: Option<&Self>) -> Result<(), DavError> {
         let is_uid =
             !self.uid.trim().is_empty() && self.uid.len() <= 255 && !self.uid.chars().any(char::is_control);
         if before.is_none_or(|before| before.uid != self.uid) && !is_uid {
-            return Err(Fault::params("an occasion needs a UID of at most 255 bytes"));
+            return Err(DavError::params("an event needs a UID of at most 255 bytes"));
         }
         let length = Length::between(&self.start, &self.end)?;
-        if matches!(self.start, When::Day(_)) && length.days == 0 {
-            return Err(Fault::params("a whole day ends on the day after"));
+        if matches!(self.start, EventTime::Day(_)) && length.days == 0 {
+            return Err(DavError::params("a whole-day event ends on a later day than it starts"));
         }
         if let Some(rule) = &self.rule {
-            Rule::read(rule)?;
+            RecurrenceRule::read(rule)?;
         }
         let known = |person: &Attendee| {
             let mut people =
@@ -209,55 +206,55 @@ impl Occasion {
         let is_sound = |person: &Attendee| !person.address.is_empty() && person.address.chars().all(is_plain);
         match self.attendees.iter().chain(&self.organizer).find(|person| !is_sound(person) && !known(person))
         {
-            Some(person) => Err(Fault::params(format!("{} is not a mail address", person.address))),
+            Some(person) => Err(DavError::params(format!("{} is not an email address", person.address))),
             None => Ok(()),
         }
     }
 
-    /// Writes into a `VEVENT` what differs from what it said before; all, when it is new.
-    pub(crate) fn write(&self, before: Option<&Self>, event: &mut Component) {
+    /// Writes the fields that differ from `before` into a `VEVENT`; all if it is new.
+    pub(crate) fn write(&self, before: Option<&Self>, vevent: &mut Component) {
         let mut text = |name: &str, get: fn(&Self) -> &str| {
             if before.is_none_or(|before| get(before) != get(self)) {
                 let value = get(self);
-                event.set(name, (!value.is_empty()).then(|| Line::new(name, &[], &escaped(value))));
+                vevent.set(name, (!value.is_empty()).then(|| Line::new(name, &[], &escaped(value))));
             }
         };
-        text("UID", |occasion| &occasion.uid);
-        text("SUMMARY", |occasion| &occasion.title);
-        text("LOCATION", |occasion| &occasion.location);
-        text("DESCRIPTION", |occasion| &occasion.notes);
+        text("UID", |event| &event.uid);
+        text("SUMMARY", |event| &event.title);
+        text("LOCATION", |event| &event.location);
+        text("DESCRIPTION", |event| &event.notes);
         if before.is_some_and(|before| before.notes != self.notes) {
-            // The same in HTML, which would now be wrong.
-            event.set("X-ALT-DESC", None);
+            // The same text in HTML, now out of date.
+            vevent.set("X-ALT-DESC", None);
         }
         if before.is_none_or(|before| before.start != self.start || before.end != self.end) {
-            event.set("DTSTART", [self.start.line("DTSTART")]);
-            event.set("DURATION", None);
-            event.set("DTEND", [self.end.line("DTEND")]);
+            vevent.set("DTSTART", [self.start.line("DTSTART")]);
+            vevent.set("DURATION", None);
+            vevent.set("DTEND", [self.end.line("DTEND")]);
         }
         if before.is_none_or(|before| before.rule != self.rule) {
             let rule =
                 self.rule.as_ref().map(|rule| Line::new("RRULE", &[], &rule.trim().to_ascii_uppercase()));
-            event.set("RRULE", rule);
+            vevent.set("RRULE", rule);
         }
         if before.is_none_or(|before| before.except != self.except) {
-            event.set("EXDATE", self.except.iter().map(|start| start.line("EXDATE")).collect::<Vec<_>>());
+            vevent.set("EXDATE", self.except.iter().map(|start| start.line("EXDATE")).collect::<Vec<_>>());
         }
-        if before.map_or(Status::Confirmed, |before| before.status) != self.status {
-            event.set("STATUS", [Line::new("STATUS", &[], self.status.name())]);
+        if before.map_or(EventStatus::Confirmed, |before| before.status) != self.status {
+            vevent.set("STATUS", [Line::new("STATUS", &[], self.status.name())]);
         }
         if before.is_none_or(|before| before.is_busy) != self.is_busy {
             let value = if self.is_busy { "OPAQUE" } else { "TRANSPARENT" };
-            event.set("TRANSP", [Line::new("TRANSP", &[], value)]);
+            vevent.set("TRANSP", [Line::new("TRANSP", &[], value)]);
         }
-        self.write_people(before, event);
-        self.write_reminders(before, event);
+        self.write_people(before, vevent);
+        self.write_reminders(before, vevent);
     }
 
-    fn write_people(&self, before: Option<&Self>, event: &mut Component) {
-        let write = |event: &mut Component, name: &str, people: &[Attendee]| {
+    fn write_people(&self, before: Option<&Self>, vevent: &mut Component) {
+        let write = |vevent: &mut Component, name: &str, people: &[Attendee]| {
             let old: Vec<(Attendee, Line)> =
-                event.lines(name).map(|line| (Attendee::read(line), line.clone())).collect();
+                vevent.lines(name).map(|line| (Attendee::read(line), line.clone())).collect();
             let line = |person: &Attendee| {
                 let before = old.iter().find(|(old, _)| old.address.eq_ignore_ascii_case(&person.address));
                 match before {
@@ -265,21 +262,21 @@ impl Occasion {
                     before => person.line(name, before.map(|(_, line)| line)),
                 }
             };
-            event.set(name, people.iter().map(line).collect::<Vec<_>>());
+            vevent.set(name, people.iter().map(line).collect::<Vec<_>>());
         };
         if before.is_none_or(|before| before.organizer != self.organizer) {
-            write(event, "ORGANIZER", self.organizer.as_slice());
+            write(vevent, "ORGANIZER", self.organizer.as_slice());
         }
         if before.is_none_or(|before| before.attendees != self.attendees) {
-            write(event, "ATTENDEE", &self.attendees);
+            write(vevent, "ATTENDEE", &self.attendees);
         }
     }
 
-    /// Alarms of another kind than ours stay.
-    fn write_reminders(&self, before: Option<&Self>, event: &mut Component) {
+    /// Other kinds of alarms stay.
+    fn write_reminders(&self, before: Option<&Self>, vevent: &mut Component) {
         let old = before.map(|before| before.reminders.as_slice()).unwrap_or_default();
-        event.nodes.retain(|node| match node {
-            Node::Part(alarm) if alarm.is("VALARM") => {
+        vevent.nodes.retain(|node| match node {
+            Node::Component(alarm) if alarm.is("VALARM") => {
                 minutes_before(alarm).is_none_or(|minutes| self.reminders.contains(&minutes))
             }
             _ => true,
@@ -290,7 +287,7 @@ impl Occasion {
             alarm.push(Line::new("TRIGGER", &[], &format!("-PT{minutes}M")));
             let title = if self.title.is_empty() { "Reminder" } else { &self.title };
             alarm.push(Line::new("DESCRIPTION", &[], &escaped(title)));
-            event.nodes.push(Node::Part(alarm));
+            vevent.nodes.push(Node::Component(alarm));
         }
     }
 }

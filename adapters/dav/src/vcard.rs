@@ -1,24 +1,24 @@
-//! People's cards: vCard 3 (RFC 2426) and 4 (RFC 6350).
+//! vCard 3 (RFC 2426) and 4 (RFC 6350).
 
 use chrono::{DateTime, Utc};
 
-use crate::Fault;
+use crate::DavError;
 use crate::content::{Component, Line, Node, escaped, split_escaped, unescaped};
 
-/// What we know of somebody. Empty texts are texts that are not there.
+/// A contact. An empty text means that there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contact {
     /// The card's UID.
     pub id: String,
-    /// The name as it is shown.
+    /// The display name.
     pub name: String,
-    /// Mail addresses, the preferred one first as the card has it.
+    /// Email addresses, in the card's order.
     pub emails: Vec<String>,
     /// Phone numbers as written.
     pub phones: Vec<String>,
     /// The organization, without its departments.
     pub organization: String,
-    /// What else is to be said.
+    /// The notes.
     pub notes: String,
 }
 
@@ -29,11 +29,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// A new one, as vCard 3, which every server and program reads. `stamp` is now.
-    ///
-    /// # Errors
-    /// [`crate::Kind::Params`] when it has no id or no name.
-    pub fn new(contact: &Contact, stamp: DateTime<Utc>) -> Result<Self, Fault> {
+    /// A new one, as vCard 3, which every server supports; `stamp` is the present time.
+    pub fn new(contact: &Contact, stamp: DateTime<Utc>) -> Result<Self, DavError> {
         let mut card = Component::new("VCARD");
         card.push(Line::new("VERSION", &[], "3.0"));
         card.push(Line::new("UID", &[], &escaped(&contact.id)));
@@ -43,18 +40,15 @@ impl Card {
     }
 
     /// Reads one card.
-    ///
-    /// # Errors
-    /// [`crate::Kind::Tool`] when it can't be read.
-    pub fn read(text: &str) -> Result<Self, Fault> {
+    pub fn read(text: &str) -> Result<Self, DavError> {
         let mut cards = Component::read_all(text)?.into_iter().filter(|part| part.is("VCARD"));
         match (cards.next(), cards.next()) {
             (Some(card), None) => Ok(Self { card }),
-            _ => Err(Fault::unreadable("the text is not one vCard")),
+            _ => Err(DavError::unreadable("the text isn't a single vCard")),
         }
     }
 
-    /// As vCard text. What was not changed is as it was read.
+    /// The vCard text. Lines that were not changed are as they were read.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -62,7 +56,7 @@ impl Card {
         text
     }
 
-    /// What the card says.
+    /// The fields of the card.
     #[must_use]
     pub fn contact(&self) -> Contact {
         let first = |name: &str, separator: char| {
@@ -88,14 +82,11 @@ impl Card {
         }
     }
 
-    /// Writes what differs; the id stays the card's.
-    ///
-    /// # Errors
-    /// [`crate::Kind::Params`] when the card has no id or the contact no name.
-    pub fn change(&mut self, new: &Contact, stamp: DateTime<Utc>) -> Result<(), Fault> {
+    /// Writes the fields that differ; the id stays.
+    pub fn change(&mut self, new: &Contact, stamp: DateTime<Utc>) -> Result<(), DavError> {
         let old = self.contact();
         if old.id.trim().is_empty() || new.name.trim().is_empty() {
-            return Err(Fault::params("a contact needs an id and a name"));
+            return Err(DavError::params("a contact needs an id and a name"));
         }
         if old.name != new.name || self.card.lines("FN").next().is_none() {
             self.card.set("FN", [Line::new("FN", &[], &escaped(&new.name))]);
@@ -119,8 +110,7 @@ impl Card {
         Ok(())
     }
 
-    /// Writes a list; the lines of values that stay keep their parameters, and with the line of one that
-    /// goes its label goes.
+    /// Writes a list. Values that stay keep their parameters; removed ones lose their label, too.
     fn set_all(&mut self, name: &str, params: &[(&str, &str)], old: &[String], new: &[String]) {
         if old == new {
             return;
@@ -142,12 +132,12 @@ impl Card {
                 !(line.is("X-ABLABEL")
                     && line.group().is_some_and(|group| gone.iter().any(|gone| gone == group)))
             }
-            Node::Part(_) => true,
+            Node::Component(_) => true,
         });
     }
 }
 
-/// An address or a number; version 4 writes numbers as `tel:` addresses.
+/// An address or number; vCard 4 writes numbers as `tel:` URIs.
 fn value_of(line: &Line) -> String {
     let value = line.read().text();
     let value = value.trim();

@@ -1,142 +1,141 @@
-//! What calendars and address books have in common (RFC 4918, 5397, 6764): finding the collections, and
-//! getting, writing and deleting single objects, each write bound to the state it was made from.
+//! What CalDAV and CardDAV share (RFC 4918, 5397, 6764): discovering collections, and reading, writing and deleting
+//! objects. Each write is conditional on the etag it is based on.
 
 use reqwest::{StatusCode, Url};
 
-use crate::http::{Account, Answer, Http, Request, same_host};
-use crate::xml::Entry;
-use crate::{Fault, Kind};
+use super::http::{Account, Http, HttpResponse, Request, same_host};
+use super::xml::Entry;
+use crate::{DavError, ErrorKind};
 
 const XML: &str = "application/xml; charset=utf-8";
 
 /// A calendar or an address book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
-    /// Its URL, by which it is called here.
+    /// Its URL, which identifies it.
     pub url: String,
-    /// Its name, or the last part of the URL.
+    /// Its display name, or the last segment of the URL.
     pub name: String,
 }
 
 /// One object on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Its URL, by which it is called here.
+    /// Its URL, which identifies it.
     pub url: String,
-    /// Which state of it this is; a few servers don't tell.
+    /// Its version; a few servers don't send one.
     pub etag: Option<String>,
     /// iCalendar or vCard text.
     pub text: String,
 }
 
-/// What became of making an object.
+/// The outcome of creating an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Created {
-    /// It was made, with this URL and state.
-    Made {
+pub enum CreateOutcome {
+    /// It was created.
+    Created {
         /// Its URL.
         url: String,
-        /// Its state, if the server tells.
+        /// Its version, if the server sends one.
         etag: Option<String>,
     },
-    /// One with this UID is there: an earlier try has succeeded.
-    AlreadyThere(Resource),
+    /// The server has one with this UID: an earlier attempt succeeded.
+    AlreadyExists(Resource),
 }
 
-/// What became of changing or deleting an object.
+/// The outcome of updating or deleting an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
-    /// It was done; with the new state, if the server tells.
+pub enum WriteOutcome {
+    /// Done, with the new etag if the server sends one.
     Done(Option<String>),
-    /// Somebody else was faster: this is how it is now. Nothing was done.
+    /// Somebody else changed it meanwhile: this is its current state. Nothing was written.
     Conflict(Resource),
-    /// It is not there any more. Deleting counts that as done.
+    /// It no longer exists. For a deletion that's success.
     Gone,
 }
 
-/// The words in which a kind of collection is spoken of.
-pub(crate) struct Words {
+/// The names by which CalDAV and CardDAV differ.
+pub(crate) struct Protocol {
     pub(crate) namespace: &'static str,
     /// The resource type.
     pub(crate) collection: &'static str,
     pub(crate) home_set: &'static str,
     pub(crate) well_known: &'static str,
     pub(crate) content_type: &'static str,
-    /// The property of a query's answer that holds the text.
+    /// The property that holds an object's text.
     pub(crate) data: &'static str,
-    /// How an object's file name ends.
-    pub(crate) ending: &'static str,
-    /// What an object's text must say its UID is.
+    /// The file name extension of an object.
+    pub(crate) extension: &'static str,
+    /// Reads the UID from an object's text.
     pub(crate) uid: fn(&str) -> Option<String>,
 }
 
 #[derive(Clone)]
-pub(crate) struct Dav {
+pub(crate) struct Client {
     pub(crate) http: Http,
     pub(crate) base: Url,
-    pub(crate) words: &'static Words,
+    pub(crate) protocol: &'static Protocol,
 }
 
-impl Dav {
-    pub(crate) fn new(account: &Account, words: &'static Words) -> Result<Self, Fault> {
+impl Client {
+    pub(crate) fn new(account: &Account, protocol: &'static Protocol) -> Result<Self, DavError> {
         let (http, base) = Http::new(account)?;
-        Ok(Self { http, base, words })
+        Ok(Self { http, base, protocol })
     }
 
-    /// A URL that was handed out earlier; never one of another host.
-    pub(crate) fn url(&self, url: &str) -> Result<Url, Fault> {
-        let joined = self.base.join(url).map_err(|_| Fault::params(format!("{url} is not a URL")))?;
+    /// A URL we returned earlier; never one of another host.
+    pub(crate) fn url(&self, url: &str) -> Result<Url, DavError> {
+        let joined = self.base.join(url).map_err(|_| DavError::params(format!("{url} is not a URL")))?;
         same_host(&self.base, joined)
     }
 
-    /// The collections that the account's URL leads to.
-    pub(crate) async fn collections(&self) -> Result<Vec<Collection>, Fault> {
-        let found = match self.discover(&self.base).await {
-            Err(fault) if self.base.path() == "/" && fault.kind != Kind::Auth => {
-                // RFC 6764 §5: where the service is not at the root, this address redirects to it.
-                let known = self.url(self.words.well_known)?;
-                self.discover(&known).await.map_err(|_| fault)?
+    /// The collections behind the account's URL.
+    pub(crate) async fn collections(&self) -> Result<Vec<Collection>, DavError> {
+        match self.discover(&self.base).await {
+            Err(error) if self.base.path() == "/" && error.kind != ErrorKind::Auth => {
+                // RFC 6764 §5: this address redirects to the service if it isn't at the root.
+                let well_known = self.url(self.protocol.well_known)?;
+                self.discover(&well_known).await.map_err(|_| error)
             }
-            found => found?,
-        };
-        Ok(found)
+            found => found,
+        }
     }
 
-    async fn discover(&self, from: &Url) -> Result<Vec<Collection>, Fault> {
+    async fn discover(&self, from: &Url) -> Result<Vec<Collection>, DavError> {
         let (entries, at) = self.propfind(from, "0").await?;
-        let itself =
-            entries.first().ok_or_else(|| Fault::unreadable("the server says nothing of the URL"))?;
+        let itself = entries
+            .first()
+            .ok_or_else(|| DavError::unreadable("the server's answer says nothing about the URL"))?;
         if let Some(collection) = self.collection(itself, &at) {
             return Ok(vec![collection]);
         }
-        let homes = self.hrefs(itself, &format!("{}{}", self.words.namespace, self.words.home_set), &at)?;
+        let home_set = format!("{}{}", self.protocol.namespace, self.protocol.home_set);
+        let homes = self.hrefs(itself, &home_set, &at)?;
         if !homes.is_empty() {
             return self.inside(&homes).await;
         }
-        let here = self.inside(std::slice::from_ref(&at)).await;
-        match here {
+        match self.inside(std::slice::from_ref(&at)).await {
             Ok(here) if !here.is_empty() => return Ok(here),
-            Err(fault) if fault.kind == Kind::Auth => return Err(fault),
+            Err(error) if error.kind == ErrorKind::Auth => return Err(error),
             _ => {}
         }
         let principals = self.hrefs(itself, "DAV:current-user-principal", &at)?;
         for principal in &principals {
             let (entries, at) = self.propfind(principal, "0").await?;
             let Some(entry) = entries.first() else { continue };
-            let homes =
-                self.hrefs(entry, &format!("{}{}", self.words.namespace, self.words.home_set), &at)?;
+            let homes = self.hrefs(entry, &home_set, &at)?;
             if !homes.is_empty() {
                 return self.inside(&homes).await;
             }
         }
         if principals.is_empty() {
-            let what = self.words.collection;
-            return Err(Fault::new(Kind::NotFound, format!("no {what} is found from the server's URL")));
+            let message = format!("there is no {} behind the server's URL", self.protocol.collection);
+            return Err(DavError::new(ErrorKind::NotFound, message));
         }
         Ok(Vec::new())
     }
 
-    async fn inside(&self, homes: &[Url]) -> Result<Vec<Collection>, Fault> {
+    async fn inside(&self, homes: &[Url]) -> Result<Vec<Collection>, DavError> {
         let mut found = Vec::new();
         for home in homes {
             let (entries, at) = self.propfind(home, "1").await?;
@@ -145,21 +144,21 @@ impl Dav {
         Ok(found)
     }
 
-    fn hrefs(&self, entry: &Entry, name: &str, at: &Url) -> Result<Vec<Url>, Fault> {
+    fn hrefs(&self, entry: &Entry, name: &str, at: &Url) -> Result<Vec<Url>, DavError> {
         let hrefs = entry.prop(name).map(|prop| prop.hrefs.as_slice()).unwrap_or_default();
         let url = |href: &String| {
-            let url = at.join(href).map_err(|_| Fault::unreadable(format!("{href} is not a URL")))?;
+            let url = at.join(href).map_err(|_| DavError::unreadable(format!("{href} is not a URL")))?;
             same_host(&self.base, url)
         };
         hrefs.iter().filter(|href| !href.is_empty()).map(url).collect()
     }
 
-    /// The collection that an entry is, if it is one of ours.
+    /// The collection that an entry describes, if it is of our kind.
     fn collection(&self, entry: &Entry, at: &Url) -> Option<Collection> {
-        let wanted = format!("{}{}", self.words.namespace, self.words.collection);
+        let wanted = format!("{}{}", self.protocol.namespace, self.protocol.collection);
         let is_ours = entry.prop("DAV:resourcetype")?.inner.iter().any(|(name, _)| *name == wanted);
-        let components = format!("{}supported-calendar-component-set", self.words.namespace);
-        // A list of tasks is a calendar too, but not one of events.
+        let components = format!("{}supported-calendar-component-set", self.protocol.namespace);
+        // A task list is a calendar, too.
         let has_events = entry
             .prop(&components)
             .is_none_or(|set| set.inner.is_empty() || set.inner.iter().any(|(_, name)| name == "VEVENT"));
@@ -173,8 +172,8 @@ impl Dav {
         Some(Collection { url: url.into(), name })
     }
 
-    async fn propfind(&self, url: &Url, depth: &str) -> Result<(Vec<Entry>, Url), Fault> {
-        let Words { namespace, home_set, .. } = self.words;
+    async fn propfind(&self, url: &Url, depth: &str) -> Result<(Vec<Entry>, Url), DavError> {
+        let Protocol { namespace, home_set, .. } = self.protocol;
         let body = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?><D:propfind xmlns:D=\"DAV:\" xmlns:C=\"{namespace}\"><D:prop>\
              <D:resourcetype/><D:displayname/><D:current-user-principal/><C:{home_set}/>\
@@ -185,7 +184,7 @@ impl Dav {
         Ok((entries, at))
     }
 
-    /// A request whose answer is a list; where it was answered.
+    /// A request answered by a list; returns the URL that answered, after redirects.
     async fn report(
         &self,
         method: &str,
@@ -193,22 +192,25 @@ impl Dav {
         depth: &str,
         body: String,
         each: impl FnMut(Entry),
-    ) -> Result<Url, Fault> {
+    ) -> Result<Url, DavError> {
         let headers = [("depth", depth)];
         let request = Request { method, url, headers: &headers, body: Some((XML, body)), is_write: false };
-        let (answer, at) = self.http.send(request).await?;
-        let answer = answer.accept().await?;
-        if answer.status() != StatusCode::MULTI_STATUS {
-            return Err(Fault::unreadable(format!("the URL does not speak WebDAV ({})", answer.status())));
+        let (response, at) = self.http.send(request).await?;
+        let response = response.accept().await?;
+        if response.status() != StatusCode::MULTI_STATUS {
+            return Err(DavError::unreadable(format!(
+                "the URL isn't a WebDAV server ({})",
+                response.status()
+            )));
         }
-        answer.entries(each).await?;
+        response.entries(each).await?;
         Ok(at)
     }
 
     /// The objects of a collection that a query finds.
-    pub(crate) async fn query(&self, collection: &str, body: String) -> Result<Vec<Resource>, Fault> {
+    pub(crate) async fn query(&self, collection: &str, body: String) -> Result<Vec<Resource>, DavError> {
         let url = self.url(collection)?;
-        let data = format!("{}{}", self.words.namespace, self.words.data);
+        let data = format!("{}{}", self.protocol.namespace, self.protocol.data);
         let mut found = Vec::new();
         let each = |mut entry: Entry| {
             if let Some(text) = entry.take(&data).filter(|text| !text.trim().is_empty()) {
@@ -224,99 +226,102 @@ impl Dav {
         Ok(found.into_iter().filter_map(resource).collect())
     }
 
-    /// One object as it is now.
-    pub(crate) async fn get(&self, url: &str) -> Result<Resource, Fault> {
+    /// The current state of one object.
+    pub(crate) async fn get(&self, url: &str) -> Result<Resource, DavError> {
         let url = self.url(url)?;
         let request = Request { method: "GET", url: &url, headers: &[], body: None, is_write: false };
-        let answer = self.http.send(request).await?.0.accept().await?;
-        let etag = answer.etag();
-        Ok(Resource { url: url.into(), etag, text: answer.text().await? })
+        let response = self.http.send(request).await?.0.accept().await?;
+        let etag = response.etag();
+        Ok(Resource { url: url.into(), etag, text: response.text().await? })
     }
 
-    /// Makes an object at the place its UID fixes, unless there is one. None when the server says that there
-    /// is, there or elsewhere.
+    /// Creates an object at the URL that follows from its UID. `None` if the server already has one, there or
+    /// elsewhere.
     pub(crate) async fn put_new(
         &self,
         collection: &str,
         uid: &str,
         text: &str,
-    ) -> Result<(Url, Option<Answer>), Fault> {
+    ) -> Result<(Url, Option<HttpResponse>), DavError> {
         let mut folder = self.url(collection)?;
         if !folder.path().ends_with('/') {
             folder.set_path(&format!("{}/", folder.path()));
         }
-        let name = format!("{}{}", file_name(uid), self.words.ending);
-        let url = folder.join(&name).map_err(|_| Fault::params("the UID makes no file name"))?;
+        let name = format!("{}{}", file_name(uid), self.protocol.extension);
+        let url = folder.join(&name).map_err(|_| DavError::params("the UID can't be part of a URL"))?;
         let headers = [("if-none-match", "*")];
-        let body = Some((self.words.content_type, text.to_owned()));
+        let body = Some((self.protocol.content_type, text.to_owned()));
         let request = Request { method: "PUT", url: &url, headers: &headers, body, is_write: true };
-        let (answer, _) = self.http.send(request).await?;
-        // 412 is there already; 409 and 403 may mean that the UID is taken (RFC 4791 §5.3.2.1).
-        match answer.status() {
+        let (response, _) = self.http.send(request).await?;
+        // 412: it exists. 409 and 403 can mean that the UID is taken (RFC 4791 §5.3.2.1).
+        match response.status() {
             StatusCode::PRECONDITION_FAILED => Ok((url, None)),
-            StatusCode::CONFLICT | StatusCode::FORBIDDEN => match answer.accept().await {
-                Err(fault) if fault.words.contains("uid") || fault.words.contains("UID") => Ok((url, None)),
-                Err(fault) => Err(fault),
-                Ok(answer) => Ok((url, Some(answer))),
+            // The text is the server's own; the only thing common to all of them is the word.
+            StatusCode::CONFLICT | StatusCode::FORBIDDEN => match response.accept().await {
+                Err(error) if error.message.contains("uid") || error.message.contains("UID") => {
+                    Ok((url, None))
+                }
+                Err(error) => Err(error),
+                Ok(response) => Ok((url, Some(response))),
             },
-            _ => answer.accept().await.map(|answer| (url, Some(answer))),
+            _ => response.accept().await.map(|response| (url, Some(response))),
         }
     }
 
-    /// The outcome of [`Dav::put_new`]; `elsewhere` is what a search for the UID has found.
-    pub(crate) async fn created(
+    /// Creates an object; `find` searches for its UID elsewhere in the collection.
+    pub(crate) async fn create(
         &self,
         collection: &str,
         uid: &str,
         text: &str,
-        find: impl AsyncFnOnce() -> Result<Option<Resource>, Fault>,
-    ) -> Result<Created, Fault> {
-        let (url, answer) = self.put_new(collection, uid, text).await?;
-        if let Some(answer) = answer {
-            return Ok(Created::Made { url: url.into(), etag: answer.etag() });
+        find: impl AsyncFnOnce() -> Result<Option<Resource>, DavError>,
+    ) -> Result<CreateOutcome, DavError> {
+        let (url, response) = self.put_new(collection, uid, text).await?;
+        if let Some(response) = response {
+            return Ok(CreateOutcome::Created { url: url.into(), etag: response.etag() });
         }
         match self.get(url.as_str()).await {
-            Ok(there) if (self.words.uid)(&there.text).as_deref() == Some(uid) => {
-                return Ok(Created::AlreadyThere(there));
+            Ok(there) if (self.protocol.uid)(&there.text).as_deref() == Some(uid) => {
+                return Ok(CreateOutcome::AlreadyExists(there));
             }
-            Err(fault) if fault.kind != Kind::NotFound => return Err(fault),
+            Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let there = find().await?;
         there
-            .map(Created::AlreadyThere)
-            .ok_or_else(|| Fault::new(Kind::Tool, "the server has another object there"))
+            .map(CreateOutcome::AlreadyExists)
+            .ok_or_else(|| DavError::new(ErrorKind::Tool, "the server has another object at this URL"))
     }
 
-    /// Writes a new state, or deletes without a text, if the object is still in the state `etag`.
+    /// Updates an object, or deletes it if there is no text, provided that its etag is still the same.
     pub(crate) async fn write(
         &self,
         url: &str,
         etag: Option<&str>,
         text: Option<&str>,
-    ) -> Result<Written, Fault> {
+    ) -> Result<WriteOutcome, DavError> {
         let target = self.url(url)?;
-        // A proxy that compresses marks the state as weak, and a weak one matches nothing.
+        // Compressing proxies make etags weak, and weak etags never match.
         let etag = etag.map_or("*", |etag| etag.trim_start_matches("W/"));
         let headers = [("if-match", etag)];
-        let body = text.map(|text| (self.words.content_type, text.to_owned()));
+        let body = text.map(|text| (self.protocol.content_type, text.to_owned()));
         let method = if text.is_some() { "PUT" } else { "DELETE" };
         let request = Request { method, url: &target, headers: &headers, body, is_write: true };
-        let (answer, _) = self.http.send(request).await?;
-        match answer.status() {
-            StatusCode::NOT_FOUND | StatusCode::GONE => Ok(Written::Gone),
+        let (response, _) = self.http.send(request).await?;
+        match response.status() {
+            StatusCode::NOT_FOUND | StatusCode::GONE => Ok(WriteOutcome::Gone),
             StatusCode::PRECONDITION_FAILED => match self.get(url).await {
-                Ok(now) => Ok(Written::Conflict(now)),
-                Err(fault) if fault.kind == Kind::NotFound => Ok(Written::Gone),
-                Err(fault) => Err(fault),
+                Ok(now) => Ok(WriteOutcome::Conflict(now)),
+                Err(error) if error.kind == ErrorKind::NotFound => Ok(WriteOutcome::Gone),
+                Err(error) => Err(error),
             },
-            _ => answer.accept().await.map(|answer| Written::Done(answer.etag())),
+            _ => response.accept().await.map(|response| WriteOutcome::Done(response.etag())),
         }
     }
 }
 
-/// The file name that a UID fixes: letters and digits as they are, everything else in hexadecimal; what is
-/// long is shortened by a hash, because file names end at 255 bytes.
+/// The file name for a UID: other characters than letters and digits become hexadecimal, and long UIDs are
+/// shortened by a hash because file names are limited to 255 bytes.
 fn file_name(uid: &str) -> String {
     let mut name = String::new();
     for byte in uid.bytes() {

@@ -1,83 +1,80 @@
-//! What collides, and when there is time.
+//! Conflicts and free time.
 
 use chrono::{DateTime, Datelike, NaiveTime, TimeDelta, Utc, Weekday};
 use chrono_tz::Tz;
 
-use crate::Fault;
-use crate::zone::Zone;
+use super::zone::Zone;
+use crate::DavError;
 
-/// From a moment up to another, that one not included.
+/// A time range; its end is not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span {
-    /// Its first moment.
+pub struct TimeRange {
+    /// Its start.
     pub from: DateTime<Utc>,
-    /// The first moment after it.
+    /// Its end.
     pub to: DateTime<Utc>,
 }
 
-/// When somebody wants to be asked for.
+/// The hours in which appointments may be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkingHours {
-    /// Where they are.
+    /// Their time zone.
     pub zone: Tz,
-    /// On which days.
+    /// The weekdays.
     pub days: Vec<Weekday>,
-    /// From which time of day.
+    /// When they begin.
     pub from: NaiveTime,
-    /// Up to which; before or at `from` it is on the next day.
+    /// When they end; at or before `from` means on the next day.
     pub to: NaiveTime,
 }
 
-/// The longest window to look for free time in, in days.
-const LONGEST_WINDOW: i64 = 366;
+/// The longest range to search for free time, in days.
+const MAX_RANGE_DAYS: i64 = 366;
 
-/// Which of the busy spans collide with a wanted one. Spans that only touch don't.
+/// The busy ranges that overlap a wanted one. Ranges that only touch don't.
 #[must_use]
-pub fn conflicts(busy: &[Span], wanted: Span) -> Vec<Span> {
+pub fn conflicts(busy: &[TimeRange], wanted: TimeRange) -> Vec<TimeRange> {
     busy.iter().copied().filter(|span| span.from < wanted.to && wanted.from < span.to).collect()
 }
 
-/// The free spans of at least this duration within working hours, each as long as it can be, by time.
-///
-/// # Errors
-/// [`crate::Kind::Params`] when the duration is not positive or the window longer than 366 days.
+/// The free ranges of at least this duration within working hours, each as long as possible, in order.
 pub fn free_slots(
-    busy: &[Span],
-    window: Span,
+    busy: &[TimeRange],
+    window: TimeRange,
     duration: TimeDelta,
     hours: &WorkingHours,
-) -> Result<Vec<Span>, Fault> {
+) -> Result<Vec<TimeRange>, DavError> {
     if duration <= TimeDelta::zero() {
-        return Err(Fault::params("the duration must be more than nothing"));
+        return Err(DavError::params("the duration must be longer than 0"));
     }
-    if window.to - window.from > TimeDelta::days(LONGEST_WINDOW) {
-        return Err(Fault::params("free time can be looked for in a year at most"));
+    if window.to - window.from > TimeDelta::days(MAX_RANGE_DAYS) {
+        return Err(DavError::params("free time can be searched for in at most a year"));
     }
-    let mut busy: Vec<Span> = conflicts(busy, window);
+    let mut busy: Vec<TimeRange> = conflicts(busy, window);
     busy.sort_unstable();
     let mut slots = Vec::new();
     for open in working(window, hours) {
         let mut at = open.from;
         for span in busy.iter().filter(|span| span.to > open.from && span.from < open.to) {
             if span.from - at >= duration {
-                slots.push(Span { from: at, to: span.from });
+                slots.push(TimeRange { from: at, to: span.from });
             }
             at = at.max(span.to);
         }
         if open.to - at >= duration {
-            slots.push(Span { from: at, to: open.to });
+            slots.push(TimeRange { from: at, to: open.to });
         }
     }
     Ok(slots)
 }
 
-/// The working hours in a window.
-fn working(window: Span, hours: &WorkingHours) -> Vec<Span> {
+/// The working hours within a range.
+fn working(window: TimeRange, hours: &WorkingHours) -> Vec<TimeRange> {
     let zone = Zone::Named(hours.zone);
     let last = zone.local(window.to).date();
-    // The hours of the day before may reach into the window.
+    // The hours of the day before may reach into the range.
     let mut day = zone.local(window.from).date().pred_opt();
-    let mut open: Vec<Span> = Vec::new();
+    let mut open: Vec<TimeRange> = Vec::new();
     while let Some(today) = day.filter(|day| *day <= last) {
         day = today.succ_opt();
         if !hours.days.contains(&today.weekday()) {
@@ -89,7 +86,7 @@ fn working(window: Span, hours: &WorkingHours) -> Vec<Span> {
         let to = zone.instant(end.and_time(hours.to)).min(window.to);
         match open.last_mut() {
             Some(before) if from <= before.to => before.to = before.to.max(to),
-            _ if from < to => open.push(Span { from, to }),
+            _ if from < to => open.push(TimeRange { from, to }),
             _ => {}
         }
     }
@@ -106,8 +103,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn span(from: &str, to: &str) -> Span {
-        Span { from: at(from), to: at(to) }
+    fn span(from: &str, to: &str) -> TimeRange {
+        TimeRange { from: at(from), to: at(to) }
     }
 
     fn office() -> WorkingHours {
@@ -161,13 +158,13 @@ mod tests {
         #[test]
         fn slots_are_free_and_nothing_is_missed(busy in proptest::collection::vec((0..4_000_i64, 1..300_i64), 0..20), duration in 1..200_i64) {
             let minute = |minute: i64| at("2026-03-27T00:00:00Z") + TimeDelta::minutes(minute);
-            let busy: Vec<Span> = busy.into_iter().map(|(from, long)| Span { from: minute(from), to: minute(from + long) }).collect();
-            let window = Span { from: minute(300), to: minute(4_500) };
+            let busy: Vec<TimeRange> = busy.into_iter().map(|(from, long)| TimeRange { from: minute(from), to: minute(from + long) }).collect();
+            let window = TimeRange { from: minute(300), to: minute(4_500) };
             let slots = free_slots(&busy, window, TimeDelta::minutes(duration), &office()).unwrap();
             let open = working(window, &office());
             for from in 0..4_800 {
-                let wanted = Span { from: minute(from), to: minute(from + duration) };
-                let within = |spans: &[Span]| spans.iter().any(|span| span.from <= wanted.from && wanted.to <= span.to);
+                let wanted = TimeRange { from: minute(from), to: minute(from + duration) };
+                let within = |spans: &[TimeRange]| spans.iter().any(|span| span.from <= wanted.from && wanted.to <= span.to);
                 prop_assert_eq!(within(&slots), within(&open) && conflicts(&busy, wanted).is_empty());
             }
         }

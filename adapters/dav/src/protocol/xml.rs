@@ -1,27 +1,27 @@
-//! WebDAV's answers (RFC 4918 §13), read by namespace and as they come: servers differ in prefixes and
-//! order, and a calendar of 20,000 objects is not to be held twice.
+//! WebDAV responses (RFC 4918 §13), resolved by namespace because servers differ in prefixes and order, and read
+//! as a stream because a calendar can hold 20,000 objects.
 
 use quick_xml::NsReader;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::name::ResolveResult;
 use tokio::io::AsyncBufRead;
 
-use crate::Fault;
-use crate::http::cut;
+use super::http::read_error;
+use crate::DavError;
 
 /// How deep elements may be nested.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// One `response` of a `multistatus`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) href: String,
-    /// Of the entry as a whole, where it has one.
+    /// The status of the entry as a whole, if it has one.
     pub(crate) status: Option<u16>,
     pub(crate) props: Vec<Prop>,
 }
 
-/// A property that was found.
+/// A property that the server returned.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prop {
     /// Namespace and name, as in `DAV:getetag`.
@@ -44,32 +44,29 @@ impl Entry {
     }
 }
 
-/// What is read so far.
+/// The state of the parser.
 #[derive(Default)]
 struct State {
     /// The open elements: namespace and name.
     path: Vec<String>,
     entry: Entry,
-    /// The properties of the open `propstat`, and its status.
+    /// The properties of the open `propstat` and its status.
     pending: Vec<Prop>,
     pending_status: Option<u16>,
-    /// The text of the innermost element that matters.
+    /// The text of the innermost element.
     text: String,
 }
 
-/// Reads a `multistatus`, an entry at a time.
-///
-/// # Errors
-/// [`crate::Kind::Tool`] when it is not one, what the connection says when that breaks.
+/// Reads a `multistatus`, entry by entry.
 pub(crate) async fn multistatus(
     body: impl AsyncBufRead + Unpin,
     mut each: impl FnMut(Entry),
-) -> Result<(), Fault> {
+) -> Result<(), DavError> {
     let mut reader = NsReader::from_reader(body);
     let (mut buffer, mut state) = (Vec::new(), State::default());
     let unreadable = |error: quick_xml::Error| match error {
-        quick_xml::Error::Io(error) => cut(&error),
-        other => Fault::unreadable(format!("the server's answer is not XML: {other}")),
+        quick_xml::Error::Io(error) => read_error(&error),
+        other => DavError::unreadable(format!("the server's response isn't XML: {other}")),
     };
     loop {
         let event = reader.read_resolved_event_into_async(&mut buffer).await;
@@ -87,20 +84,20 @@ pub(crate) async fn multistatus(
             Event::End(_) => state.close(&mut each),
             Event::Text(text) => state.text.push_str(&text.xml10_content()),
             Event::CData(text) => state.text.push_str(&text.xml10_content()),
-            Event::GeneralRef(reference) => state.text.push(letter(&reference)?),
+            Event::GeneralRef(reference) => state.text.push(character(&reference)?),
             Event::Eof if state.path.is_empty() && state.entry.status == Some(0) => return Ok(()),
-            Event::Eof => return Err(Fault::unreadable("the server's answer ends too early")),
+            Event::Eof => return Err(DavError::unreadable("the server's response ended early")),
             _ => {}
         }
         buffer.clear();
     }
 }
 
-/// What a reference stands for; a document type's own are not for us.
-fn letter(reference: &BytesRef<'_>) -> Result<char, Fault> {
-    let unknown = || Fault::unreadable("the server's answer is not XML: an unknown reference");
-    if let Some(letter) = reference.resolve_char_ref().map_err(|_| unknown())? {
-        return Ok(letter);
+/// The character of a reference. Entities of a document type are rejected: they could expand without limit.
+fn character(reference: &BytesRef<'_>) -> Result<char, DavError> {
+    let unknown = || DavError::unreadable("the server's response isn't XML: unknown reference");
+    if let Some(character) = reference.resolve_char_ref().map_err(|_| unknown())? {
+        return Ok(character);
     }
     match &*reference.xml10_content() {
         "lt" => Ok('<'),
@@ -113,18 +110,18 @@ fn letter(reference: &BytesRef<'_>) -> Result<char, Fault> {
 }
 
 impl State {
-    /// The name of the open element that lies this many above the innermost.
+    /// The name of the open element this many levels above the innermost.
     fn above(&self, levels: usize) -> &str {
         let at = self.path.len().checked_sub(levels + 1);
         at.and_then(|at| self.path.get(at)).map(String::as_str).unwrap_or_default()
     }
 
-    fn open(&mut self, name: String, start: &BytesStart<'_>) -> Result<(), Fault> {
+    fn open(&mut self, name: String, start: &BytesStart<'_>) -> Result<(), DavError> {
         if self.path.is_empty() && name != "DAV:multistatus" {
-            return Err(Fault::unreadable("the server's answer is not what WebDAV says: no multistatus"));
+            return Err(DavError::unreadable("the server's response isn't a WebDAV multistatus"));
         }
-        if self.path.len() == DEEPEST {
-            return Err(Fault::unreadable("the server's answer is nested too deep"));
+        if self.path.len() == MAX_DEPTH {
+            return Err(DavError::unreadable("the server's response is nested too deeply"));
         }
         let is_property =
             self.path.len() == 4 && self.above(0) == "DAV:prop" && self.above(1) == "DAV:propstat";
@@ -177,12 +174,12 @@ fn status(text: &str) -> Option<u16> {
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The words of a refusal: the text of its XML or HTML, or where there is none the names of its elements,
-/// which is how WebDAV names a precondition.
-pub(crate) fn words(body: &str) -> String {
+/// The text of an error response: that of its XML or HTML, or else the name of the innermost element, which is
+/// how WebDAV names a failed precondition.
+pub(crate) fn error_text(body: &str) -> String {
     let mut reader = quick_xml::Reader::from_str(body);
     reader.config_mut().check_end_names = false;
-    let (mut words, mut names, mut hidden) = (String::new(), String::new(), 0_usize);
+    let (mut content, mut names, mut hidden) = (String::new(), String::new(), 0_usize);
     let is_hidden = |name: &str| matches!(name.to_ascii_lowercase().as_str(), "head" | "style" | "script");
     loop {
         match reader.read_event() {
@@ -193,15 +190,15 @@ pub(crate) fn words(body: &str) -> String {
             Ok(Event::Empty(start)) => start.local_name().as_ref().clone_into(&mut names),
             Ok(Event::End(_)) => hidden = hidden.saturating_sub(1),
             Ok(Event::Text(text)) if hidden == 0 => {
-                words.push_str(&text.xml10_content());
-                words.push(' ');
+                content.push_str(&text.xml10_content());
+                content.push(' ');
             }
-            Ok(Event::GeneralRef(reference)) => words.extend(letter(&reference).ok()),
+            Ok(Event::GeneralRef(reference)) => content.extend(character(&reference).ok()),
             Ok(Event::Eof) | Err(_) => break,
             Ok(_) => {}
         }
     }
-    if words.trim().is_empty() { names } else { words }
+    if content.trim().is_empty() { names } else { content }
 }
 
 #[cfg(test)]
@@ -210,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Vec<Entry>, Fault> {
+    fn read(text: &str) -> Result<Vec<Entry>, DavError> {
         let mut entries = Vec::new();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(multistatus(text.as_bytes(), |entry| entries.push(entry))).map(|()| entries)
@@ -242,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_multistatus_is_a_fault() {
+    fn other_responses_are_errors() {
         let bomb = "<!DOCTYPE a [<!ENTITY b \"bb\">]><multistatus xmlns=\"DAV:\">&b;</multistatus>";
         let deep = format!("<multistatus xmlns=\"DAV:\">{}", "<a>".repeat(100));
         for text in
@@ -254,16 +251,16 @@ mod tests {
     }
 
     #[test]
-    fn refusals_have_words() {
+    fn error_responses_have_texts() {
         assert_eq!(
-            words("<html><head><title>x</title></head><body><h1>No</h1> way</body></html>")
+            error_text("<html><head><title>x</title></head><body><h1>No</h1> way</body></html>")
                 .split_whitespace()
                 .collect::<Vec<_>>(),
             ["No", "way"]
         );
-        assert_eq!(words("<d:error xmlns:d=\"DAV:\"><c:no-uid-conflict/></d:error>"), "no-uid-conflict");
-        assert_eq!(words("Access denied & so on").trim(), "Access denied");
-        assert_eq!(words(""), "");
+        assert_eq!(error_text("<d:error xmlns:d=\"DAV:\"><c:no-uid-conflict/></d:error>"), "no-uid-conflict");
+        assert_eq!(error_text("Access denied & so on").trim(), "Access denied");
+        assert_eq!(error_text(""), "");
     }
 
     proptest! {
@@ -272,7 +269,7 @@ mod tests {
             text in "(<multistatus xmlns=\"DAV:\">|</multistatus>|<response>|</response>|<prop>|</prop>|<propstat>|</propstat>|<status>|</status>|HTTP/1.1 200|<a b=|/>|&amp;|&x;|<!\\[CDATA\\[|\\]\\]>|ü){0,30}"
         ) {
             let _ = read(&text);
-            words(&text);
+            error_text(&text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Spans in the protocol's own form.
+//! Encodes spans as OTLP messages.
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value};
@@ -7,11 +7,10 @@ use opentelemetry_proto::tonic::trace::v1::{self as proto, ResourceSpans, ScopeS
 
 use crate::{Attributes, Event, Span, Value};
 
-/// Flags of a span that is sampled (W3C trace context), and of which it is known that its parent is of the same
-/// process.
+/// The flags of a sampled span (W3C trace context) whose parent is in the same process.
 const FLAGS: u32 = 0x01 | proto::SpanFlags::ContextHasIsRemoteMask as u32;
 
-/// A request with all of these spans, told of this resource.
+/// A request with these spans of a resource.
 pub(crate) fn request(resource: &[(&'static str, String)], spans: &[Span]) -> ExportTraceServiceRequest {
     if spans.is_empty() {
         return ExportTraceServiceRequest::default();
@@ -33,7 +32,7 @@ pub(crate) fn request(resource: &[(&'static str, String)], spans: &[Span]) -> Ex
 }
 
 fn one(span: &Span) -> proto::Span {
-    // A trace begins where something reaches us; backends look for that.
+    // Backends expect a server span at the root of a trace.
     let kind = if span.parent.is_none() { span::SpanKind::Server } else { span::SpanKind::Internal };
     let failed =
         |kind: &String| proto::Status { message: kind.clone(), code: status::StatusCode::Error.into() };

@@ -1,0 +1,286 @@
+//! HTTP requests: TLS, login, timeouts, size limits, redirects and error responses.
+
+use std::error::Error as _;
+use std::fmt;
+use std::time::Duration;
+
+use chrono::DateTime;
+use futures::TryStreamExt;
+use reqwest::header::{CONTENT_TYPE, DATE, ETAG, HeaderMap, LOCATION, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Method, Response, StatusCode, Url};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncBufRead, AsyncReadExt, Take};
+use tokio_util::io::StreamReader;
+
+use super::xml;
+use crate::{DavError, ErrorKind};
+
+/// The longest response, in bytes.
+const MAX_RESPONSE: u64 = 64 << 20;
+/// The longest single object, in bytes.
+const MAX_OBJECT: u64 = 16 << 20;
+/// How much of an error response is read, in bytes.
+const MAX_ERROR_BODY: u64 = 8 << 10;
+const MAX_REDIRECTS: usize = 5;
+
+/// A server and the login for it. `Debug` leaves the password out.
+#[derive(Clone)]
+pub struct Account {
+    /// The URL of a principal, a home set, one calendar or address book, or the server's root.
+    pub url: String,
+    /// The name to log in with.
+    pub user: String,
+    /// The password.
+    pub password: String,
+    /// PEM certificates of a private CA, trusted in addition to the system's.
+    pub ca_pem: Option<String>,
+    /// How long a request may take, from connecting to the last byte.
+    pub timeout: Duration,
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Account").field("url", &self.url).field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Http {
+    client: Client,
+    user: String,
+    password: String,
+}
+
+/// One request.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) url: &'a Url,
+    pub(crate) headers: &'a [(&'static str, &'a str)],
+    pub(crate) body: Option<(&'static str, String)>,
+    /// Whether it changes something on the server.
+    pub(crate) is_write: bool,
+}
+
+/// A response whose body has not been read yet.
+pub(crate) struct HttpResponse {
+    inner: Response,
+    is_write: bool,
+}
+
+impl Http {
+    pub(crate) fn new(account: &Account) -> Result<(Self, Url), DavError> {
+        let url = Url::parse(account.url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let mut url = url.filter(Url::has_host).ok_or_else(|| {
+            DavError::params("the server's URL must begin with https:// or http:// and name a host")
+        })?;
+        // Error messages show the URL.
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(DavError::params("the URL must not contain a name or password; set them separately"));
+        }
+        url.set_fragment(None);
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls(account.ca_pem.as_deref())?)
+            .redirect(Policy::none())
+            // Retries are up to the caller, who knows which requests may be repeated.
+            .retry(reqwest::retry::never())
+            .timeout(account.timeout)
+            .user_agent(concat!("adjutant/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| DavError::params(error.to_string()))?;
+        Ok((Self { client, user: account.user.clone(), password: account.password.clone() }, url))
+    }
+
+    /// Sends a request. Reads follow redirects to the same host. Every status counts as a response; see
+    /// [`HttpResponse::accept`].
+    pub(crate) async fn send(&self, request: Request<'_>) -> Result<(HttpResponse, Url), DavError> {
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| DavError::params(format!("{} is not a method", request.method)))?;
+        let mut url = request.url.clone();
+        for _ in 0..=MAX_REDIRECTS {
+            let mut builder =
+                self.client.request(method.clone(), url.clone()).basic_auth(&self.user, Some(&self.password));
+            for (name, value) in request.headers {
+                builder = builder.header(*name, *value);
+            }
+            if let Some((kind, body)) = &request.body {
+                builder = builder.header(CONTENT_TYPE, *kind).body(body.clone());
+            }
+            let response = builder.send().await.map_err(|error| request_error(&error, request.is_write))?;
+            let response = HttpResponse { inner: response, is_write: request.is_write };
+            if request.is_write || !response.status().is_redirection() {
+                return Ok((response, url));
+            }
+            let target = response.header(LOCATION.as_str()).and_then(|target| url.join(target).ok());
+            let target = target
+                .ok_or_else(|| DavError::unreadable("the server sent a redirect without an address"))?;
+            url = same_host(&url, target)?;
+        }
+        Err(DavError::unreadable("the server sent too many redirects"))
+    }
+}
+
+/// The target, if the password may be sent there: the same host, and never from https to http.
+pub(crate) fn same_host(from: &Url, target: Url) -> Result<Url, DavError> {
+    let is_upgrade = from.scheme() == "http" && target.scheme() == "https";
+    let is_same = from.host() == target.host()
+        && (is_upgrade
+            || from.scheme() == target.scheme()
+                && from.port_or_known_default() == target.port_or_known_default());
+    if is_same {
+        return Ok(target);
+    }
+    let host = target.host_str().unwrap_or("nowhere");
+    Err(DavError::unreadable(format!("the server redirects to {host}; the password is not sent there")))
+}
+
+impl HttpResponse {
+    pub(crate) fn status(&self) -> StatusCode {
+        self.inner.status()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.inner.headers().get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn etag(&self) -> Option<String> {
+        self.header(ETAG.as_str()).map(str::to_owned)
+    }
+
+    /// The response if it is a success, else the error that its status means, with the server's text.
+    pub(crate) async fn accept(self) -> Result<Self, DavError> {
+        let status = self.status();
+        if status.is_success() {
+            return Ok(self);
+        }
+        let retry_after = retry_after(self.inner.headers());
+        let is_write = self.is_write;
+        let kind = match status.as_u16() {
+            401 => ErrorKind::Auth,
+            403 => ErrorKind::Permission,
+            404 | 410 => ErrorKind::NotFound,
+            408 => ErrorKind::Timeout,
+            413 => ErrorKind::Params,
+            429 | 503 => ErrorKind::RateLimit,
+            _ => ErrorKind::Tool,
+        };
+        let text = xml::error_text(&self.read_error_body().await);
+        let meaning = match status.as_u16() {
+            401 => "the server rejected the name or password",
+            507 => "the server's storage is full",
+            _ => "the server refused the request",
+        };
+        let code = status
+            .canonical_reason()
+            .map_or_else(|| status.as_u16().to_string(), |reason| format!("{} {reason}", status.as_u16()));
+        let separator = if text.is_empty() { "" } else { ": " };
+        let mut error = DavError::new(kind, format!("{meaning} ({code}){separator}{text}"));
+        error.retry_after = retry_after.filter(|_| kind == ErrorKind::RateLimit);
+        // A server that failed may have failed after the write.
+        error.may_have_happened = is_write && matches!(status.as_u16(), 408 | 500 | 502 | 504);
+        Err(error)
+    }
+
+    /// The start of an error response's body; empty if it can't be read.
+    async fn read_error_body(self) -> String {
+        let mut bytes = Vec::new();
+        let read = self.body_stream(MAX_ERROR_BODY).read_to_end(&mut bytes).await;
+        read.map(|_| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+
+    /// The body as it arrives, up to a limit.
+    fn body_stream(self, cap: u64) -> Take<impl AsyncBufRead + Unpin> {
+        let chunks = self.inner.bytes_stream().map_err(std::io::Error::other);
+        StreamReader::new(Box::pin(chunks)).take(cap)
+    }
+
+    /// The response to PROPFIND or REPORT, entry by entry; the body is never in memory as a whole.
+    pub(crate) async fn entries(self, each: impl FnMut(xml::Entry)) -> Result<(), DavError> {
+        let mut body = self.body_stream(MAX_RESPONSE);
+        let read = xml::multistatus(&mut body, each).await;
+        read.map_err(|error| match body.limit() {
+            0 => DavError::unreadable("the server's response is longer than 64 MB"),
+            _ => error,
+        })
+    }
+
+    /// The body as text.
+    pub(crate) async fn text(self) -> Result<String, DavError> {
+        let mut bytes = Vec::new();
+        let read = self.body_stream(MAX_OBJECT + 1).read_to_end(&mut bytes).await;
+        read.map_err(|error| read_error(&error))?;
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > MAX_OBJECT {
+            return Err(DavError::unreadable("the object is longer than 16 MB"));
+        }
+        String::from_utf8(bytes).map_err(|_| DavError::unreadable("the object is not UTF-8"))
+    }
+}
+
+/// The error of a request without a response.
+fn request_error(error: &reqwest::Error, is_write: bool) -> DavError {
+    let kind = if error.is_timeout() { ErrorKind::Timeout } else { ErrorKind::Network };
+    let what = match kind {
+        ErrorKind::Timeout => "the server did not answer in time",
+        _ if error.is_connect() => "the server can't be reached",
+        _ => "the server closed the connection",
+    };
+    let may_have_happened = is_write && !error.is_connect();
+    DavError { may_have_happened, ..DavError::new(kind, format!("{what}: {}", innermost(error))) }
+}
+
+/// The error of a response that ended early.
+pub(crate) fn read_error(error: &std::io::Error) -> DavError {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<reqwest::Error>());
+    match inner {
+        Some(inner) if inner.is_timeout() => {
+            DavError::new(ErrorKind::Timeout, "the server did not finish its response in time")
+        }
+        Some(inner) => DavError::new(
+            ErrorKind::Network,
+            format!("the server's response ended early: {}", innermost(inner)),
+        ),
+        None => DavError::new(ErrorKind::Network, format!("the server's response ended early: {error}")),
+    }
+}
+
+/// The last error of the chain, which says the most.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut last: &dyn std::error::Error = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    // The outermost would show the URL.
+    if error.source().is_none() { "no reason given".to_owned() } else { last.to_string() }
+}
+
+/// Retry-After (RFC 9110 §10.2.3): seconds, or a date, which is relative to the response's own date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name)?.to_str().ok();
+    let after = text(RETRY_AFTER)?.trim();
+    if let Ok(seconds) = after.parse::<u32>() {
+        return Some(Duration::from_secs(seconds.into()));
+    }
+    let date = |text: &str| DateTime::parse_from_rfc2822(text).ok();
+    (date(after)? - date(text(DATE)?)?).to_std().ok()
+}
+
+/// TLS that trusts the system's certificates and those of a private CA.
+fn tls(ca_pem: Option<&str>) -> Result<ClientConfig, DavError> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if let Some(pem) = ca_pem {
+        let unreadable = || DavError::params("the certificate of the private CA can't be read");
+        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+        let certificates = certificates.ok().filter(|all| !all.is_empty()).ok_or_else(unreadable)?;
+        for certificate in certificates {
+            roots.add(certificate).map_err(|_| unreadable())?;
+        }
+    }
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| DavError::params(error.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}

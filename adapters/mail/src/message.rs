@@ -1,0 +1,273 @@
+//! Parses messages: headers, text and attachments.
+
+use chrono::{DateTime, FixedOffset};
+use mail_parser::{Address as AddressHeader, HeaderValue, MessageParser, MessagePart, MimeHeaders, PartType};
+
+use crate::compose::message_id;
+use crate::{Address, html};
+
+/// The longest text of a message, in bytes.
+pub const MAX_TEXT: usize = 64 << 10;
+
+/// The end of a truncated text.
+const CUT: &str = "\n[The message continues; the rest was cut.]";
+
+/// The length of a snippet, in characters.
+const MAX_SNIPPET: usize = 160;
+
+/// How many multiparts without an end are repaired.
+const MAX_BOUNDARIES: usize = 32;
+
+/// The most addresses, references and attachments of a message.
+const MAX_ITEMS: usize = 200;
+
+/// An attachment, without its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachmentInfo {
+    /// Its file name, if it has one.
+    pub name: Option<String>,
+    /// Its media type.
+    pub media_type: String,
+    /// Its size in bytes; for a big message an estimate.
+    pub size: usize,
+}
+
+/// A message. One in a search result has only the beginning of its text, and neither copies, references nor
+/// attachments.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Message {
+    /// Our id for it, valid until it is moved.
+    pub id: String,
+    /// Its Message-ID with brackets.
+    pub message_id: Option<String>,
+    /// The sender.
+    pub from: Vec<Address>,
+    /// The recipients.
+    pub to: Vec<Address>,
+    /// The recipients of a copy.
+    pub cc: Vec<Address>,
+    /// Where replies go, if not to the sender.
+    pub reply_to: Vec<Address>,
+    /// The subject.
+    pub subject: String,
+    /// When it was written.
+    pub date: Option<DateTime<FixedOffset>>,
+    /// The Message-ID of the message it replies to.
+    pub in_reply_to: Option<String>,
+    /// The Message-IDs of the thread so far.
+    pub references: Vec<String>,
+    /// Its plain text, or its HTML as text. Untrusted.
+    pub text: String,
+    /// Whether the text was cut at [`MAX_TEXT`].
+    pub is_truncated: bool,
+    /// The attachments.
+    pub attachments: Vec<AttachmentInfo>,
+    /// Whether it is unread.
+    pub unread: bool,
+    /// Whether it is flagged as important.
+    pub flagged: bool,
+    /// Its folder.
+    pub folder: String,
+}
+
+impl Message {
+    /// Parses a message, or only its beginning; broken ones as far as possible.
+    #[must_use]
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
+        let closed = [bytes, &closers(bytes)].concat();
+        let Some(whole) = MessageParser::default().parse(&closed) else { return Self::default() };
+        let ids = |value: &HeaderValue<'_>| -> Vec<String> {
+            let ids = match value {
+                HeaderValue::Text(id) => vec![id.to_string()],
+                HeaderValue::TextList(ids) => ids.iter().map(ToString::to_string).collect(),
+                _ => Vec::new(),
+            };
+            ids.iter().filter_map(|id| message_id(id)).take(MAX_ITEMS).collect()
+        };
+        let mut parsed = body_text(whole.text_bodies());
+        if parsed.0.trim().is_empty() {
+            parsed = body_text(whole.html_bodies());
+        }
+        let (text, is_truncated) = truncate(parsed.0, parsed.1);
+        Self {
+            message_id: whole.message_id().and_then(message_id),
+            from: addresses(whole.from()),
+            to: addresses(whole.to()),
+            cc: addresses(whole.cc()),
+            reply_to: addresses(whole.reply_to()),
+            subject: line(whole.subject().unwrap_or_default()),
+            date: whole.date().and_then(|date| DateTime::parse_from_rfc3339(&date.to_rfc3339()).ok()),
+            in_reply_to: ids(whole.in_reply_to()).into_iter().next(),
+            references: ids(whole.references()),
+            text,
+            is_truncated,
+            attachments: whole.attachments().take(MAX_ITEMS).map(attached).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The beginning of the text, in one line.
+    #[must_use]
+    pub fn snippet(&self) -> String {
+        line(&self.text).chars().take(MAX_SNIPPET).collect()
+    }
+}
+
+/// The missing ends of multiparts, because the message is broken or was fetched in part: mail-parser ignores parts
+/// without an end.
+fn closers(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut closers = Vec::new();
+    for (at, _) in text.to_ascii_lowercase().match_indices("boundary=").take(MAX_BOUNDARIES) {
+        let value = text.get(at + "boundary=".len()..).unwrap_or_default();
+        let boundary = match value.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next(),
+            None => value.split(|c: char| c == ';' || c.is_whitespace()).next(),
+        };
+        let Some(boundary) = boundary.filter(|it| !it.is_empty() && it.len() < 100) else { continue };
+        if text.contains(&format!("\n--{boundary}")) && !text.contains(&format!("\n--{boundary}--")) {
+            closers.push(format!("\r\n--{boundary}--\r\n"));
+        }
+    }
+    closers.reverse();
+    closers.concat().into_bytes()
+}
+
+fn addresses(address: Option<&AddressHeader<'_>>) -> Vec<Address> {
+    let addresses = address.into_iter().flat_map(AddressHeader::iter).filter_map(|address| {
+        let name = address.name.as_deref().map(line).filter(|name| !name.is_empty());
+        Some(Address { name, address: line(address.address.as_deref()?) })
+    });
+    addresses.take(MAX_ITEMS).collect()
+}
+
+/// One line, without invisible characters.
+fn line(text: &str) -> String {
+    html::visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text of these parts, and whether it was truncated.
+fn body_text<'a>(parts: impl Iterator<Item = &'a MessagePart<'a>>) -> (String, bool) {
+    let parsed = parts.map(|part| match &part.body {
+        PartType::Text(text) => (html::visible(text), false),
+        PartType::Html(page) => html::readable(page),
+        _ => (String::new(), false),
+    });
+    let (texts, cuts): (Vec<_>, Vec<_>) = parsed.unzip();
+    (texts.join("\n"), cuts.contains(&true))
+}
+
+/// The text up to the limit, with a note if it is truncated.
+pub(crate) fn truncate(mut text: String, is_truncated: bool) -> (String, bool) {
+    let is_truncated = is_truncated || text.len() > MAX_TEXT;
+    if is_truncated && !text.ends_with(CUT) {
+        text.truncate(text.floor_char_boundary(MAX_TEXT - CUT.len()));
+        text.push_str(CUT);
+    }
+    (text, is_truncated)
+}
+
+fn attached(part: &MessagePart<'_>) -> AttachmentInfo {
+    let media_type = part.content_type().map(|kind| match kind.subtype() {
+        Some(subtype) => format!("{}/{subtype}", kind.ctype()).to_lowercase(),
+        None => kind.ctype().to_lowercase(),
+    });
+    AttachmentInfo {
+        name: part.attachment_name().map(line),
+        media_type: line(&media_type.unwrap_or_else(|| "application/octet-stream".to_owned())),
+        size: part.len(),
+    }
+}
+
+/// An attachment of which only the headers were fetched.
+pub(crate) fn attached_by(headers: &[u8], size: usize) -> Option<AttachmentInfo> {
+    let whole = MessageParser::default().parse(headers)?;
+    Some(AttachmentInfo { size, ..attached(whole.parts.first()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use proptest::prelude::*;
+
+    use super::{MAX_TEXT, Message};
+    use crate::bounce::Bounce;
+
+    #[test]
+    fn what_is_broken_is_read_as_well_as_can_be() {
+        let text = |raw: &str| Message::parse(raw.as_bytes()).text;
+        assert_eq!(text("Subject: x\n\nplain\n"), "plain");
+        assert_eq!(
+            text("Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nno end"),
+            "no end"
+        );
+        let truncate = "Content-Type: multipart/mixed; boundary=\"b c\"\n\n--b c\nContent-Type: multipart/alternative;\n \
+                   boundary=d\n\n--d\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: ";
+        assert_eq!(
+            text(&format!("{truncate}base64\n\nw7xiZXI=\nw7xiZX")),
+            "überüb",
+            "a beginning is decoded"
+        );
+        assert_eq!(text(&format!("{truncate}quoted-printable\n\n=C3=BCber")), "über");
+        assert_eq!(text("Content-Transfer-Encoding: base64\n\naGVsbG8gd29yb"), "hello wor");
+        assert_eq!(text("Content-Type: text/plain; charset=klingon\n\nhello"), "hello");
+        assert_eq!(
+            Message::parse(b"Content-Type: text/plain; charset=iso-8859-1\n\ngr\xfc\xdfe").text,
+            "grüße"
+        );
+        let empty = "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n \n--b\n\
+                     Content-Type: text/html\n\n<p>the page</p>\n--b--\n";
+        assert_eq!(text(empty), "the page", "an empty plain part says nothing");
+        let message =
+            Message::parse(b"Subject: =?utf-8?Q?a=0Ab?= =?x?B?y?=\nFrom: a\nDate: Sat, 99 Foo 2026\n\n");
+        assert!(!message.subject.contains('\n'), "{message:?}");
+        assert_eq!(message.date, None);
+        assert_eq!(Message::parse(b""), Message::default());
+    }
+
+    #[test]
+    fn what_shows_nothing_is_left_out() {
+        let message = Message::parse("\n\na\u{200b}b\u{e0041}\u{202e}c\u{7}\n\n\n\n\nd".as_bytes());
+        assert_eq!(message.text, "abc\n\nd");
+    }
+
+    #[test]
+    fn a_text_is_cut_at_its_cap() {
+        let message = Message::parse(format!("\n{}", "é".repeat(MAX_TEXT)).as_bytes());
+        assert!(message.is_truncated && message.text.len() <= MAX_TEXT && message.text.len() > MAX_TEXT - 10);
+        assert!(message.text.ends_with("é\n[The message continues; the rest was cut.]"));
+    }
+
+    #[test]
+    fn what_nests_without_end_does_not_exhaust_us() {
+        let mut parts = String::new();
+        for number in 0..2000 {
+            let _ = write!(parts, "Content-Type: multipart/mixed; boundary=b{number}\n\n--b{number}\n");
+        }
+        assert_eq!(Message::parse(parts.as_bytes()).text, "");
+        for tag in ["<div>", "<table><tr><td>", "<b>", "<blockquote>", "<ul><li>"] {
+            let page = format!("Content-Type: text/html\n\nseen{}deep", tag.repeat(1_000_000 / tag.len()));
+            let text = Message::parse(page.as_bytes()).text;
+            assert!(text.starts_with("seen") || text.contains("seen"), "{tag}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in "(text/(plain|html)|multipart/(report|mixed; boundary=b)|message/(rfc822|delivery-status))", encoding in "(base64|quoted-printable|8bit)") {
+            let head = format!("Content-Type: {kind}\nContent-Transfer-Encoding: {encoding}\n\n");
+            let whole = [head.as_bytes(), &bytes].concat();
+            let message = Message::parse(&whole);
+            prop_assert!(message.text.len() <= MAX_TEXT);
+            let _ = message.reply(&["a@b"], true);
+            let _ = Bounce::parse(&whole, String::new(), 1);
+            let _ = Message::parse(&bytes);
+        }
+
+        #[test]
+        fn any_page_can_be_read(page in "(<(div|p|table|td|tr|ul|li|a href=|style>|b style=\")|[a-z;:\"> ]|</?[a-z]+>|&[a-z#0-9]+;|\\PC){0,120}") {
+            let _ = crate::html::readable(&page);
+        }
+    }
+}
