@@ -371,7 +371,7 @@ The bot's token: *****************************
 Number [1]: 9
   Please type a number from 1 to 4.
 Number [1]: 3
-  Your own id there: switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”.
+  Your user id there: switch on “Developer Mode” (settings, “Advanced”), right-click your name, “Copy User ID”.
 Owner's user id (Enter: none):
   Then write to the bot once it runs: it sends you a code, and `adjutant pair approve CODE` lets you in.
 
@@ -387,7 +387,7 @@ The bot's token: ******************************
   2. Add the scope connections:write to it and copy it: xapp-...
 The app's token: ***************************************
   ✓ logged in to Acme as adjutant; `/invite @adjutant` adds it to a channel
-  Your own id there: in your profile, under the three dots, “Copy member ID”.
+  Your user id there: in your profile, under the three dots, “Copy member ID”.
 Owner's user id (Enter: none): U0ADA, U0BOB
 
 Connect Telegram? y/n [y]: yes
@@ -404,7 +404,7 @@ The bot's token: **********************************************
 Number [1]:
 The bot's token [Enter: keep it]: *************************************************
   ✓ logged in as @Adjutant_Bot; write to it at https://t.me/Adjutant_Bot
-  Your own id there: ask @userinfobot, https://t.me/userinfobot.
+  Your user id there: ask @userinfobot, https://t.me/userinfobot.
 Owner's user id (Enter: none): 1000
 
 Language model:

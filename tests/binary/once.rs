@@ -59,7 +59,7 @@ fn lines_of_a_pipe_are_answered_one_after_the_other() {
 fn a_pipe_ends_at_quit() {
     let home = Home::new();
     let ended = home.feed(&["chat"], b"add a task to keep\n/quit\nadd a task to be too late\n");
-    assert_eq!((ended.status, ended.stdout.as_str()), (Some(0), "Added \u{201c}keep\u{201d}\n"), "{ended:?}");
+    assert_eq!((ended.status, ended.stdout.as_str()), (Some(0), "Added “keep”\n\n"), "{ended:?}");
     assert_eq!(home.tasks(), ["keep"]);
 }
 

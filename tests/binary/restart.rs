@@ -110,7 +110,7 @@ const PLAIN: &str = "agent-called agent-closed dispatched journalled outbox-clai
 const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
 /// Those of a program.
 const PROGRAM: &str = "skill-running skill-worked";
-/// Those of a workflow run, tested by `deaths.rs`.
+/// Those of a workflow run, tested by `workflow_crashes.rs`.
 const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
 /// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";

@@ -10,7 +10,7 @@ const UNIT: &str = include_str!("../../../systemd/adjutant.service");
 /// The program in that unit.
 const PROGRAM: &str = "/usr/bin/adjutant";
 /// From here to the last section, it is for the machine's service only.
-const MACHINE_ONLY: &str = "# What follows is for a service of the machine";
+const MACHINE_ONLY: &str = "# The rest is for a system service";
 
 /// A systemd unit, of the machine or of a user.
 pub(super) struct Unit {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::Approval;
-use crate::model::scripted::{Scripted, in_order, text};
+use crate::model::fake::FakeModel;
 use crate::skills::{Registry, Skills, builtin};
 use crate::workflows::{CheckContext, parse};
 
@@ -156,9 +156,8 @@ fn a_workflow_is_saved_once_and_nowhere_else() {
 const GOOD: &str =
     "workflow:\n  name: w\n  agents:\n    a: { prompt: Write }\n  steps:\n    - { id: x, agent: a }\n";
 
-async fn drafted(answers: &[&str]) -> (Result<Workflow, DraftError>, Scripted) {
-    let replies: Vec<_> = answers.iter().map(|answer| text(*answer)).collect();
-    let model = Scripted::new().plain(in_order(replies));
+async fn drafted(answers: &[&str]) -> (Result<Workflow, DraftError>, FakeModel) {
+    let model = FakeModel::answering(answers);
     let approval = Approval::default();
     let context = CheckContext { skills: &SKILLS, approval: &approval, workflows: &[] };
     (draft("play chess with Bob", "w", &context, &model).await, model)
@@ -176,7 +175,7 @@ async fn a_model_writes_what_passes_the_check() {
     ] {
         let (workflow, model) = drafted(&[answer]).await;
         assert_eq!(workflow.unwrap().steps.len(), 1, "{answer}");
-        assert_eq!(model.count(), 1);
+        assert_eq!(model.requests().len(), 1);
     }
     let (_, model) = drafted(&[GOOD]).await;
     let requests = model.requests();
@@ -204,7 +203,7 @@ async fn faults_are_put_to_the_model_once() {
     let told = |result: Result<Workflow, DraftError>| result.unwrap_err().to_string();
     let (workflow, model) = drafted(&[&faulty, &faulty, GOOD]).await;
     insta::assert_snapshot!(told(workflow), @"the model didn't write a workflow that passes the check: w.yaml:4:5: warning: no step uses the agent 'a'; w.yaml:6:23: there is no agent 'b'");
-    assert_eq!(model.count(), MAX_TRIES);
+    assert_eq!(model.requests().len(), MAX_TRIES);
     insta::assert_snapshot!(told(drafted(&["I can't.", ""]).await.0), @"the model didn't write a workflow that passes the check: the answer contains no YAML; a workflow begins with `workflow:`");
 }
 
