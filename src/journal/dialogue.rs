@@ -29,10 +29,8 @@ pub struct Prefix {
 impl Prefix {
     /// A prefix; its hash tells it apart.
     pub fn new(system: String, tools: Vec<Tool>) -> Arc<Self> {
-        let mut hasher = Sha256::new_with_prefix(&system);
-        hasher.update([0]);
-        hasher.update(tools_json(&tools));
-        let hash = hasher.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let digest = Sha256::new().chain_update(&system).chain_update([0]).chain_update(tools_json(&tools));
+        let hash = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Arc::new(Self { system, tools, hash, stored: OnceCell::new() })
     }
 

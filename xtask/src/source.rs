@@ -29,6 +29,23 @@ impl Source {
         Self { path: path.to_owned(), text, code, strings }
     }
 
+    /// Reads a text with its tests.
+    #[must_use]
+    pub fn whole(path: &str, text: &str) -> Self {
+        let (code, strings) = mask(text);
+        Self { path: path.to_owned(), text: text.to_owned(), code, strings }
+    }
+
+    /// The text with its comments blanked.
+    #[must_use]
+    pub fn without_comments(&self) -> String {
+        let mut code = self.code.clone();
+        for range in &self.strings {
+            code.replace_range(range.clone(), &self.text[range.clone()]);
+        }
+        code
+    }
+
     /// Is it a file of tests or of benches?
     #[must_use]
     pub fn is_test(path: &str) -> bool {

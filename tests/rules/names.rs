@@ -1,0 +1,80 @@
+//! Platforms and databases are named where they belong, and nothing is left unfinished.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use xtask::measures;
+use xtask::source::Source;
+
+use crate::{assert_none, engine, errors, files, finds, regex};
+
+fn platforms(source: &Source) -> Vec<String> {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)discord|telegram|slack"));
+    let path = &source.path;
+    if path == "src/service/channels.rs" || path.starts_with("src/config/") {
+        return Vec::new();
+    }
+    finds(source, &NAMES, "platforms are named in service/channels.rs and the configuration alone")
+}
+
+fn databases(source: &Source) -> Vec<String> {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\w*(?:sqlite|postgres)\w*"));
+    let path = &source.path;
+    if path == "src/store/backend.rs" || path.starts_with("src/config/") {
+        return Vec::new();
+    }
+    finds(source, &NAMES, "databases are named in store/backend.rs alone")
+}
+
+#[test]
+fn platforms_and_databases_are_named_where_they_belong() {
+    assert_none(engine().iter().flat_map(|source| [platforms(source), databases(source)].concat()));
+}
+
+#[test]
+fn platforms_and_databases_are_named_where_they_belong_can_fail() {
+    let platforms = |path: &str, text: &str| platforms(&Source::new(path, text));
+    let databases = |path: &str, text: &str| databases(&Source::new(path, text));
+    assert_eq!(
+        platforms("src/gateway/x.rs", "// Slack\nlet a = \"telegram\";"),
+        [
+            "src/gateway/x.rs:2: `telegram`: platforms are named in service/channels.rs and the configuration alone"
+        ]
+    );
+    assert_eq!(platforms("src/gateway/x.rs", "enum A { Discord }").len(), 1);
+    assert_eq!(platforms("src/service/channels.rs", "adjutant_slack").len(), 0);
+    assert_eq!(databases("src/store/tasks.rs", "use sqlx::SqlitePool;").len(), 1);
+    assert_eq!(databases("src/store/tasks.rs", "if url.starts_with(\"postgres\") {}").len(), 1);
+    assert_eq!(databases("src/store/backend.rs", "SqlitePool").len(), 0);
+}
+
+#[test]
+fn coinages_are_found() {
+    let found = |text: &str| measures::coinages(&Source::new("src/a.rs", text)).len();
+    assert_eq!(found("struct Purse; fn heed() {} let of_house = sub_errand(); mod upkeep;"), 5);
+    assert_eq!(found("// a purse\nlet default = \"house\"; iter.fold(0, f); keyboard"), 0);
+}
+
+// Nothing is left undone, no lint is silenced for good.
+
+fn unfinished(source: &Source) -> Vec<String> {
+    static WORDS: LazyLock<Regex> = LazyLock::new(|| regex(r"\b(?:todo|unimplemented)!|#!?\[allow\b"));
+    errors(measures::find(source, &WORDS), "finish it; and say why with #[expect(.., reason = \"..\")]")
+}
+
+#[test]
+fn nothing_is_unfinished() {
+    let all = ["src", "adapters", "tests", "benches"].into_iter().flat_map(|folder| files(folder, ".rs"));
+    assert_none(all.flat_map(|(path, text)| unfinished(&Source::whole(&path, &text))));
+}
+
+#[test]
+fn nothing_is_unfinished_can_fail() {
+    let errors = |text: &str| unfinished(&Source::whole("a.rs", text));
+    for text in
+        ["fn f() { todo!() }", "unimplemented!(\"later\")", "#[allow(dead_code)]", "#![allow(unused)]"]
+    {
+        assert_eq!(errors(text).len(), 1, "{text}");
+    }
+    assert_eq!(errors("#[expect(dead_code, reason = \"x\")] fn my_todo() {}").len(), 0);
+}

@@ -1,0 +1,106 @@
+//! SQL, locks and stored keys belong to the store; migrations that have landed stay as they are.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use sha2::{Digest, Sha256};
+use xtask::measures;
+use xtask::source::Source;
+
+use crate::{adapters, assert_none, engine, errors, files, regex};
+
+// Both databases have the same migrations.
+
+fn unpaired(sqlite: &BTreeSet<String>, postgres: &BTreeSet<String>) -> Vec<String> {
+    sqlite
+        .symmetric_difference(postgres)
+        .map(|name| format!("migrations: {name} is there for one database only"))
+        .collect()
+}
+
+#[test]
+fn migrations_are_paired() {
+    let names = |folder: &str| {
+        let names = files(folder, ".sql").into_iter();
+        names.map(|(path, _)| path.rsplit('/').next().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_none(unpaired(&names("migrations/sqlite"), &names("migrations/postgres")));
+}
+
+#[test]
+fn migrations_are_paired_can_fail() {
+    let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(unpaired(&set(&["1.sql", "2.sql"]), &set(&["1.sql", "3.sql"])).len(), 2);
+    assert_eq!(unpaired(&set(&["1.sql"]), &set(&["1.sql"])).len(), 0);
+}
+
+// What has landed of the migrations is never edited: a store that has applied one refuses another text of it.
+
+#[test]
+fn migrations_that_have_landed_are_as_they_were() {
+    let text = |(path, text): (String, String)| {
+        let digest = Sha256::digest(text.as_bytes());
+        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        format!("{digest} {path}")
+    };
+    // 0009 is still being written.
+    let landed = files("migrations", ".sql").into_iter().filter(|(path, _)| !path.contains("/0009_"));
+    let digests: Vec<String> = landed.map(text).collect();
+    insta::assert_snapshot!(digests.join("\n"), @"
+    7ded1f1ee085 migrations/postgres/0001_engine.sql
+    b1216fd778f6 migrations/postgres/0002_channels.sql
+    691b9ce147e5 migrations/postgres/0003_office.sql
+    48fe2b27eda2 migrations/postgres/0004_schedules.sql
+    1e236091a020 migrations/postgres/0005_budgets.sql
+    a7fec7ed6022 migrations/postgres/0006_retention.sql
+    bdc61746e34b migrations/postgres/0007_runs.sql
+    952ea4979ce5 migrations/postgres/0008_files.sql
+    98accb936f5e migrations/sqlite/0001_engine.sql
+    b1216fd778f6 migrations/sqlite/0002_channels.sql
+    691b9ce147e5 migrations/sqlite/0003_office.sql
+    48fe2b27eda2 migrations/sqlite/0004_schedules.sql
+    1e236091a020 migrations/sqlite/0005_budgets.sql
+    a7fec7ed6022 migrations/sqlite/0006_retention.sql
+    e25e39360f76 migrations/sqlite/0007_runs.sql
+    952ea4979ce5 migrations/sqlite/0008_files.sql
+    ");
+}
+
+// Nobody else speaks SQL.
+
+#[test]
+fn statements_and_locks_outside_the_store_are_found() {
+    let found = |path: &str, text: &str| measures::statements(&Source::new(path, text)).len();
+    for text in [
+        "f(\"SELECT id FROM turns\")",
+        "f(\"INSERT INTO turns\")",
+        "f(\"UPDATE turns SET a = 1\")",
+        "f(r#\"DELETE FROM turns\"#)",
+        "f(\"select 1; SELECT pg_advisory_lock($1)\")",
+    ] {
+        assert_eq!((found("src/cli/a.rs", text), found("src/store/a.rs", text)), (1, 0), "{text}");
+    }
+    assert_eq!(
+        found("src/cli/a.rs", "// SELECT id FROM turns\nf(\"DELETE\"); f(\"Select one from the list\")"),
+        0
+    );
+}
+
+// A stored key is the same with every version of the compiler.
+
+fn unstable_hashes(source: &Source) -> Vec<String> {
+    static HASHER: LazyLock<Regex> = LazyLock::new(|| regex(r"\bDefaultHasher\b"));
+    errors(measures::find(source, &HASHER), "what it makes may change; use sha2")
+}
+
+#[test]
+fn hashes_are_stable() {
+    assert_none(engine().iter().chain(&adapters()).flat_map(unstable_hashes));
+}
+
+#[test]
+fn hashes_are_stable_can_fail() {
+    let errors = |text: &str| unstable_hashes(&Source::new("src/a.rs", text)).len();
+    assert_eq!((errors("use std::hash::DefaultHasher;"), errors("// DefaultHasher")), (1, 0));
+}
