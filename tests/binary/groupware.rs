@@ -264,7 +264,7 @@ fn bounce(server: &mail_server::Server, message_id: &str) {
 }
 
 #[test]
-fn a_mail_that_comes_back_is_announce_once() {
+fn a_mail_that_comes_back_is_told_once() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     let home = Home::with_config(&mail(server, INSIDE));
     let mut chat = home.chat();

@@ -68,7 +68,7 @@ fn create(home: &Home, title: &str) -> String {
 }
 
 #[test]
-fn what_is_called_off_is_announce_once() {
+fn what_is_called_off_is_told_once() {
     let Some(server) = mail_server::shared().unwrap() else { return };
     for point in ["mail-sent", "mail-accepted", "skill-worked"] {
         let (model, title) = (obedient(), format!("Off {point}"));

@@ -8,7 +8,7 @@ use adjutant::store::turns::{self, TurnRow};
 use crate::world::{World, execution};
 
 on_both!(
-    a_running_turn_is_announce_once_it_is_paused,
+    a_running_turn_hears_once_that_it_is_paused,
     a_stop_is_not_undone_by_a_pause,
     a_turn_that_waits_is_not_paused,
     a_turn_that_asks_goes_on_when_it_is_resumed,
@@ -53,7 +53,7 @@ async fn asks(world: &World, id: &str, kind: QuestionKind) -> QuestionRow {
     row
 }
 
-async fn a_running_turn_is_announce_once_it_is_paused(world: World) {
+async fn a_running_turn_hears_once_that_it_is_paused(world: World) {
     assert!(!control::pause(&world.store, &"t1".into()).await.unwrap(), "there is no such turn");
     world.turn("t1", "a", &[]).await;
     assert_eq!(told(&world).await, []);

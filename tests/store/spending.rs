@@ -24,7 +24,7 @@ on_both!(
     what_a_dead_process_had_set_aside_is_given_back,
     many_at_once_never_go_beyond_the_budget,
     a_call_without_a_reservation_counts_too,
-    little_left_is_announce_once_a_day,
+    little_left_is_told_once_a_day,
 );
 
 const DAY: &str = "2026-01-05";
@@ -240,7 +240,7 @@ async fn a_call_without_a_reservation_counts_too(world: World) {
     assert_eq!(tokens(&world, Some("bob")).await, (0, 0));
 }
 
-async fn little_left_is_announce_once_a_day(world: World) {
+async fn little_left_is_told_once_a_day(world: World) {
     let tell = async |tokens, money| {
         world.write(|batch| spending::tell(batch, DAY, Some(&"ada".into()), tokens, money)).await
     };
