@@ -3,26 +3,28 @@
 mod accounts;
 mod channels;
 mod delivery;
+mod events;
 mod live;
 mod metrics;
 mod models;
 mod status;
+mod tasks;
 mod traces;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::build_services;
-use adjutant_chat::{Connection, Inbound, Progress};
+use adjutant_chat::{Connection, Inbound};
 use channels::ChannelParts;
 pub use channels::{Channel, connect, setup};
-use delivery::{delivering, hooks, show_progress};
+use delivery::{delivering, show_progress};
+use events::{EndedTurns, dispatch};
 pub use live::LiveConfig;
 use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
-use tokio::sync::mpsc::Receiver;
-use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
+use tasks::Tasks;
+use tokio::sync::mpsc;
 pub use traces::trace_collector;
 
 use crate::agents::Agents;
@@ -41,8 +43,7 @@ use crate::gateway::pace::Pace;
 use crate::gateway::receiver::{ChannelReceiver, Health};
 use crate::gateway::retention::Retention;
 use crate::gateway::scheduler::Scheduler;
-use crate::journal::Hooks;
-use crate::lifecycle::task_monitor::TaskMonitor;
+use crate::journal::{TurnEventQueue, TurnEvents};
 use crate::model::ModelError;
 use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
@@ -103,34 +104,8 @@ pub struct Service {
     pub receivers: Vec<Arc<ChannelReceiver>>,
     /// The part of the configuration that changes at run time.
     pub live: Arc<LiveConfig>,
+    ended: Arc<EndedTurns>,
     tasks: Tasks,
-}
-
-/// The background tasks of a service.
-struct Tasks {
-    set: JoinSet<()>,
-    steps: TaskMonitor,
-    /// Cancelled when the service shuts down.
-    stop: CancellationToken,
-    /// Cancelled when no turn runs any more, and none will.
-    drained: CancellationToken,
-}
-
-impl Tasks {
-    fn new() -> Self {
-        let (stop, drained) = (CancellationToken::new(), CancellationToken::new());
-        Self { set: JoinSet::new(), steps: TaskMonitor::default(), stop, drained }
-    }
-
-    /// Runs a task; one that makes no step within `limit` is reported as stuck.
-    fn spawn(
-        &mut self,
-        name: &str,
-        limit: Option<Duration>,
-        task: impl Future<Output = ()> + Send + 'static,
-    ) {
-        self.set.spawn(self.steps.watch(name, limit, task));
-    }
 }
 
 /// Opens the configured store.
@@ -188,10 +163,10 @@ impl Service {
         let ChannelParts { ports, filters, allow, places, connections, rooms } = ChannelParts::of(channels);
         let services = Arc::new(build_services(config, rooms)?);
         let delivering = delivering(&store, &instance, ports, filters);
-        let (hooks, progress) = hooks(&delivering);
+        let (events, event_queue) = TurnEvents::channel();
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
-        let conversations = conversations(config, (&store, &instance, &live), orchestrator, hooks);
+        let conversations = conversations(config, (&store, &instance, &live), orchestrator, events);
         let access = Arc::new(Access { settings: live.settings.clone() });
         let lanes = Arc::new(Lanes {
             conversations: conversations.clone(),
@@ -229,13 +204,14 @@ impl Service {
             health,
             receivers,
             live,
+            ended: Arc::default(),
             tasks,
         };
-        service.spawn_tasks(skill_set.skills, services, progress);
+        service.spawn_tasks(skill_set.skills, services, event_queue);
         Ok(service)
     }
 
-    fn spawn_tasks(&mut self, skills: Arc<Skills>, services: Arc<Services>, progress: Receiver<Progress>) {
+    fn spawn_tasks(&mut self, skills: Arc<Skills>, services: Arc<Services>, events: TurnEventQueue) {
         let tasks = &mut self.tasks;
         let stop = tasks.stop.clone();
         for receiver in &self.receivers {
@@ -245,7 +221,13 @@ impl Service {
                 let _ = stop.run_until_cancelled(receiver.listen()).await;
             });
         }
-        // It waits for as long as no turn runs.
+        let (displays, progress) = mpsc::channel(256);
+        // Both wait for as long as no turn runs.
+        let dispatch = dispatch(events, self.delivering.clone(), displays, self.ended.clone());
+        let drained = tasks.drained.clone();
+        tasks.spawn("the events of turns", None, async move {
+            let _ = drained.run_until_cancelled(dispatch).await;
+        });
         let show_progress = show_progress(self.delivering.ports.clone(), progress, stop.clone());
         tasks.spawn("progress", None, show_progress);
         let maintenance = &self.maintenance;
@@ -342,7 +324,7 @@ fn conversations(
     config: &Config,
     (store, instance, live): (&Store, &Arc<Instance>, &LiveConfig),
     orchestrator: Orchestrator,
-    hooks: Hooks,
+    events: TurnEvents,
 ) -> Arc<Conversations> {
     Arc::new(Conversations {
         store: store.clone(),
@@ -350,7 +332,7 @@ fn conversations(
         orchestrator: Arc::new(orchestrator),
         settings: live.settings.clone(),
         zone: config.assistant.timezone,
-        hooks: Arc::new(hooks),
+        events,
         running: Running::default(),
     })
 }

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ConversationId, TurnId};
-use crate::journal::{Hooks, SharedSettings};
+use crate::journal::{SharedSettings, TurnEvents};
 use crate::orchestrator::Orchestrator;
 use crate::store::control::{self, ControlSignal};
 use crate::store::people::Person;
@@ -36,8 +36,8 @@ pub struct Conversations {
     pub settings: Arc<SharedSettings>,
     /// The zone of those who have none of their own.
     pub zone: Tz,
-    /// How the rest of the process hears of what is written or seen.
-    pub hooks: Arc<Hooks>,
+    /// Tells the rest of the process what turns do.
+    pub events: TurnEvents,
     /// The turns at work here.
     pub running: Running,
 }

@@ -16,7 +16,7 @@ use super::commands::is_command;
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
-use crate::journal::fail_point;
+use crate::journal::{TurnEvent, fail_point};
 use crate::store::inbox::{self, InboxRow};
 use crate::store::outbox::{self, Message};
 use crate::store::people::Conversation;
@@ -227,7 +227,7 @@ impl Conversations {
             self.reply(row, Some(question), wording::noted(&question.kind, answer), batch).await?;
         }
         fail_point("question-answered");
-        (self.hooks.settled)(&question.outbox_id);
+        self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));
         if let Some(running) = self.running.get(&question.turn_id) {
             running.answered.send_replace(());
         }
@@ -248,7 +248,7 @@ impl Conversations {
         let message = Message { turn, answers, text, ..Message::default() };
         outbox::say(&self.store, &mut batch, &row.conversation_id, &self.instance.id, &message);
         self.store.write(batch).await?;
-        (self.hooks.outbox)(&row.conversation_id);
+        self.events.send(TurnEvent::Said(row.conversation_id.clone()));
         Ok(())
     }
 
@@ -263,7 +263,7 @@ impl Conversations {
             control::go_on(&mut batch, &question, answer.as_ref(), &self.instance.id, now);
             match self.store.write(batch).await {
                 Ok(_) => {
-                    (self.hooks.settled)(&question.outbox_id);
+                    self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));
                     woken.push(question.conversation_id.clone());
                 }
                 Err(StoreError::Stale(_)) => continue,

@@ -15,7 +15,7 @@ use super::{Conversations, Handle, context};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
-use crate::journal::{Budget, Scope, fail_point};
+use crate::journal::{Budget, Scope, TurnEvent, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow};
@@ -233,7 +233,7 @@ impl Conversations {
             answered: handle.answered.subscribe(),
             sub_progress: Arc::default(),
             asked: Arc::default(),
-            hooks: self.hooks.clone(),
+            events: self.events.clone(),
         })
     }
 
@@ -262,7 +262,7 @@ impl Conversations {
     /// Tells those who want to know that a turn has ended.
     pub(super) fn ended(&self, turn: &TurnId, status: TurnStatus) {
         metrics::turn_ended(status.as_str());
-        self.hooks.ended.tell(turn);
+        self.events.send(TurnEvent::Ended(turn.clone()));
     }
 
     /// Adds the end of a turn, of all that is still open in it, and its last word.

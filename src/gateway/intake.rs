@@ -15,6 +15,7 @@ use super::lanes::Lanes;
 use crate::conversation::access::Access;
 use crate::conversation::{Conversations, commands, questions};
 use crate::domain::{InboxKind, QuestionId};
+use crate::journal::TurnEvent;
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
@@ -146,7 +147,7 @@ impl Intake {
             outbox::say(store, &mut batch, &conversation.id, instance, &message);
         }
         match store.write(batch).await {
-            Ok(_) => (self.conversations.hooks.outbox)(&conversation.id),
+            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.id)),
             // It was journalled before.
             Err(StoreError::Stale(_)) => {}
             Err(error) => return Err(error),

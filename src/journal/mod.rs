@@ -3,6 +3,7 @@
 mod background;
 pub mod budget;
 pub mod dialogue;
+mod events;
 pub mod fail_point;
 pub mod ledger;
 pub mod scope;
@@ -10,8 +11,9 @@ pub mod untrusted;
 
 pub use budget::{Budget, Limit, Limits};
 pub use dialogue::{Dialogue, Prefix};
+pub use events::{TurnEvent, TurnEventQueue, TurnEvents};
 pub use fail_point::fail_point;
 pub use ledger::{BudgetLedger, LimitReached, Reservation};
-pub use scope::{Ended, Hooks, Question, Scope, SubProgress, TurnListener};
+pub use scope::{Question, Scope, SubProgress};
 
 pub use crate::config::{Settings, SharedSettings};

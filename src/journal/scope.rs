@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use adjutant_chat::{AgentProgress, Choice, Progress};
+use adjutant_chat::{AgentProgress, Choice};
 use chrono_tz::Tz;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Budget, BudgetLedger};
+use super::{Budget, BudgetLedger, TurnEvent, TurnEvents};
 use crate::clock;
 use crate::config::Settings;
 use crate::domain::{
@@ -50,8 +50,8 @@ pub struct Scope {
     pub sub_progress: Arc<SubProgress>,
     /// Whether a question was asked since the turn last went on.
     pub asked: Arc<AtomicBool>,
-    /// How the rest of the house hears of what is written or seen.
-    pub hooks: Arc<Hooks>,
+    /// Tells the rest of the process what the turn does.
+    pub events: TurnEvents,
 }
 
 /// The lines of a progress display that belong below an agent which is a workflow's run.
@@ -77,47 +77,6 @@ impl SubProgress {
     /// Waits for new lines.
     pub async fn changed(&self) {
         self.changed.notified().await;
-    }
-}
-
-/// What a running turn tells the rest of the process.
-pub struct Hooks {
-    /// Something new lies in the outbox of this conversation.
-    pub outbox: Box<dyn Fn(&ConversationId) + Send + Sync>,
-    /// How the turn stands.
-    pub progress: Box<dyn Fn(Progress) + Send + Sync>,
-    /// The question in this row of the outbox is settled.
-    pub settled: Box<dyn Fn(&OutboxId) + Send + Sync>,
-    /// The turn has ended.
-    pub ended: Ended,
-}
-
-/// Hears of a turn.
-pub type TurnListener = Box<dyn Fn(&TurnId) + Send + Sync>;
-
-/// So many turns may end before somebody listens: those that were taken up from an earlier process.
-const EARLY: usize = 100;
-
-/// Tells of turns that have ended. The first are kept until somebody listens.
-#[derive(Default)]
-pub struct Ended(Mutex<(Vec<TurnId>, Option<TurnListener>)>);
-
-impl Ended {
-    /// This turn has ended.
-    pub fn tell(&self, turn: &TurnId) {
-        let (early, told) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match told {
-            Some(told) => told(turn),
-            None if early.len() < EARLY => early.push(turn.to_owned()),
-            None => {}
-        }
-    }
-
-    /// Hears of all from now on, and of those before.
-    pub fn listen(&self, listener: TurnListener) {
-        let (early, told) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        early.drain(..).for_each(|turn| listener(&turn));
-        *told = Some(listener);
     }
 }
 
@@ -221,7 +180,7 @@ impl Scope {
 
     /// Wakes the delivery of what was said.
     pub fn said(&self) {
-        (self.hooks.outbox)(&self.conversation.id);
+        self.events.send(TurnEvent::Said(self.conversation.id.clone()));
     }
 
     /// `Now: 2026-11-21T10:15 Saturday, Europe/Berlin`: the one line of time that models get.

@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use crate::agents::{AgentEnd, AgentTask, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, fail_point, ledger};
+use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, TurnEvent, fail_point, ledger};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow};
@@ -389,7 +389,7 @@ impl Run<'_> {
 
     /// Shows how the turn stands.
     fn show(&self, step: Option<&str>) {
-        (self.scope.hooks.progress)(Progress {
+        self.scope.events.send(TurnEvent::Progress(Progress {
             address: adjutant_chat::Address {
                 channel: self.scope.conversation.channel.clone(),
                 place: self.scope.conversation.place.clone(),
@@ -397,6 +397,6 @@ impl Run<'_> {
             turn: self.scope.turn.to_string(),
             step: step.map(str::to_owned),
             agents: self.task_graph.lines(self.scope.store.now(), &self.scope.sub_progress),
-        });
+        }));
     }
 }

@@ -11,7 +11,6 @@ use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
 use crate::gateway::outbox::{Delivering, DeliveryFilter};
 use crate::gateway::progress::ProgressDisplay;
-use crate::journal::{Ended, Hooks};
 use crate::store::Store;
 use crate::store::leases::Instance;
 
@@ -45,26 +44,7 @@ pub(super) fn delivering(
     })
 }
 
-/// Progress for our own displays goes through a queue: it stays in order, and no turn waits for it.
-pub(super) fn hooks(delivering: &Arc<Delivering>) -> (Hooks, mpsc::Receiver<Progress>) {
-    let [outbox, shown, settled] = [0; 3].map(|_| delivering.clone());
-    let (sender, receiver) = mpsc::channel(256);
-    let hooks = Hooks {
-        outbox: Box::new(move |conversation| outbox.wake(conversation)),
-        progress: Box::new(move |progress| {
-            let port = shown.ports.get(&progress.address.channel);
-            match port.is_some_and(|port| port.limits().edits) {
-                true => shown.progress.progress(progress),
-                // A slow display misses a step; the next one shows everything.
-                false => drop(sender.try_send(progress)),
-            }
-        }),
-        settled: Box::new(move |outbox_id| settled.settled(outbox_id)),
-        ended: Ended::default(),
-    };
-    (hooks, receiver)
-}
-
+/// Shows progress on displays that follow each step.
 pub(super) async fn show_progress(
     ports: Arc<Ports>,
     mut progress: mpsc::Receiver<Progress>,

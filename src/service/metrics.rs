@@ -110,10 +110,10 @@ fn add_queues(registry: &Registry, queues: &[Queue], now: i64) -> prometheus::Re
             )?;
         }
     }
-    let prompts = gauges(registry, "adjutant_prompts_waiting", "Questions that wait for people.", "kind")?;
+    let questions = gauges(registry, "adjutant_prompts_waiting", "Questions that wait for people.", "kind")?;
     let turns = gauges(registry, "adjutant_turns_open", "Turns that have not ended.", "status")?;
     for (name, gauge, sorts) in [
-        ("prompts", prompts, &["approve", "choose", "continue", "input"][..]),
+        ("questions", questions, &["approve", "choose", "continue", "input"][..]),
         ("turns", turns, &["queued", "running", "waiting"]),
     ] {
         for sort in sorts {

@@ -8,13 +8,16 @@ use crate::http::StuckTasks;
 impl Service {
     /// Whether no turn runs and this process has delivered everything it can.
     pub fn is_idle(&self) -> bool {
-        self.lanes.wakers.are_idle() && self.delivering.wakers.are_idle()
+        self.lanes.wakers.are_idle()
+            && self.conversations.events.are_handled()
+            && self.delivering.wakers.are_idle()
     }
 
     /// Waits until [`Self::is_idle`].
     pub async fn idle(&self) {
         while !self.is_idle() {
             self.lanes.wakers.until_idle().await;
+            self.conversations.events.until_handled().await;
             self.delivering.wakers.until_idle().await;
         }
     }

@@ -5,7 +5,6 @@
 //! the trace is dropped and counted. Traces still queued when the process dies aren't sent; the journal has them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use adjutant_otlp::{Collector, ExportError, Span};
@@ -15,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use super::{Service, StartError};
 use crate::config::{Config, ConfigError};
 use crate::domain::{InstanceId, TurnId};
-use crate::journal::TurnListener;
 use crate::skills::Skills;
 use crate::store::{Store, StoreError, turns};
 use crate::{metrics, trace};
@@ -49,8 +47,8 @@ impl Service {
     /// Starts to send the trace of each turn that ends, if a collector is configured.
     pub fn start_trace_export(&mut self, config: &Config) -> Result<(), StartError> {
         let Some(collector) = trace_collector(config, &self.instance.id)? else { return Ok(()) };
-        let (ended, queue) = queue(QUEUE);
-        self.conversations.hooks.ended.listen(ended);
+        let (sender, queue) = mpsc::channel(QUEUE);
+        self.ended.export_to(sender);
         let traces = Traces {
             store: self.store.clone(),
             skills: self.conversations.orchestrator.skills.clone(),
@@ -63,24 +61,6 @@ impl Service {
         self.tasks.spawn("trace export", None, traces.work());
         Ok(())
     }
-}
-
-/// A bounded queue, and a sender that never waits.
-fn queue(room: usize) -> (TurnListener, mpsc::Receiver<TurnId>) {
-    let (sender, queue) = mpsc::channel(room);
-    let is_full = AtomicBool::new(false);
-    let ended = move |turn: &TurnId| {
-        let has_room = sender.try_send(turn.to_owned()).is_ok();
-        let was_full = is_full.swap(!has_room, Ordering::Relaxed);
-        if has_room {
-            return;
-        }
-        metrics::traces("dropped", 1);
-        if !was_full {
-            tracing::warn!("the queue of traces is full; more traces are dropped");
-        }
-    };
-    (Box::new(ended), queue)
 }
 
 struct Traces {
@@ -182,7 +162,7 @@ impl Traces {
         self.pending -= traces;
     }
 
-    /// LogFilter the first failure after a success.
+    /// Logs the first failure after a success.
     fn warn(&mut self, why: &str) {
         if std::mem::replace(&mut self.is_well, false) {
             tracing::warn!(why, "the collector of traces does not accept traces");
@@ -198,21 +178,6 @@ fn wait_for(error: &ExportError, seconds: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn traces_beyond_the_queue_are_dropped_and_counted() {
-        let (ended, mut queue) = queue(2);
-        for turn in ["a", "b", "c", "d"] {
-            ended(&turn.into());
-        }
-        assert_eq!(queue.try_recv().as_deref(), Ok("a"));
-        ended(&"e".into());
-        assert_eq!((queue.try_recv().as_deref(), queue.try_recv().as_deref()), (Ok("b"), Ok("e")));
-        drop(queue);
-        ended(&"f".into());
-        let text = metrics::text();
-        assert!(text.contains("adjutant_traces_total{result=\"dropped\"} 3\n"), "{text}");
-    }
 
     #[test]
     fn a_collector_may_ask_for_a_longer_wait_up_to_a_limit() {

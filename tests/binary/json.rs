@@ -236,7 +236,7 @@ fn a_press_is_answered_once_and_a_second_one_is_told_that_it_is_settled() {
     let (yes, no) = (button(&question, "Approve"), button(&question, "Reject"));
     chat.send(&json!({"id": "p0", "press": yes, "user": "mallory"}));
     let stranger = chat.reply("p0");
-    assert!(stranger["text"].as_str().unwrap().contains("not for you"), "{stranger}");
+    assert!(stranger["text"].as_str().unwrap().contains("Only the person I asked"), "{stranger}");
     let done = chat.press("p1", &yes);
     assert_eq!((&done["turn"], &done["answers"]), (&question["turn"], &json!(["p1"])));
     assert_eq!(home.tasks(), [""; 0]);

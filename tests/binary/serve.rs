@@ -214,5 +214,5 @@ fn a_run_goes_on_after_a_kill_and_its_file_comes_once() {
 fn without_a_channel_there_is_nothing_to_serve() {
     let ended = Home::new().run(&["serve"]);
     assert_eq!(ended.status, Some(78), "{ended:?}");
-    assert!(ended.stderr.contains("there is no channel to serve"), "{ended:?}");
+    assert!(ended.stderr.contains("no channel is configured"), "{ended:?}");
 }

@@ -614,7 +614,7 @@ async fn an_account_on_a_server_is_its_owners_alone() {
     });
     let town = town(script, |config| config.calendar = Some(crate::groupware::account())).await;
     town.writes_in("room", "carol", "what is on?");
-    town.sees("this account belongs to my owners").await;
+    town.sees("only my owners").await;
     town.writes("ada", "what is on?");
     // The owner's request gets as far as the server, which doesn't exist.
     town.sees("the server can't be reached").await;
