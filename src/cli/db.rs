@@ -161,24 +161,24 @@ mod tests {
         let broken = [
             (
                 "UPDATE tool_calls SET result = NULL WHERE execution_id = 'root' AND idx < 2",
-                "a tool call has no result though its execution has gone on (2)\n  root:c0\n  root:c1\n",
+                "a tool call has no result, but its execution continued (2)\n  root:c0\n  root:c1\n",
             ),
             (
                 "DELETE FROM calls WHERE execution_id = 'find' AND n = 0",
-                "a tool call belongs to no model call (1)\n  find:c0\n",
+                "a tool call has no model call (1)\n  find:c0\n",
             ),
             (
                 "UPDATE calls SET execution_id = 'gone' WHERE execution_id = 'find' AND n = 1",
-                "a model call belongs to no execution (1)\n  gone\n",
+                "a model call has no execution (1)\n  gone\n",
             ),
             (
                 "UPDATE executions SET ended_at = NULL WHERE id = 'hook'",
-                "an execution is open though its turn has ended (1)\n  hook\n",
+                "an execution is open, but its turn has ended (1)\n  hook\n",
             ),
             (
                 "UPDATE turns SET status = 'running', ended_at = NULL; \
                  UPDATE executions SET status = 'running', ended_at = NULL WHERE id = 'root'",
-                "an execution is at work, but nobody holds its conversation (1)\n  root\n",
+                "an execution is running, but no process has its conversation's lease (1)\n  root\n",
             ),
             (
                 "UPDATE executions SET parent_id = 'gone' WHERE id = 'find-0'",
@@ -186,7 +186,7 @@ mod tests {
             ),
             (
                 "UPDATE turns SET status = 'waiting', ended_at = NULL",
-                "a turn waits, but nobody was asked (1)\n  turn-1\n",
+                "a turn is waiting without an open question (1)\n  turn-1\n",
             ),
             (
                 "INSERT INTO inbox (event, conversation_id, person_id, kind, text, state, turn_id, instance, \
@@ -194,10 +194,10 @@ mod tests {
                  FROM turns",
                 "a message was taken by a turn that has ended (1)\n  m\u{fffd}\n",
             ),
-            ("DELETE FROM outbox", "an ended turn has said nothing (1)\n  turn-1\n"),
+            ("DELETE FROM outbox", "a turn ended without a reply (1)\n  turn-1\n"),
             (
                 "UPDATE turns SET status = 'odd'",
-                "the database's own check finds damage (1)\n  CHECK constraint failed in turns\n",
+                "the database's integrity check found damage (1)\n  CHECK constraint failed in turns\n",
             ),
         ];
         for (sql, finding) in broken {

@@ -35,7 +35,7 @@ impl Conversations {
         let text = match word {
             "/help" | "/start" => wording::HELP.to_owned(),
             "/new" => {
-                people::begin_afresh(&mut batch, &row.conversation_id);
+                people::clear_history(&mut batch, &row.conversation_id);
                 wording::FRESH_START.to_owned()
             }
             "/stop" => self.stop(row).await?,
@@ -63,7 +63,7 @@ impl Conversations {
                 if self.running.get(&turn.id).is_some() {
                     continue;
                 }
-                if control::tell_to_stop(&self.store, &turn.id).await? {
+                if control::request_stop(&self.store, &turn.id).await? {
                     stopping += 1;
                     continue;
                 }

@@ -129,7 +129,7 @@ pub async fn fold(
     }
     let Some(summary) = summarise(ledger, model, &conversation, &text).await? else { return Ok(false) };
     let mut batch = Batch::new();
-    people::fold(&mut batch, &conversation, &summary, to);
+    people::compact(&mut batch, &conversation, &summary, to);
     match store.write(batch).await {
         Ok(_) => Ok(true),
         // `/new`, or another process, was first.

@@ -114,7 +114,7 @@ impl Conversations {
         if tokens.is_none() && money.is_none() {
             return Ok(false);
         }
-        spending::tell(&mut batch, day, person, tokens.is_some(), money.is_some());
+        spending::record_warning(&mut batch, day, person, tokens.is_some(), money.is_some());
         match self.store.write(batch).await {
             Ok(_) => Ok(true),
             Err(StoreError::Stale(_)) => Ok(false),

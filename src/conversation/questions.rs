@@ -212,7 +212,7 @@ impl Conversations {
             open.iter().any(|other| other.id != question.id && other.state == QuestionState::Pending);
         let asleep = turn.status == TurnStatus::Waiting;
         let mut batch = Batch::new();
-        turns::unmoved(&mut batch, &turn);
+        turns::expect_status(&mut batch, &turn);
         questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
         control::go_on(&mut batch, question, Some(answer), &self.instance.id, now);
         // An owner who was asked elsewhere hears nothing of what the turn says next.

@@ -103,7 +103,7 @@ impl Conversations {
         self.instance.take(&name, &mut batch);
         turns::resume(&mut batch, &turn, self.store.now());
         // Calls that were under way then are made again, with reservations of their own.
-        spending::free_turn(&mut batch, &turn.id);
+        spending::release_turn(&mut batch, &turn.id);
         let returned = self.store.write(batch).await?;
         let lease = self.instance.taken(name, &returned);
         let rows = executions::of_turn(&self.store, &turn.id).await?;

@@ -62,7 +62,9 @@ impl Backups {
         if !self.is_due()? {
             return Ok(false);
         }
-        let Some(lease) = self.instance.hold(&self.store, LEASE.to_owned()).await? else { return Ok(false) };
+        let Some(lease) = self.instance.acquire(&self.store, LEASE.to_owned()).await? else {
+            return Ok(false);
+        };
         // Another process may have made it just now.
         let made = match self.is_due() {
             Ok(true) => backups::make(&self.store, &self.folder, self.keep).await.map(Some),
@@ -119,7 +121,7 @@ mod tests {
         assert!(!other.make_due().await.unwrap());
         for day in 2..=4 {
             clock.advance(Duration::from_hours(24));
-            let at_it = other.instance.hold(&store, LEASE.to_owned()).await.unwrap().unwrap();
+            let at_it = other.instance.acquire(&store, LEASE.to_owned()).await.unwrap().unwrap();
             assert!(!first.make_due().await.unwrap(), "another process is at it");
             store.write(at_it.release()).await.unwrap();
             assert!(first.make_due().await.unwrap(), "day {day}");

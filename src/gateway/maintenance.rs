@@ -40,7 +40,7 @@ impl Maintenance {
     pub async fn take_up(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         for (channel, place) in self.ours() {
-            self.wake(&queues::left_over(store, instance, channel, place.as_deref()).await?);
+            self.wake(&queues::with_pending_work(store, instance, channel, place.as_deref()).await?);
         }
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Maintenance {
             }
         }
         access::expire(&self.conversations.store).await?;
-        spending::free_of_dead(&self.conversations.store).await?;
+        spending::release_dead(&self.conversations.store).await?;
         // Whether we or others found them dead, or they left in an orderly way.
         self.take_up().await
     }

@@ -86,7 +86,7 @@ impl Delivering {
     /// Waits until that is said which an earlier process left to be said.
     pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
         let start = self.store.now();
-        while outbox::left(&self.store, channel, &self.instance, start).await? > 0 {
+        while outbox::count_undelivered(&self.store, channel, &self.instance, start).await? > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Ok(())
@@ -200,7 +200,7 @@ impl Delivering {
         let mut told = Vec::new();
         let channel = leases::channel(&row.channel);
         if !self.known.contains_key(&channel) {
-            names.extend(outbox::named_of_late(&self.store, &row.channel).await?);
+            names.extend(outbox::recent_ids(&self.store, &row.channel).await?);
             told.push(channel);
         }
         if !self.known.contains_key(conversation.as_str()) {
@@ -317,7 +317,7 @@ impl Delivering {
             BACKOFF.after(failures, self.store.clock().random())
         });
         let next_at = self.store.now() + i64::try_from(pause.as_millis()).unwrap_or(0);
-        outbox::set_aside(&self.store, row, state, next_at, error).await?;
+        outbox::reschedule(&self.store, row, state, next_at, error).await?;
         metrics::delivery(&row.channel, if state == OutboxState::Pending { "retry" } else { state.as_str() });
         Ok(Step::Later(pause))
     }
@@ -325,7 +325,7 @@ impl Delivering {
     async fn bury(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
         tracing::error!(outbox = %row.id, channel = row.channel, reason, "a reply is given up");
         metrics::delivery(&row.channel, "dead");
-        outbox::set_aside(&self.store, row, OutboxState::Dead, 0, reason).await
+        outbox::reschedule(&self.store, row, OutboxState::Dead, 0, reason).await
     }
 }
 

@@ -225,7 +225,7 @@ impl ChannelReceiver {
         let conversations = &self.intake.conversations;
         let mut told = false;
         loop {
-            match conversations.instance.hold(&conversations.store, leases::channel(&self.channel)).await {
+            match conversations.instance.acquire(&conversations.store, leases::channel(&self.channel)).await {
                 Ok(Some(lease)) => return lease,
                 Ok(None) if told => {}
                 Ok(None) => {

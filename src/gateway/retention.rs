@@ -44,7 +44,7 @@ impl Retention {
     }
 
     async fn pass(&self) -> Result<(), StoreError> {
-        let Some(lease) = self.instance.hold(&self.store, LEASE.to_owned()).await? else { return Ok(()) };
+        let Some(lease) = self.instance.acquire(&self.store, LEASE.to_owned()).await? else { return Ok(()) };
         let done = self.empty().await;
         self.store.write(lease.release()).await?;
         let (emptied, pages) = done?;

@@ -270,14 +270,14 @@ impl Scope {
     /// Adds that nothing is set aside for an execution any more, whose call was cut off.
     pub fn free(&self, batch: &mut Batch, execution: &ExecutionId) {
         if self.ledger.has_budgets() {
-            spending::free(batch, execution);
+            spending::release(batch, execution);
         }
     }
 
     /// Adds that nothing is set aside for the turn any more, which ends or goes to sleep.
     pub fn free_all(&self, batch: &mut Batch) {
         if self.ledger.has_budgets() {
-            spending::free_turn(batch, &self.turn);
+            spending::release_turn(batch, &self.turn);
         }
     }
 }

@@ -1,36 +1,8 @@
-//! What the house remembers. Every write is a [`Batch`]: statements as data, made durable together.
+//! Everything durable. Every write is a [`Batch`]: statements as data, committed together.
 
-pub mod access;
-mod backend;
-pub mod backups;
-mod batch;
-pub mod calls;
-pub mod check;
-mod columns;
-mod connections;
-pub mod control;
-pub mod executions;
-pub mod inbox;
-pub mod known;
-pub mod leases;
-pub mod links;
-pub mod memories;
-pub mod objects;
-pub mod outbox;
-pub mod people;
-pub mod questions;
-pub mod queues;
-pub mod retention;
-pub mod rooms;
-pub mod runs;
-pub mod schedules;
-pub mod space;
-pub mod spending;
-mod stale;
-pub mod tasks;
-pub mod turns;
-pub mod usage;
-mod writer;
+mod database;
+mod journal;
+mod records;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,13 +10,19 @@ use std::sync::Arc;
 use sqlx::any::AnyRow;
 use sqlx::{Any, AnyConnection, FromRow};
 
-pub use backend::Backend;
-pub use batch::{Batch, Value};
-pub use stale::Stale;
+pub use database::backend::Backend;
+pub use database::batch::{Batch, Value};
+pub use database::stale::Stale;
+pub use database::{backups, check, retention, space};
+pub use journal::{
+    calls, control, executions, inbox, leases, outbox, questions, queues, runs, spending, turns, usage,
+};
+pub use records::{access, known, links, memories, objects, people, rooms, schedules, tasks};
 
 use crate::clock::SharedClock;
+use database::{connections, writer};
 
-/// The store: one writer that groups what waits into one commit, and readers beside it.
+/// The store: writers that group waiting batches into one commit, and separate connections for reading.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -60,7 +38,7 @@ struct Inner {
 /// Why the store could not do something.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A row was not as this write needs it: the lease is lost, or somebody else was first.
+    /// The state that this write is based on has changed: the lease is lost, or another process was first.
     #[error("the store changed meanwhile: {0}")]
     Stale(Stale),
     /// The database is newer than this program.
@@ -68,9 +46,9 @@ pub enum StoreError {
         "the store at {url} was last used by a newer adjutant (migration {version}); install that version or restore a backup made before it"
     )]
     Newer {
-        /// Where the store is, without its password.
+        /// The store's location, without its password.
         url: String,
-        /// The migration that this program does not know.
+        /// The unknown migration.
         version: i64,
     },
     /// The database can't be opened.
@@ -78,23 +56,23 @@ pub enum StoreError {
         "the store at {url} can't be opened: {reason}. Check that [store] url is right and that the place is writable"
     )]
     Open {
-        /// Where the store should be, without its password.
+        /// The store's location, without its password.
         url: String,
-        /// What the database or the system says.
+        /// The error of the database or the system.
         reason: String,
     },
     /// The store can't be copied.
     #[error("the store can't be copied to {to}: {reason}")]
     Backup {
-        /// Where the copy should be.
+        /// The location of the copy.
         to: String,
-        /// What the database or the system says.
+        /// The error of the database or the system.
         reason: String,
     },
     /// The database refused or failed.
     #[error("the store failed: {0}")]
     Database(#[from] sqlx::Error),
-    /// What was read makes no sense.
+    /// A row's content is invalid.
     #[error("the store holds something unreadable: {0}")]
     Corrupt(String),
     /// The store was closed while a write waited.
@@ -103,10 +81,7 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Opens the store, makes it if there is none (embedded), and migrates it.
-    ///
-    /// # Errors
-    /// [`StoreError::Open`] or [`StoreError::Newer`], both with the mend.
+    /// Opens and migrates the store; an embedded one is created if necessary.
     pub async fn open(url: &str, clock: SharedClock) -> Result<Self, StoreError> {
         sqlx::any::install_default_drivers();
         let backend = Backend::from_url(url)?;
@@ -116,38 +91,36 @@ impl Store {
         Ok(Self { inner: Arc::new(Inner { backend, reader, writer, clock }) })
     }
 
-    /// Which database, and where.
+    /// The database and its location.
     pub fn backend(&self) -> &Backend {
         &self.inner.backend
     }
 
-    /// Now, by the house's clock.
+    /// The current time, by the store's clock.
     pub fn now(&self) -> i64 {
         self.inner.clock.now_ms()
     }
 
-    /// The house's clock.
+    /// The store's clock.
     pub fn clock(&self) -> &SharedClock {
         &self.inner.clock
     }
 
-    /// A fresh id.
+    /// A new id.
     pub fn new_id<T: From<String>>(&self) -> T {
         crate::clock::new_id(&*self.inner.clock).into()
     }
 
-    /// Makes a batch durable, whole or not at all. Returns the first column of every returned row.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] when a statement that must find its row does not.
+    /// Commits a batch, whole or not at all, and returns the first column of each returned row. It is
+    /// [`StoreError::Stale`] when a statement that must find a row finds none.
     pub async fn write(&self, batch: Batch) -> Result<Vec<Value>, StoreError> {
         self.inner.writer.write(batch).await
     }
 
     /// Rows of a query with text and number arguments.
     ///
-    /// A limit is written `LIMIT $n + 0`: the embedded database plans a statement anew for each value of a
-    /// bare parameter there, which costs more than most of our queries.
+    /// Write a limit as `LIMIT $n + 0`: with a bare parameter, the embedded database plans the statement again for
+    /// each value, which costs more than most of our queries.
     pub async fn all<T>(&self, sql: &'static str, arguments: &[Value]) -> Result<Vec<T>, StoreError>
     where
         T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
@@ -173,24 +146,18 @@ impl Store {
         self.inner.reader.with(read).await
     }
 
-    /// A number that a query counts.
+    /// The number that a query returns; 0 without a row.
     pub async fn count(&self, sql: &'static str, arguments: &[Value]) -> Result<i64, StoreError> {
         Ok(self.first::<(i64,)>(sql, arguments).await?.map_or(0, |row| row.0))
     }
 
     /// Copies the store into a new file while it is in use.
-    ///
-    /// # Errors
-    /// When the file exists already, or the database can't do it.
     pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
         self.inner.backend.backup(to).await
     }
 
-    /// Takes what was deleted out of the database's files too, by writing them anew. To be called only while no
-    /// process is at work on the store.
-    ///
-    /// # Errors
-    /// When the database fails; then the files are as they were.
+    /// Rewrites the database's files, so that nothing of deleted rows is left in them. No process may be using the
+    /// store. The files don't change if this fails.
     pub async fn scrub(&self) -> Result<(), StoreError> {
         let scrub = async |connection: &mut AnyConnection| {
             for sql in self.inner.backend.scrub_sql() {
@@ -201,7 +168,7 @@ impl Store {
         self.inner.reader.with(scrub).await
     }
 
-    /// Does something small with the database that is no row.
+    /// Runs a statement that changes no rows.
     async fn run(&self, sql: &'static str) -> Result<(), StoreError> {
         let run = async |connection: &mut AnyConnection| {
             sqlx::query(sql).execute(connection).await?;
@@ -210,12 +177,12 @@ impl Store {
         self.inner.reader.with(run).await
     }
 
-    /// Where the embedded store's file lies; none for a server.
+    /// The embedded store's file; none for a server.
     pub fn file(&self) -> Option<PathBuf> {
         self.inner.backend.file()
     }
 
-    /// Waits for the writes that are under way and closes the connections.
+    /// Waits for pending writes and closes the connections.
     pub async fn close(&self) {
         self.inner.writer.close().await;
         self.inner.reader.close().await;

@@ -20,10 +20,10 @@ fn platforms(source: &Source) -> Vec<String> {
 fn databases(source: &Source) -> Vec<String> {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| regex(r"(?i)\w*(?:sqlite|postgres)\w*"));
     let path = &source.path;
-    if path == "src/store/backend.rs" || path.starts_with("src/config/") {
+    if path == "src/store/database/backend.rs" || path.starts_with("src/config/") {
         return Vec::new();
     }
-    finds(source, &NAMES, "databases are named in store/backend.rs alone")
+    finds(source, &NAMES, "databases are named in store/database/backend.rs alone")
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn platforms_and_databases_are_named_where_they_belong_can_fail() {
     );
     assert_eq!(platforms("src/gateway/x.rs", "enum A { Discord }").len(), 1);
     assert_eq!(platforms("src/service/channels.rs", "adjutant_slack").len(), 0);
-    assert_eq!(databases("src/store/tasks.rs", "use sqlx::SqlitePool;").len(), 1);
-    assert_eq!(databases("src/store/tasks.rs", "if url.starts_with(\"postgres\") {}").len(), 1);
-    assert_eq!(databases("src/store/backend.rs", "SqlitePool").len(), 0);
+    assert_eq!(databases("src/store/records/tasks.rs", "use sqlx::SqlitePool;").len(), 1);
+    assert_eq!(databases("src/store/records/tasks.rs", "if url.starts_with(\"postgres\") {}").len(), 1);
+    assert_eq!(databases("src/store/database/backend.rs", "SqlitePool").len(), 0);
 }
 
 #[test]

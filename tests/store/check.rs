@@ -85,38 +85,38 @@ async fn nothing_is_found_on_sound_rows(world: World) {
 /// A rule, how to break it by hand, the rows to find, and the fix.
 const BROKEN: [(&str, &str, &[&str], &str); 13] = [
     (
-        "a tool call has no result though its execution has gone on",
+        "a tool call has no result, but its execution continued",
         "UPDATE tool_calls SET result = NULL WHERE execution_id = 'o1' AND n = 0",
         &["o1:c0.0"],
         "UPDATE tool_calls SET result = 'done' WHERE execution_id = 'o1' AND n = 0",
     ),
     (
-        "a tool call belongs to no model call",
+        "a tool call has no model call",
         "INSERT INTO tool_calls (execution_id, n, idx, call_id, name, arguments) VALUES ('o1', 9, 0, 'c9', 'x', '{}')",
         &["o1:c9"],
         "DELETE FROM tool_calls WHERE n = 9",
     ),
     (
-        "a model call belongs to no execution",
+        "a model call has no execution",
         "INSERT INTO calls (execution_id, n, prefix, text, model, prompt_tokens, cached_tokens, completion_tokens, \
          cost_usd, started_at, duration_ms) VALUES ('ghost', 0, 'p', '', 'm', 0, 0, 0, 0, 0, 0)",
         &["ghost"],
         "DELETE FROM calls WHERE execution_id = 'ghost'",
     ),
     (
-        "an execution is open though its turn has ended",
+        "an execution is open, but its turn has ended",
         "UPDATE executions SET status = 'running', ended_at = NULL WHERE id = 'o2'",
         &["o2"],
         "UPDATE executions SET status = 'completed', ended_at = 9 WHERE id = 'o2'",
     ),
     (
-        "an execution is at work, but nobody holds its conversation",
+        "an execution is running, but no process has its conversation's lease",
         "UPDATE leases SET instance = NULL",
         &["a1", "o1"],
         "UPDATE leases SET instance = (SELECT max(id) FROM instances)",
     ),
     (
-        "an execution is at work, but nobody holds its conversation",
+        "an execution is running, but no process has its conversation's lease",
         "UPDATE leases SET instance = 'long gone'",
         &["a1", "o1"],
         "UPDATE leases SET instance = (SELECT max(id) FROM instances)",
@@ -134,7 +134,7 @@ const BROKEN: [(&str, &str, &[&str], &str); 13] = [
         "UPDATE executions SET parent_id = 'o1' WHERE id = 'a1'",
     ),
     (
-        "a turn waits, but nobody was asked",
+        "a turn is waiting without an open question",
         "UPDATE questions SET state = 'expired'",
         &["t3"],
         "UPDATE questions SET state = 'pending'",
@@ -146,20 +146,20 @@ const BROKEN: [(&str, &str, &[&str], &str); 13] = [
         "UPDATE inbox SET state = 'done' WHERE turn_id = 't2'",
     ),
     (
-        "an ended turn has said nothing",
+        "a turn ended without a reply",
         "UPDATE outbox SET turn_id = NULL",
         &["t2"],
         "UPDATE outbox SET turn_id = 't2'",
     ),
     (
-        "part of a budget is set aside for a turn that has ended",
+        "an ended turn still has part of a budget reserved",
         "INSERT INTO reservations (execution_id, turn_id, person_id, instance, day, tokens, nano_usd) \
          VALUES ('o2', 't2', 'ada', 'i', '2026-01-05', 0, 0)",
         &["o2"],
         "DELETE FROM reservations",
     ),
     (
-        "more or less of a day's budget is set aside than the calls under way are to have",
+        "a day's reserved budget doesn't match the calls under way",
         "INSERT INTO spending (day, who, reserved_tokens) VALUES ('2026-01-05', '', 5), ('2026-01-06', 'ada', -1)",
         &["2026-01-05:", "2026-01-06:ada"],
         "DELETE FROM spending",

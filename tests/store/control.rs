@@ -61,7 +61,7 @@ async fn a_running_turn_hears_once_that_it_is_paused(world: World) {
     assert!(control::pause(&world.store, &"t1".into()).await.unwrap(), "twice is once");
     assert_eq!(told(&world).await, [("t1".into(), ControlSignal::Pause)]);
     assert_eq!(control::signals(&world.store, &"b".into()).await.unwrap(), [], "another instance runs it");
-    assert!(control::tell_to_stop(&world.store, &"t1".into()).await.unwrap());
+    assert!(control::request_stop(&world.store, &"t1".into()).await.unwrap());
     assert_eq!(told(&world).await, [("t1".into(), ControlSignal::Stop)]);
 }
 

@@ -41,8 +41,8 @@ async fn who_is_meant_is_found_by_id_account_and_name(world: World) {
     let ada = world.person("ada").await;
     let other = people::person(&world.store, "work", "7", "ada").await.unwrap();
     let ids = async |who: &str| {
-        let meant = known::meant(&world.store, who, 5).await.unwrap();
-        meant.into_iter().map(|person| person.id).collect::<Vec<_>>()
+        let found = known::find_people(&world.store, who, 5).await.unwrap();
+        found.into_iter().map(|person| person.id).collect::<Vec<_>>()
     };
     for who in [ada.id.as_str(), "console:ada"] {
         assert_eq!(ids(who).await, std::slice::from_ref(&ada.id), "{who}");

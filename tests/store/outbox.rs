@@ -157,25 +157,25 @@ async fn what_was_sent_is_never_sent_again(world: World) {
     assert!(open(&world, "a").await.is_empty());
     stale(outbox::claim(&world.store, row, &"a".into()).await);
     outbox::sent(&world.store, row, "receipt 2").await.unwrap();
-    outbox::set_aside(&world.store, row, OutboxState::Pending, 0, "not sent").await.unwrap();
+    outbox::reschedule(&world.store, row, OutboxState::Pending, 0, "not sent").await.unwrap();
     assert_eq!(stored(&world, &id).await, ("sent".into(), 1, Some("receipt 1".into()), None));
 }
 
 async fn what_was_not_sent_is_tried_again_or_given_up(world: World) {
     let id = say(&world, "hello", "a").await;
     let row = &open(&world, "a").await[0];
-    outbox::set_aside(&world.store, row, OutboxState::Unknown, 5, "could not look it up").await.unwrap();
+    outbox::reschedule(&world.store, row, OutboxState::Unknown, 5, "could not look it up").await.unwrap();
     assert_eq!(open(&world, "a").await[0].state, OutboxState::Unknown, "a look-up needs no claim");
     outbox::claim(&world.store, row, &"a".into()).await.unwrap();
-    outbox::set_aside(&world.store, row, OutboxState::Pending, 77, "not sent").await.unwrap();
+    outbox::reschedule(&world.store, row, OutboxState::Pending, 77, "not sent").await.unwrap();
     let again = &open(&world, "a").await[0];
     assert_eq!((again.state.as_str(), again.attempts, again.next_at), ("pending", 1, 77));
     outbox::claim(&world.store, again, &"a".into()).await.unwrap();
-    outbox::set_aside(&world.store, again, OutboxState::Dead, 0, "the chat is gone").await.unwrap();
+    outbox::reschedule(&world.store, again, OutboxState::Dead, 0, "the chat is gone").await.unwrap();
     assert!(open(&world, "a").await.is_empty());
     assert_eq!(stored(&world, &id).await, ("dead".into(), 2, None, Some("the chat is gone".into())));
     let nonsense: Result<(), StoreError> =
-        outbox::set_aside(&world.store, again, OutboxState::Pending, 0, "again").await;
+        outbox::reschedule(&world.store, again, OutboxState::Pending, 0, "again").await;
     nonsense.unwrap();
     assert_eq!(stored(&world, &id).await.0, "dead", "what is given up stays so");
 }
@@ -202,7 +202,7 @@ async fn parts_are_sent_one_after_the_other(world: World) {
     // A worker that still believes the first part is next changes nothing.
     outbox::part_sent(&world.store, &first, "receipt 1").await.unwrap();
     outbox::sent(&world.store, &first, "receipt 1").await.unwrap();
-    outbox::set_aside(&world.store, &first, OutboxState::Pending, 0, "not sent").await.unwrap();
+    outbox::reschedule(&world.store, &first, OutboxState::Pending, 0, "not sent").await.unwrap();
     let open_row = &open(&world, "a").await[0];
     assert_eq!((open_row.state.as_str(), open_row.part), ("unknown", 1), "the second is under way");
     assert_eq!(outbox::place_of(&world.store, &id).await.unwrap().unwrap().2, "receipt 1");
@@ -242,9 +242,9 @@ async fn a_process_that_slept_does_not_undo_what_others_did(world: World) {
     theirs.leave(&world.store).await.unwrap();
     let row = &open(&world, &ours.id).await[0];
     outbox::claim(&world.store, row, &ours.id).await.unwrap();
-    outbox::set_aside(&world.store, slept, OutboxState::Pending, 0, "not sent").await.unwrap();
+    outbox::reschedule(&world.store, slept, OutboxState::Pending, 0, "not sent").await.unwrap();
     assert_eq!(stored(&world, &id).await.0, "sending", "we are still at it");
     outbox::sent(&world.store, slept, "receipt").await.unwrap();
-    outbox::set_aside(&world.store, row, OutboxState::Pending, 0, "not sent").await.unwrap();
+    outbox::reschedule(&world.store, row, OutboxState::Pending, 0, "not sent").await.unwrap();
     assert_eq!(stored(&world, &id).await, ("sent".into(), 2, Some("receipt".into()), None));
 }

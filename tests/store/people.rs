@@ -99,16 +99,16 @@ async fn what_is_not_there_is_an_error_and_no_panic(world: World) {
 }
 
 async fn fold(world: &World, room: &Conversation, summary: &str, to: i64) -> Result<(), StoreError> {
-    world.write(|batch| people::fold(batch, room, summary, to)).await
+    world.write(|batch| people::compact(batch, room, summary, to)).await
 }
 
 async fn beginning_afresh_forgets_what_was_said(world: World) {
     let room = world.room().await;
-    world.write(|batch| people::begin_afresh(batch, &room.id)).await.unwrap();
+    world.write(|batch| people::clear_history(batch, &room.id)).await.unwrap();
     assert_eq!(people::conversation_by_id(&world.store, &room.id).await.unwrap().history_from, 0);
     let turn = world.turn("t1", "i", &[]).await;
     fold(&world, &room, "they spoke of milk", turn.seq).await.unwrap();
-    world.write(|batch| people::begin_afresh(batch, &room.id)).await.unwrap();
+    world.write(|batch| people::clear_history(batch, &room.id)).await.unwrap();
     let afresh = people::conversation_by_id(&world.store, &room.id).await.unwrap();
     assert_eq!((afresh.summary.as_str(), afresh.history_from), ("", turn.seq));
 }
@@ -120,7 +120,7 @@ async fn a_summary_replaces_only_the_one_it_was_made_from(world: World) {
     let room = people::conversation_by_id(&world.store, &room.id).await.unwrap();
     assert_eq!((room.summary.as_str(), room.compacted_to), ("first", 3));
     world.turn("t1", "i", &[]).await;
-    world.write(|batch| people::begin_afresh(batch, &room.id)).await.unwrap();
+    world.write(|batch| people::clear_history(batch, &room.id)).await.unwrap();
     stale(fold(&world, &room, "what was to be forgotten", 5).await);
     assert_eq!(people::conversation_by_id(&world.store, &room.id).await.unwrap().summary, "");
 }

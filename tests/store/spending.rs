@@ -6,7 +6,7 @@ use adjutant::domain::PersonId;
 use adjutant::store::Stale;
 use adjutant::store::leases::Instance;
 use adjutant::store::spending::{
-    self, Amount, ReservationRow, SpendingRow, free, free_turn, reserve, settle,
+    self, Amount, ReservationRow, SpendingRow, release, release_turn, reserve, settle,
 };
 use adjutant::store::{Batch, Store, StoreError, check};
 
@@ -127,7 +127,7 @@ async fn a_day_of_which_nothing_is_used_lets_one_call_begin(world: World) {
         stale(take(&world.store, &row("b", "bob", 1), amount(100), NONE).await),
         Stale::EveryonesBudget
     );
-    world.write(|batch| free(batch, &"a".into())).await.unwrap();
+    world.write(|batch| release(batch, &"a".into())).await.unwrap();
     take(&world.store, &row("b", "bob", 500), amount(100), NONE).await.unwrap();
     is_sound(&world).await;
 }
@@ -166,17 +166,17 @@ async fn what_is_cut_off_is_given_back(world: World) {
         let same = ReservationRow { day: day.into(), turn_id: "long".into(), ..row(execution, "ada", 8) };
         take(&world.store, &same, NONE, NONE).await.unwrap();
     }
-    world.write(|batch| free(batch, &"b".into())).await.unwrap();
+    world.write(|batch| release(batch, &"b".into())).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 13));
     assert_eq!(tokens(&world, Some("ada")).await, (0, 9));
-    world.write(|batch| free_turn(batch, &"long".into())).await.unwrap();
+    world.write(|batch| release_turn(batch, &"long".into())).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 5));
     let next = spending::of_day(&world.store, "2026-01-06", None).await.unwrap();
     assert_eq!(next.reserved_tokens, 0);
     for _ in 0..2 {
         // Once is enough; a late release returns nothing twice.
-        world.write(|batch| free(batch, &"b".into())).await.unwrap();
-        world.write(|batch| free_turn(batch, &"long".into())).await.unwrap();
+        world.write(|batch| release(batch, &"b".into())).await.unwrap();
+        world.write(|batch| release_turn(batch, &"long".into())).await.unwrap();
     }
     world.write(|batch| settle(batch, ("b", "ada", DAY), amount(3))).await.unwrap();
     assert_eq!(tokens(&world, None).await, (3, 5));
@@ -190,10 +190,10 @@ async fn what_a_dead_process_had_set_aside_is_given_back(world: World) {
         let row = ReservationRow { instance: instance.id.clone(), ..row(execution, "ada", tokens) };
         take(&world.store, &row, NONE, NONE).await.unwrap();
     }
-    spending::free_of_dead(&world.store).await.unwrap();
+    spending::release_dead(&world.store).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 7), "all are alive");
     theirs.leave(&other).await.unwrap();
-    spending::free_of_dead(&world.store).await.unwrap();
+    spending::release_dead(&world.store).await.unwrap();
     assert_eq!(tokens(&world, None).await, (0, 1));
     assert_eq!(tokens(&world, Some("ada")).await, (0, 1));
     // It was only suspended, and its call ends after all.
@@ -242,7 +242,7 @@ async fn a_call_without_a_reservation_counts_too(world: World) {
 
 async fn little_left_is_told_once_a_day(world: World) {
     let tell = async |tokens, money| {
-        world.write(|batch| spending::tell(batch, DAY, Some(&"ada".into()), tokens, money)).await
+        world.write(|batch| spending::record_warning(batch, DAY, Some(&"ada".into()), tokens, money)).await
     };
     stale(tell(true, false).await);
     world.write(|batch| settle(batch, ("a", "ada", DAY), amount(7))).await.unwrap();

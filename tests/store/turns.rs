@@ -122,7 +122,7 @@ async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
     let (ours, theirs) = (world.instance().await, world.instance().await);
     let turn = TurnRow { failures: 2, ..world.turn("t1", &ours.id, &[]).await };
     let name = leases::lane(&turn.conversation_id);
-    let lease = ours.hold(&world.store, name).await.unwrap().expect("nobody has it");
+    let lease = ours.acquire(&world.store, name).await.unwrap().expect("nobody has it");
     let retry_at = world.store.now() + 10_000;
     turns::put_back(&world.store, &lease, &turn, retry_at).await.unwrap();
 

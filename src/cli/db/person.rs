@@ -50,7 +50,7 @@ async fn accounts(store: &Store, person: &Person) -> Result<String, CliError> {
 
 /// The one person that `who` stands for.
 async fn find(store: &Store, who: &str) -> Result<Person, CliError> {
-    let mut found = known::meant(store, who, LISTED).await?;
+    let mut found = known::find_people(store, who, LISTED).await?;
     let name = one_line(who);
     match found.len() {
         1 => Ok(found.remove(0)),

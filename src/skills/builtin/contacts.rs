@@ -15,7 +15,7 @@ use super::{
 };
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
-use crate::store::objects::{self, Life};
+use crate::store::objects::{self, TimeSpan};
 
 domain! {
     "contacts", "../../../skills/contacts.toml", ContactSkill {
@@ -210,7 +210,7 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     match &call.services.contacts {
         None => {
             let person = &call.scope.person.id;
-            objects::insert(writes, person, "contact", (&contact.id, &card.text()), Life::default());
+            objects::insert(writes, person, "contact", (&contact.id, &card.text()), TimeSpan::default());
         }
         Some(account) => {
             let book = account.default_book().await?;
@@ -241,7 +241,7 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         }
         (_, Location::OwnStore(row)) => {
             let person = &call.scope.person.id;
-            objects::update(writes, person, "contact", (&row, &card.text()), Life::default());
+            objects::update(writes, person, "contact", (&row, &card.text()), TimeSpan::default());
         }
         (None, Location::Server { .. }) => {}
     }

@@ -65,7 +65,7 @@ impl Attempt<'_> {
             Err(LimitReached::Limit(limit)) => {
                 // It waits for the turn to go on, not for another approval.
                 let mut batch = scope.batch();
-                executions::hold(&mut batch, &self.row.id);
+                executions::postpone(&mut batch, &self.row.id);
                 scope.store.write(batch).await?;
                 return Ok(CallEnd::LimitReached(limit));
             }

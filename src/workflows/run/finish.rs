@@ -95,7 +95,7 @@ impl Run<'_> {
     /// Stores the results of its steps while it sleeps.
     pub(super) async fn keep(&self) -> Result<(), StoreError> {
         let mut batch = self.scope.batch();
-        runs::keep(&mut batch, &self.row.id, &self.outputs());
+        runs::save_outputs(&mut batch, &self.row.id, &self.outputs());
         self.scope.store.write(batch).await.map(|_| ())
     }
 

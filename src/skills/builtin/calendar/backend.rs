@@ -10,7 +10,7 @@ use chrono_tz::Tz;
 use crate::skills::builtin::{CallContext, Effect, Location};
 use crate::skills::{Failure, SkillError};
 use crate::store::Batch;
-use crate::store::objects::{self, Life, ObjectRow};
+use crate::store::objects::{self, ObjectRow, TimeSpan};
 
 /// How long a server's list of calendars is cached.
 const CACHE_TIME: Duration = Duration::from_mins(5);
@@ -188,12 +188,12 @@ fn apply_in_own_store(call: &CallContext<'_>, change: Change<'_>, writes: &mut B
     let person = &call.scope.person.id;
     match change {
         Change::Create(series, _) => {
-            let life = life(series, call.zone())?;
-            objects::insert(writes, person, EVENT, (&series.uid(), &series.text()), life);
+            let span = time_span(series, call.zone())?;
+            objects::insert(writes, person, EVENT, (&series.uid(), &series.text()), span);
         }
         Change::Update(StoredEvent { location: Location::OwnStore(row), .. }, series) => {
-            let life = life(series, call.zone())?;
-            objects::update(writes, person, EVENT, (row, &series.text()), life);
+            let span = time_span(series, call.zone())?;
+            objects::update(writes, person, EVENT, (row, &series.text()), span);
         }
         Change::Delete(StoredEvent { location: Location::OwnStore(row), .. }) => {
             objects::delete(writes, person, EVENT, row);
@@ -246,7 +246,7 @@ fn conflict(text: &str, zone: Tz) -> SkillError {
 }
 
 /// When an event first starts, and when it is over for good: never if it recurs.
-fn life(series: &Series, zone: Tz) -> Result<Life, Failure> {
+fn time_span(series: &Series, zone: Tz) -> Result<TimeSpan, Failure> {
     // The person's zone may be another one some day: a day more is enough.
     const DAY: i64 = 24 * 3_600 * 1_000;
     let millis = |when: &EventTime| when.instant(zone).timestamp_millis();
@@ -256,5 +256,5 @@ fn life(series: &Series, zone: Tz) -> Result<Life, Failure> {
         first = first.min(millis(&one.start));
     }
     let over_at = occasion.rule.is_none().then(|| millis(&occasion.end) + DAY);
-    Ok(Life { starts_at: Some(first - DAY), over_at })
+    Ok(TimeSpan { starts_at: Some(first - DAY), over_at })
 }

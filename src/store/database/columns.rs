@@ -1,0 +1,69 @@
+//! Ids and states are text in the database.
+
+use sqlx::any::{AnyTypeInfo, AnyValueRef};
+use sqlx::error::BoxDynError;
+use sqlx::{Any, Decode, Type};
+
+use crate::domain::{
+    Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, InboxKind, InstanceId,
+    MemoryId, OutboxId, OutboxState, PersonId, Priority, QuestionId, QuestionState, RunStatus, ScheduleId,
+    ScheduleState, TaskId, TaskState, TurnId, TurnStatus,
+};
+use crate::store::Value;
+
+macro_rules! text_column {
+    ($read:expr; $($type:ty),+ $(,)?) => {$(
+        impl Type<Any> for $type {
+            fn type_info() -> AnyTypeInfo {
+                <String as Type<Any>>::type_info()
+            }
+
+            fn compatible(info: &AnyTypeInfo) -> bool {
+                <String as Type<Any>>::compatible(info)
+            }
+        }
+
+        impl<'r> Decode<'r, Any> for $type {
+            fn decode(value: AnyValueRef<'r>) -> Result<Self, BoxDynError> {
+                let read: fn(String) -> Result<Self, BoxDynError> = $read;
+                read(<String as Decode<'r, Any>>::decode(value)?)
+            }
+        }
+
+        impl From<&$type> for Value {
+            fn from(value: &$type) -> Self {
+                value.as_str().into()
+            }
+        }
+
+        impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                value.as_str().into()
+            }
+        }
+
+        impl From<Option<$type>> for Value {
+            fn from(value: Option<$type>) -> Self {
+                value.as_ref().map(|value| value.as_str()).into()
+            }
+        }
+
+        impl From<Option<&$type>> for Value {
+            fn from(value: Option<&$type>) -> Self {
+                value.map(|value| value.as_str()).into()
+            }
+        }
+    )+};
+}
+
+text_column! { |id| Ok(id.into());
+    ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId, TurnId
+}
+
+text_column! { |text| Ok(text.parse()?);
+    Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
+    ScheduleState, TaskState
+}
+
+// An unreadable status counts as unknown: such an execution never runs again.
+text_column! { |text| Ok(text.parse().unwrap_or(Self::Unknown)); ExecutionStatus }

@@ -1,0 +1,96 @@
+//! Why a write didn't happen: the state it was based on has changed.
+
+/// What had changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Stale {
+    /// Another instance owns the lane or channel now.
+    #[error("the lease is lost")]
+    LeaseLost,
+    /// Another process has the lease.
+    #[error("another process holds this lease")]
+    LeaseTaken,
+    /// Another process is delivering this message.
+    #[error("another process delivers this message")]
+    DeliveredElsewhere,
+    /// The message is in the journal already.
+    #[error("the message was journalled before")]
+    MessageExists,
+    /// A turn has taken the message, or it is settled.
+    #[error("the message was taken already")]
+    MessageTaken,
+    /// The turn's status isn't the expected one.
+    #[error("the turn's status changed")]
+    TurnMoved,
+    /// The turn has ended.
+    #[error("the turn has ended")]
+    TurnEnded,
+    /// The execution has ended.
+    #[error("the execution has ended")]
+    ExecutionEnded,
+    /// The execution has a row already.
+    #[error("the execution exists already")]
+    ExecutionExists,
+    /// The question was answered or has expired.
+    #[error("the question is settled already")]
+    QuestionSettled,
+    /// The day's budget for everyone doesn't cover the call.
+    #[error("today's budget doesn't cover this call")]
+    EveryonesBudget,
+    /// The person's budget for the day doesn't cover the call.
+    #[error("the person's budget for today doesn't cover this call")]
+    PersonsBudget,
+    /// This announcement was made before.
+    #[error("this was announced before")]
+    AlreadyAnnounced,
+    /// Another summary of the conversation was written first.
+    #[error("the summary changed")]
+    SummaryChanged,
+    /// Another process created the account first.
+    #[error("the account exists already")]
+    AccountExists,
+    /// Someone else used the code first.
+    #[error("the code was used already")]
+    CodeUsed,
+    /// The person was erased.
+    #[error("the person is gone")]
+    PersonGone,
+    /// There is no such invitation.
+    #[error("there is no such invitation")]
+    NoSuchInvitation,
+    /// The account wasn't allowed anyway.
+    #[error("this account isn't on the list")]
+    NotAllowed,
+    /// The task is done or deleted.
+    #[error("the task is not open any more")]
+    TaskNotOpen,
+    /// The task was deleted.
+    #[error("the task is gone")]
+    TaskGone,
+    /// The task was edited.
+    #[error("the task changed meanwhile")]
+    TaskChanged,
+    /// The memory was deleted.
+    #[error("the memory is gone")]
+    MemoryGone,
+    /// The schedule was edited, ran or was deleted.
+    #[error("the schedule changed meanwhile")]
+    ScheduleChanged,
+    /// The event or contact was edited.
+    #[error("the object was changed meanwhile")]
+    ObjectChanged,
+}
+
+impl Stale {
+    /// Whether a person's data has changed, rather than the process that works on it; reading it again may then help.
+    pub fn is_content(self) -> bool {
+        matches!(
+            self,
+            Self::TaskNotOpen
+                | Self::TaskGone
+                | Self::TaskChanged
+                | Self::MemoryGone
+                | Self::ScheduleChanged
+                | Self::ObjectChanged
+        )
+    }
+}

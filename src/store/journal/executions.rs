@@ -1,0 +1,262 @@
+//! The execution journal: each piece of work, and how it ended.
+
+use sqlx::FromRow;
+
+use crate::domain::{Bailout, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, TurnId};
+use crate::store::{Batch, Stale, Store, StoreError};
+
+/// An execution's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct ExecutionRow {
+    /// Our id.
+    pub id: ExecutionId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The execution that requested it.
+    pub parent_id: Option<ExecutionId>,
+    /// What it does.
+    pub kind: ExecutionKind,
+    /// Its status.
+    pub status: ExecutionStatus,
+    /// The number of the model call that requested it.
+    pub call_n: Option<i64>,
+    /// The position among that call's tool calls.
+    pub call_idx: Option<i64>,
+    /// An agent's name within the turn.
+    pub agent_id: Option<String>,
+    /// JSON: an agent's task.
+    pub task: Option<String>,
+    /// A skill call's skill.
+    pub skill: Option<String>,
+    /// JSON: a skill call's arguments.
+    pub parameters: Option<String>,
+    /// 1 for an agent that runs its one skill without a model.
+    pub direct: i64,
+    /// One line for people.
+    pub result: Option<String>,
+    /// JSON for executions that depend on it.
+    pub data: Option<String>,
+    /// JSON: the contract's error.
+    pub error: Option<String>,
+    /// The limit that ended a partial execution.
+    pub bailout: Option<Bailout>,
+    /// 1 when result or data come from outside.
+    pub untrusted: i64,
+    /// When it first started.
+    pub started_at: Option<i64>,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+impl ExecutionRow {
+    /// An execution that hasn't started.
+    pub fn new(id: ExecutionId, turn: &TurnId, kind: ExecutionKind) -> Self {
+        Self {
+            id,
+            turn_id: turn.clone(),
+            parent_id: None,
+            kind,
+            status: ExecutionStatus::Pending,
+            call_n: None,
+            call_idx: None,
+            agent_id: None,
+            task: None,
+            skill: None,
+            parameters: None,
+            direct: 0,
+            result: None,
+            data: None,
+            error: None,
+            bailout: None,
+            untrusted: 0,
+            started_at: None,
+            ended_at: None,
+        }
+    }
+
+    /// The row as it is after [`close`].
+    pub fn closed(&self, status: ExecutionStatus, closing: &Closing, now: i64) -> Self {
+        Self {
+            status,
+            result: closing.result.clone(),
+            data: closing.data.clone(),
+            error: closing.error.clone(),
+            bailout: closing.bailout,
+            untrusted: i64::from(closing.untrusted),
+            started_at: self.started_at.or(closing.started_at).or(Some(now)),
+            ended_at: Some(now),
+            ..self.clone()
+        }
+    }
+}
+
+/// The outcome of an execution.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Closing {
+    /// One line for people.
+    pub result: Option<String>,
+    /// JSON for executions that depend on it.
+    pub data: Option<String>,
+    /// JSON: the contract's error.
+    pub error: Option<String>,
+    /// The limit that ended it.
+    pub bailout: Option<Bailout>,
+    /// Whether result or data come from outside.
+    pub untrusted: bool,
+    /// When it started, if its row doesn't say so yet.
+    pub started_at: Option<i64>,
+}
+
+/// The conversation and arguments of a skill call that sent an email.
+pub async fn sent_by(
+    store: &Store,
+    id: &ExecutionId,
+) -> Result<Option<(ConversationId, String)>, StoreError> {
+    store
+        .first(
+            "SELECT conversation_id, parameters FROM executions \
+             WHERE id = $1 AND kind = 'skill' AND phase IS NOT NULL AND parameters IS NOT NULL",
+            &[id.into()],
+        )
+        .await
+}
+
+/// The progress of a call that must not be made twice.
+pub async fn phase(store: &Store, id: &ExecutionId) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT phase FROM executions WHERE id = $1", &[id.into()]).await?;
+    Ok(row.and_then(|(phase,)| phase))
+}
+
+/// Saves the progress of a call.
+pub fn set_phase(batch: &mut Batch, id: &ExecutionId, phase: Option<&str>) {
+    batch.must(
+        Stale::ExecutionEnded,
+        "UPDATE executions SET phase = $1 WHERE id = $2 AND ended_at IS NULL",
+        [phase.into(), id.into()],
+    );
+}
+
+/// Adds a new row. A row that has ended already includes its outcome.
+pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &ConversationId) {
+    batch.must(
+        Stale::ExecutionExists,
+        "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
+         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, started_at, ended_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
+         ON CONFLICT DO NOTHING",
+        [
+            (&row.id).into(),
+            (&row.turn_id).into(),
+            conversation.into(),
+            row.parent_id.clone().into(),
+            row.kind.into(),
+            row.status.into(),
+            row.call_n.into(),
+            row.call_idx.into(),
+            row.agent_id.clone().into(),
+            row.task.clone().into(),
+            row.skill.clone().into(),
+            row.parameters.clone().into(),
+            row.direct.into(),
+            row.result.clone().into(),
+            row.data.clone().into(),
+            row.error.clone().into(),
+            row.bailout.into(),
+            row.untrusted.into(),
+            row.started_at.into(),
+            row.ended_at.into(),
+        ],
+    );
+}
+
+/// Marks an execution as running.
+pub fn start(batch: &mut Batch, id: &ExecutionId, now: i64) {
+    batch.must(
+        Stale::ExecutionEnded,
+        "UPDATE executions SET status = 'running', started_at = coalesce(started_at, $1) \
+         WHERE id = $2 AND ended_at IS NULL",
+        [now.into(), id.into()],
+    );
+}
+
+/// Marks an execution as waiting for a person.
+pub fn wait(batch: &mut Batch, id: &ExecutionId) {
+    batch.run("UPDATE executions SET status = 'waiting' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
+}
+
+/// Marks an approved call as pending again, because of a limit.
+pub fn postpone(batch: &mut Batch, id: &ExecutionId) {
+    batch.run("UPDATE executions SET status = 'pending' WHERE id = $1 AND ended_at IS NULL", [id.into()]);
+}
+
+/// Ends an execution.
+pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closing: &Closing, now: i64) {
+    batch.must(
+        Stale::ExecutionEnded,
+        "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
+         untrusted = $6, started_at = coalesce(started_at, $7), ended_at = $8 \
+         WHERE id = $9 AND ended_at IS NULL",
+        [
+            status.into(),
+            closing.result.clone().into(),
+            closing.data.clone().into(),
+            closing.error.clone().into(),
+            closing.bailout.into(),
+            closing.untrusted.into(),
+            closing.started_at.unwrap_or(now).into(),
+            now.into(),
+            id.into(),
+        ],
+    );
+}
+
+/// Ends all open executions of a turn, when the turn itself ends.
+pub fn close_all(batch: &mut Batch, turn: &TurnId, orchestrator: ExecutionStatus, now: i64) {
+    batch.run(
+        "UPDATE executions SET ended_at = $1, \
+         status = CASE kind WHEN 'orchestrator' THEN $2 ELSE 'cancelled' END \
+         WHERE turn_id = $3 AND ended_at IS NULL",
+        [now.into(), orchestrator.into(), turn.into()],
+    );
+}
+
+/// All executions of a turn, in the order of their creation.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
+             direct, result, data, error, bailout, untrusted, started_at, ended_at FROM executions \
+             WHERE turn_id = $1 ORDER BY seq",
+            &[turn.into()],
+        )
+        .await
+}
+
+/// The skill calls of one agent, in the order of their creation.
+pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<ExecutionRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
+             direct, result, data, error, bailout, untrusted, started_at, ended_at FROM executions \
+             WHERE parent_id = $1 ORDER BY seq",
+            &[agent.into()],
+        )
+        .await
+}
+
+/// How many skill calls a conversation made since a time, counted up to `most`.
+pub async fn skill_calls_since(
+    store: &Store,
+    conversation: &ConversationId,
+    since: i64,
+    most: u32,
+) -> Result<i64, StoreError> {
+    store
+        .count(
+            "SELECT count(*) FROM (SELECT 1 FROM executions WHERE kind = 'skill' AND conversation_id = $1 \
+             AND started_at >= $2 LIMIT $3 + 0) counted",
+            &[conversation.into(), since.into(), i64::from(most).into()],
+        )
+        .await
+}

@@ -1,0 +1,209 @@
+//! Incoming messages, each stored once.
+
+use sqlx::FromRow;
+
+use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, TurnId};
+use crate::store::{Batch, Stale, Store, StoreError, Value};
+
+/// A journalled message or button press.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct InboxRow {
+    /// Order of arrival.
+    pub id: i64,
+    /// The channel and the platform's id of the message, with a space between.
+    pub event: String,
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The author.
+    pub person_id: PersonId,
+    /// `said`, `command`, `press` or `answer`.
+    pub kind: InboxKind,
+    /// The text, or the button's id.
+    pub text: String,
+    /// The question that a press or typed answer is for.
+    pub question_id: Option<QuestionId>,
+    /// When it arrived, in milliseconds.
+    pub received_at: i64,
+}
+
+impl InboxRow {
+    /// The platform's own id of the message.
+    pub fn event_id(&self) -> &str {
+        self.event.split_once(' ').map_or(self.event.as_str(), |(_, event)| event)
+    }
+}
+
+/// A message to journal.
+#[derive(Debug, Clone)]
+pub struct NewRow<'a> {
+    /// The channel and the platform's id of the message.
+    pub event: String,
+    /// The conversation.
+    pub conversation_id: &'a ConversationId,
+    /// The author.
+    pub person_id: &'a PersonId,
+    /// `said`, `command`, `press` or `answer`.
+    pub kind: InboxKind,
+    /// The text, or the button's id.
+    pub text: &'a str,
+    /// The question that it answers.
+    pub question_id: Option<QuestionId>,
+    /// The instance that journals it.
+    pub instance: &'a InstanceId,
+}
+
+/// Journals a row. None when the message was journalled before. After an error, the message must not be acknowledged
+/// to the platform.
+pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
+    let now = store.now();
+    let mut batch = Batch::new();
+    batch.returning(INSERT, arguments(row, false, now));
+    let ids = store.write(batch).await?;
+    Ok(ids.first().and_then(Value::as_int).map(|id| InboxRow {
+        id,
+        event: row.event.clone(),
+        conversation_id: row.conversation_id.clone(),
+        person_id: row.person_id.clone(),
+        kind: row.kind,
+        text: row.text.to_owned(),
+        question_id: row.question_id.clone(),
+        received_at: now,
+    }))
+}
+
+/// Adds a message that nobody sent, such as a scheduled one. The whole batch fails if it arrived before.
+pub fn arrive(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+    batch.must_return(Stale::MessageExists, INSERT, arguments(row, false, now));
+}
+
+/// Adds a stranger's message, which waits until its author is on the list. The whole batch fails if the message was
+/// journalled before.
+pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
+    batch.must_return(Stale::MessageExists, INSERT, arguments(row, true, now));
+}
+
+const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
+                      received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                      ON CONFLICT (event) DO NOTHING RETURNING id";
+
+fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
+    [
+        (&row.event).into(),
+        row.conversation_id.into(),
+        row.person_id.into(),
+        row.kind.into(),
+        row.text.into(),
+        row.question_id.clone().into(),
+        row.instance.into(),
+        held.into(),
+        now.into(),
+    ]
+}
+
+/// How many messages of a person wait for approval.
+pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
+    store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
+}
+
+/// The text of a message that no turn has taken.
+pub async fn waiting_text(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
+    let row: Option<(String,)> = store
+        .first("SELECT text FROM inbox WHERE event = $1 AND state = 'new' AND kind = 'said'", &[event.into()])
+        .await?;
+    Ok(row.map(|(text,)| text))
+}
+
+/// Replaces a message's text, unless a turn has taken it. Returns whether it did.
+pub async fn edit(store: &Store, event: &str, text: &str) -> Result<bool, StoreError> {
+    let mut batch = Batch::new();
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said'",
+        [text.into(), event.into()],
+    );
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The places of a channel with messages, each with the event of the last one.
+pub async fn last_events(store: &Store, channel: &str) -> Result<Vec<(String, String)>, StoreError> {
+    store
+        .all(
+            "SELECT c.place, i.event FROM conversations c JOIN inbox i ON i.id = \
+             (SELECT max(id) FROM inbox WHERE conversation_id = c.id AND kind <> 'press' AND event NOT LIKE ' %') \
+             WHERE c.channel = $1",
+            &[channel.into()],
+        )
+        .await
+}
+
+/// The rows of a conversation that still need processing, oldest first: our own, and those of dead instances.
+pub async fn waiting(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+) -> Result<Vec<InboxRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, event, conversation_id, person_id, kind, text, question_id, received_at FROM inbox \
+             WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
+             AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
+            &[conversation.into(), instance.into()],
+        )
+        .await
+}
+
+/// Records that a turn took a row.
+pub fn take(batch: &mut Batch, id: i64, turn: &TurnId) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE id = $2 AND state = 'new'",
+        [turn.into(), id.into()],
+    );
+}
+
+/// Marks a row that needs no turn as done.
+pub fn settle(batch: &mut Batch, id: i64, turn: Option<&TurnId>) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'done', turn_id = $1 WHERE id = $2 AND state = 'new'",
+        [turn.into(), id.into()],
+    );
+}
+
+/// Whether a row needs no more work.
+pub async fn is_settled(store: &Store, id: i64) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE id = $1 AND state <> 'new'", &[id.into()]).await? > 0)
+}
+
+/// Settles the rows of a turn that ended.
+pub fn finish(batch: &mut Batch, turn: &TurnId, dead: bool) {
+    let state = if dead { "dead" } else { "done" };
+    batch.run(
+        "UPDATE inbox SET state = $1 WHERE turn_id = $2 AND state = 'taken'",
+        [state.into(), turn.into()],
+    );
+}
+
+/// Whether this person wrote a message here after a time, other than those the asking turn took. A bare "yes" then no
+/// longer answers an earlier question.
+pub async fn spoke_since(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    since: i64,
+    turn: &TurnId,
+) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
+             AND person_id = $2 AND kind = 'said' AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
+            &[conversation.into(), person.into(), since.into(), turn.into()],
+        )
+        .await?;
+    Ok(count > 0)
+}

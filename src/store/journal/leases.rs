@@ -1,0 +1,373 @@
+//! Leases across processes.
+//!
+//! Properties: a lane has one holder; a dead process's leases are free immediately; a holder that was suspended and
+//! wakes up can't change anything.
+//!
+//! An instance is alive while it has a lock that the system drops with its process: a file lock beside the embedded
+//! database, or an advisory lock of its session on a server. A lease is a row with an epoch. Every write of a turn
+//! begins with [`Lease::fence`], so it happens under that epoch or not at all. On a server, an instance whose
+//! heartbeat is older than [`DEAD_AFTER`] by the database's clock is dead as well, because its session may hang on a
+//! broken connection. So no action outside the store starts with less than [`MARGIN`] of that time left: see
+//! [`Pulse`].
+//!
+//! Accepted delay: a dead instance's work waits for the next check of the instances, up to a second.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+use sqlx::any::AnyConnectOptions;
+use sqlx::{AnyConnection, ConnectOptions, Connection, Row};
+
+use crate::domain::{ConversationId, InstanceId};
+use crate::store::{Backend, Batch, Stale, Store, StoreError, Value};
+
+/// How long a silent instance on a server keeps its leases.
+pub const DEAD_AFTER: Duration = Duration::from_secs(30);
+
+/// How much of [`DEAD_AFTER`] must be left to start an action that can't be undone.
+pub const MARGIN: Duration = Duration::from_secs(5);
+
+/// This process, as the other processes on the same store see it.
+pub struct Instance {
+    /// Its id.
+    pub id: InstanceId,
+    /// When it last sent a heartbeat.
+    pub pulse: Pulse,
+    lock: Lock,
+}
+
+/// The time of an instance's last heartbeat, by its own monotonic clock.
+#[derive(Debug, Clone, Default)]
+pub struct Pulse {
+    /// None with a file lock, which goes only with its process, so no heartbeat can be late.
+    last_beat: Option<Arc<Mutex<Instant>>>,
+}
+
+impl Pulse {
+    fn at(instant: Instant) -> Self {
+        Self { last_beat: Some(Arc::new(Mutex::new(instant))) }
+    }
+
+    fn beat(&self, instant: Instant) {
+        if let Some(last_beat) = &self.last_beat {
+            *last_beat.lock().unwrap_or_else(PoisonError::into_inner) = instant;
+        }
+    }
+
+    /// Whether no other instance can consider this one dead for a while.
+    pub fn is_sure(&self) -> bool {
+        let since = self.last_beat.as_ref().map(|last_beat| {
+            let last_beat = last_beat.lock().unwrap_or_else(PoisonError::into_inner);
+            last_beat.elapsed()
+        });
+        since.is_none_or(|since| since + MARGIN < DEAD_AFTER)
+    }
+}
+
+enum Lock {
+    File { folder: PathBuf, _held: File },
+    Session { options: AnyConnectOptions, held: Box<tokio::sync::Mutex<AnyConnection>> },
+}
+
+/// The right to one lane or channel, for one epoch.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    /// The lane or channel.
+    pub name: String,
+    /// The instance that has it.
+    pub instance: InstanceId,
+    /// Increases each time the lease is taken.
+    pub epoch: i64,
+    /// The heartbeat of its holder.
+    pub pulse: Pulse,
+}
+
+/// The lease name for receiving a channel.
+pub fn channel(name: &str) -> String {
+    format!("channel:{name}")
+}
+
+/// The lease name of a conversation's lane.
+pub fn lane(conversation: &ConversationId) -> String {
+    format!("lane:{conversation}")
+}
+
+impl Instance {
+    /// Registers this process.
+    pub async fn register(store: &Store) -> Result<Self, StoreError> {
+        let id = store.new_id();
+        let mut pulse = Pulse::default();
+        let lock = match store.backend() {
+            Backend::Embedded { file } => {
+                let folder = locks_of(file);
+                let held = lock_file(&folder, &id).map_err(|error| StoreError::Open {
+                    url: folder.display().to_string(),
+                    reason: error.to_string(),
+                })?;
+                Lock::File { folder, _held: held }
+            }
+            Backend::Server { url } => {
+                let options: AnyConnectOptions = url.parse()?;
+                let connection = lock_session(&options, &id).await?;
+                pulse = Pulse::at(Instant::now());
+                Lock::Session { options, held: Box::new(tokio::sync::Mutex::new(connection)) }
+            }
+        };
+        let instance = Self { id, pulse, lock };
+        store.write(instance.beat(store)).await?;
+        Ok(instance)
+    }
+
+    /// Writes this process's row and heartbeat, by a clock that all instances share.
+    fn beat(&self, store: &Store) -> Batch {
+        let mut batch = Batch::new();
+        let sql = match self.lock {
+            Lock::File { .. } => {
+                "INSERT INTO instances (id, pid, started_at, beat_at) VALUES ($1, $2, $3, $3) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+            }
+            Lock::Session { .. } => {
+                "INSERT INTO instances (id, pid, started_at, beat_at) \
+                 VALUES ($1, $2, $3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) \
+                 ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at"
+            }
+        };
+        batch.run(sql, [(&self.id).into(), i64::from(std::process::id()).into(), store.now().into()]);
+        batch
+    }
+
+    /// Sends a heartbeat and frees the leases of dead instances. Returns their ids.
+    pub async fn tend(&self, store: &Store) -> Result<Vec<InstanceId>, StoreError> {
+        if let Lock::Session { options, held } = &self.lock {
+            let mut connection = held.lock().await;
+            if connection.ping().await.is_err() {
+                // The server was away. Other instances may have considered us dead, so our leases are lost, but
+                // leases from now on need a live session.
+                *connection = lock_session(options, &self.id).await?;
+            }
+            drop(connection);
+            let now = Instant::now();
+            store.write(self.beat(store)).await?;
+            self.pulse.beat(now);
+        }
+        let others: Vec<(InstanceId,)> =
+            store.all("SELECT id FROM instances WHERE id <> $1", &[(&self.id).into()]).await?;
+        let mut dead = Vec::new();
+        for (other,) in others {
+            if !self.is_dead(store, &other).await? {
+                continue;
+            }
+            let mut batch = Batch::new();
+            batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&other).into()]);
+            batch.run("DELETE FROM instances WHERE id = $1", [(&other).into()]);
+            store.write(batch).await?;
+            if let Lock::File { folder, .. } = &self.lock {
+                // Another process may have removed it just now.
+                let _ = std::fs::remove_file(folder.join(other.as_str()));
+            }
+            dead.push(other);
+        }
+        Ok(dead)
+    }
+
+    /// Updates this process's row without changing it, to check that the store accepts writes. It isn't a heartbeat:
+    /// that is [`Self::tend`].
+    pub async fn touch(&self, store: &Store) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.run("UPDATE instances SET pid = pid WHERE id = $1", [(&self.id).into()]);
+        store.write(batch).await.map(drop)
+    }
+
+    async fn is_dead(&self, store: &Store, other: &InstanceId) -> Result<bool, StoreError> {
+        match &self.lock {
+            Lock::File { folder, .. } => Ok(is_free(folder, other)),
+            Lock::Session { held, .. } => {
+                let mut connection = held.lock().await;
+                let row = sqlx::query("SELECT pg_try_advisory_lock($1)::int::bigint")
+                    .bind(key(other))
+                    .fetch_one(&mut *connection)
+                    .await?;
+                if row.try_get::<i64, _>(0)? == 1 {
+                    sqlx::query("SELECT pg_advisory_unlock($1)::int::bigint")
+                        .bind(key(other))
+                        .execute(&mut *connection)
+                        .await?;
+                    return Ok(true);
+                }
+                let silent = i64::try_from(DEAD_AFTER.as_millis()).unwrap_or(i64::MAX);
+                let late = store
+                    .count(
+                        "SELECT count(*) FROM instances WHERE id = $1 AND beat_at < \
+                         (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $2",
+                        &[other.into(), silent.into()],
+                    )
+                    .await?;
+                Ok(late > 0)
+            }
+        }
+    }
+
+    /// Unregisters this process and frees its leases. If that fails, the next process finds this one dead, with the
+    /// same effect.
+    pub async fn leave(&self, store: &Store) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        batch.run("UPDATE leases SET instance = NULL WHERE instance = $1", [(&self.id).into()]);
+        batch.run("DELETE FROM instances WHERE id = $1", [(&self.id).into()]);
+        store.write(batch).await?;
+        if let Lock::File { folder, .. } = &self.lock {
+            let _ = std::fs::remove_file(folder.join(self.id.as_str()));
+        }
+        Ok(())
+    }
+
+    /// Returns a lease that was taken in the same batch.
+    pub fn give_back(&self, name: &str, batch: &mut Batch) {
+        batch.run(
+            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
+            [name.into(), (&self.id).into()],
+        );
+    }
+
+    /// Takes a lease as the first statement of a batch: see [`Self::taken`].
+    pub fn take(&self, name: &str, batch: &mut Batch) {
+        batch.must_return(
+            Stale::LeaseTaken,
+            "INSERT INTO leases (name, instance, epoch) VALUES ($1, $2, 1) \
+             ON CONFLICT (name) DO UPDATE SET instance = excluded.instance, epoch = leases.epoch + 1 \
+             WHERE leases.instance IS NULL OR leases.instance = excluded.instance RETURNING epoch",
+            [name.into(), (&self.id).into()],
+        );
+    }
+
+    /// Takes a lease, if it is free.
+    pub async fn acquire(&self, store: &Store, name: String) -> Result<Option<Lease>, StoreError> {
+        let mut batch = Batch::new();
+        self.take(&name, &mut batch);
+        match store.write(batch).await {
+            Ok(returned) => Ok(Some(self.taken(name, &returned))),
+            Err(StoreError::Stale(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The lease of a batch that began with [`Self::take`], from the values that the batch returned.
+    pub fn taken(&self, name: String, returned: &[Value]) -> Lease {
+        let epoch = returned.first().and_then(Value::as_int).unwrap_or_default();
+        Lease { name, instance: self.id.clone(), epoch, pulse: self.pulse.clone() }
+    }
+}
+
+impl Lease {
+    /// A batch that is written only while we have this lease.
+    pub fn fence(&self, store: &Store) -> Batch {
+        let mut batch = Batch::new();
+        batch.must_return(
+            Stale::LeaseLost,
+            store.backend().fence_sql(),
+            [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
+        );
+        batch
+    }
+
+    /// Whether nobody else has taken it since.
+    pub async fn is_held(&self, store: &Store) -> Result<bool, StoreError> {
+        const HELD: &str = "SELECT count(*) FROM leases WHERE name = $1 AND instance = $2 AND epoch = $3";
+        let held = [(&self.name).into(), (&self.instance).into(), self.epoch.into()];
+        Ok(store.count(HELD, &held).await? > 0)
+    }
+
+    /// A batch that returns the lease; it is written only if we had it.
+    pub fn release(&self) -> Batch {
+        let mut batch = Batch::new();
+        batch.must(
+            Stale::LeaseLost,
+            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2 AND epoch = $3",
+            [(&self.name).into(), (&self.instance).into(), self.epoch.into()],
+        );
+        batch
+    }
+}
+
+/// Reads from the store, to check that it answers.
+pub async fn ping(store: &Store) -> Result<(), StoreError> {
+    store.count("SELECT count(*) FROM instances", &[]).await.map(drop)
+}
+
+/// The live processes on this store: instance id, process id and start time.
+pub async fn living(store: &Store) -> Result<Vec<(InstanceId, i64, i64)>, StoreError> {
+    let rows: Vec<(InstanceId, i64, i64)> =
+        store.all("SELECT id, pid, started_at FROM instances ORDER BY started_at, id", &[]).await?;
+    let mut living = Vec::with_capacity(rows.len());
+    for row in rows {
+        let lives = match store.backend() {
+            Backend::Embedded { file } => !is_free(&locks_of(file), &row.0),
+            Backend::Server { .. } => {
+                let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted \
+                            AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+                            AND (classid::bigint << 32) | objid::bigint = $1";
+                store.count(held, &[key(&row.0).into()]).await? > 0
+            }
+        };
+        if lives {
+            living.push(row);
+        }
+    }
+    Ok(living)
+}
+
+/// The folder for the instances' locks, beside the database.
+fn locks_of(file: &std::path::Path) -> PathBuf {
+    let mut folder = file.as_os_str().to_owned();
+    folder.push(".instances");
+    PathBuf::from(folder)
+}
+
+/// Whether no process has an instance's lock.
+fn is_free(folder: &std::path::Path, id: &InstanceId) -> bool {
+    match File::open(folder.join(id.as_str())) {
+        Ok(file) => file.try_lock_shared().is_ok(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+fn lock_file(folder: &std::path::Path, id: &InstanceId) -> std::io::Result<File> {
+    std::fs::create_dir_all(folder)?;
+    let file = File::create(folder.join(id.as_str()))?;
+    file.try_lock()?;
+    Ok(file)
+}
+
+/// A session that keeps an instance's lock until it ends.
+async fn lock_session(options: &AnyConnectOptions, id: &InstanceId) -> Result<AnyConnection, StoreError> {
+    let mut connection = options.connect().await?;
+    sqlx::query("SELECT 1::bigint FROM pg_advisory_lock($1)").bind(key(id)).execute(&mut connection).await?;
+    Ok(connection)
+}
+
+/// The number of an instance's advisory lock.
+fn key(id: &InstanceId) -> i64 {
+    let digest = Sha256::digest(id.as_bytes());
+    digest.iter().take(8).fold(0, |key, byte| (key << 8) | i64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_begins_when_little_time_is_left() {
+        assert!(Pulse::default().is_sure(), "a file lock does not run out");
+        let now = Instant::now();
+        let pulse = Pulse::at(now);
+        assert!(pulse.clone().is_sure());
+        if let Some(long_ago) = now.checked_sub(DEAD_AFTER.saturating_sub(MARGIN)) {
+            pulse.beat(long_ago);
+            assert!(!pulse.is_sure());
+        }
+        pulse.beat(Instant::now());
+        assert!(pulse.is_sure());
+    }
+}

@@ -1,0 +1,14 @@
+//! The journal: what arrived, what was done about it, and what is sent.
+
+pub mod calls;
+pub mod control;
+pub mod executions;
+pub mod inbox;
+pub mod leases;
+pub mod outbox;
+pub mod questions;
+pub mod queues;
+pub mod runs;
+pub mod spending;
+pub mod turns;
+pub mod usage;

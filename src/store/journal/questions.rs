@@ -1,0 +1,240 @@
+//! Questions to people.
+
+use std::borrow::Cow;
+
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
+
+use crate::domain::{
+    Answer, ConversationId, ExecutionId, OutboxId, PersonId, QuestionId, QuestionKind, QuestionState, TurnId,
+};
+use crate::store::{Batch, Stale, Store, StoreError};
+
+/// A question's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuestionRow {
+    /// Our id.
+    pub id: QuestionId,
+    /// The conversation it was asked in.
+    pub conversation_id: ConversationId,
+    /// The turn that waits for the answer.
+    pub turn_id: TurnId,
+    /// The skill call or step that waits; none for "continue?".
+    pub execution_id: Option<ExecutionId>,
+    /// The person who was asked.
+    pub person_id: PersonId,
+    /// The question itself.
+    pub kind: QuestionKind,
+    /// Whether it is still open.
+    pub state: QuestionState,
+    /// The answer; none while it is open, or if nobody chose or wrote in time.
+    pub answer: Option<Answer>,
+    /// The message with the question.
+    pub outbox_id: OutboxId,
+    /// When it expires.
+    pub expires_at: i64,
+}
+
+impl QuestionRow {
+    /// Whether it asks to go beyond a limit.
+    pub fn asks_to_continue(&self) -> bool {
+        matches!(self.kind, QuestionKind::Continue { .. })
+    }
+}
+
+/// The `detail` of a "continue?" that only an owner may answer.
+const OWNER: &str = "budget";
+
+impl FromRow<'_, AnyRow> for QuestionRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
+        let (kind, subject, detail): (String, String, String) =
+            (row.try_get("kind")?, row.try_get("subject")?, row.try_get("detail")?);
+        let kind = match kind.as_str() {
+            "approve" => QuestionKind::Approval { preview: subject, arguments: detail },
+            "choose" => {
+                QuestionKind::Choice { subject, options: serde_json::from_str(&detail).unwrap_or_default() }
+            }
+            "input" => QuestionKind::Input { name: subject },
+            _ => QuestionKind::Continue { text: subject, needs_owner: detail == OWNER },
+        };
+        let answer: Option<String> = row.try_get("answer")?;
+        Ok(Self {
+            id: row.try_get("id")?,
+            conversation_id: row.try_get("conversation_id")?,
+            turn_id: row.try_get("turn_id")?,
+            execution_id: row.try_get("execution_id")?,
+            person_id: row.try_get("person_id")?,
+            answer: answer.and_then(|answer| Answer::to(&kind, &answer)),
+            kind,
+            state: row.try_get("state")?,
+            outbox_id: row.try_get("outbox_id")?,
+            expires_at: row.try_get("expires_at")?,
+        })
+    }
+}
+
+/// The columns of a kind: `subject` and `detail`.
+fn columns(kind: &QuestionKind) -> (&str, Cow<'_, str>) {
+    match kind {
+        QuestionKind::Continue { text, needs_owner: true } => (text, OWNER.into()),
+        QuestionKind::Continue { text, needs_owner: false } => (text, "".into()),
+        QuestionKind::Approval { preview, arguments } => (preview, arguments.into()),
+        QuestionKind::Choice { subject, options } => {
+            (subject, serde_json::to_string(options).unwrap_or_default().into())
+        }
+        QuestionKind::Input { name } => (name, "".into()),
+    }
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
+             p.detail, p.state, p.answer, p.outbox_id, p.expires_at FROM questions p ",
+            $rest
+        )
+    };
+}
+
+/// Adds a question.
+pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
+    let (subject, detail) = columns(&row.kind);
+    batch.run(
+        "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
+         outbox_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        [
+            (&row.id).into(),
+            (&row.conversation_id).into(),
+            (&row.turn_id).into(),
+            row.execution_id.clone().into(),
+            (&row.person_id).into(),
+            row.kind.as_str().into(),
+            subject.into(),
+            (*detail).into(),
+            (&row.outbox_id).into(),
+            now.into(),
+            row.expires_at.into(),
+        ],
+    );
+}
+
+/// Adds an answer; only the first one counts.
+pub fn answer(batch: &mut Batch, id: &QuestionId, answer: &Answer, by: &PersonId, now: i64) {
+    batch.must(
+        Stale::QuestionSettled,
+        "UPDATE questions SET state = 'answered', answer = $1, answered_by = $2, answered_at = $3 \
+         WHERE id = $4 AND state = 'pending'",
+        [answer.as_str().into(), by.into(), now.into(), id.into()],
+    );
+}
+
+/// Expires a question; `answer` is the default, if there is one.
+pub fn expire(batch: &mut Batch, id: &QuestionId, answer: Option<&Answer>, now: i64) {
+    batch.must(
+        Stale::QuestionSettled,
+        "UPDATE questions SET state = 'expired', answer = $1, answered_at = $2 WHERE id = $3 AND state = 'pending'",
+        [answer.map(Answer::as_str).into(), now.into(), id.into()],
+    );
+}
+
+/// Withdraws the open questions of a turn that ends.
+pub fn withdraw(batch: &mut Batch, turn: &TurnId, now: i64) {
+    batch.run(
+        "UPDATE questions SET state = 'expired', answered_at = $1, \
+         answer = CASE kind WHEN 'continue' THEN 'stop' WHEN 'approve' THEN 'reject' END \
+         WHERE turn_id = $2 AND state = 'pending'",
+        [now.into(), turn.into()],
+    );
+}
+
+/// Withdraws the open questions of an execution that won't go on, and of its calls.
+pub fn withdraw_below(batch: &mut Batch, execution: &ExecutionId, now: i64) {
+    batch.run(
+        "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
+         AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \
+         AND (execution_id = $2 OR execution_id IN (SELECT id FROM executions WHERE parent_id = $2))",
+        [now.into(), execution.into()],
+    );
+}
+
+/// A question by id.
+pub async fn by_id(store: &Store, id: &QuestionId) -> Result<Option<QuestionRow>, StoreError> {
+    store.first(select!("WHERE p.id = $1"), &[id.into()]).await
+}
+
+/// The questions of a turn, oldest first.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<QuestionRow>, StoreError> {
+    store.all(select!("WHERE p.turn_id = $1 ORDER BY p.seq"), &[turn.into()]).await
+}
+
+/// The newest question of an execution.
+pub async fn of_execution(
+    store: &Store,
+    turn: &TurnId,
+    execution: &ExecutionId,
+) -> Result<Option<QuestionRow>, StoreError> {
+    store
+        .first(
+            select!("WHERE p.turn_id = $1 AND p.execution_id = $2 ORDER BY p.seq DESC LIMIT 1"),
+            &[turn.into(), execution.into()],
+        )
+        .await
+}
+
+/// Whether an owner has an open question about another turn of this person.
+pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> Result<bool, StoreError> {
+    const SQL: &str = "SELECT count(*) FROM questions p JOIN turns t ON t.id = p.turn_id \
+                       WHERE p.state = 'pending' AND p.kind = 'continue' AND p.detail = 'budget' \
+                       AND t.person_id = $1 AND t.id <> $2";
+    Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
+}
+
+/// The newest open question of a conversation, if its message was delivered, and when that was.
+pub async fn newest_read(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<Option<(QuestionRow, i64)>, StoreError> {
+    let newest: Option<QuestionRow> = store
+        .first(
+            select!("WHERE p.conversation_id = $1 AND p.state = 'pending' ORDER BY p.seq DESC LIMIT 1"),
+            &[conversation.into()],
+        )
+        .await?;
+    let Some(question) = newest else { return Ok(None) };
+    let sent = store
+        .count("SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1", &[(&question.outbox_id).into()])
+        .await?;
+    Ok((sent > 0).then_some((question, sent)))
+}
+
+/// The question whose message has this receipt, open or settled.
+pub async fn by_receipt(
+    store: &Store,
+    conversation: &ConversationId,
+    receipt: &str,
+) -> Result<Option<QuestionRow>, StoreError> {
+    store
+        .first(
+            // The turn is part of the join so that each table is read by an index: every reply is looked up here.
+            select!(
+                "JOIN outbox o ON o.id = p.outbox_id AND o.turn_id = p.turn_id \
+                 WHERE o.conversation_id = $1 AND o.receipt = $2 \
+                 ORDER BY p.seq DESC LIMIT 1"
+            ),
+            &[conversation.into(), receipt.into()],
+        )
+        .await
+}
+
+/// A channel's open questions that should have expired.
+pub async fn overdue(store: &Store, channel: &str) -> Result<Vec<QuestionRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "JOIN conversations c ON c.id = p.conversation_id AND c.channel = $1 \
+                 WHERE p.state = 'pending' AND p.expires_at <= $2 ORDER BY p.seq LIMIT 100"
+            ),
+            &[channel.into(), store.now().into()],
+        )
+        .await
+}

@@ -1,0 +1,112 @@
+//! Runs of workflows.
+
+use sqlx::FromRow;
+
+use crate::domain::{ExecutionId, RunStatus, TurnId};
+use crate::store::{Batch, Store, StoreError};
+
+/// A run's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct RunRow {
+    /// Its execution.
+    pub id: ExecutionId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The workflow's name.
+    pub workflow: String,
+    /// The file it was read from.
+    pub file: String,
+    /// The file's text when the run began.
+    pub text: String,
+    /// JSON: its inputs, as an object.
+    pub inputs: String,
+    /// The run whose outputs it reuses.
+    pub rerun_of: Option<ExecutionId>,
+    /// JSON: the reused outputs.
+    pub seed: Option<String>,
+    /// `running`, `complete`, `partial`, `failed` or `cancelled`.
+    pub status: RunStatus,
+    /// JSON: the report, once it has ended.
+    pub report: Option<String>,
+    /// JSON: each step's output, once the run has ended or waits.
+    pub outputs: Option<String>,
+    /// When it began.
+    pub started_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, report, outputs, started_at, \
+             ended_at FROM runs ",
+            $rest
+        )
+    };
+}
+
+/// Adds a run.
+pub fn insert(batch: &mut Batch, row: &RunRow) {
+    batch.run(
+        "INSERT INTO runs (id, turn_id, workflow, file, text, inputs, rerun_of, seed, status, started_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'running', $9)",
+        [
+            (&row.id).into(),
+            (&row.turn_id).into(),
+            (&row.workflow).into(),
+            (&row.file).into(),
+            (&row.text).into(),
+            (&row.inputs).into(),
+            row.rerun_of.clone().into(),
+            row.seed.clone().into(),
+            row.started_at.into(),
+        ],
+    );
+}
+
+/// Ends a run.
+pub fn end(batch: &mut Batch, id: &ExecutionId, status: RunStatus, report: &str, outputs: &str, now: i64) {
+    batch.run(
+        "UPDATE runs SET status = $1, report = $2, outputs = $3, ended_at = $4 WHERE id = $5 AND ended_at IS NULL",
+        [status.into(), report.into(), outputs.into(), now.into(), id.into()],
+    );
+}
+
+/// Saves the outputs of a run that starts to wait: if it is ended there, a rerun can start at a later step.
+pub fn save_outputs(batch: &mut Batch, id: &ExecutionId, outputs: &str) {
+    batch.run("UPDATE runs SET outputs = $1 WHERE id = $2 AND ended_at IS NULL", [outputs.into(), id.into()]);
+}
+
+/// Cancels the open runs of a turn that ends.
+pub fn cancel_all(batch: &mut Batch, turn: &TurnId, now: i64) {
+    batch.run(
+        "UPDATE runs SET status = 'cancelled', ended_at = $1 WHERE turn_id = $2 AND ended_at IS NULL",
+        [now.into(), turn.into()],
+    );
+}
+
+/// A run by id.
+pub async fn by_id(store: &Store, id: &ExecutionId) -> Result<Option<RunRow>, StoreError> {
+    store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// Runs whose id begins with a text, newest first.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// The newest runs.
+pub async fn newest(store: &Store, limit: i64) -> Result<Vec<RunRow>, StoreError> {
+    store.all(select!("ORDER BY seq DESC LIMIT $1 + 0"), &[limit.into()]).await
+}
+
+/// The runs of a turn, oldest first.
+pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<RunRow>, StoreError> {
+    store.all(select!("WHERE turn_id = $1 ORDER BY seq"), &[turn.into()]).await
+}

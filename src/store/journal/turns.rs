@@ -1,0 +1,307 @@
+//! Turns: from a message to its answer.
+
+use sqlx::FromRow;
+
+use crate::domain::{ConversationId, Ending, InstanceId, PersonId, TurnId, TurnStatus};
+use crate::store::leases::Lease;
+use crate::store::{Batch, Stale, Store, StoreError, inbox};
+
+/// A turn's row.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct TurnRow {
+    /// Order over all turns.
+    pub seq: i64,
+    /// Our id.
+    pub id: TurnId,
+    /// The conversation.
+    pub conversation_id: ConversationId,
+    /// The person it works for.
+    pub person_id: PersonId,
+    /// `queued`, `running`, `waiting`, `completed`, `failed`, `cancelled` or `dead`.
+    pub status: TurnStatus,
+    /// The message.
+    pub text: String,
+    /// The answer, once it has ended.
+    pub answer: Option<String>,
+    /// JSON: the platform's ids of the messages that the next answer is for.
+    pub answers: String,
+    /// The instance that runs it, or ran it last.
+    pub instance: InstanceId,
+    /// `summarise` or `stop` if a person chose how it ends; `pause` until it has paused.
+    pub ending: Option<Ending>,
+    /// Limits count from this time.
+    pub budget_from: i64,
+    /// When an owner last let it exceed a day's budget; 0 if never.
+    pub granted_at: i64,
+    /// How often an error of our own stopped it.
+    pub failures: i64,
+    /// It doesn't run before this time.
+    pub retry_at: i64,
+    /// When it began.
+    pub started_at: i64,
+    /// When it last resumed.
+    pub resumed_at: i64,
+    /// When it ended.
+    pub ended_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT seq, id, conversation_id, person_id, status, text, answer, answers, instance, ending, \
+             budget_from, granted_at, failures, retry_at, started_at, resumed_at, ended_at FROM turns ",
+            $rest
+        )
+    };
+}
+
+impl TurnRow {
+    /// The platform's ids of the messages that the next answer is for.
+    pub fn answer_ids(&self) -> Vec<String> {
+        serde_json::from_str(&self.answers).unwrap_or_default()
+    }
+}
+
+/// Starts a turn: adds its row and takes the inbox rows.
+pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
+    batch.run(
+        "INSERT INTO turns (id, conversation_id, person_id, status, text, answers, instance, budget_from, \
+         started_at, resumed_at) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7)",
+        [
+            (&turn.id).into(),
+            (&turn.conversation_id).into(),
+            (&turn.person_id).into(),
+            (&turn.text).into(),
+            (&turn.answers).into(),
+            (&turn.instance).into(),
+            turn.started_at.into(),
+        ],
+    );
+    for row in rows {
+        inbox::take(batch, row.id, &turn.id);
+    }
+}
+
+/// Resumes a turn in this instance.
+pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = 'running', instance = $1, resumed_at = $2, failures = $3 \
+         WHERE id = $4 AND status IN ('queued', 'running')",
+        [(&turn.instance).into(), now.into(), turn.failures.into(), (&turn.id).into()],
+    );
+}
+
+/// Ends a turn. The outbox rows of its answer belong in the same batch.
+pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
+    batch.must(
+        Stale::TurnEnded,
+        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3 \
+         WHERE id = $4 AND ended_at IS NULL",
+        [status.into(), answer.into(), now.into(), turn.into()],
+    );
+    inbox::finish(batch, turn, status == TurnStatus::Dead);
+}
+
+/// Puts a turn back in its lane for later, after an internal error or to wait for its time.
+pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i64) -> Result<(), StoreError> {
+    let mut batch = lease.release();
+    batch.run(
+        // Not for later if someone stops or pauses it at this moment.
+        "UPDATE turns SET status = 'queued', failures = $1, retry_at = CASE WHEN ending IS NULL THEN $2 ELSE 0 END \
+         WHERE id = $3 AND ended_at IS NULL",
+        [turn.failures.into(), retry_at.into(), (&turn.id).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// The next turn to run in this conversation: answered, failed before, or left by a dead instance. Failed turns wait
+/// for their `retry_at`; if there are only those, the earliest is returned. Only the lane may call this, while none
+/// of its turns runs.
+pub async fn next(
+    store: &Store,
+    conversation: &ConversationId,
+    instance: &InstanceId,
+) -> Result<Option<TurnRow>, StoreError> {
+    store
+        .first(
+            select!(
+                "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
+                 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
+                 ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
+            ),
+            &[conversation.into(), instance.into(), store.now().into()],
+        )
+        .await
+}
+
+/// Requires that a turn still has the status with which it was read.
+pub fn expect_status(batch: &mut Batch, turn: &TurnRow) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = status WHERE id = $1 AND status = $2",
+        [(&turn.id).into(), turn.status.into()],
+    );
+}
+
+/// Saves the messages, by the platform's ids, that the turn's next reply is for.
+pub fn set_answers(batch: &mut Batch, turn: &TurnId, answers: &[String]) {
+    let answers = serde_json::to_string(answers).unwrap_or_default();
+    batch.run("UPDATE turns SET answers = $1 WHERE id = $2", [answers.into(), turn.into()]);
+}
+
+/// Marks a turn as waiting for a person.
+pub fn sleep(batch: &mut Batch, turn: &TurnId) {
+    batch.run("UPDATE turns SET status = 'waiting' WHERE id = $1", [turn.into()]);
+}
+
+/// Queues a turn that has just started to wait, if an answer or a pause came while it still ran.
+pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
+    batch.run(
+        "UPDATE turns SET status = 'queued' WHERE id = $1 AND (ending IS NOT NULL OR budget_from <> $2 \
+         OR EXISTS (SELECT 1 FROM questions p JOIN executions e ON e.id = p.execution_id \
+          WHERE p.turn_id = turns.id AND p.state <> 'pending' AND e.status = 'waiting' \
+          AND NOT EXISTS (SELECT 1 FROM questions q WHERE q.turn_id = turns.id \
+           AND q.execution_id = p.execution_id AND q.state = 'pending')))",
+        [(&turn.id).into(), turn.budget_from.into()],
+    );
+}
+
+/// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
+pub async fn set_progress_receipt(
+    store: &Store,
+    turn: &TurnId,
+    receipt: Option<&str>,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
+    store.write(batch).await.map(|_| ())
+}
+
+/// The receipt of the message that shows a turn's progress, if there is one.
+pub async fn progress_receipt(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT progress_receipt FROM turns WHERE id = $1", &[turn.into()]).await?;
+    Ok(row.and_then(|(shown,)| shown))
+}
+
+/// A turn by id.
+pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = $1"), &[id.into()]).await
+}
+
+/// Turns whose id begins with a text, newest first.
+pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Result<Vec<TurnRow>, StoreError> {
+    // LIKE ignores case, and ids differ by case.
+    store
+        .all(
+            select!("WHERE substr(id, 1, length($1)) = $1 ORDER BY seq DESC LIMIT $2 + 0"),
+            &[beginning.into(), limit.into()],
+        )
+        .await
+}
+
+/// The turn that took a message.
+pub async fn of_event(store: &Store, event: &str) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[event.into()]).await
+}
+
+/// The last turn of all.
+pub async fn last(store: &Store) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("ORDER BY seq DESC LIMIT 1"), &[]).await
+}
+
+/// The last turn of a conversation.
+pub async fn last_of(store: &Store, conversation: &ConversationId) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1"), &[conversation.into()]).await
+}
+
+/// All turns of a conversation, oldest first.
+pub async fn of_conversation(
+    store: &Store,
+    conversation: &ConversationId,
+) -> Result<Vec<TurnRow>, StoreError> {
+    store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
+}
+
+/// The open turns of a conversation, newest first.
+pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!("WHERE conversation_id = $1 AND ended_at IS NULL ORDER BY seq DESC"),
+            &[conversation.into()],
+        )
+        .await
+}
+
+/// The part of an ended turn that later turns see.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PastTurn {
+    /// Order over all turns.
+    pub seq: i64,
+    /// The message.
+    pub text: String,
+    /// The answer.
+    pub answer: Option<String>,
+}
+
+/// The newest ended turns after `after`, newest first.
+pub async fn ended_after(
+    store: &Store,
+    conversation: &ConversationId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<PastTurn>, StoreError> {
+    store
+        .all(
+            "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $3 + 0",
+            &[conversation.into(), after.into(), limit.into()],
+        )
+        .await
+}
+
+/// The oldest ended turns after `after`, oldest first.
+pub async fn oldest_after(
+    store: &Store,
+    conversation: &ConversationId,
+    after: i64,
+    limit: i64,
+) -> Result<Vec<PastTurn>, StoreError> {
+    store
+        .all(
+            "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
+             AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq LIMIT $3 + 0",
+            &[conversation.into(), after.into(), limit.into()],
+        )
+        .await
+}
+
+/// Whether the turn made progress after a time: if so, it didn't cause the crash that followed.
+pub async fn progressed_since(store: &Store, turn: &TurnId, since: i64) -> Result<bool, StoreError> {
+    let closed = store
+        .count(
+            "SELECT count(*) FROM executions WHERE turn_id = $1 AND ended_at >= $2",
+            &[turn.into(), since.into()],
+        )
+        .await?;
+    let called = store
+        .count(
+            "SELECT count(*) FROM calls c JOIN executions e ON e.id = c.execution_id \
+             WHERE e.turn_id = $1 AND c.started_at >= $2",
+            &[turn.into(), since.into()],
+        )
+        .await?;
+    Ok(closed + called > 0)
+}
+
+/// Whether the instance was running other turns too, by its last writes.
+pub async fn others_running(store: &Store, turn: &TurnRow) -> Result<bool, StoreError> {
+    let count = store
+        .count(
+            "SELECT count(*) FROM turns WHERE ended_at IS NULL AND status = 'running' AND instance = $1 AND id <> $2",
+            &[(&turn.instance).into(), (&turn.id).into()],
+        )
+        .await?;
+    Ok(count > 0)
+}

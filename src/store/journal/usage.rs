@@ -1,0 +1,140 @@
+//! Usage in a period: tokens and costs of model calls, and skill calls.
+
+use sqlx::FromRow;
+
+use crate::domain::{ConversationId, PersonId};
+use crate::store::{Batch, Store, StoreError};
+
+/// The model calls of one person or one model.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+pub struct ModelUse {
+    /// A person's id or a model's name.
+    pub id: String,
+    /// The name to show.
+    pub name: String,
+    /// How many calls.
+    pub calls: i64,
+    /// How many of them had no answer.
+    pub failed: i64,
+    /// Tokens of requests.
+    pub prompt: i64,
+    /// Request tokens from the provider's cache.
+    pub cached: i64,
+    /// Tokens of answers.
+    pub completion: i64,
+    /// US dollars.
+    pub cost_usd: f64,
+}
+
+/// The calls of one skill.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct SkillUse {
+    /// Its name.
+    pub name: String,
+    /// How many calls.
+    pub calls: i64,
+    /// How many of them failed, timed out, or have an unknown outcome.
+    pub failed: i64,
+    /// Their total duration, in milliseconds.
+    pub duration_ms: i64,
+}
+
+/// A model call that belongs to no turn, such as compacting a conversation's history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BackgroundCall {
+    /// Our id.
+    pub id: String,
+    /// The conversation it compacts; empty for a call from the command line.
+    pub conversation_id: ConversationId,
+    /// The person it was made for.
+    pub person_id: PersonId,
+    /// The model that answered.
+    pub model: String,
+    /// Why there was no answer.
+    pub error: Option<String>,
+    /// Tokens of the request, those of them from the cache, and tokens of the answer.
+    pub tokens: [i64; 3],
+    /// US dollars.
+    pub cost_usd: f64,
+    /// When it was made.
+    pub started_at: i64,
+    /// How long it took.
+    pub duration_ms: i64,
+}
+
+/// Adds a model call that belongs to no turn.
+pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
+    let [prompt, cached, completion] = call.tokens;
+    batch.run(
+        "INSERT INTO background_calls (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
+         completion_tokens, cost_usd, started_at, duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        [
+            (&call.id).into(),
+            (&call.conversation_id).into(),
+            (&call.person_id).into(),
+            (&call.model).into(),
+            call.error.clone().into(),
+            prompt.into(),
+            cached.into(),
+            completion.into(),
+            call.cost_usd.into(),
+            call.started_at.into(),
+            call.duration_ms.into(),
+        ],
+    );
+}
+
+/// All model calls in a period, in turns or in the background, with their person.
+macro_rules! all_calls {
+    () => {
+        "(SELECT t.person_id, k.model, k.error, k.prompt_tokens, k.cached_tokens, k.completion_tokens, k.cost_usd \
+          FROM calls k JOIN executions e ON e.id = k.execution_id JOIN turns t ON t.id = e.turn_id \
+          WHERE k.started_at >= $1 AND k.started_at < $2 UNION ALL \
+          SELECT person_id, model, error, prompt_tokens, cached_tokens, completion_tokens, cost_usd \
+          FROM background_calls WHERE started_at >= $1 AND started_at < $2) c "
+    };
+}
+
+macro_rules! of_models {
+    ($id:literal, $name:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $id,
+            " AS id, ",
+            $name,
+            " AS name, count(*) AS calls, \
+             CAST(sum(CASE WHEN c.error IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS failed, \
+             CAST(sum(c.prompt_tokens) AS BIGINT) AS prompt, CAST(sum(c.cached_tokens) AS BIGINT) AS cached, \
+             CAST(sum(c.completion_tokens) AS BIGINT) AS completion, sum(c.cost_usd) AS cost_usd FROM ",
+            all_calls!(),
+            $rest,
+            " ORDER BY cost_usd DESC, prompt DESC, name"
+        )
+    };
+}
+
+/// Model calls from `from` until before `to`, by model, the most expensive first.
+pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
+    const SQL: &str = of_models!("c.model", "c.model", "GROUP BY c.model");
+    store.all(SQL, &[from.into(), to.into()]).await
+}
+
+/// Model calls from `from` until before `to`, by person, the most expensive first.
+pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
+    const SQL: &str = of_models!(
+        "c.person_id",
+        "coalesce(p.name, c.person_id)",
+        "LEFT JOIN people p ON p.id = c.person_id GROUP BY c.person_id, p.name"
+    );
+    store.all(SQL, &[from.into(), to.into()]).await
+}
+
+/// Skill calls from `from` until before `to`, the most frequent first.
+pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>, StoreError> {
+    const SQL: &str = "SELECT skill AS name, count(*) AS calls, \
+        CAST(sum(CASE WHEN status IN ('failed', 'timeout', 'unknown') THEN 1 ELSE 0 END) AS BIGINT) AS failed, \
+        CAST(sum(coalesce(ended_at, started_at) - started_at) AS BIGINT) AS duration_ms \
+        FROM executions WHERE kind = 'skill' AND skill IS NOT NULL AND started_at >= $1 AND started_at < $2 \
+        GROUP BY skill ORDER BY calls DESC, name";
+    store.all(SQL, &[from.into(), to.into()]).await
+}

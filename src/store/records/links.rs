@@ -1,0 +1,47 @@
+//! Links one person's accounts on several platforms by a code sent from one to the other.
+
+use crate::domain::PersonId;
+use crate::store::{Batch, Stale, Store, StoreError};
+
+/// How long a code is valid, in milliseconds.
+pub const LINK_MS: i64 = 10 * 60 * 1000;
+
+/// Creates a person's code, which replaces an older one.
+pub async fn offer(store: &Store, code: &str, person: &PersonId) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    let now = store.now();
+    batch.run("DELETE FROM links WHERE person_id = $1 OR expires_at <= $2", [person.into(), now.into()]);
+    batch.run(
+        "INSERT INTO links (code, person_id, expires_at) VALUES ($1, $2, $3)",
+        [code.into(), person.into(), (now + LINK_MS).into()],
+    );
+    store.write(batch).await.map(|_| ())
+}
+
+/// Links the accounts of the person who enters a code to the person who created it, with tasks, memories and open
+/// questions. Earlier messages keep their author. False when nobody else has such a code.
+pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, StoreError> {
+    let owner: Option<(String,)> = store
+        .first(
+            "SELECT person_id FROM links WHERE code = $1 AND expires_at > $2 AND person_id <> $3",
+            &[code.into(), store.now().into(), joining.into()],
+        )
+        .await?;
+    let Some((person,)) = owner else { return Ok(false) };
+    let mut batch = Batch::new();
+    batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);
+    for sql in [
+        "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
+        "UPDATE tasks SET person_id = $1 WHERE person_id = $2",
+        "UPDATE memories SET person_id = $1 WHERE person_id = $2",
+        "UPDATE questions SET person_id = $1 WHERE person_id = $2",
+        "UPDATE conversations SET person_id = $1 WHERE person_id = $2",
+    ] {
+        batch.run(sql, [(&person).into(), joining.into()]);
+    }
+    match store.write(batch).await {
+        Ok(_) => Ok(true),
+        Err(StoreError::Stale(_)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,11 @@
+//! What people keep here: their accounts, tasks, memories, schedules and calendars.
+
+pub mod access;
+pub mod known;
+pub mod links;
+pub mod memories;
+pub mod objects;
+pub mod people;
+pub mod rooms;
+pub mod schedules;
+pub mod tasks;
