@@ -10,7 +10,7 @@ use crate::store::{Batch, Stale, Store, StoreError, spending};
 
 /// One table's rows about a person; `$1` is the person's id.
 struct PersonTable {
-    table: &'static str,
+    name: &'static str,
     select: &'static str,
     delete: &'static str,
 }
@@ -21,7 +21,7 @@ macro_rules! table {
     };
     ($table:literal, $columns:literal, $select:expr, $delete:expr) => {
         PersonTable {
-            table: $table,
+            name: $table,
             select: concat!("SELECT ", $columns, " FROM ", $table, " WHERE ", $select),
             delete: concat!("DELETE FROM ", $table, " WHERE ", $delete),
         }
@@ -113,7 +113,7 @@ const TABLES: [PersonTable; 22] = [
 
 /// The tables that may contain something about a person.
 pub fn tables() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.table)
+    TABLES.iter().map(|table| table.name)
 }
 
 /// A row of any table, as JSON.
@@ -166,7 +166,7 @@ pub async fn export(store: &Store, person: &PersonId) -> Result<Json, StoreError
             let found: Vec<JsonRow> = store.all(table.select, &[id.into()]).await?;
             rows.extend(found.into_iter().map(|row| Json::Object(row.0)));
         }
-        all.insert(table.table.to_owned(), Json::Array(rows));
+        all.insert(table.name.to_owned(), Json::Array(rows));
     }
     Ok(Json::Object(all))
 }
