@@ -1,30 +1,30 @@
 //! Dependencies between agents or steps.
 //!
-//! Accepted proposals never contain a cycle, a missing dependency or a name twice. A refused proposal takes along only
-//! those that depend on it. Every refusal says what to change.
+//! Accepted agents never contain a cycle, a missing dependency or a duplicate name. If one is refused, only those that
+//! depend on it are refused too. Every refusal says what to change.
 
 use crate::domain::ExecutionStatus;
 use std::collections::{HashMap, HashSet};
 
-/// An agent and those it waits for.
+/// An agent and its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its name.
     pub id: String,
-    /// The names of those it waits for.
+    /// The names of its dependencies.
     pub depends_on: Vec<String>,
 }
 
-/// A proposal that is refused for an error of its own.
+/// A proposed agent that is refused for an error of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Its name, where that could be read.
+    /// Its name, if it could be read.
     pub id: Option<String>,
     /// What to change.
     pub reason: String,
 }
 
-/// Checks the agents that one model response proposes against those that exist. Returns a reason for each refused one.
+/// Checks the agents that a model response proposes. Returns the reason for each refused one.
 pub fn judge(existing: &HashSet<String>, proposed: &[Result<Node, Refused>]) -> Vec<Result<(), String>> {
     let mut verdicts: Vec<Result<(), String>> = Vec::with_capacity(proposed.len());
     let mut first: HashMap<&str, usize> = HashMap::new();
@@ -119,9 +119,9 @@ fn accepted_needs(proposed: &[Result<Node, Refused>], verdicts: &[Result<(), Str
     accepted().map(needs).collect()
 }
 
-/// One cycle in a graph, in its order; `needs` are the dependencies of each node, by place.
+/// Finds a cycle in a graph, in order; `needs` has each node's dependencies by index.
 pub fn cycle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
-    // Remove what waits for nothing until only cycles and their dependents are left.
+    // Remove nodes without dependencies until only cycles and their dependents are left.
     let mut left: HashSet<usize> = (0..needs.len()).collect();
     loop {
         let is_free = |place: &usize| !needs[*place].iter().any(|need| left.contains(need));
@@ -143,14 +143,14 @@ pub fn cycle(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
     Some(path.split_off(begin))
 }
 
-/// Whether an agent may start, given the status of those it waits for.
+/// Whether an agent may start, given the status of its dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     /// Start it.
     Ready,
-    /// Something it needs hasn't ended.
+    /// A dependency hasn't ended.
     Blocked,
-    /// Something it needs didn't end well: its name and status.
+    /// A dependency failed: its name and status.
     Doomed(String, ExecutionStatus),
 }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_take_along_only_what_hangs_on_them() {
+    fn an_error_affects_only_dependants() {
         let proposed = [
             node("a", &["b"]),
             node("b", &["a"]),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is proposed, what is accepted can be run to the end, each after what it needs.
+        /// The accepted agents can always run to the end, each after its dependencies.
         #[test]
         fn what_is_accepted_can_run(edges in prop::collection::vec((0..12_usize, prop::collection::vec(0..14_usize, 0..4)), 0..12)) {
             let proposed: Vec<Result<Node, Refused>> = edges

@@ -191,7 +191,7 @@ impl Service {
             scheduler,
             health: health.clone(),
         });
-        maintenance.take_up().await?;
+        maintenance.wake_left_over().await?;
         let receivers = receivers(connections, &intake, &maintenance);
         let mut service = Self {
             store,
@@ -264,7 +264,7 @@ impl Service {
 
     /// Does right away what maintenance does every second: frees the leases of dead processes and ends expired questions.
     pub async fn tend(&self) -> Result<(), StoreError> {
-        self.maintenance.tend().await
+        self.maintenance.run_once().await
     }
 
     /// Takes an arrival: journals it, lets the caller acknowledge it, and starts work on it. Once acknowledged, it can't
@@ -278,14 +278,14 @@ impl Service {
         acknowledge().await;
         let is_new = journalled.is_some();
         if let Some(journalled) = journalled {
-            self.intake.hand_on(journalled);
+            self.intake.dispatch(journalled);
         }
         Ok(is_new)
     }
 
-    /// See [`Delivering::left_is_said`].
-    pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
-        self.delivering.left_is_said(channel).await
+    /// See [`Delivering::wait_for_left_over`].
+    pub async fn wait_for_left_over(&self, channel: &str) -> Result<(), StoreError> {
+        self.delivering.wait_for_left_over(channel).await
     }
 
     /// See [`Delivering::receipts_stored`].

@@ -1,4 +1,4 @@
-//! The tool calls of a sub-agent's model.
+//! Runs the tool calls of a sub-agent's model.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::store::executions::{self, ExecutionRow};
 use crate::store::{StoreError, calls::ToolCallRow};
 
 impl Agents {
-    /// Makes the skill calls of a round: side by side when all are reads, else in order. Those beyond
-    /// `room` are not made.
+    /// Makes the skill calls of a round: in parallel if all only read, otherwise in order. Calls beyond `room` aren't
+    /// made.
     #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
     pub(super) async fn answer(
         &self,
@@ -73,9 +73,9 @@ impl Agents {
         let wanted: Result<UseSkill, _> = serde_json::from_str(&call.arguments);
         let wanted = match wanted {
             Ok(wanted) => wanted,
-            Err(fault) => {
+            Err(error) => {
                 let text =
-                    format!("use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {fault}");
+                    format!("use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {error}");
                 return Ok(CallOutcome::Result(json!({"error": text}).to_string()));
             }
         };
@@ -91,14 +91,14 @@ impl Agents {
         Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
             CallEnd::Closed(report) => CallOutcome::Result(for_model(&report)),
             CallEnd::Waiting => CallOutcome::Ends(Work::Waiting),
-            CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::Held(limit)),
+            CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::LimitReached(limit)),
         })
     }
 }
 
-/// What a tool call comes to.
+/// The outcome of a tool call.
 enum CallOutcome {
-    /// The result that the model gets.
+    /// The result for the model.
     Result(String),
     /// The agent can't go on.
     Ends(Work),
@@ -129,7 +129,7 @@ fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64,
     }
 }
 
-/// A call's end as its agent's model sees it.
+/// The result of a skill call as the agent's model sees it.
 fn for_model(report: &CallReport) -> String {
     let mut value = json!({"status": report.status.as_str()});
     if report.status == ExecutionStatus::Completed {

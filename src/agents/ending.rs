@@ -1,4 +1,4 @@
-//! How an agent ends: with a status that its calls bear out.
+//! Ends an agent with a status that matches the outcome of its calls.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::store::{Batch, StoreError};
 use crate::wording;
 
 impl Agents {
-    /// Closes an agent that answered, with a status that its calls bear out.
+    /// Closes an agent that answered, with a status that matches its calls.
     pub(super) async fn answered(
         &self,
         scope: &Scope,
@@ -34,7 +34,7 @@ impl Agents {
         };
         let mut result = text;
         if result.trim().is_empty() {
-            // Cut off before it could sum up: what its calls brought is the result.
+            // It was cut off before it could answer, so the results of its calls must do.
             result = summaries(&calls);
         }
         for call in &failed {
@@ -60,7 +60,7 @@ impl Agents {
         self.close(scope, row, status, closing, (&rows, false)).await
     }
 
-    /// Closes an agent that did not answer, and whatever of its calls is still open.
+    /// Closes an agent that didn't answer, and its open calls.
     pub(super) async fn end(
         &self,
         scope: &Scope,
@@ -94,7 +94,7 @@ impl Agents {
             let mut fenced = scope.batch();
             fenced.append(batch);
             match scope.store.write(fenced).await {
-                // A call's own last write was under way when it was cut off: it has ended by now.
+                // A call's last write was still running when it was cut off; by now it has ended.
                 Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {
                     return Box::pin(self.end(scope, registry, row, status, error, bailout)).await;
                 }
@@ -125,10 +125,7 @@ impl Agents {
         self.close(scope, row, status, closing, (&rows, true)).await
     }
 
-    /// Closes an agent that is not at work and is not to go on.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
+    /// Closes an agent that isn't running and won't go on.
     pub async fn cancel(
         &self,
         scope: &Scope,
@@ -139,9 +136,6 @@ impl Agents {
     }
 
     /// Closes an agent whose task panicked.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
     pub async fn end_panicked(
         &self,
         scope: &Scope,
@@ -172,13 +166,13 @@ impl Agents {
     }
 }
 
-/// What the calls that worked say.
+/// The summaries of the successful calls.
 fn summaries(calls: &[CallReport]) -> String {
     let done = calls.iter().filter(|call| call.status == ExecutionStatus::Completed);
     done.map(|call| call.summary.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// What dependants get: the one call's data, or each call's.
+/// The data for dependants: that of the only call, or a list for several.
 fn data(calls: &[CallReport]) -> Option<Value> {
     let with_data: Vec<&CallReport> = calls
         .iter()

@@ -1,7 +1,7 @@
-//! A sub-agent: a model at work on one mission inside one turn, with the skills granted to it.
+//! Sub-agents: an agent is a model that works on one mission of a turn, with the skills granted to it.
 //!
-//! Going on after a crash, a yes or a limit is the same as starting: the dialogue is rebuilt from the
-//! journal, and what is closed there is not done again.
+//! Continuing after a crash, an approval or a limit works like starting: the dialogue is rebuilt from the journal, and
+//! finished calls aren't repeated.
 
 mod calls;
 mod ending;
@@ -27,26 +27,26 @@ use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
 use crate::wording;
 
-/// What an agent is told, as `dispatch_agent` takes it and the journal keeps it.
+/// An agent's task, as `dispatch_agent` takes it and the journal keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentTask {
     /// Its name, unique in the turn.
     pub agent_id: String,
-    /// What to do.
+    /// What it should do.
     pub mission: String,
-    /// What it may use.
+    /// The skills it may use.
     pub skills: Vec<String>,
     /// What else it should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Whose results it needs.
+    /// The agents whose results it needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
-    /// What it is, for people.
+    /// Its role, shown to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// With exactly one skill: run that with these, without a model.
+    /// With exactly one skill: runs it with these arguments, without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Value>,
     /// How many skill calls it may make.
@@ -64,39 +64,39 @@ impl AgentTask {
     }
 }
 
-/// An agent's task, and what it goes about it with.
+/// An agent's task, with everything it needs for it.
 #[derive(Clone, Default)]
 pub struct Job {
-    /// What it is told.
+    /// The task.
     pub task: AgentTask,
-    /// The reports of those it depends on.
+    /// The reports of the agents it depends on.
     pub inputs: Vec<Report>,
-    /// How long it may take, where its task does not say.
+    /// How long it may take, if its task doesn't say.
     pub timeout: Option<Duration>,
-    /// Another model than the agents' own.
+    /// A model to use instead of the agents' own.
     pub model: Option<SharedModel>,
 }
 
 /// Runs agents.
 pub struct Agents {
-    /// The path of their skill calls.
+    /// Makes their skill calls.
     pub executor: Executor,
     /// Their model.
     pub model: SharedModel,
-    /// Prefixes by granted skills; the registry's catalogue tells when they are stale.
+    /// The prefixes by granted skills and catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
-/// Whether an agent is over.
+/// How an agent's run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEnd {
-    /// Yes; its row is closed.
+    /// The agent has ended, and its row is closed.
     Ended(Box<Report>),
-    /// One of its calls waits for a person.
+    /// A call of it waits for a person.
     Waiting,
     /// A limit of the turn holds it back.
-    Held(Limit),
-    /// Nothing is left to do before this moment, in milliseconds.
+    LimitReached(Limit),
+    /// There is nothing to do before this time, in milliseconds.
     Asleep(i64),
 }
 
@@ -105,14 +105,11 @@ enum Work {
     Answered { text: String, bailout: Option<Bailout> },
     Failed(CallError),
     Waiting,
-    Held(Limit),
+    LimitReached(Limit),
 }
 
 impl Agents {
-    /// Runs an agent, or goes on with one, in a task of its own, so that a panic ends this agent and nothing else.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
+    /// Runs or continues an agent in its own task, so that a panic ends only this agent.
     pub async fn run(
         self: &Arc<Self>,
         scope: &Scope,
@@ -124,14 +121,11 @@ impl Agents {
             let (agents, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
             async move { agents.run_here(&scope, &registry, &row, &job).await }
         };
-        self.apart(scope, registry, row, work).await
+        self.run_isolated(scope, registry, row, work).await
     }
 
-    /// Does an agent's work in a task of its own; a panic closes its row.
-    ///
-    /// # Errors
-    /// As the work, or when the store fails.
-    pub async fn apart(
+    /// Does an agent's work in its own task; if it panics, its row is closed.
+    pub async fn run_isolated(
         &self,
         scope: &Scope,
         registry: &Arc<Registry>,
@@ -157,8 +151,8 @@ impl Agents {
             return self.run_direct(scope, registry, row, &job.task).await;
         }
         let limits = &scope.budget.limits;
-        let told = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
-        let timeout = told.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
+        let wanted = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
+        let timeout = wanted.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
         let work = self.work(scope, registry, row, job);
         let work = tokio::select! {
             work = work => Some(work?),
@@ -175,7 +169,7 @@ impl Agents {
                     .await
             }
             Some(Work::Waiting) => Ok(AgentEnd::Waiting),
-            Some(Work::Held(limit)) => Ok(AgentEnd::Held(limit)),
+            Some(Work::LimitReached(limit)) => Ok(AgentEnd::LimitReached(limit)),
             Some(Work::Failed(error)) => {
                 self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
@@ -200,7 +194,7 @@ impl Agents {
             skill,
             arguments: &arguments,
         };
-        // A direct agent that never ran has no call in the journal: no need to look.
+        // A direct agent that never ran has no call in the journal.
         let existing = match row.status {
             ExecutionStatus::Pending => None,
             _ => executions::of_agent(&scope.store, &row.id).await?.into_iter().next(),
@@ -208,7 +202,7 @@ impl Agents {
         match self.executor.call(scope, registry, &call, existing).await? {
             CallEnd::Closed(call) => Ok(AgentEnd::Ended(Box::new(direct_report(scope, row, *call)))),
             CallEnd::Waiting => Ok(AgentEnd::Waiting),
-            CallEnd::LimitReached(limit) => Ok(AgentEnd::Held(limit)),
+            CallEnd::LimitReached(limit) => Ok(AgentEnd::LimitReached(limit)),
         }
     }
 
@@ -287,8 +281,8 @@ async fn ask_model(
         }
         Err(failure) => {
             dialogue.record_failure(&scope.store, &mut batch, failure, started);
-            tracing::warn!(error = %failure, "a sub-agent's model gave no answer");
-            // The planner will never think.
+            tracing::warn!(error = %failure, "a sub-agent's model failed");
+            // The built-in planner can't do this, so a retry won't help.
             let recoverable = failure.kind != ModelErrorKind::BeyondPlanner;
             let error = error(ErrorKind::Model, wording::model_failure(failure));
             Some(Work::Failed(CallError { recoverable, ..error }))
@@ -308,12 +302,12 @@ pub(crate) fn usable(answer: crate::model::Answer) -> Result<crate::model::Answe
     Ok(answer)
 }
 
-/// An agent that tokens or money stop midway ends with what it has; one that has not begun, or that another limit stops,
-/// waits until the turn goes on.
+/// Out of tokens or money, an agent ends with the results it has. If it hasn't started, or another limit was reached,
+/// it waits until the turn goes on.
 fn stopped(limit: Limit, dialogue: &Dialogue) -> Work {
     match limit.bailout().filter(|_| dialogue.recorded() > 0) {
         Some(bailout) => Work::Answered { text: String::new(), bailout: Some(bailout) },
-        None => Work::Held(limit),
+        None => Work::LimitReached(limit),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What an agent hands back.
+//! The report of an agent.
 
 use serde_json::{Value, json};
 
@@ -8,21 +8,21 @@ use crate::skills::call::CallError;
 use crate::store::executions::ExecutionRow;
 use crate::wording;
 
-/// More than this of a result does not reach the orchestrator.
+/// The orchestrator sees at most this many bytes of a result.
 const SHOWN: usize = 4096;
 
-/// How an agent ended, or how it stands.
+/// An agent's result, or its current state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// Its name within the turn.
     pub agent_id: String,
     /// Its execution.
     pub execution: ExecutionId,
-    /// How it ended or stands.
+    /// Its status.
     pub status: ExecutionStatus,
     /// Its summary.
     pub result: String,
-    /// For what depends on it.
+    /// Data for the agents that depend on it.
     pub data: Value,
     /// The skills it called.
     pub tools_used: Vec<String>,
@@ -30,11 +30,11 @@ pub struct Report {
     pub tool_calls_used: usize,
     /// How long it took.
     pub duration_ms: i64,
-    /// Why it did not end well.
+    /// Why it failed.
     pub error: Option<CallError>,
-    /// Which limit ended it.
+    /// The limit that ended it.
     pub bailout: Option<Bailout>,
-    /// Result or data come from outside the house.
+    /// Whether the result or data come from outside.
     pub untrusted: bool,
 }
 
@@ -59,7 +59,7 @@ impl Report {
         }
     }
 
-    /// As the orchestrator's model sees it: a long result is its beginning with a note.
+    /// The report for the orchestrator's model: long results are shortened, with a note.
     pub fn for_orchestrator(&self) -> Value {
         let mut value = json!({"agent_id": self.agent_id, "status": self.status.as_str()});
         if !self.status.has_ended() {
@@ -96,7 +96,7 @@ impl Report {
         value
     }
 
-    /// As an agent that depends on this one sees it: whole.
+    /// The report for an agent that depends on this one: not shortened.
     pub fn for_dependant(&self) -> String {
         let mut text = self.result.clone();
         if let Some(bailout) = &self.bailout {

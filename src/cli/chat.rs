@@ -81,7 +81,7 @@ async fn json(
     let session = Session::start(config, clock, place, Style::Json).await?;
     let mut events = input::json(BufReader::new(stdin()), source).map_err(no_input)?;
     let work = async {
-        session.service.left_is_said(CHANNEL).await?;
+        session.service.wait_for_left_over(CHANNEL).await?;
         while let Some(event) = events.recv().await {
             match event {
                 Event::Line(inbound) => {

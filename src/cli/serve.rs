@@ -113,7 +113,7 @@ fn readiness(service: &Service) -> ReadinessCheck {
                 tracing::error!(error, "the store does not answer");
                 problems.push("store: it does not answer".to_owned());
             }
-            problems.extend(health.troubles().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
+            problems.extend(health.errors().into_iter().map(|(channel, why)| format!("{channel}: {why}")));
             Readiness { problems, warnings: live.notes() }
         }
         .boxed()
@@ -137,6 +137,6 @@ fn no_channel(config: &Config) -> ConfigError {
 
 fn all_stopped(config: &Config, health: &Health) -> ConfigError {
     let why: Vec<String> =
-        health.troubles().into_iter().map(|(channel, why)| format!("channels.{channel}: {why}")).collect();
+        health.errors().into_iter().map(|(channel, why)| format!("channels.{channel}: {why}")).collect();
     ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), why.join("\n"))
 }

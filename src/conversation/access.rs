@@ -1,7 +1,7 @@
-//! Who may speak. Nothing but an [`Admitted`] starts a turn, and only this module makes one.
+//! Decides who may talk to the assistant. Only an [`Admitted`] starts a turn, and only this module makes one.
 //!
-//! Default-deny: an owner, somebody the configuration allows, or somebody who was let in by a code. Nothing of it is
-//! remembered here, so what an administrator changes counts from the next message on.
+//! Access is denied by default. Owners, people in the configuration, and people let in by a code have access. Nothing
+//! is cached here, so changes apply from the next message on.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::journal::SharedSettings;
 use crate::store::inbox::{self, InboxRow};
 use crate::store::{Store, StoreError, access};
 
-/// Something that arrived, is journalled, and is not held back for pairing: the only key to a turn.
+/// A journalled row that isn't waiting for its sender's pairing. A turn needs one to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted(InboxRow);
 
@@ -30,15 +30,15 @@ impl Deref for Admitted {
     }
 }
 
-/// Who may speak on the channels of this process.
+/// Decides who may talk to the assistant on the channels of this process.
 #[derive(Debug)]
 pub struct Access {
-    /// Who the configuration lets in, and the owners.
+    /// The allowed people and the owners.
     pub settings: Arc<SharedSettings>,
 }
 
 impl Access {
-    /// Whether somebody may speak on a channel.
+    /// Whether this account may talk to the assistant.
     pub async fn may_speak(&self, store: &Store, channel: &str, user: &str) -> Result<bool, StoreError> {
         let settings = self.settings.now();
         let by_file =
@@ -47,8 +47,8 @@ impl Access {
         Ok(by_file || is_owner() || access::is_allowed(store, channel, user).await?)
     }
 
-    /// What waits in a conversation for a turn. Whether its writer may speak was decided when it was journalled; what
-    /// is held back until then is not among it.
+    /// The rows of a conversation that wait for a turn. Access was decided when they were journalled; messages of
+    /// strangers aren't among them.
     pub async fn waiting(
         &self,
         store: &Store,

@@ -1,4 +1,4 @@
-//! Slash commands: answered at once, beside whatever runs.
+//! Slash commands: answered at once, without waiting for running turns.
 
 use super::Conversations;
 use crate::domain::{ExecutionStatus, QuestionState, TurnStatus};
@@ -11,9 +11,9 @@ use crate::trace;
 use crate::wording;
 pub use crate::workflows::command::is_run;
 
-/// Whether a text is a slash command. One with a further slash is the path of a file.
+/// Whether a text is a slash command. With a second slash it's a file path.
 pub fn is_command(text: &str) -> bool {
-    // What a plan wants done takes its time: it is a turn.
+    // Running a workflow takes time, so it's a turn.
     if is_run(text) {
         return false;
     }
@@ -23,13 +23,13 @@ pub fn is_command(text: &str) -> bool {
 }
 
 impl Conversations {
-    /// Carries out a slash command that intake journalled.
+    /// Runs a slash command that intake journalled.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] when it was carried out before, or when the store fails.
+    /// [`StoreError::Stale`] if it was done before.
     pub async fn command(&self, row: &InboxRow) -> Result<(), StoreError> {
         let word = row.text.split_whitespace().next().unwrap_or_default();
-        // In rooms platforms add our name: /stop@adjutant_bot.
+        // In group chats, platforms add our name: /stop@adjutant_bot.
         let word = word.split('@').next().unwrap_or_default();
         let mut batch = Batch::new();
         let text = match word {
@@ -49,7 +49,7 @@ impl Conversations {
         self.reply(row, None, text, batch).await
     }
 
-    /// Stops what runs here, and ends what waits.
+    /// Stops the conversation's running turns and ends the waiting ones.
     async fn stop(&self, row: &InboxRow) -> Result<String, StoreError> {
         let running = self.running.of(&row.conversation_id);
         for handle in &running {
@@ -57,8 +57,8 @@ impl Conversations {
         }
         let (mut stopping, mut ended) = (running.len(), 0);
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
-            // One that was just about to wait for a person may have missed the stop.
-            let Some(mut turn) = self.let_go_to_sleep(&turn.id).await? else { continue };
+            // A turn that was just going to sleep may have missed the signal.
+            let Some(mut turn) = self.wait_until_asleep(&turn.id).await? else { continue };
             if turn.status == TurnStatus::Running {
                 if self.running.get(&turn.id).is_some() {
                     continue;
@@ -67,7 +67,7 @@ impl Conversations {
                     stopping += 1;
                     continue;
                 }
-                // It ended or fell asleep in this moment.
+                // It ended or went to sleep just now.
                 let Some(now) = turns::by_id(&self.store, &turn.id).await? else { continue };
                 turn = now;
             }
@@ -77,14 +77,14 @@ impl Conversations {
         }
         let text = match (stopping, ended) {
             (0, 0) => wording::NOTHING_TO_STOP,
-            // The turns that waited have said so themselves.
+            // The waiting turns said so themselves.
             (0, _) => wording::NOTHING_ELSE_TO_STOP,
             _ => wording::STOPPING,
         };
         Ok(text.to_owned())
     }
 
-    /// Lets what runs here come to rest.
+    /// Pauses the conversation's running turns.
     async fn pause(&self, row: &InboxRow) -> Result<String, StoreError> {
         let mut is_any = false;
         for turn in turns::open_of(&self.store, &row.conversation_id).await? {
@@ -99,12 +99,12 @@ impl Conversations {
         Ok(if is_any { wording::PAUSING } else { wording::NOTHING_TO_STOP }.to_owned())
     }
 
-    /// Ends a turn that nobody runs; its one word is said here.
+    /// Ends a turn that isn't running, with its one answer.
     async fn end_waiting(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let text = wording::stopped(&Orchestrator::summary(&rows));
         let mut batch = Batch::new();
-        // Whoever runs it now has the lane; then the stop is theirs.
+        // If a process has started to run it, that process has the lane and handles the stop.
         self.instance.take(&lane(&turn.conversation_id), &mut batch);
         let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
@@ -120,7 +120,7 @@ impl Conversations {
         }
     }
 
-    /// Lets the stranger in whose code an owner names.
+    /// Lets in the stranger whose code an owner sends.
     async fn pair(&self, row: &InboxRow) -> Result<String, StoreError> {
         if !self.is_owner(&row.person_id).await? {
             return Ok(wording::NOT_AN_OWNER.to_owned());
@@ -130,7 +130,7 @@ impl Conversations {
         Ok(wording::paired(paired.as_ref().and_then(|paired| paired.name.as_deref())))
     }
 
-    /// Makes a code for the person's other account, or joins this account to the one whose code it is.
+    /// Makes a code for linking another account, or links this account with the one that made the code.
     async fn link(&self, row: &InboxRow) -> Result<String, StoreError> {
         if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
             return Ok(wording::LINK_IN_PRIVATE.to_owned());

@@ -1,5 +1,5 @@
-//! What the orchestrator's model sees at the beginning of a turn, after the stable prefix: in a message
-//! of its own the person and what matters now, then recent history, then what was said.
+//! The first messages that the orchestrator's model sees in a turn, after the stable prefix: one about the person and
+//! their tasks and memories, then the recent history, then the person's message.
 
 use std::fmt::Write;
 
@@ -10,17 +10,17 @@ use crate::store::{StoreError, memories, tasks};
 
 use super::history;
 
-/// Open tasks shown.
+/// How many open tasks are shown.
 const TASKS: i64 = 15;
-/// Memories shown.
+/// How many memories are shown.
 const MEMORIES: i64 = 5;
 
-/// How a turn begins for the orchestrator's model.
+/// The beginning of a turn for the orchestrator's model.
 pub struct FirstMessages {
     /// The first messages.
     pub messages: Vec<Message>,
-    /// Whether the history is to be folded afterwards.
-    pub to_fold: bool,
+    /// Whether the history should be compacted afterwards.
+    pub needs_compacting: bool,
 }
 
 /// The first messages of a turn.
@@ -32,7 +32,7 @@ pub async fn opening(scope: &Scope, said: &str) -> Result<FirstMessages, StoreEr
         history::window(&scope.store, &scope.conversation),
     )?;
     let mut text = here;
-    // A to-do list is private: it stays out of places that others read.
+    // A to-do list is private: it isn't shown where others read along.
     if scope.conversation.shared == 0 && !tasks.is_empty() {
         text.push_str("\nOpen tasks:");
         for task in tasks {
@@ -52,7 +52,7 @@ pub async fn opening(scope: &Scope, said: &str) -> Result<FirstMessages, StoreEr
     let mut messages = vec![Message::new(Role::System, text)];
     messages.extend(past.messages);
     messages.push(Message::new(Role::User, said));
-    Ok(FirstMessages { messages, to_fold: past.to_fold })
+    Ok(FirstMessages { messages, needs_compacting: past.needs_compacting })
 }
 
 fn head(scope: &Scope) -> String {
@@ -65,7 +65,7 @@ fn head(scope: &Scope) -> String {
     )
 }
 
-/// One line, and not a long one.
+/// The text as one short line.
 fn line(text: &str) -> String {
     let mut line = text.replace(['\n', '\r'], " ");
     line.truncate(line.floor_char_boundary(200));

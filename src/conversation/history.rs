@@ -1,5 +1,5 @@
-//! What of a conversation's past the model sees: a window by tokens, and a running summary of what is
-//! older, folded in pieces off the path of turns.
+//! The part of a conversation's past that the model sees: a window of recent turns, limited by tokens, and a running
+//! summary of older ones. Compacting older turns into the summary happens after a turn, so that no turn waits for it.
 
 use tracing::Instrument;
 
@@ -12,18 +12,18 @@ use crate::store::people::{self, Conversation};
 use crate::store::turns::{self, PastTurn};
 use crate::store::{Batch, Store, StoreError};
 
-/// Tokens of history that a request holds.
+/// How many tokens of history a request holds.
 const WINDOW: usize = 3000;
-/// More than this outside the window is folded.
-const FOLD_AT: usize = 1000;
-/// Tokens folded at once.
+/// With this many tokens outside the window, the history is compacted.
+const COMPACT_AT: usize = 1000;
+/// How many tokens are compacted at once.
 const PIECE: usize = 4000;
-/// Tokens of a summary.
+/// The length of a summary in tokens.
 const SUMMARY: usize = 600;
-/// Turns that a window may hold. So many are folded, so that the history begins alike for the next ones
-/// and a provider's cache holds it, and a chatty conversation is not folded at every turn.
+/// How many turns a window may hold. Short turns are compacted only when there are this many, so that it doesn't happen
+/// at every turn, and the history keeps its beginning long enough for a provider's cache.
 const MOST_TURNS: i64 = 40;
-/// Turns that stay when there are so many.
+/// How many turns stay when a full window is compacted.
 const KEPT_TURNS: usize = 20;
 
 fn clip(text: &str) -> &str {
@@ -37,23 +37,23 @@ fn cost(turn: &PastTurn) -> usize {
 /// The recent past as a turn sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
-    /// What was said and answered, oldest first.
+    /// Messages and answers, oldest first.
     pub messages: Vec<Message>,
-    /// Whether there is enough past to [`fold`].
-    pub to_fold: bool,
+    /// Whether there is enough history to [`compact`].
+    pub needs_compacting: bool,
 }
 
-/// The window, and whether it is time to fold.
+/// The window, and whether the history should be compacted.
 pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window, StoreError> {
     let turns = newest(store, conversation).await?;
-    let to_fold = to_fold(&turns).is_some();
+    let needs_compacting = compact_before(&turns).is_some();
     let mut messages = Vec::with_capacity(turns.len() * 2);
     for turn in turns[..fitting(&turns)].iter().rev() {
         messages.push(Message::new(Role::User, clip(&turn.text)));
         let answer = turn.answer.as_deref().filter(|answer| !answer.is_empty()).unwrap_or("(no answer)");
         messages.push(Message::new(Role::Assistant, clip(answer)));
     }
-    Ok(Window { messages, to_fold })
+    Ok(Window { messages, needs_compacting })
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
@@ -61,7 +61,7 @@ async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTu
     turns::ended_after(store, &conversation.id, after, MOST_TURNS).await
 }
 
-/// How many of the newest turns fit into a window.
+/// How many of the newest turns fit into the window.
 fn fitting(newest: &[PastTurn]) -> usize {
     let mut used = 0;
     let fits = newest.iter().take_while(|turn| {
@@ -71,12 +71,12 @@ fn fitting(newest: &[PastTurn]) -> usize {
     fits.count().max(1).min(newest.len())
 }
 
-/// The `turns.seq` before which everything is to be folded; none when there is not enough.
-fn to_fold(newest: &[PastTurn]) -> Option<i64> {
+/// The `turns.seq` before which everything should be compacted; none if there is too little.
+fn compact_before(newest: &[PastTurn]) -> Option<i64> {
     let fitting = fitting(newest);
     let beyond = &newest[fitting..];
     let full = i64::try_from(newest.len()) == Ok(MOST_TURNS);
-    let kept = match beyond.iter().map(cost).sum::<usize>() >= FOLD_AT {
+    let kept = match beyond.iter().map(cost).sum::<usize>() >= COMPACT_AT {
         true => fitting,
         false if full => fitting.min(KEPT_TURNS),
         false => return None,
@@ -85,33 +85,30 @@ fn to_fold(newest: &[PastTurn]) -> Option<i64> {
 }
 
 impl Conversations {
-    /// Folds old history into the summary, off the path of turns.
-    pub(super) fn fold_later(&self, scope: &Scope) {
+    /// Compacts old history in the background.
+    pub(super) fn compact_later(&self, scope: &Scope) {
         let model = self.orchestrator.model.clone();
         let ledger = self.ledger(self.settings.now(), &scope.person.id, &TurnId::default());
         let conversation = scope.conversation.id.clone();
-        let folding = async move {
-            if let Err(error) = fold(&ledger, &model, &conversation).await {
-                tracing::warn!(%error, "the history was not compacted");
+        let compacting = async move {
+            if let Err(error) = compact(&ledger, &model, &conversation).await {
+                tracing::warn!(%error, "the history wasn't compacted");
             }
         };
-        tokio::spawn(folding.in_current_span());
+        tokio::spawn(compacting.in_current_span());
     }
 }
 
-/// Folds one piece of what lies before the window into the summary, if there is enough of it and the budgets of
-/// whoever brought it about cover the call. Returns whether it did.
-///
-/// # Errors
-/// When the store fails. A model that fails leaves all as it is, for the next time.
-pub async fn fold(
+/// Compacts some turns from before the window into the summary, if there are enough of them and the daily budgets cover
+/// the call. Returns whether it did. If the model fails, nothing changes.
+pub async fn compact(
     ledger: &BudgetLedger,
     model: &SharedModel,
     conversation: &ConversationId,
 ) -> Result<bool, StoreError> {
     let store = &ledger.store;
     let conversation = people::conversation_by_id(store, conversation).await?;
-    let Some(first_kept) = to_fold(&newest(store, &conversation).await?) else { return Ok(false) };
+    let Some(first_kept) = compact_before(&newest(store, &conversation).await?) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.compacted_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
     let mut text = String::new();
@@ -132,13 +129,13 @@ pub async fn fold(
     people::compact(&mut batch, &conversation, &summary, to);
     match store.write(batch).await {
         Ok(_) => Ok(true),
-        // `/new`, or another process, was first.
+        // `/new` or another process was faster.
         Err(StoreError::Stale(_)) => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-const FOLD: &str = "Update the running summary of a conversation with its older messages. Keep names, dates, \
+const INSTRUCTIONS: &str = "Update the running summary of a conversation with its older messages. Keep names, dates, \
     decisions, open questions and preferences; leave out small talk. At most 400 words of plain text, nothing else.";
 
 async fn summarise(
@@ -150,13 +147,13 @@ async fn summarise(
     let earlier = if conversation.summary.is_empty() { "(none yet)" } else { conversation.summary.as_str() };
     let request = Request {
         messages: vec![
-            Message::new(Role::System, FOLD),
+            Message::new(Role::System, INSTRUCTIONS),
             Message::new(Role::User, format!("Summary so far: {earlier}\n\nOlder messages:\n{text}")),
         ],
         tools: Vec::new(),
     };
     let Some(outcome) = ledger.background_call(&**model, "fold", &conversation.id, &request).await? else {
-        tracing::info!("the history was not compacted: the day's budget doesn't cover it");
+        tracing::info!("the history wasn't compacted: the day's budget doesn't cover it");
         return Ok(None);
     };
     match outcome {
@@ -166,7 +163,7 @@ async fn summarise(
         }
         Ok(_) => Ok(None),
         Err(error) => {
-            tracing::warn!(%error, "the history was not compacted; the next turn tries again");
+            tracing::warn!(%error, "the history wasn't compacted; the next turn tries again");
             Ok(None)
         }
     }
@@ -176,24 +173,24 @@ async fn summarise(
 mod tests {
     use super::*;
 
-    /// Turns 1 to `count`, newest first, of so many tokens each.
+    /// Turns 1 to `count`, newest first, with this many tokens each.
     fn turns(count: i64, tokens: usize) -> Vec<PastTurn> {
         let turn = |seq| PastTurn { seq, text: "x".repeat(tokens * 4), answer: None };
         (1..=count).rev().map(turn).collect()
     }
 
     #[test]
-    fn short_turns_are_folded_by_the_score() {
-        assert_eq!(to_fold(&[]), None);
-        assert_eq!(to_fold(&turns(39, 4)), None);
-        assert_eq!(to_fold(&turns(40, 4)), Some(21), "the newest twenty stay");
+    fn short_turns_are_compacted_twenty_at_a_time() {
+        assert_eq!(compact_before(&[]), None);
+        assert_eq!(compact_before(&turns(39, 4)), None);
+        assert_eq!(compact_before(&turns(40, 4)), Some(21), "the newest twenty stay");
     }
 
     #[test]
-    fn long_turns_are_folded_when_enough_no_longer_fits() {
+    fn long_turns_are_compacted_when_enough_no_longer_fits() {
         assert_eq!(fitting(&turns(9, 500)), 6);
-        assert_eq!(to_fold(&turns(7, 500)), None);
-        assert_eq!(to_fold(&turns(8, 500)), Some(3), "what still fits stays");
+        assert_eq!(compact_before(&turns(7, 500)), None);
+        assert_eq!(compact_before(&turns(8, 500)), Some(3), "what still fits stays");
         assert_eq!(fitting(&turns(3, 50_000)), 2, "an endless text is clipped");
     }
 }

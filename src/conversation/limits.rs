@@ -1,4 +1,4 @@
-//! What counts against a turn's limits, and the word that little is left.
+//! Computes what a turn has used of its limits, and warns people when a budget is nearly used up.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::store::{Batch, StoreError, calls};
 use crate::wording;
 
 impl Conversations {
-    /// The budgets of a person's day and of everybody's, for a turn or for what is beside turns.
+    /// The ledger of the daily budgets, for a turn or for a background model call.
     pub(super) fn ledger(&self, settings: Arc<Settings>, person: &PersonId, turn: &TurnId) -> BudgetLedger {
         BudgetLedger {
             store: self.store.clone(),
@@ -27,74 +27,74 @@ impl Conversations {
         }
     }
 
-    /// What counts against the limits already.
+    /// What the turn has already used of its limits.
     pub(super) async fn spent(
         &self,
-        held: &LeasedTurn,
+        leased: &LeasedTurn,
         limits: &Limits,
         here: &Conversation,
     ) -> Result<Spent, StoreError> {
         let now = self.store.now();
         let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
-        let (since, window) = (held.turn.budget_from, here.window_from.max(now.saturating_sub(window)));
+        let (since, window) = (leased.turn.budget_from, here.window_from.max(now.saturating_sub(window)));
         let most = limits.conversation_calls;
         let window_calls = executions::skill_calls_since(&self.store, &here.id, window, most).await?;
-        let granted = (held.turn.granted_at > 0).then(Amount::default);
+        let granted = (leased.turn.granted_at > 0).then(Amount::default);
         let mut spent = Spent { window_calls, granted, counted_from: (since, window), ..Spent::default() };
-        if held.is_new() {
+        if leased.is_new() {
             return Ok(spent);
         }
         let counted = |row: &&ExecutionRow| row.started_at.is_some_and(|started| started >= since);
-        for row in held.rows.iter().filter(counted) {
+        for row in leased.rows.iter().filter(counted) {
             spent.agents += i64::from(row.kind == ExecutionKind::Agent);
             spent.skill_calls += i64::from(row.kind == ExecutionKind::Skill);
         }
-        for call in calls::of_turn(&self.store, &held.turn.id).await? {
+        for call in calls::of_turn(&self.store, &leased.turn.id).await? {
             let tokens = call.prompt_tokens.saturating_add(call.completion_tokens);
             let used = Amount::new(tokens.unsigned_abs(), call.cost_usd);
             if call.started_at >= since {
-                spent.orchestrator_calls += i64::from(call.execution_id == held.root);
+                spent.orchestrator_calls += i64::from(call.execution_id == leased.root);
                 spent.used = spent.used.plus(used);
             }
-            let is_granted = call.started_at >= held.turn.granted_at;
+            let is_granted = call.started_at >= leased.turn.granted_at;
             spent.granted =
                 spent.granted.map(|granted| if is_granted { granted.plus(used) } else { granted });
         }
         Ok(spent)
     }
 
-    /// A line for each budget of which this turn's person shall know that little is left: the turn's own, and once a
-    /// day the day's. Owners are told of everybody's where they talk to us alone.
+    /// The warnings for this turn's person: one for the turn's own budget, and once a day one for their daily budget.
+    /// Owners are warned about the shared daily budget in their direct conversations.
     pub(super) async fn notices(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
         let limits = &scope.budget.limits;
         let (used, unwritten) = scope.budget.used();
         let of_turn = Allowance::of_turn(limits);
         let turn = little_left(used, of_turn.most);
         let mut lines = lines(&turn, &of_turn, limits);
-        // Where an owner has let it go on, all know.
+        // If an owner let the turn go on, everybody knows already.
         if !scope.ledger.has_budgets() || scope.budget.is_granted() {
             return Ok(lines);
         }
         let day = scope.ledger.day();
         let (by_all, by_person) = scope.ledger.spent(&day).await?;
         let (all, person) = scope.ledger.budgets();
-        let new = untold(little_left(by_person.used().plus(unwritten), person.most), &by_person);
-        if self.tell(Batch::new(), &day, Some(&scope.person.id), &new).await? {
+        let new = unannounced(little_left(by_person.used().plus(unwritten), person.most), &by_person);
+        if self.announce(Batch::new(), &day, Some(&scope.person.id), &new).await? {
             lines.extend(self::lines(&new, &person, limits));
         }
-        let new = untold(little_left(by_all.used().plus(unwritten), all.most), &by_all);
+        let new = unannounced(little_left(by_all.used().plus(unwritten), all.most), &by_all);
         if new != (None, None) {
-            let told = self::lines(&new, &all, limits);
+            let warnings = self::lines(&new, &all, limits);
             let midnight = wording::fresh_at(self.zone);
-            let text = format!("{}\n\n{midnight}", told.join("\n"));
+            let text = format!("{}\n\n{midnight}", warnings.join("\n"));
             let mut batch = Batch::new();
             let owners = self.reachable_owners(scope).await?;
             for (conversation, _) in &owners {
                 let message = Message { text: text.clone(), ..Message::default() };
                 outbox::say(&self.store, &mut batch, conversation, &outbox::anybody(), &message);
             }
-            if self.tell(batch, &day, None, &new).await? {
-                tracing::warn!(owners = owners.len(), "little is left of everybody's budget of the day");
+            if self.announce(batch, &day, None, &new).await? {
+                tracing::warn!(owners = owners.len(), "the shared daily budget is nearly used up");
             }
         }
         if lines.len() > usize::from(turn != (None, None)) {
@@ -103,8 +103,8 @@ impl Conversations {
         Ok(lines)
     }
 
-    /// Writes down that something is told, with what else belongs to it; false when somebody else has told it.
-    async fn tell(
+    /// Records a warning together with the rest of the batch; false if another process gave it already.
+    async fn announce(
         &self,
         mut batch: Batch,
         day: &str,
@@ -122,8 +122,7 @@ impl Conversations {
         }
     }
 
-    /// The owners that can be asked and told something alone, in the order of the configuration: the conversation and
-    /// the person of each.
+    /// The owners that have a direct conversation with us, in the order of the configuration.
     pub(super) async fn reachable_owners(
         &self,
         scope: &Scope,
@@ -131,7 +130,7 @@ impl Conversations {
         let mut found: Vec<(ConversationId, PersonId)> = Vec::new();
         for owner in &scope.settings.owners {
             let Some((channel, user)) = owner.split_once(':') else { continue };
-            // On other channels this process would ask where nobody may ever listen again.
+            // Channels that aren't configured are skipped: nobody may ever serve them again.
             if !scope.settings.allow.contains_key(channel) {
                 continue;
             }
@@ -142,23 +141,23 @@ impl Conversations {
     }
 }
 
-/// Of tokens and of money, how many per cent of the budget are used, if that is much.
+/// The used percentages of a budget's tokens and money, each only if it's high enough for a warning.
 type Shares = (Option<i64>, Option<i64>);
 
-/// From so many per cent on people are told.
-const MUCH: i64 = 80;
+/// From this percentage on, people are warned.
+const WARN_FROM_PERCENT: i64 = 80;
 
 fn little_left(used: Amount, budget: Amount) -> Shares {
     let share = |used: i64, budget: i64| {
         let share = i128::from(used) * 100 / i128::from(budget.max(1));
         let share = i64::try_from(share).unwrap_or(i64::MAX);
-        (budget > 0 && share >= MUCH).then_some(share)
+        (budget > 0 && share >= WARN_FROM_PERCENT).then_some(share)
     };
     (share(used.tokens, budget.tokens), share(used.nano_usd, budget.nano_usd))
 }
 
-/// Those that were not told today.
-fn untold((tokens, money): Shares, row: &SpendingRow) -> Shares {
+/// The warnings that weren't given today.
+fn unannounced((tokens, money): Shares, row: &SpendingRow) -> Shares {
     (tokens.filter(|_| row.told_tokens == 0), money.filter(|_| row.told_nano_usd == 0))
 }
 
@@ -179,6 +178,6 @@ mod tests {
         assert_eq!(of(800), (Some(80), None));
         assert_eq!(of(i64::MAX).0.map(|share| share > 100), Some(true));
         let told = SpendingRow { told_tokens: 1, ..SpendingRow::default() };
-        assert_eq!(untold(of(900), &told), (None, None));
+        assert_eq!(unannounced(of(900), &told), (None, None));
     }
 }

@@ -1,4 +1,6 @@
-//! Conversations: turns from what was said to the answer, and the questions between.
+//! Conversations: runs turns, from a person's message to its answer, and the questions in between.
+//!
+//! Promises: a turn ends in exactly one answer, a question is answered once, and only admitted people start turns.
 
 pub mod access;
 pub mod commands;
@@ -24,7 +26,7 @@ use crate::store::control::{self, ControlSignal};
 use crate::store::people::Person;
 use crate::store::{Store, StoreError, leases::Instance};
 
-/// Everything that turns need, in one process.
+/// Everything that turns need in one process.
 pub struct Conversations {
     /// The store.
     pub store: Store,
@@ -32,35 +34,35 @@ pub struct Conversations {
     pub instance: Arc<Instance>,
     /// The planner of turns.
     pub orchestrator: Arc<Orchestrator>,
-    /// The limits, the owners, and what else may change while it runs.
+    /// The limits, the owners, and other settings that can change at run time.
     pub settings: Arc<SharedSettings>,
-    /// The zone of those who have none of their own.
+    /// The time zone of people who haven't set their own.
     pub zone: Tz,
     /// Tells the rest of the process what turns do.
     pub events: TurnEvents,
-    /// The turns at work here.
+    /// The turns running in this process.
     pub running: Running,
 }
 
-/// The turns that this process has at work.
+/// The turns running in this process.
 #[derive(Debug, Default)]
 pub struct Running {
     turns: Mutex<HashMap<TurnId, Handle>>,
 }
 
-/// A hold on a running turn.
+/// Controls a running turn.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    /// Where it runs.
+    /// The turn's conversation.
     pub conversation: ConversationId,
-    /// Ends it.
+    /// Stops the turn.
     pub cancel: CancellationToken,
-    /// Tells it that one of its questions was answered.
+    /// Signals that one of its questions was answered.
     pub answered: Arc<watch::Sender<()>>,
-    /// Whether nothing new is to begin in it.
+    /// Whether it is paused: nothing new may begin.
     pub paused: Arc<AtomicBool>,
-    /// Ends when the turn has ended here, or fallen asleep.
-    over: CancellationToken,
+    /// Cancelled once the turn has ended here or gone to sleep.
+    ended: CancellationToken,
 }
 
 impl Handle {
@@ -70,13 +72,13 @@ impl Handle {
             cancel: CancellationToken::new(),
             answered: Arc::default(),
             paused: Arc::default(),
-            over: CancellationToken::new(),
+            ended: CancellationToken::new(),
         }
     }
 
-    /// Lets what runs finish, and nothing new begin.
+    /// Pauses the turn: what is running may finish, nothing new begins.
     pub fn pause(&self) {
-        // Whoever waits for something else looks up; once, although the word is there until the turn is at rest.
+        // Wakes those who wait for something else. Only once: the pause is signalled until the turn rests.
         if !self.paused.swap(true, Ordering::Relaxed) {
             self.answered.send_replace(());
         }
@@ -84,41 +86,41 @@ impl Handle {
 }
 
 impl Running {
-    fn enter(&self, turn: &TurnId, conversation: &ConversationId) -> Handle {
+    fn add(&self, turn: &TurnId, conversation: &ConversationId) -> Handle {
         let handle = Handle::new(conversation);
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).insert(turn.to_owned(), handle.clone());
         handle
     }
 
-    fn leave(&self, turn: &TurnId) {
-        let left = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
-        left.inspect(|handle| handle.over.cancel());
+    fn remove(&self, turn: &TurnId) {
+        let removed = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn);
+        removed.inspect(|handle| handle.ended.cancel());
     }
 
-    /// A turn at work here.
+    /// A turn running here.
     pub fn get(&self, turn: &TurnId) -> Option<Handle> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).get(turn).cloned()
     }
 
-    /// The turns at work in a conversation.
+    /// The running turns of a conversation.
     pub fn of(&self, conversation: &ConversationId) -> Vec<Handle> {
         let turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.values().filter(|handle| handle.conversation == *conversation).cloned().collect()
     }
 
-    /// How many turns are at work.
+    /// The number of running turns.
     pub fn count(&self) -> usize {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 }
 
 impl Conversations {
-    /// Takes a turn that panicked off the list of those at work.
-    pub fn running_left(&self, turn: &TurnId) {
-        self.running.leave(turn);
+    /// Removes a turn that panicked from the running ones.
+    pub fn remove_running(&self, turn: &TurnId) {
+        self.running.remove(turn);
     }
 
-    /// Passes on what other processes told the turns that run here.
+    /// Passes signals from other processes on to the turns running here.
     pub async fn receive_signals(&self) -> Result<(), StoreError> {
         if self.running.count() == 0 {
             return Ok(());
@@ -134,7 +136,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// The zone a person lives in.
+    /// A person's time zone.
     pub fn zone_of(&self, person: &Person) -> Tz {
         person.timezone.as_deref().and_then(|zone| zone.parse().ok()).unwrap_or(self.zone)
     }

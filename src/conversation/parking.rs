@@ -1,8 +1,8 @@
-//! How a turn comes to wait for people: parked at a limit, or with nothing left but calls that need a yes.
+//! Puts a turn to sleep until a person answers: at a limit, or when all its open calls need approval.
 //!
-//! A turn's own limit is asked of its person. A budget of a day is its owners' money: an owner is asked, in their own
-//! direct conversation, and the person is told so. While an owner has not answered about one turn of a person, no
-//! further question goes out about another one of the same person: it ends at once, with a word when to try again.
+//! At a turn's own limit its person decides. A daily budget is the owners' money, so an owner is asked in their own
+//! direct conversation, and the person is told. While an owner hasn't answered about one turn of a person, no question
+//! goes out about another turn of the same person: it ends at once and says when to try again.
 
 use super::Conversations;
 use super::turn::LeasedTurn;
@@ -13,63 +13,63 @@ use crate::journal::{Limit, Question, Scope, fail_point};
 use crate::store::{Batch, StoreError, control, people, questions, turns};
 use crate::wording::{self, StatusSummary};
 
-/// Who says whether a parked turn goes on.
-enum Whom {
-    /// The person, where they are.
-    Here,
-    /// An owner: where, and who.
+/// Who decides whether a parked turn goes on.
+enum Approver {
+    /// The person, in their conversation.
+    Person,
+    /// An owner, in this conversation.
     Owner((ConversationId, PersonId)),
-    /// An owner, none of whom can be asked.
-    NobodyThere,
+    /// An owner, but none can be reached.
+    NobodyReachable,
 }
 
 impl Conversations {
-    /// Parks a turn. Returns whether it ended by that, because nobody will be asked.
+    /// Parks a turn. Returns true if it ended instead, because nobody will be asked.
     pub(super) async fn park(
         &self,
-        held: &LeasedTurn,
+        leased: &LeasedTurn,
         scope: &Scope,
         limit: Limit,
         summary: &StatusSummary,
     ) -> Result<bool, StoreError> {
-        let asked = questions::of_turn(&self.store, &held.turn.id).await?;
+        let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
         let is_asked = asked
             .iter()
             .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
         let mut question = Batch::new();
-        if !is_asked && !self.chosen_meanwhile(&held.turn).await? {
-            let Some(whom) = self.whom_to_ask(scope, limit).await? else {
+        if !is_asked && !self.chosen_meanwhile(&leased.turn).await? {
+            let Some(approver) = self.approver(scope, limit).await? else {
                 let text = wording::no_further_question(limit, &scope.budget.limits, summary, self.zone);
                 let root = ExecutionStatus::Cancelled;
                 return self
-                    .end(held, scope, TurnStatus::Cancelled, root, text.into(), Batch::new())
+                    .end(leased, scope, TurnStatus::Cancelled, root, text.into(), Batch::new())
                     .await
                     .map(|()| true);
             };
-            self.ask(scope, &mut question, (limit, summary), whom).await?;
+            self.ask(scope, &mut question, (limit, summary), approver).await?;
         }
-        // From here on it is the answer that says how it goes on.
-        control::forget_pause(&mut question, &held.turn.id);
-        self.sleep(held, scope, question).await.map(|()| false)
+        // From here on the answer decides what happens.
+        control::forget_pause(&mut question, &leased.turn.id);
+        self.sleep(leased, scope, question).await.map(|()| false)
     }
 
-    /// Nobody while an owner has not answered about another turn of the person.
-    async fn whom_to_ask(&self, scope: &Scope, limit: Limit) -> Result<Option<Whom>, StoreError> {
+    /// Who should be asked; none while an owner hasn't answered about another turn of the person.
+    async fn approver(&self, scope: &Scope, limit: Limit) -> Result<Option<Approver>, StoreError> {
         if !limit.needs_owner() {
-            return Ok(Some(Whom::Here));
+            return Ok(Some(Approver::Person));
         }
         let person = &scope.person.id;
         let is_owner = self.is_owner(person).await?;
         if is_owner && scope.conversation.shared == 0 {
-            return Ok(Some(Whom::Here));
+            return Ok(Some(Approver::Person));
         }
         if questions::is_owner_asked(&self.store, person, &scope.turn).await? {
             return Ok(None);
         }
         let mut owners = self.reachable_owners(scope).await?;
-        // An owner decides for themselves.
+        // A person who is an owner decides for themselves.
         owners.sort_by_key(|(_, owner)| is_owner && owner != person);
-        Ok(Some(owners.into_iter().next().map_or(Whom::NobodyThere, Whom::Owner)))
+        Ok(Some(owners.into_iter().next().map_or(Approver::NobodyReachable, Approver::Owner)))
     }
 
     async fn ask(
@@ -77,12 +77,12 @@ impl Conversations {
         scope: &Scope,
         batch: &mut Batch,
         (limit, summary): (Limit, &StatusSummary),
-        whom: Whom,
+        approver: Approver,
     ) -> Result<(), StoreError> {
         let limits = &scope.budget.limits;
         let needs_owner = limit.needs_owner();
-        let (text, choices): (_, fn(&str) -> _) = match whom {
-            Whom::Owner(owner) => {
+        let (text, choices): (_, fn(&str) -> _) = match approver {
+            Approver::Owner(owner) => {
                 let text = wording::owner_asked(limit, limits, summary, self.zone);
                 scope.say(batch, text, Vec::new());
                 let who = format!("{} ({})", scope.person.name, scope.conversation.channel);
@@ -90,19 +90,21 @@ impl Conversations {
                 scope.ask_owner(batch, owner, text, wording::owner_choices);
                 return Ok(());
             }
-            Whom::NobodyThere => {
+            Approver::NobodyReachable => {
                 let owners = self.owners(scope).await?;
                 (wording::owner_needed(limit, limits, summary, &owners, self.zone), |_| Vec::new())
             }
-            Whom::Here if needs_owner => (wording::parked(limit, limits, summary), wording::owner_choices),
-            Whom::Here => (wording::parked(limit, limits, summary), wording::continue_choices),
+            Approver::Person if needs_owner => {
+                (wording::parked(limit, limits, summary), wording::owner_choices)
+            }
+            Approver::Person => (wording::parked(limit, limits, summary), wording::continue_choices),
         };
         let kind = QuestionKind::Continue { text: text.clone(), needs_owner };
         scope.ask(batch, Question { kind, execution: None, text, choices });
         Ok(())
     }
 
-    /// The owners of the configuration, as people know them.
+    /// The owners' names, as people know them.
     async fn owners(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
         let mut names = Vec::new();
         for owner in scope.settings.owners.iter().filter(|owner| *owner != "console:local") {
@@ -115,25 +117,25 @@ impl Conversations {
         Ok(names)
     }
 
-    /// Puts a turn to sleep until a person answers, with a question if one is to be asked.
+    /// Puts a turn to sleep until a person answers. `question` may add a question to the commit.
     pub(super) async fn sleep(
         &self,
-        held: &LeasedTurn,
+        leased: &LeasedTurn,
         scope: &Scope,
         question: Batch,
     ) -> Result<(), StoreError> {
-        let mut batch = held.lease.release();
-        turns::sleep(&mut batch, &held.turn.id);
+        let mut batch = leased.lease.release();
+        turns::sleep(&mut batch, &leased.turn.id);
         scope.free_all(&mut batch);
         batch.append(question);
-        turns::wake_if_answered(&mut batch, &held.turn);
+        turns::wake_if_answered(&mut batch, &leased.turn);
         self.store.write(batch).await?;
         fail_point("turn-asleep");
-        scope.said();
+        scope.wake_delivery();
         Ok(())
     }
 
-    /// Whether a "continue?" of this turn was answered since it last went on, while an approved call ran.
+    /// Whether a "continue?" was answered while an approved call of the turn was running.
     async fn chosen_meanwhile(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
         let now = turns::by_id(&self.store, &turn.id).await?;
         let has_ending = |now: &turns::TurnRow| now.ending.is_some_and(|ending| ending != Ending::Pause);

@@ -1,11 +1,14 @@
 //! Questions and their answers.
 //!
-//! Properties: a question is answered once, by the person it was asked of or an owner; every press and
-//! typed answer ends in exactly one reply of ours; an answer that comes while its turn goes to sleep is
-//! not lost (both sides first lock the turn's row, then look).
+//! Properties:
 //!
-//! The one reply to an answer: when the turn was only waiting for it, what the turn says next is the
-//! reply. Else the answer is confirmed at once, because the turn's next words belong to another message.
+//! - A question is answered once, by the person who was asked or by an owner.
+//! - Every button press and every typed answer gets exactly one reply.
+//! - An answer isn't lost if its turn goes to sleep at the same moment: both sides lock the turn's row before they
+//!   read.
+//!
+//! If the turn was only waiting for this answer, its next message is the reply. Otherwise the answer is confirmed at
+//! once, because the turn's next message replies to something else.
 
 use std::time::Duration;
 
@@ -25,15 +28,15 @@ use crate::store::turns::TurnRow;
 use crate::store::{Batch, StoreError, control, people, turns};
 use crate::wording;
 
-/// So long an answer waits for a turn that may be going to sleep.
-const FALLS_ASLEEP: Duration = Duration::from_millis(500);
-/// How often a turn that another process runs is looked at meanwhile.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long an answer waits for a turn that may be going to sleep.
+const SLEEP_PATIENCE: Duration = Duration::from_millis(500);
+/// How often to check a turn that another process runs.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The answer that a text is to a question, if it is one.
+/// Reads a text as an answer to a question, if it is one.
 fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     let text = text.trim();
-    // A command is never an answer: `/stop` must end what asks.
+    // A command is never an answer: `/stop` must end the turn that asks.
     if text.is_empty() || is_command(text) {
         return None;
     }
@@ -54,12 +57,12 @@ fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
     }
 }
 
-/// A word as it is compared.
+/// A text in the form used for comparison.
 fn plain(text: &str) -> String {
     text.trim().trim_end_matches(['.', '!']).to_lowercase()
 }
 
-/// The question that a button belongs to, and which button of it.
+/// A button's question, and which of its buttons it is.
 pub fn button(id: &str) -> Option<(QuestionId, &str)> {
     let (question, which) = id.split_once(':')?;
     let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject");
@@ -78,10 +81,10 @@ fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
 }
 
 impl Conversations {
-    /// The question that a message answers by its words or as a reply; else it is a new message.
+    /// The question that a message answers, by its text or as a reply; `None` for a new message.
     ///
-    /// It is asked for every message, because any words may be an answer. That is cheap: where no question is open, it
-    /// is one look into an index that holds open questions only; for a reply, one for its receipt.
+    /// This runs for every message, because any text may be an answer. It's cheap: without an open question it's one
+    /// lookup in an index of open questions, and for a reply one lookup of its receipt.
     pub async fn answered_by(
         &self,
         said: &IncomingMessage,
@@ -96,7 +99,7 @@ impl Conversations {
         let Some((question, asked_at)) = questions::newest_read(&self.store, &conversation.id).await? else {
             return Ok(None);
         };
-        // What an owner says is theirs, unless they say which question it is for.
+        // An owner's text isn't another person's input, unless they reply to that question.
         let may_be_for_it =
             !matches!(question.kind, QuestionKind::Input { .. }) || question.person_id == *person;
         if typed(text, &question.kind).is_none()
@@ -109,8 +112,7 @@ impl Conversations {
         Ok(Some(question))
     }
 
-    /// Whether the button of a question may be pressed from an account; also when there is no such
-    /// question, because then a press is told so.
+    /// Whether an account may press a button. True if the question doesn't exist: the press is then told so.
     pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
         let question = match button(id) {
             Some((question, _)) => questions::by_id(&self.store, &question).await?,
@@ -134,10 +136,10 @@ impl Conversations {
         people::is_owner(&self.store, person, &self.settings.now().owners).await
     }
 
-    /// Carries out a press or a typed answer that intake journalled. Returns the turn that can go on.
+    /// Handles a button press or a typed answer that intake journalled.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] when it was carried out before, or when the store fails.
+    /// [`StoreError::Stale`] if it was done before.
     pub async fn settle(&self, row: &InboxRow) -> Result<(), StoreError> {
         let question = match &row.question_id {
             Some(id) => questions::by_id(&self.store, id).await?,
@@ -155,7 +157,7 @@ impl Conversations {
             return self.reply(row, Some(&question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
         if question.state == QuestionState::Pending {
-            self.let_go_to_sleep(&question.turn_id).await?;
+            self.wait_until_asleep(&question.turn_id).await?;
         }
         if !self.may_answer_for(&row.person_id, &question).await? {
             return self.reply(row, Some(&question), wording::NOT_YOURS.into(), Batch::new()).await;
@@ -163,7 +165,7 @@ impl Conversations {
         let mut now = question;
         while now.state == QuestionState::Pending {
             match self.take_answer(row, &now, &answer).await {
-                // Somebody was first, or its turn woke up or fell asleep at the same moment.
+                // Someone was faster, or the turn woke up or went to sleep at the same moment.
                 Err(StoreError::Stale(_)) => {}
                 done => return done,
             }
@@ -177,10 +179,10 @@ impl Conversations {
         self.reply(row, Some(&now), text, Batch::new()).await
     }
 
-    /// A turn that has just asked is about to go to sleep. A program's answer may be faster; it gets the turn's next
-    /// words as its reply like anybody's. Returns the turn as it is then.
-    pub(super) async fn let_go_to_sleep(&self, turn: &TurnId) -> Result<Option<TurnRow>, StoreError> {
-        let deadline = tokio::time::Instant::now() + FALLS_ASLEEP;
+    /// Waits a moment for a running turn to go to sleep, and returns it. A turn that just asked is about to: a
+    /// program's answer may be faster, and must still get the turn's next message as its reply.
+    pub(super) async fn wait_until_asleep(&self, turn: &TurnId) -> Result<Option<TurnRow>, StoreError> {
+        let deadline = tokio::time::Instant::now() + SLEEP_PATIENCE;
         loop {
             let now = turns::by_id(&self.store, turn).await?;
             let is_running = now.as_ref().is_some_and(|turn| turn.status == TurnStatus::Running);
@@ -189,10 +191,10 @@ impl Conversations {
             }
             match self.running.get(turn) {
                 Some(running) => {
-                    let _ = tokio::time::timeout_at(deadline, running.over.cancelled()).await;
+                    let _ = tokio::time::timeout_at(deadline, running.ended.cancelled()).await;
                 }
                 // Another process runs it.
-                None => tokio::time::sleep(LOOK_AGAIN).await,
+                None => tokio::time::sleep(CHECK_INTERVAL).await,
             }
         }
     }
@@ -215,7 +217,7 @@ impl Conversations {
         turns::expect_status(&mut batch, &turn);
         questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
         control::go_on(&mut batch, question, Some(answer), &self.instance.id, now);
-        // An owner who was asked elsewhere hears nothing of what the turn says next.
+        // An owner who was asked in another conversation doesn't see the turn's next message.
         let is_here = turn.conversation_id == question.conversation_id;
         if asleep && is_here && (!others || question.asks_to_continue()) {
             let mut answers = turn.answer_ids();
@@ -234,7 +236,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// Settles a row with a reply of its own, in one commit with what else it does.
+    /// Settles a row and replies to it, in one commit with the rest of the batch.
     pub(super) async fn reply(
         &self,
         row: &InboxRow,
@@ -252,7 +254,7 @@ impl Conversations {
         Ok(())
     }
 
-    /// Ends a channel's questions whose time is up. Returns the conversations that can go on.
+    /// Expires a channel's overdue questions. Returns the conversations that can go on.
     pub async fn expire_questions(&self, channel: &str) -> Result<Vec<ConversationId>, StoreError> {
         let mut woken = Vec::new();
         for question in questions::overdue(&self.store, channel).await? {

@@ -1,11 +1,11 @@
-//! One turn: from what was said to its one answer.
+//! One turn: from a person's messages to one answer.
 //!
 //! Properties:
 //!
-//! - Which messages a turn took is fixed in the commit that starts it.
-//! - Its end, its answer in the outbox, and the lane's release are one commit.
-//! - It ends in exactly one answer, failures too; a question in between is one answer more.
-//! - Going to sleep and being answered at the same time: see `conversation::questions`.
+//! - The commit that starts a turn fixes which messages belong to it.
+//! - A turn's end, its answer in the outbox, and the release of its lane are one commit.
+//! - A turn ends in exactly one answer, even if it fails. Each question in between is one more message.
+//! - An answer isn't lost if the turn goes to sleep at the same moment: see `conversation::questions`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,11 +25,11 @@ use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, StoreError, outbox, people, questions, runs, spending};
 use crate::wording;
 
-/// A turn that this process holds.
+/// A turn that this process has the lease for.
 pub struct LeasedTurn {
     /// Its row.
     pub turn: TurnRow,
-    /// The right to its lane.
+    /// The lease of its lane.
     pub lease: Lease,
     /// The orchestrator's execution.
     pub(super) root: ExecutionId,
@@ -38,7 +38,7 @@ pub struct LeasedTurn {
 }
 
 impl LeasedTurn {
-    /// Whether nothing of it was undertaken before.
+    /// Whether nothing of it has run before.
     pub(super) fn is_new(&self) -> bool {
         self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
     }
@@ -48,7 +48,7 @@ impl Conversations {
     /// Starts a turn for messages of one person.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] when another process works on this conversation.
+    /// [`StoreError::Stale`] if another process works on this conversation.
     pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<LeasedTurn>, StoreError> {
         let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
         let Some(first) = rows.first() else { return Ok(None) };
@@ -87,14 +87,14 @@ impl Conversations {
         Ok(Some(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] }))
     }
 
-    /// Takes up a turn that was answered, failed before, or was left by a dead process. `None` when it
-    /// ended by that: it failed for the third time.
+    /// Continues a turn that was answered, failed before, or was left by a dead process. `None` if it doesn't run now:
+    /// it failed for the third time, or waits for a retry.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] when another process works on this conversation.
+    /// [`StoreError::Stale`] if another process works on this conversation.
     pub async fn resume(&self, mut turn: TurnRow) -> Result<Option<LeasedTurn>, StoreError> {
         let left_running = turn.status == TurnStatus::Running;
-        if left_running && self.was_its_own_fault(&turn).await? {
+        if left_running && self.probably_caused_crash(&turn).await? {
             turn.failures += 1;
         }
         let name = lane(&turn.conversation_id);
@@ -102,7 +102,7 @@ impl Conversations {
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);
         turns::resume(&mut batch, &turn, self.store.now());
-        // Calls that were under way then are made again, with reservations of their own.
+        // Calls that were running then are repeated, with new reservations.
         spending::release_turn(&mut batch, &turn.id);
         let returned = self.store.write(batch).await?;
         let lease = self.instance.taken(name, &returned);
@@ -112,34 +112,34 @@ impl Conversations {
         else {
             return Err(StoreError::Corrupt(format!("turn {} has no orchestrator", turn.id)));
         };
-        let held = LeasedTurn { turn, lease, root, rows };
-        if held.turn.failures >= 3 {
-            self.bury(&held).await?;
+        let leased = LeasedTurn { turn, lease, root, rows };
+        if leased.turn.failures >= 3 {
+            self.give_up(&leased).await?;
             return Ok(None);
         }
-        if left_running && held.turn.failures > 0 {
-            let retry_at = self.store.now() + back_off(held.turn.failures);
+        if left_running && leased.turn.failures > 0 {
+            let retry_at = self.store.now() + back_off(leased.turn.failures);
             metrics::retry("turn");
-            turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await?;
+            turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await?;
             return Ok(None);
         }
         fail_point("turn-resumed");
-        Ok(Some(held))
+        Ok(Some(leased))
     }
 
-    /// A crash with nothing closed since the turn went on, and with no other turn that could be to blame.
-    async fn was_its_own_fault(&self, turn: &TurnRow) -> Result<bool, StoreError> {
+    /// Whether this turn probably crashed its process: it made no progress, and no other turn was running.
+    async fn probably_caused_crash(&self, turn: &TurnRow) -> Result<bool, StoreError> {
         Ok(!turns::progressed_since(&self.store, &turn.id, turn.resumed_at).await?
             && !turns::others_running(&self.store, turn).await?)
     }
 
-    /// Sets a turn aside that our own code failed three times.
-    async fn bury(&self, held: &LeasedTurn) -> Result<(), StoreError> {
-        tracing::error!("a turn failed three times and is set aside");
-        // A hold on nothing: it ends without running.
-        let scope = self.scope(held, &Handle::new(&held.turn.conversation_id)).await?;
+    /// Ends a turn after three failures in our own code.
+    async fn give_up(&self, leased: &LeasedTurn) -> Result<(), StoreError> {
+        tracing::error!("a turn failed three times; giving up");
+        // The handle isn't registered: the turn ends without running.
+        let scope = self.scope(leased, &Handle::new(&leased.turn.conversation_id)).await?;
         self.end(
-            held,
+            leased,
             &scope,
             TurnStatus::Dead,
             ExecutionStatus::Failed,
@@ -149,79 +149,86 @@ impl Conversations {
         .await
     }
 
-    /// Runs a turn until it ends (true) or sleeps (false).
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost; the journal then says how far it came.
-    pub async fn run(&self, held: &LeasedTurn) -> Result<bool, StoreError> {
-        let handle = self.running.enter(&held.turn.id, &held.turn.conversation_id);
-        let done = self.run_as(held, &handle).await;
-        self.running.leave(&held.turn.id);
+    /// Runs a turn until it ends (true) or goes to sleep (false). After an error, the journal has its progress.
+    pub async fn run(&self, leased: &LeasedTurn) -> Result<bool, StoreError> {
+        let handle = self.running.add(&leased.turn.id, &leased.turn.conversation_id);
+        let done = self.run_as(leased, &handle).await;
+        self.running.remove(&leased.turn.id);
         done
     }
 
-    async fn run_as(&self, held: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
-        let scope = self.scope(held, handle).await?;
-        // It was paused before it came to rest, by a process that died or before it went on.
-        if held.turn.ending == Some(Ending::Pause) {
+    async fn run_as(&self, leased: &LeasedTurn, handle: &Handle) -> Result<bool, StoreError> {
+        let scope = self.scope(leased, handle).await?;
+        // The pause may come from a process that died, or from before the turn went on.
+        if leased.turn.ending == Some(Ending::Pause) {
             handle.pause();
         }
-        let to_fold = AtomicBool::new(false);
-        let (end, tail) = match held.turn.ending {
-            Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&held.rows)), Batch::new()),
-            Some(Ending::Summarise) => self.orchestrator.summarise(&scope, &held.root, &held.rows).await?,
+        let needs_compacting = AtomicBool::new(false);
+        let (end, tail) = match leased.turn.ending {
+            Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new()),
+            Some(Ending::Summarise) => {
+                self.orchestrator.summarise(&scope, &leased.root, &leased.rows).await?
+            }
             _ => {
                 let opening = async || {
-                    let opening = context::opening(&scope, &held.turn.text).await?;
-                    to_fold.store(opening.to_fold, Ordering::Relaxed);
+                    let opening = context::opening(&scope, &leased.turn.text).await?;
+                    needs_compacting.store(opening.needs_compacting, Ordering::Relaxed);
                     Ok(opening.messages)
                 };
-                self.orchestrator.run(&scope, &held.root, &held.rows, &held.turn.text, opening).await?
+                self.orchestrator.run(&scope, &leased.root, &leased.rows, &leased.turn.text, opening).await?
             }
         };
         fail_point("turn-before-end");
         match end {
             TurnEnd::Answered(mut last) => {
-                let expired = self.expired_approvals(held, &scope).await?;
+                let expired = self.expired_approvals(leased, &scope).await?;
                 for line in expired.into_iter().chain(self.notices(&scope).await?) {
                     last.text.push_str("\n\n");
                     last.text.push_str(&line);
                 }
-                self.end(held, &scope, TurnStatus::Completed, ExecutionStatus::Completed, last, tail).await?;
-                if to_fold.into_inner() {
-                    self.fold_later(&scope);
+                self.end(leased, &scope, TurnStatus::Completed, ExecutionStatus::Completed, last, tail)
+                    .await?;
+                if needs_compacting.into_inner() {
+                    self.compact_later(&scope);
                 }
             }
             TurnEnd::Failed(last) => {
-                self.end(held, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, tail).await?
+                self.end(leased, &scope, TurnStatus::Failed, ExecutionStatus::Failed, last, tail).await?
             }
             TurnEnd::Cancelled(summary) => {
-                let expired = self.expired_line(&held.turn).await?;
+                let expired = self.expired_line(&leased.turn).await?;
                 let text = expired.unwrap_or_else(|| wording::stopped(&summary));
-                self.end(held, &scope, TurnStatus::Cancelled, ExecutionStatus::Cancelled, text.into(), tail)
-                    .await?;
+                self.end(
+                    leased,
+                    &scope,
+                    TurnStatus::Cancelled,
+                    ExecutionStatus::Cancelled,
+                    text.into(),
+                    tail,
+                )
+                .await?;
             }
-            TurnEnd::Asleep(moment) => {
-                turns::put_back(&self.store, &held.lease, &held.turn, moment).await?;
+            TurnEnd::Asleep(until) => {
+                turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
                 return Ok(false);
             }
-            TurnEnd::Waiting => return self.sleep(held, &scope, Batch::new()).await.map(|()| false),
-            TurnEnd::Parked(limit, summary) => return self.park(held, &scope, limit, &summary).await,
+            TurnEnd::Waiting => return self.sleep(leased, &scope, Batch::new()).await.map(|()| false),
+            TurnEnd::Parked(limit, summary) => return self.park(leased, &scope, limit, &summary).await,
         }
         Ok(true)
     }
 
-    async fn scope(&self, held: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
-        let conversation = people::conversation_by_id(&self.store, &held.turn.conversation_id);
-        let person = people::person_by_id(&self.store, &held.turn.person_id);
+    async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
+        let conversation = people::conversation_by_id(&self.store, &leased.turn.conversation_id);
+        let person = people::person_by_id(&self.store, &leased.turn.person_id);
         let (conversation, person) = futures::try_join!(conversation, person)?;
         let settings = self.settings.now();
-        let spent = self.spent(held, &settings.limits, &conversation).await?;
-        let ledger = self.ledger(settings.clone(), &person.id, &held.turn.id);
+        let spent = self.spent(leased, &settings.limits, &conversation).await?;
+        let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
         Ok(Scope {
             store: self.store.clone(),
-            lease: held.lease.clone(),
-            turn: held.turn.id.clone(),
+            lease: leased.lease.clone(),
+            turn: leased.turn.id.clone(),
             conversation: Arc::new(conversation),
             zone: self.zone_of(&person),
             person: Arc::new(person),
@@ -229,7 +236,7 @@ impl Conversations {
             ledger: Arc::new(ledger),
             settings,
             cancel: handle.cancel.clone(),
-            answers: Arc::new(Mutex::new(held.turn.answer_ids())),
+            answers: Arc::new(Mutex::new(leased.turn.answer_ids())),
             answered: handle.answered.subscribe(),
             sub_progress: Arc::default(),
             asked: Arc::default(),
@@ -240,32 +247,32 @@ impl Conversations {
     /// Ends a turn: answer, journal and lane in one commit.
     pub(super) async fn end(
         &self,
-        held: &LeasedTurn,
+        leased: &LeasedTurn,
         scope: &Scope,
         status: TurnStatus,
         root: ExecutionStatus,
         last: outbox::Message,
         tail: Batch,
     ) -> Result<(), StoreError> {
-        let mut batch = held.lease.release();
+        let mut batch = leased.lease.release();
         batch.append(tail);
         scope.free_all(&mut batch);
         let last = outbox::Message { file: last.file, ..scope.message(last.text, Vec::new()) };
-        self.close(&mut batch, &held.turn, status, root, &last);
+        self.close(&mut batch, &leased.turn, status, root, &last);
         self.store.write(batch).await?;
         fail_point("turn-ended");
-        self.ended(&held.turn.id, status);
-        scope.said();
+        self.ended(&leased.turn.id, status);
+        scope.wake_delivery();
         Ok(())
     }
 
-    /// Tells those who want to know that a turn has ended.
+    /// Announces that a turn has ended.
     pub(super) fn ended(&self, turn: &TurnId, status: TurnStatus) {
         metrics::turn_ended(status.as_str());
         self.events.send(TurnEvent::Ended(turn.clone()));
     }
 
-    /// Adds the end of a turn, of all that is still open in it, and its last word.
+    /// Adds a turn's end and its answer to the batch, and closes everything still open in it.
     pub(super) fn close(
         &self,
         batch: &mut Batch,
@@ -282,12 +289,12 @@ impl Conversations {
         outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, last);
     }
 
-    /// A line for each call that nobody said yes to in time; the answer may not speak of it.
-    async fn expired_approvals(&self, held: &LeasedTurn, scope: &Scope) -> Result<Vec<String>, StoreError> {
-        if held.is_new() && !scope.asked.load(Ordering::Relaxed) {
+    /// A line for each call that nobody approved in time, because the model's answer may not mention it.
+    async fn expired_approvals(&self, leased: &LeasedTurn, scope: &Scope) -> Result<Vec<String>, StoreError> {
+        if leased.is_new() && !scope.asked.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
-        let asked = questions::of_turn(&self.store, &held.turn.id).await?;
+        let asked = questions::of_turn(&self.store, &leased.turn.id).await?;
         let expired = asked.iter().filter(|question| {
             matches!(question.kind, QuestionKind::Approval { .. }) && question.state == QuestionState::Expired
         });
@@ -303,20 +310,20 @@ impl Conversations {
             .map(|question| wording::expired(&question.kind)))
     }
 
-    /// Puts a turn back that failed by our own fault, or sets it aside for good.
-    pub async fn failed(&self, held: LeasedTurn) -> Result<(), StoreError> {
-        let failures = held.turn.failures + 1;
-        let held = LeasedTurn { turn: TurnRow { failures, ..held.turn }, ..held };
+    /// Puts a turn back that failed in our own code, or gives it up.
+    pub async fn failed(&self, leased: LeasedTurn) -> Result<(), StoreError> {
+        let failures = leased.turn.failures + 1;
+        let leased = LeasedTurn { turn: TurnRow { failures, ..leased.turn }, ..leased };
         if failures >= 3 {
-            return self.bury(&held).await;
+            return self.give_up(&leased).await;
         }
         let retry_at = self.store.now() + back_off(failures);
         metrics::retry("turn");
-        turns::put_back(&self.store, &held.lease, &held.turn, retry_at).await
+        turns::put_back(&self.store, &leased.lease, &leased.turn, retry_at).await
     }
 }
 
-/// How long a turn that failed waits for its next try, in milliseconds.
+/// How long a failed turn waits for its retry, in milliseconds.
 pub fn back_off(failures: i64) -> i64 {
     match failures {
         1 => 1_000,

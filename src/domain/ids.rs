@@ -1,4 +1,4 @@
-//! Ids: a type each, so that one can't be taken for another.
+//! Ids, each with its own type, so that the compiler catches mix-ups.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -46,7 +46,7 @@ macro_rules! ids {
             }
         }
 
-        // For look-ups in maps by what a person typed.
+        // For lookups by text that a person typed.
         impl Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -74,24 +74,24 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A human, however many accounts they have.
+    /// A person, with any number of accounts.
     PersonId,
-    /// A place where people and the assistant talk.
+    /// A place where people talk to the assistant.
     ConversationId,
-    /// From what was said to the answer.
+    /// One turn: from a person's message to its answer.
     TurnId,
-    /// A row of the execution journal: an orchestrator, an agent or a skill call. A run of a workflow is one as well.
+    /// A row of the execution journal: an orchestrator, an agent, a skill call or a workflow's run.
     ExecutionId,
     /// A question to a person.
     QuestionId,
-    /// A running process, as the others on the same store see it.
+    /// A running process, as other processes on the same store see it.
     InstanceId,
-    /// A message to be delivered. 22 characters, the same for every attempt, so platforms can use it as a key.
+    /// A message to deliver. 22 characters, the same for every attempt, so that platforms can deduplicate by it.
     OutboxId,
     /// A task of the to-do list.
     TaskId,
-    /// Something remembered.
+    /// A memory.
     MemoryId,
-    /// A message that arrives by itself, again and again.
+    /// A schedule: a message that arrives regularly.
     ScheduleId,
 }

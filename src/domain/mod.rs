@@ -1,4 +1,4 @@
-//! The words that every module shares: ids, and the states that things go through. No I/O.
+//! The types that every module shares: ids and states. No I/O.
 
 mod ids;
 mod questions;
@@ -16,7 +16,7 @@ pub use states::{
 };
 pub use tasks::{Priority, ScheduleState, TaskState};
 
-/// An enum whose variants have one text form each, in the store and for people.
+/// Declares an enum whose variants each have one text form, for the store and for people.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -26,7 +26,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every variant, in the order of their declaration.
+            /// Every variant, in declaration order.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// The text form.

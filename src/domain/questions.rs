@@ -1,30 +1,30 @@
 //! Questions to a person, and their answers.
 
-/// What is asked, with what belongs to it.
+/// What is asked, with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QuestionKind {
-    /// Whether a turn may go on beyond a limit.
+    /// May a turn go on beyond a limit?
     Continue {
-        /// What was said when asking.
+        /// The text of the question.
         text: String,
-        /// Whether only an owner may answer: it is about a day's budget.
+        /// Whether only an owner may answer, because it's about a daily budget.
         needs_owner: bool,
     },
-    /// Whether a skill call may run.
+    /// May a skill call run?
     Approval {
-        /// What would happen.
+        /// What the call would do.
         preview: String,
-        /// The JSON of the arguments; a yes is good for exactly these.
+        /// The arguments as JSON; a yes covers exactly these.
         arguments: String,
     },
-    /// Which of these options.
+    /// Which of these options?
     Choice {
         /// What the choice is about.
         subject: String,
         /// The options, in the order of their buttons.
         options: Vec<String>,
     },
-    /// The value of a workflow's input.
+    /// What is the value of a workflow's input?
     Input {
         /// The input's name.
         name: String,
@@ -55,7 +55,7 @@ impl QuestionKind {
         }
     }
 
-    /// What silence comes to; none where whoever asked decides that.
+    /// The answer if nobody replies in time; `None` if the asker decides.
     pub fn answer_when_expired(&self) -> Option<Answer> {
         match self {
             Self::Continue { .. } => Some(Answer::Stop),
@@ -65,12 +65,12 @@ impl QuestionKind {
     }
 }
 
-/// What somebody answered.
+/// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Go on.
     Continue,
-    /// End with a summary of what there is.
+    /// End with a summary of the results so far.
     Summarise,
     /// End.
     Stop,
@@ -78,7 +78,7 @@ pub enum Answer {
     Approve,
     /// Don't.
     Reject,
-    /// The option that was chosen, or the text that was asked for.
+    /// The chosen option, or the requested text.
     Text(String),
 }
 
@@ -95,7 +95,7 @@ impl Answer {
         }
     }
 
-    /// The answer to a question of this kind from its text form, or from the name of one of its buttons.
+    /// Reads the answer to a question of this kind from its text form or a button's name.
     pub fn to(kind: &QuestionKind, text: &str) -> Option<Self> {
         match (kind, text) {
             (QuestionKind::Continue { .. }, "continue") => Some(Self::Continue),

@@ -1,23 +1,23 @@
-//! The states of what the store keeps, each with its text in one place.
+//! The states of stored things, each with its text form in one place.
 
 use super::words;
 
-/// A text that is none of an enum's.
+/// A text that doesn't name a variant of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("“{text}” is no {kind}")]
 pub struct UnknownWord {
     /// The enum.
     pub kind: &'static str,
-    /// What was there instead.
+    /// The text.
     pub text: String,
 }
 
 words! {
-    /// How a turn is doing.
+    /// The status of a turn.
     TurnStatus {
         /// Ready to go on.
         Queued = "queued",
-        /// Being worked on.
+        /// In progress.
         Running = "running",
         /// Waiting for a person.
         Waiting = "waiting",
@@ -27,15 +27,15 @@ words! {
         Failed = "failed",
         /// Stopped by a person.
         Cancelled = "cancelled",
-        /// Given up after our own code failed three times.
+        /// Given up after three failures in our own code.
         Dead = "dead",
     }
 }
 
 words! {
-    /// What an execution does.
+    /// The kind of an execution.
     ExecutionKind {
-        /// Plans the turn; one a turn.
+        /// Plans a turn; one per turn.
         Orchestrator = "orchestrator",
         /// A sub-agent.
         Agent = "agent",
@@ -45,38 +45,38 @@ words! {
 }
 
 words! {
-    /// How an execution is doing.
+    /// The status of an execution.
     ExecutionStatus {
         /// Not started.
         Pending = "pending",
-        /// At work.
+        /// In progress.
         Running = "running",
         /// Waiting for a person.
         Waiting = "waiting",
         /// Done.
         Completed = "completed",
-        /// Ended early, with something to show.
+        /// Ended early, with partial results.
         Partial = "partial",
-        /// Not done.
+        /// Failed.
         Failed = "failed",
         /// Out of time.
         Timeout = "timeout",
-        /// Not started, because something it depends on did not end well.
+        /// Not started, because a dependency failed.
         Skipped = "skipped",
         /// Stopped with its turn.
         Cancelled = "cancelled",
-        /// It may have happened and must not be done twice.
+        /// It may have happened, so it must not be repeated.
         Unknown = "unknown",
     }
 }
 
 impl ExecutionStatus {
-    /// Whether nothing more will happen.
+    /// Whether it is over.
     pub fn has_ended(self) -> bool {
         !matches!(self, Self::Pending | Self::Running | Self::Waiting)
     }
 
-    /// Whether what depends on it may start.
+    /// Whether executions that depend on it may start.
     pub fn ended_well(self) -> bool {
         matches!(self, Self::Completed | Self::Partial)
     }
@@ -97,7 +97,7 @@ words! {
 }
 
 words! {
-    /// What arrived.
+    /// The kind of an inbox row.
     InboxKind {
         /// A message.
         Message = "said",
@@ -111,13 +111,13 @@ words! {
 }
 
 words! {
-    /// How the delivery of a message is doing.
+    /// The state of a message's delivery.
     OutboxState {
         /// To be sent.
         Pending = "pending",
         /// Being sent.
         Sending = "sending",
-        /// It may have been sent: look it up first.
+        /// It may have been sent: ask the platform before sending again.
         Unknown = "unknown",
         /// The receipt is stored.
         Sent = "sent",
@@ -127,9 +127,9 @@ words! {
 }
 
 words! {
-    /// Whether a question still waits.
+    /// The state of a question.
     QuestionState {
-        /// It waits.
+        /// It waits for an answer.
         Pending = "pending",
         /// Somebody answered.
         Answered = "answered",
@@ -139,29 +139,29 @@ words! {
 }
 
 words! {
-    /// How a person wants a turn to end, or to pause.
+    /// How a person wants a turn to end or pause.
     Ending {
         /// End it.
         Stop = "stop",
-        /// End it with a summary of what there is.
+        /// End it with a summary of the results so far.
         Summarise = "summarise",
-        /// Finish what runs, start nothing new.
+        /// Finish what is running, start nothing new.
         Pause = "pause",
     }
 }
 
 words! {
-    /// How a run of a workflow is doing.
+    /// The status of a workflow's run.
     RunStatus {
-        /// At work.
+        /// In progress.
         Running = "running",
         /// Waiting for a person. Never stored: the turn's status says so.
         Waiting = "waiting",
         /// Every step ended well.
         Complete = "complete",
-        /// Some steps did not.
+        /// Some steps didn't.
         Partial = "partial",
-        /// It came to nothing.
+        /// It failed.
         Failed = "failed",
         /// Stopped by a person.
         Cancelled = "cancelled",

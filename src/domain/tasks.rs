@@ -17,7 +17,7 @@ words! {
     Priority {
         /// It can wait.
         Low = "low",
-        /// As most are.
+        /// The default.
         Normal = "normal",
         /// It comes first.
         High = "high",
@@ -31,7 +31,7 @@ words! {
         Active = "active",
         /// A person paused it.
         Paused = "paused",
-        /// It failed too often, or never happens again.
+        /// It failed too often, or has no further time.
         Stopped = "stopped",
     }
 }

@@ -1,7 +1,10 @@
-//! Copies the store again and again, beside the turns: see [`crate::store::backups`].
+//! Backs up the store regularly, beside the turns: see [`crate::store::backups`].
 //!
-//! Properties: the next one is due by the newest file there is, so that a restart changes nothing; of several
-//! processes on a store one makes it; one that fails is told, and tried again.
+//! Properties:
+//!
+//! - The newest file decides when the next backup is due, so a restart changes nothing.
+//! - Of several processes on one store, one makes the backup.
+//! - A failed backup is reported and retried.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,43 +16,43 @@ use tokio_util::sync::CancellationToken;
 use crate::store::leases::Instance;
 use crate::store::{Store, StoreError, backups};
 
-/// It is looked this often at most, and this seldom at least.
-const OFTEN: Duration = Duration::from_secs(1);
-const SELDOM: Duration = Duration::from_mins(1);
-/// How long after a failure it is tried again.
-const REST: Duration = Duration::from_mins(10);
+/// The shortest and longest pause between two checks.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How long to wait after a failure.
+const RETRY_AFTER: Duration = Duration::from_mins(10);
 
-/// How a lease names it.
+/// The name of its lease.
 const LEASE: &str = "backup";
 
-/// Makes the copies.
+/// Makes the backups.
 pub struct Backups {
-    /// Of what.
+    /// The store to back up.
     pub store: Store,
-    /// For whom the work is held.
+    /// The instance that takes the lease.
     pub instance: Arc<Instance>,
-    /// How long after one the next one is made.
+    /// The time from one backup to the next.
     pub every: Duration,
-    /// Where they lie.
+    /// The folder for the files.
     pub folder: PathBuf,
-    /// How many are kept.
+    /// How many to keep.
     pub keep: usize,
-    /// Whether the last one failed, for those who look.
+    /// Whether the last one failed; shown in the health report.
     pub failed: Arc<AtomicBool>,
 }
 
 impl Backups {
-    /// Makes each when it is due, until it is stopped, which may be in the middle of one.
+    /// Makes backups when they are due, until it is stopped, possibly in the middle of one.
     pub async fn work(self, stop: CancellationToken) {
-        let look = (self.every / 10).clamp(OFTEN, SELDOM);
-        let mut wait = OFTEN;
+        let interval = (self.every / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let mut wait = SHORTEST_PAUSE;
         while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
-            wait = look;
+            wait = interval;
             match stop.run_until_cancelled(self.make_due()).await {
                 Some(Err(error)) => {
-                    tracing::error!(%error, "the backup failed; it is tried again in {} min", REST.as_secs() / 60);
+                    tracing::error!(%error, "the backup failed; it is tried again in {} min", RETRY_AFTER.as_secs() / 60);
                     self.failed.store(true, Ordering::Relaxed);
-                    wait = REST;
+                    wait = RETRY_AFTER;
                 }
                 Some(Ok(true)) => self.failed.store(false, Ordering::Relaxed),
                 Some(Ok(false)) | None => {}
@@ -57,7 +60,7 @@ impl Backups {
         }
     }
 
-    /// Whether one was due and is made.
+    /// Makes a backup if one is due. Returns whether it did.
     async fn make_due(&self) -> Result<bool, StoreError> {
         if !self.is_due()? {
             return Ok(false);
@@ -65,7 +68,7 @@ impl Backups {
         let Some(lease) = self.instance.acquire(&self.store, LEASE.to_owned()).await? else {
             return Ok(false);
         };
-        // Another process may have made it just now.
+        // Another process may have just made it.
         let made = match self.is_due() {
             Ok(true) => backups::make(&self.store, &self.folder, self.keep).await.map(Some),
             other => other.map(|_| None),
@@ -85,7 +88,7 @@ impl Backups {
         })?;
         let every = i64::try_from(self.every.as_millis()).unwrap_or(i64::MAX);
         let now = self.store.now();
-        // One of the future was made by a clock that was wrong.
+        // A date in the future comes from a wrong clock.
         let newest = copies.iter().rev().map(|(time, _)| *time).find(|time| *time <= now);
         Ok(newest.is_none_or(|newest| newest.saturating_add(every) <= now))
     }
@@ -121,9 +124,9 @@ mod tests {
         assert!(!other.make_due().await.unwrap());
         for day in 2..=4 {
             clock.advance(Duration::from_hours(24));
-            let at_it = other.instance.acquire(&store, LEASE.to_owned()).await.unwrap().unwrap();
-            assert!(!first.make_due().await.unwrap(), "another process is at it");
-            store.write(at_it.release()).await.unwrap();
+            let lease = other.instance.acquire(&store, LEASE.to_owned()).await.unwrap().unwrap();
+            assert!(!first.make_due().await.unwrap(), "another process is making it");
+            store.write(lease.release()).await.unwrap();
             assert!(first.make_due().await.unwrap(), "day {day}");
         }
         let names = || {
@@ -131,7 +134,7 @@ mod tests {
         };
         let kept = ["adjutant-20260103T000000Z.db", "adjutant-20260104T000000Z.db"];
         assert_eq!(names().collect::<Vec<_>>(), kept);
-        // A clock that was wrong neither keeps the next from being made, nor takes it away.
+        // A file from a wrong clock neither prevents the next backup nor deletes it.
         std::fs::write(folder.join("adjutant-20990101T000000Z.db"), "").unwrap();
         clock.advance(Duration::from_hours(24));
         assert!(first.make_due().await.unwrap());

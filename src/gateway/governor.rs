@@ -1,7 +1,7 @@
-//! One sending at a time in a place, answers first, and none before the platform allows it.
+//! Sends one thing at a time to each place, answers first, and nothing before the platform allows it.
 //!
-//! There is no pacing ahead: platforms say when to wait, and what they say holds for all that goes to that
-//! place. Progress and typing give way: they never wait, and never use what an answer needs.
+//! Platforms say when to wait, and that applies to everything sent to the same place. Progress and typing indicators
+//! give way: they are skipped rather than delayed, and never hold up an answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use adjutant_chat::Address;
 use tokio::sync::OwnedMutexGuard;
 
-/// Everything that goes out to the places of this process.
+/// Coordinates what this process sends.
 #[derive(Clone)]
 pub struct Governor {
     places: moka::future::Cache<Address, Arc<Place>>,
@@ -23,20 +23,20 @@ struct Place {
 
 impl Default for Governor {
     fn default() -> Self {
-        // A place at rest needs no memory of its last sending.
+        // An idle place needs no memory of the last message.
         let places = moka::future::Cache::builder().max_capacity(10_000);
         Self { places: places.time_to_idle(Duration::from_mins(30)).build() }
     }
 }
 
 impl Governor {
-    /// Waits for one's turn to send an answer.
+    /// Waits until an answer may be sent.
     pub async fn answer(&self, address: &Address) -> OwnedMutexGuard<()> {
         self.place(address).await.sending.clone().lock_owned().await
     }
 
-    /// The right to send something that nobody waits for; none when it would be in the way.
-    pub async fn aside(&self, address: &Address) -> Option<OwnedMutexGuard<()>> {
+    /// A permit to send progress; none if it would delay an answer.
+    pub async fn try_send(&self, address: &Address) -> Option<OwnedMutexGuard<()>> {
         let place = self.place(address).await;
         let not_before = *place.not_before.lock().unwrap_or_else(PoisonError::into_inner);
         match not_before.is_some_and(|not_before| Instant::now() < not_before) {
@@ -45,7 +45,7 @@ impl Governor {
         }
     }
 
-    /// Notes that the platform wants nothing more there for this long.
+    /// Records that the platform accepts nothing more for this place for a while.
     pub async fn hold(&self, address: &Address, pause: Duration) {
         let place = self.place(address).await;
         let until = Instant::now() + pause;
@@ -68,17 +68,17 @@ mod tests {
         let [here, there] =
             ["here", "there"].map(|place| Address { channel: "c".into(), place: place.into() });
         let sending = governor.answer(&here).await;
-        assert!(governor.aside(&here).await.is_none(), "an answer is being sent");
-        assert!(governor.aside(&there).await.is_some(), "places don't wait for one another");
+        assert!(governor.try_send(&here).await.is_none(), "an answer is being sent");
+        assert!(governor.try_send(&there).await.is_some(), "places don't wait for one another");
         drop(sending);
-        let aside = governor.aside(&here).await;
-        assert!(aside.is_some());
+        let permit = governor.try_send(&here).await;
+        assert!(permit.is_some());
         let answer = tokio::time::timeout(Duration::from_millis(20), governor.answer(&here)).await;
         assert!(answer.is_err(), "one sending at a time");
-        drop(aside);
+        drop(permit);
         governor.hold(&here, Duration::from_mins(1)).await;
         governor.hold(&here, Duration::ZERO).await;
-        assert!(governor.aside(&here).await.is_none(), "the longest wait counts");
+        assert!(governor.try_send(&here).await.is_none(), "the longest wait counts");
         drop(governor.answer(&here).await);
     }
 }

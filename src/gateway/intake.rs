@@ -1,11 +1,11 @@
-//! Intake: what arrives is journalled, then acknowledged.
+//! Intake: journals everything that arrives, so that the platform can be told we have it.
 //!
-//! Properties: when [`Intake::journal`] returns, the message is not lost; the same message again, even
-//! after a restart, changes nothing; what is for a running turn (a press, a typed yes, a slash command)
-//! does not wait behind it.
+//! Properties:
 //!
-//! What kind a message is, is decided before it is journalled and stays so: recovery carries out what
-//! the journal says.
+//! - Once [`Intake::journal`] returns, the message can't get lost.
+//! - The same message a second time changes nothing, even after a restart.
+//! - Input for a running turn (a button press, a typed yes, a slash command) doesn't wait behind that turn.
+//! - The kind of a message is decided before it is journalled and never changes: recovery follows the journal.
 
 use std::sync::Arc;
 
@@ -22,92 +22,100 @@ use crate::store::people::{self, Conversation, Person};
 use crate::store::{Batch, StoreError, outbox};
 use crate::wording;
 
-/// The receiver for everything that arrives.
+/// Journals what arrives and passes it on.
 pub struct Intake {
     /// The conversations.
     pub conversations: Arc<Conversations>,
-    /// Who may speak.
+    /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
-    /// Where admitted messages go.
+    /// Runs the turns for admitted messages.
     pub lanes: Arc<Lanes>,
-    /// Places seen of late, by who spoke there; they change only in ways that are asked for again.
+    /// Recently seen conversations. Cached, because what is read from them never changes.
     pub known: KnownPlaces,
 }
 
-/// Conversations by channel, place, and who spoke there.
+/// Conversations by channel, place and sender.
 pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversation>;
 
-/// Codes that strangers may hold at once, over all channels.
+/// How many pairing codes may be open at once, over all channels.
 const MOST_CODES: usize = 50;
-/// Messages that are kept of one stranger.
-const MOST_HELD: i64 = 10;
+/// How many messages of one stranger are kept.
+const MOST_MESSAGES: i64 = 10;
 
-/// A journalled row that nobody has taken up yet: acknowledge it, then [`Intake::hand_on`].
+/// A row that is journalled but not processed yet: acknowledge it, then pass it to [`Intake::dispatch`].
 #[derive(Debug)]
-#[must_use = "what is not handed on waits for the next start"]
+#[must_use = "a row that isn't dispatched waits for the next start"]
 pub struct Journalled(InboxRow);
 
-/// What becomes of something that arrived.
+/// The result of receiving something.
 #[derive(Debug)]
 pub enum Arrival {
-    /// It is journalled.
+    /// It was journalled.
     New(Journalled),
-    /// There is nothing more to do: it is known already, or kept until its writer is let in.
+    /// Nothing more to do: it was known already, or is kept until its sender is let in.
     Nothing,
-    /// A press by somebody who may not answer.
+    /// A button press by someone who may not answer.
     NotTheirs,
 }
 
 impl Intake {
-    /// Journals something that arrived; `None` when it had been journalled before.
-    ///
-    /// # Errors
-    /// When the store fails: then the platform must not be told that we have it.
+    /// Journals what arrived; `None` if it was journalled before. After an error the platform must deliver it again.
     pub async fn journal(&self, inbound: Inbound) -> Result<Option<Journalled>, StoreError> {
         match inbound {
-            Inbound::Message(said) => self.said(said).await,
-            Inbound::ButtonPress(pressed) => self.pressed(pressed).await,
+            Inbound::Message(message) => self.message(message).await,
+            Inbound::ButtonPress(pressed) => self.press(pressed).await,
         }
     }
 
-    async fn said(&self, said: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
+    async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
-        let (channel, user) = (&said.address.channel, &said.sender.0);
-        let mut text = with_attachments(&said);
+        let (channel, user) = (&message.address.channel, &message.sender.0);
+        let mut text = with_attachments(&message);
         if !self.access.may_speak(store, channel, user).await? {
-            // In a room nobody is asked for a code: others read there.
-            if !said.direct {
+            // Others read along in a room, so no code is offered there.
+            if !message.direct {
                 return Ok(None);
             }
-            if !self.brings_invitation(&said).await? {
-                return self.stranger(&said, &text).await;
+            if !self.brings_invitation(&message).await? {
+                return self.stranger(&message, &text).await;
             }
             "/start".clone_into(&mut text);
         }
-        let (person, conversation) =
-            self.who_and_where(&said.address, user, &said.sender_name, said.direct).await?;
-        let answered = self.conversations.answered_by(&said, &text, &conversation, &person.id).await?;
+        let (person, conversation) = self
+            .person_and_conversation(&message.address, user, &message.sender_name, message.direct)
+            .await?;
+        let answered = self.conversations.answered_by(&message, &text, &conversation, &person.id).await?;
         let (kind, question_id) = match answered {
             Some(question) => (InboxKind::Answer, Some(question.id)),
             None if commands::is_command(&text) => (InboxKind::Command, None),
             None => (InboxKind::Message, None),
         };
-        let event = format!("{channel} {}", said.event.0);
+        let event = format!("{channel} {}", message.event.0);
         self.insert(event, &conversation, &person, kind, &text, question_id).await
     }
 
-    async fn brings_invitation(&self, said: &IncomingMessage) -> Result<bool, StoreError> {
-        let Some(code) = code_in(&said.text) else { return Ok(false) };
+    async fn brings_invitation(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
+        let Some(code) = code_in(&message.text) else { return Ok(false) };
         let store = &self.conversations.store;
-        access::accept_invitation(store, &code, &said.address.channel, &said.sender.0, &said.sender_name)
-            .await
+        access::accept_invitation(
+            store,
+            &code,
+            &message.address.channel,
+            &message.sender.0,
+            &message.sender_name,
+        )
+        .await
     }
 
-    /// Keeps what a stranger wrote, and gives them a code for an owner to approve: one in an hour, and only so
-    /// many over all, so that nobody can flood the house.
-    async fn stranger(&self, said: &IncomingMessage, text: &str) -> Result<Option<Journalled>, StoreError> {
+    /// Keeps a stranger's message and gives them a code for an owner to approve: one an hour, and a limited number in
+    /// total, so that nobody can flood the assistant.
+    async fn stranger(
+        &self,
+        message: &IncomingMessage,
+        text: &str,
+    ) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
-        let (channel, user) = (&said.address.channel, &said.sender.0);
+        let (channel, user) = (&message.address.channel, &message.sender.0);
         let codes = access::open_codes(store).await?;
         let is_theirs =
             |code: &Pairing| code.channel.as_ref() == Some(channel) && code.user_id.as_ref() == Some(user);
@@ -115,13 +123,14 @@ impl Intake {
         if !has_code && codes.len() >= MOST_CODES {
             return Ok(None);
         }
-        let (person, conversation) = self.who_and_where(&said.address, user, &said.sender_name, true).await?;
-        if inbox::held(store, &person.id).await? >= MOST_HELD {
+        let (person, conversation) =
+            self.person_and_conversation(&message.address, user, &message.sender_name, true).await?;
+        if inbox::held(store, &person.id).await? >= MOST_MESSAGES {
             return Ok(None);
         }
         let instance = &self.conversations.instance.id;
         let row = NewRow {
-            event: format!("{channel} {}", said.event.0),
+            event: format!("{channel} {}", message.event.0),
             conversation_id: &conversation.id,
             person_id: &person.id,
             kind: InboxKind::Message,
@@ -137,14 +146,14 @@ impl Intake {
                 code: new_code(store.clock().random()),
                 channel: Some(channel.clone()),
                 user_id: Some(user.clone()),
-                name: Some(said.sender_name.clone()),
+                name: Some(message.sender_name.clone()),
                 expires_at: now + access::CODE_MS,
             };
             access::add_code(&mut batch, &pairing, now);
             let text = wording::stranger(&pairing.code);
-            let answers = vec![said.event.0.clone()];
-            let message = outbox::Message { text, answers, ..outbox::Message::default() };
-            outbox::say(store, &mut batch, &conversation.id, instance, &message);
+            let answers = vec![message.event.0.clone()];
+            let reply = outbox::Message { text, answers, ..outbox::Message::default() };
+            outbox::say(store, &mut batch, &conversation.id, instance, &reply);
         }
         match store.write(batch).await {
             Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation.id)),
@@ -155,14 +164,11 @@ impl Intake {
         Ok(None)
     }
 
-    /// As [`Self::journal`], for a place where anybody sees the buttons: a press by a stranger, or by somebody else than
-    /// the person who was asked, is not kept, so that a room full of curious people can't fill the journal.
-    ///
-    /// # Errors
-    /// When the store fails: then the platform must not be told that we have it.
+    /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must
+    /// not fill the journal.
     pub async fn receive(&self, inbound: Inbound) -> Result<Arrival, StoreError> {
         let journalled = match inbound {
-            Inbound::Message(message) => self.said(message).await?,
+            Inbound::Message(message) => self.message(message).await?,
             Inbound::ButtonPress(pressed) => {
                 let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
                 if !self.access.may_speak(&self.conversations.store, channel, user).await?
@@ -176,10 +182,7 @@ impl Intake {
         Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
     }
 
-    /// Puts a new text in place of a message's that no turn has taken; what hung on it stays.
-    ///
-    /// # Errors
-    /// When the store fails: then the platform must not be told that we have it.
+    /// Replaces the text of a message that no turn has taken yet; its attachments stay.
     pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<(), StoreError> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
@@ -188,7 +191,7 @@ impl Intake {
         inbox::edit(store, &event, text.trim()).await.map(drop)
     }
 
-    async fn pressed(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
+    async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
         let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
         if !self.access.may_speak(&self.conversations.store, channel, user).await? {
             return Ok(None);
@@ -198,14 +201,15 @@ impl Intake {
 
     async fn insert_press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {
         let (channel, user) = (&pressed.address.channel, &pressed.sender.0);
-        let (person, conversation) =
-            self.who_and_where(&pressed.address, user, &pressed.sender_name, pressed.direct).await?;
+        let (person, conversation) = self
+            .person_and_conversation(&pressed.address, user, &pressed.sender_name, pressed.direct)
+            .await?;
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
         self.insert(event, &conversation, &person, InboxKind::Press, &pressed.button, question_id).await
     }
 
-    async fn who_and_where(
+    async fn person_and_conversation(
         &self,
         address: &Address,
         user: &str,
@@ -213,7 +217,7 @@ impl Intake {
         direct: bool,
     ) -> Result<(Person, Conversation), StoreError> {
         let store = &self.conversations.store;
-        // Never from memory: an account may have been joined to another person's.
+        // Never cached: the account may have been linked to another person since.
         let person = people::person(store, &address.channel, user, name).await?;
         let key = (address.channel.clone(), address.place.clone(), format!("{user} {direct}"));
         if let Some(conversation) = self.known.get(&key).await {
@@ -250,21 +254,20 @@ impl Intake {
         Ok(Some(Journalled(row)))
     }
 
-    /// Sees to it that a journalled row is answered: a message waits in its lane, everything else is
-    /// carried out beside it.
-    pub fn hand_on(&self, Journalled(row): Journalled) {
+    /// Gets a journalled row processed: a message waits in its lane, everything else is handled at once.
+    pub fn dispatch(&self, Journalled(row): Journalled) {
         if row.kind == InboxKind::Message {
             self.lanes.wake(&row.conversation_id);
         } else {
-            self.lanes.carry_out_soon(row);
+            self.lanes.handle_soon(row);
         }
     }
 }
 
-/// What was said, with what hangs on it: texts in full, other files by name.
-fn with_attachments(said: &IncomingMessage) -> String {
-    let mut text = said.text.clone();
-    for file in &said.attachments {
+/// A message's text with its attachments: text files in full, other files by name.
+fn with_attachments(message: &IncomingMessage) -> String {
+    let mut text = message.text.clone();
+    for file in &message.attachments {
         let name = file.name.replace(['\n', '\r'], " ");
         match &file.text {
             Some(content) => text.push_str(&format!("{ATTACHED}{name}]\n{content}")),
@@ -274,14 +277,14 @@ fn with_attachments(said: &IncomingMessage) -> String {
     text.trim().to_owned()
 }
 
-/// With this begins what hangs on a message.
+/// How each attachment begins in a journalled text.
 const ATTACHED: &str = "\n\n[file ";
 
-/// What hangs on a message, as it was journalled.
+/// The attachments in a journalled text.
 fn attached(text: &str) -> String {
     match text.find(ATTACHED) {
         Some(begins) => text[begins..].to_owned(),
-        // Files without a word.
+        // Attachments without any text.
         None if text.starts_with(ATTACHED.trim_start()) => format!("\n\n{text}"),
         None => String::new(),
     }

@@ -1,13 +1,12 @@
-//! Lanes: one turn at a time in a conversation, in order of arrival; lanes don't wait for one another.
+//! Lanes: each conversation runs one turn at a time, in order of arrival. Lanes don't wait for one another.
 //!
 //! Properties:
 //!
-//! - A turn that was answered, or left by a dead process, goes before new messages.
-//! - Consecutive messages of one person are one turn; somebody else's is the next.
-//! - A turn that our own code fails three times is set aside, and while it waits for its next try the
-//!   lane goes on.
-//! - A person who goes too fast waits, and what they write meanwhile is one turn.
-//! - Another process that works on the conversation is waited for, by looking again.
+//! - A turn whose question was answered, or that a dead process left, goes before new messages.
+//! - Consecutive messages of one person become one turn; the next person's messages become the next.
+//! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
+//! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
+//! - If another process works on the conversation, the lane tries again later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,28 +25,28 @@ use crate::store::Stale;
 use crate::store::inbox::InboxRow;
 use crate::store::{StoreError, turns};
 
-/// How long to leave a conversation that another process works on, or a store that fails.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The pause before retrying, if another process works on the conversation or the store fails.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// A turn that failed is tried again after a minute at most, in milliseconds.
-const LONGEST_NAP: u64 = 61_000;
+/// The longest wait for a retry that a lane sleeps through, in milliseconds; a failed turn waits a minute at most.
+const LONGEST_SLEEP: u64 = 61_000;
 
 /// The lanes of this process.
 pub struct Lanes {
-    /// What runs in them.
+    /// The conversations whose turns run here.
     pub conversations: Arc<Conversations>,
-    /// Who may speak.
+    /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
-    /// Their workers.
+    /// The workers, one per lane.
     pub wakers: SharedWakers,
-    /// How fast people may go.
+    /// How many turns people may start.
     pub pace: Pace,
-    /// Set when nothing new is to be started.
+    /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }
 
 impl Lanes {
-    /// Sees to it that somebody looks after a conversation.
+    /// Starts a conversation's lane, or has it check for work again.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
         if self.wakers.wake(Worker::Conversation(conversation.clone())) {
             self.start(conversation.clone());
@@ -68,22 +67,22 @@ impl Lanes {
             };
             match step {
                 Ok(true) => {}
-                Ok(false) if self.wakers.rest(&worker) => return,
+                Ok(false) if self.wakers.may_stop(&worker) => return,
                 Ok(false) => {}
-                Err(StoreError::Stale(_)) => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(StoreError::Stale(_)) => tokio::time::sleep(RETRY_PAUSE).await,
                 Err(StoreError::Closed) => {
                     self.wakers.stop(&worker);
                     return;
                 }
                 Err(error) => {
-                    tracing::error!(%error, %conversation, "a lane failed and tries again");
-                    tokio::time::sleep(LOOK_AGAIN).await;
+                    tracing::error!(%error, %conversation, "a lane failed; retrying");
+                    tokio::time::sleep(RETRY_PAUSE).await;
                 }
             }
         }
     }
 
-    /// Does the next thing in a lane; false when there was nothing more, when it looked.
+    /// Does the next piece of work in a lane; false if there was none left.
     async fn step(self: &Arc<Self>, conversation: &ConversationId) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
@@ -91,24 +90,24 @@ impl Lanes {
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
         if let (Some(turn), None) = (open, retry_at) {
             let span = turn_span(&turn.id, conversation);
-            if let Some(held) = self.conversations.resume(turn).instrument(span).await? {
-                self.run(held).await?;
+            if let Some(leased) = self.conversations.resume(turn).instrument(span).await? {
+                self.run(leased).await?;
             }
             return Ok(true);
         }
         let rows = self.access.waiting(store, conversation, instance).await?;
-        // Left by a process that died between journalling and carrying out, unless somebody is at it.
+        // Left by a process that died before handling it, unless a worker is on it.
         let left =
             |row: &&Admitted| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
         if let Some(row) = rows.iter().find(left) {
-            self.carry_out_once(row).await?;
+            self.try_row(row).await?;
             if rows.iter().all(|row| row.kind != InboxKind::Message) {
-                // What it set going is next.
+                // It may have made a turn ready.
                 return Ok(true);
             }
         }
         let said = rows.iter().filter(|row| row.kind == InboxKind::Message).count();
-        let next = together(rows.into_iter().filter(|row| row.kind == InboxKind::Message));
+        let next = messages_for_one_turn(rows.into_iter().filter(|row| row.kind == InboxKind::Message));
         let last = next.len() == said && retry_at.is_none();
         let most = self.conversations.settings.now().limits.turns_per_minute;
         if let Some(first) = next.first()
@@ -118,8 +117,8 @@ impl Lanes {
             return Ok(false);
         }
         match self.conversations.begin(next).await? {
-            Some(held) => {
-                let ended = self.run(held).await?;
+            Some(leased) => {
+                let ended = self.run(leased).await?;
                 Ok(!(ended && last))
             }
             None => {
@@ -131,14 +130,14 @@ impl Lanes {
         }
     }
 
-    /// A turn that waits for its next try wakes its lane by itself.
+    /// Wakes the lane when a turn may be retried or started.
     fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &ConversationId) {
         let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
-        // What sleeps for longer the maintenance finds when its time has come, and nobody waits for it.
-        if pause > LONGEST_NAP {
+        // The maintenance finds turns that sleep longer; nobody waits for those.
+        if pause > LONGEST_SLEEP {
             return;
         }
-        // A worker of its own, so that the house is not idle before the turn has had its next try.
+        // A worker of its own, so that the process doesn't count as idle before the retry.
         let worker = Worker::Retry(conversation.clone());
         if self.wakers.wake(worker.clone()) {
             let (lanes, conversation) = (self.clone(), conversation.clone());
@@ -152,76 +151,76 @@ impl Lanes {
         }
     }
 
-    /// Runs a turn; false when it did not come to its end.
-    async fn run(&self, held: LeasedTurn) -> Result<bool, StoreError> {
-        let span = turn_span(&held.turn.id, &held.turn.conversation_id);
-        self.run_inside(held).instrument(span).await
+    /// Runs a turn; false if it didn't end.
+    async fn run(&self, leased: LeasedTurn) -> Result<bool, StoreError> {
+        let span = turn_span(&leased.turn.id, &leased.turn.conversation_id);
+        self.run_inside(leased).instrument(span).await
     }
 
-    async fn run_inside(&self, held: LeasedTurn) -> Result<bool, StoreError> {
-        let turn = held.turn.id.clone();
-        let run = std::panic::AssertUnwindSafe(self.conversations.run(&held)).catch_unwind();
+    async fn run_inside(&self, leased: LeasedTurn) -> Result<bool, StoreError> {
+        let turn = leased.turn.id.clone();
+        let run = std::panic::AssertUnwindSafe(self.conversations.run(&leased)).catch_unwind();
         let Ok(outcome) = run.await else {
-            tracing::error!("a turn panicked and is tried again");
-            self.conversations.running_left(&turn);
-            return self.conversations.failed(held).await.map(|()| false);
+            tracing::error!("a turn panicked; retrying");
+            self.conversations.remove_running(&turn);
+            return self.conversations.failed(leased).await.map(|()| false);
         };
         match outcome {
             Err(StoreError::Stale(Stale::LeaseLost)) => {
-                tracing::warn!("the lease is lost; the turn goes on elsewhere");
+                tracing::warn!("lease lost; another process continues the turn");
                 Ok(false)
             }
             Ok(_) | Err(StoreError::Closed) => outcome,
             Err(error) => {
-                tracing::error!(%error, "a turn failed and is tried again");
-                self.conversations.failed(held).await.map(|()| false)
+                tracing::error!(%error, "a turn failed; retrying");
+                self.conversations.failed(leased).await.map(|()| false)
             }
         }
     }
 
-    /// Carries out a press, a typed answer or a command beside whatever runs.
-    pub fn carry_out_soon(self: &Arc<Self>, row: InboxRow) {
+    /// Handles a button press, a typed answer or a command without waiting for running turns.
+    pub fn handle_soon(self: &Arc<Self>, row: InboxRow) {
         let lanes = self.clone();
-        // A worker of its own, so that the house is not idle before it is done.
+        // A worker of its own, so that the process doesn't count as idle before it's done.
         let worker = Worker::Row(row.id);
         lanes.wakers.wake(worker.clone());
         tokio::spawn(async move {
-            lanes.carry_out(&row).await;
+            lanes.handle_row(&row).await;
             lanes.wakers.stop(&worker);
         });
     }
 
-    /// Carries out a row and wakes what it may have set going.
-    async fn carry_out(self: &Arc<Self>, row: &InboxRow) {
-        while let Err(error) = self.carry_out_once(row).await {
+    /// Handles a row, with retries, and wakes the lane: a turn may be able to go on.
+    async fn handle_row(self: &Arc<Self>, row: &InboxRow) {
+        while let Err(error) = self.try_row(row).await {
             if matches!(error, StoreError::Closed) {
                 return;
             }
-            tracing::error!(%error, event = row.event, "an answer or command failed and is tried again");
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tracing::error!(%error, event = row.event, "an answer or command failed; retrying");
+            tokio::time::sleep(RETRY_PAUSE).await;
         }
         self.wake(&row.conversation_id);
     }
 
-    async fn carry_out_once(&self, row: &InboxRow) -> Result<(), StoreError> {
+    async fn try_row(&self, row: &InboxRow) -> Result<(), StoreError> {
         let done = match row.kind {
             InboxKind::Command => self.conversations.command(row).await,
             _ => self.conversations.settle(row).await,
         };
         match done {
-            // The lane and the row's own worker may both be at it: whoever is second has nothing to do.
+            // The lane and the row's own worker may both handle it; the second one has nothing to do.
             Err(StoreError::Stale(_)) => Ok(()),
             done => done,
         }
     }
 }
 
-/// The first row and those of the same person right behind it.
-fn together(rows: impl Iterator<Item = Admitted>) -> Vec<Admitted> {
+/// The first message and those of the same person right after it.
+fn messages_for_one_turn(rows: impl Iterator<Item = Admitted>) -> Vec<Admitted> {
     let mut rows = rows.peekable();
     let Some(first) = rows.next() else { return Vec::new() };
     let person = first.person_id.clone();
-    // A message that is a plan is a turn of its own.
+    // A message that runs a workflow is a turn of its own.
     let is_plan = |row: &Admitted| commands::is_run(&row.text);
     if is_plan(&first) {
         return vec![first];

@@ -1,5 +1,5 @@
-//! The maintenance beside the turns: what dead processes left, what living ones tell, and questions whose time
-//! is up.
+//! Recurring work beside the turns: frees what dead processes left, expires questions, runs what is scheduled, and
+//! receives signals from other processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use crate::conversation::Conversations;
 use crate::domain::ConversationId;
 use crate::store::{StoreError, access, queues, spending};
 
-/// How often a process looks.
-const TEND: Duration = Duration::from_secs(1);
-/// How often, while turns run here, it looks whether another process told them something: a person waits.
-const HEED: Duration = Duration::from_millis(100);
+/// How often the maintenance runs.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// How often running turns check for signals from other processes: often, because a person waits.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Looks after the channels of this process, or one place of one.
+/// Maintains the channels of this process, or one place of a channel.
 pub struct Maintenance {
-    /// Whose questions.
+    /// The conversations whose questions expire.
     pub conversations: Arc<Conversations>,
-    /// What is woken: turns,
+    /// Woken when a turn can go on.
     pub lanes: Arc<Lanes>,
-    /// and delivery.
+    /// Woken when there is something to deliver.
     pub delivering: Arc<Delivering>,
-    /// The channels, each with its one place; none is all of the channel.
+    /// The channels, each with its place; `None` is the whole channel.
     pub channels: Vec<(String, Option<String>)>,
-    /// What happens at its time.
+    /// Runs schedules and reminders.
     pub scheduler: Scheduler,
-    /// Which of them are ours.
+    /// Which channels this instance holds.
     pub health: Arc<Health>,
 }
 
 impl Maintenance {
-    /// Wakes what an earlier process left on the channels that are ours now.
-    pub async fn take_up(&self) -> Result<(), StoreError> {
+    /// Wakes the conversations that an earlier process left unfinished on our channels.
+    pub async fn wake_left_over(&self) -> Result<(), StoreError> {
         let (store, instance) = (&self.conversations.store, &self.conversations.instance.id);
         for (channel, place) in self.ours() {
             self.wake(&queues::with_pending_work(store, instance, channel, place.as_deref()).await?);
@@ -49,38 +49,38 @@ impl Maintenance {
         self.channels.iter().filter(|(channel, _)| self.health.is_held(channel))
     }
 
-    /// Frees what dead processes held, and ends questions whose time is up.
-    pub async fn tend(&self) -> Result<(), StoreError> {
+    /// Runs all the maintenance once.
+    pub async fn run_once(&self) -> Result<(), StoreError> {
         self.conversations.instance.tend(&self.conversations.store).await?;
         for (channel, _) in self.ours() {
             self.wake(&self.conversations.expire_questions(channel).await?);
         }
         for (channel, place) in self.ours() {
-            // Who asks one thing in the terminal wants to hear nothing else.
+            // Someone who asks a single question in the terminal wants to see nothing else.
             if !self.delivering.filters.contains_key(channel) {
-                self.wake(&self.scheduler.tend(channel, place.as_deref()).await?);
+                self.wake(&self.scheduler.run_due(channel, place.as_deref()).await?);
             }
         }
         access::expire(&self.conversations.store).await?;
         spending::release_dead(&self.conversations.store).await?;
-        // Whether we or others found them dead, or they left in an orderly way.
-        self.take_up().await
+        // Needed whether they crashed or shut down properly, and regardless of who noticed.
+        self.wake_left_over().await
     }
 
-    /// Tends every second until it is stopped.
+    /// Runs the maintenance every second until it is stopped.
     pub async fn work(self: Arc<Self>, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(TEND)).await.is_some() {
-            if let Err(error) = self.tend().await {
-                tracing::error!(%error, "looking after the store failed; it is tried again");
+        while stop.run_until_cancelled(tokio::time::sleep(INTERVAL)).await.is_some() {
+            if let Err(error) = self.run_once().await {
+                tracing::error!(%error, "the maintenance failed; retrying");
             }
         }
     }
 
-    /// Passes on what other processes tell the turns at work here, until it is stopped.
+    /// Passes signals from other processes on to the turns running here, until it is stopped.
     pub async fn listen(self: Arc<Self>, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(HEED)).await.is_some() {
+        while stop.run_until_cancelled(tokio::time::sleep(SIGNAL_INTERVAL)).await.is_some() {
             if let Err(error) = self.conversations.receive_signals().await {
-                tracing::error!(%error, "looking for word from other processes failed; it is tried again");
+                tracing::error!(%error, "checking for signals from other processes failed; retrying");
             }
         }
     }

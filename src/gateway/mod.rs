@@ -1,5 +1,8 @@
-//! Between the platforms and the conversations: what arrives is journalled once, each conversation has
-//! one turn at a time, what is said is delivered once.
+//! Between the platforms and the conversations. A message takes this way: `receiver` (one per channel) → `intake`
+//! (journals it) → `lanes` (one turn at a time) → the conversation → `outbox` (delivers the answer).
+//!
+//! Promises: each incoming message is journalled once, each conversation runs one turn at a time, and each answer is
+//! delivered once.
 
 pub mod backups;
 pub mod governor;
@@ -20,24 +23,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// What a worker is for.
+/// What a worker does.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Worker {
-    /// A conversation's lane, or the delivery of what is said there.
+    /// Runs a conversation's lane, or delivers its messages.
     Conversation(ConversationId),
-    /// A turn of this conversation that waits for its next try.
+    /// Waits for the next attempt of a failed turn in this conversation.
     Retry(ConversationId),
-    /// A press, a typed answer or a command: a row of the inbox.
+    /// Handles one row of the inbox: a button press, a typed answer or a command.
     Row(i64),
 }
 
-/// Wakes one worker for each job, which runs only while it has something to do.
+/// Runs at most one worker per job, and only while there is something to do.
 ///
-/// A wake-up that comes while the worker is about to stop is not lost: it stops only when nobody woke it since it last
-/// looked.
+/// No wake-up is lost: a worker stops only if nobody woke it since it last checked for work.
 #[derive(Debug, Default)]
 pub struct Wakers {
-    /// Whether a worker was woken since it last looked.
+    /// Whether each running worker was woken since it last checked for work.
     workers: Mutex<HashMap<Worker, bool>>,
     idle: Notify,
 }
@@ -47,13 +49,13 @@ impl Wakers {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a worker must be started; one that runs already is told to look again.
+    /// Whether the caller must start a worker; a running one checks for work again.
     fn wake(&self, worker: Worker) -> bool {
         wake(&mut self.workers(), worker)
     }
 
-    /// Whether the worker, which found nothing to do, may stop.
-    fn rest(&self, worker: &Worker) -> bool {
+    /// Whether a worker that found nothing to do may stop.
+    fn may_stop(&self, worker: &Worker) -> bool {
         let mut workers = self.workers();
         match workers.get_mut(worker) {
             Some(woken) if *woken => {
@@ -62,42 +64,42 @@ impl Wakers {
             }
             _ => workers.remove(worker),
         };
-        self.tell_if_idle(&workers);
+        self.notify_if_idle(&workers);
         true
     }
 
-    /// Stops a worker, whatever it was told meanwhile.
+    /// Stops a worker, even if it was woken in the meantime.
     fn stop(&self, worker: &Worker) {
         let mut workers = self.workers();
         workers.remove(worker);
-        self.tell_if_idle(&workers);
+        self.notify_if_idle(&workers);
     }
 
-    /// Whether this worker runs.
+    /// Whether this worker is running.
     fn is_running(&self, worker: &Worker) -> bool {
         self.workers().contains_key(worker)
     }
 
-    /// Stops one worker and wakes another, with no moment between in which neither runs. Whether that other must be
-    /// started.
+    /// Stops one worker and wakes another in one step, so the set never looks idle. Returns whether the caller must
+    /// start the other.
     fn hand_over(&self, from: &Worker, to: Worker) -> bool {
         let mut workers = self.workers();
         workers.remove(from);
         wake(&mut workers, to)
     }
 
-    fn tell_if_idle(&self, workers: &HashMap<Worker, bool>) {
+    fn notify_if_idle(&self, workers: &HashMap<Worker, bool>) {
         if workers.is_empty() {
             self.idle.notify_waiters();
         }
     }
 
-    /// Whether no worker runs.
+    /// Whether no worker is running.
     pub fn are_idle(&self) -> bool {
         self.workers().is_empty()
     }
 
-    /// Waits until no worker runs.
+    /// Waits until no worker is running.
     pub async fn until_idle(&self) {
         loop {
             let idle = self.idle.notified();
@@ -122,8 +124,7 @@ fn wake(workers: &mut HashMap<Worker, bool>, worker: Worker) -> bool {
     }
 }
 
-/// What is logged inside it carries the turn's id. It is of the highest level, so that it is there whatever the
-/// filter lets through.
+/// Adds the turn's id to all logs inside it. Its level is the highest one, so that no log filter drops it.
 fn turn_span(turn: &TurnId, conversation: &ConversationId) -> tracing::Span {
     tracing::error_span!("turn", id = %turn, %conversation)
 }
@@ -141,14 +142,14 @@ mod tests {
         let a = || Worker::Conversation("a".into());
         assert!(wakers.wake(a()));
         assert!(!wakers.wake(a()), "one worker is enough");
-        assert!(!wakers.rest(&a()), "it was woken meanwhile and looks again");
-        assert!(wakers.rest(&a()));
+        assert!(!wakers.may_stop(&a()), "it was woken meanwhile and checks again");
+        assert!(wakers.may_stop(&a()));
         assert!(wakers.are_idle());
         assert!(wakers.wake(a()), "the next wake-up starts a new one");
     }
 
     #[tokio::test]
-    async fn whoever_waits_hears_when_the_last_worker_stops() {
+    async fn waiting_ends_when_the_last_worker_stops() {
         let wakers = SharedWakers::default();
         assert!(wakers.wake(Worker::Row(1)) && wakers.wake(Worker::Row(2)));
         let waiting = tokio::spawn({

@@ -1,13 +1,13 @@
-//! Delivery: what is in the outbox reaches its place once.
+//! Delivery: sends each message of the outbox to its place, once.
 //!
 //! Properties:
 //!
-//! - In one conversation things are said in the order they were written, one sending at a time.
-//! - A row is claimed (`sending`) before it is sent; a claimed row whose receipt is missing, after a
-//!   crash or an unclear answer, is looked up on the platform before it is sent again.
-//! - A text of several parts is sent a part at a time, each with its own claim and receipt.
-//! - What is known not to have been sent is tried again, later and later; after a day, or when the place
-//!   is gone, the row is `dead` and the next one has its turn.
+//! - The messages of one conversation are sent in the order they were written, one at a time.
+//! - A row is claimed (`sending`) before it is sent. If a claimed row has no receipt, after a crash or an unclear
+//!   response, the platform is asked for it before it is sent again.
+//! - A long text is sent in parts, each with its own claim and receipt.
+//! - A message that wasn't sent is retried with growing pauses. After a day, or if the place is gone, the row is `dead`
+//!   and the next one follows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,10 +27,13 @@ use crate::store::leases::{self, Pulse};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::{Store, StoreError, turns};
 
-/// After this long a row is given up.
+/// When to give up on a row.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
-/// An answer that comes so soon after its turn began takes the place of what was shown meanwhile.
+/// An answer this soon after its turn began replaces the progress message.
 const STANDS_IN_MS: i64 = 10_000;
+
+/// How long to wait for the workers before looking again for messages of earlier processes.
+const LEFT_OVER_CHECK: Duration = Duration::from_millis(50);
 
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(5));
 
@@ -40,21 +43,21 @@ pub struct Delivering {
     pub store: Store,
     /// This process.
     pub instance: InstanceId,
-    /// How surely others hold it to be alive.
+    /// Whether other processes still consider this one alive.
     pub pulse: Pulse,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    /// What else goes to the same places.
+    /// Coordinates everything that is sent to one place.
     pub governor: Governor,
-    /// What is shown until an answer comes.
+    /// The progress shown until the answer comes.
     pub progress: Arc<ProgressDisplay>,
-    /// Which rows this process delivers, by channel, if not all: `chat --once` prints only its own answer.
+    /// Restricts which rows of a channel this process delivers: `chat --once` prints only its own answer.
     pub filters: HashMap<String, DeliveryFilter>,
-    /// The workers, one a conversation.
+    /// The workers, one per conversation.
     pub wakers: SharedWakers,
-    /// The channels and conversations that the adapters have been seeded with.
+    /// The channels and conversations whose adapters were seeded.
     pub known: moka::future::Cache<String, ()>,
-    /// Held by each sending until its receipt is stored.
+    /// Locked by each delivery until its receipt is stored.
     pub sending: tokio::sync::RwLock<()>,
 }
 
@@ -63,18 +66,18 @@ pub type DeliveryFilter = Box<dyn Fn(&Outbound) -> bool + Send + Sync>;
 
 /// How a step of delivery ended.
 enum Step {
-    /// It is done, and there may be more.
+    /// A row is done; there may be more.
     Done,
-    /// There is more.
+    /// There is more to do.
     More,
-    /// There was nothing more, when it looked.
+    /// Nothing more was found.
     Nothing,
-    /// What comes next has to wait.
+    /// The next row has to wait.
     Later(Duration),
 }
 
 impl Delivering {
-    /// Sees to it that what is to be said in a conversation is said.
+    /// Starts delivering a conversation's messages.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
         if self.wakers.wake(Worker::Conversation(conversation.clone())) {
             let delivering = self.clone();
@@ -83,17 +86,22 @@ impl Delivering {
         }
     }
 
-    /// Waits until that is said which an earlier process left to be said.
-    pub async fn left_is_said(&self, channel: &str) -> Result<(), StoreError> {
+    /// Waits until the messages left by earlier processes are delivered.
+    pub async fn wait_for_left_over(&self, channel: &str) -> Result<(), StoreError> {
         let start = self.store.now();
         while outbox::count_undelivered(&self.store, channel, &self.instance, start).await? > 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            if self.wakers.are_idle() {
+                tokio::time::sleep(LEFT_OVER_CHECK).await;
+            } else {
+                // A timeout, because a worker may sleep until a retry that nobody waits for here.
+                let _ = tokio::time::timeout(LEFT_OVER_CHECK, self.wakers.until_idle()).await;
+            }
         }
         Ok(())
     }
 
-    /// Before a message, which may answer a question: waits until the receipts of all that is being sent are
-    /// stored, because a program answers faster than that. For a terminal, where nothing is sent slowly.
+    /// Waits, before a message is handled, until the receipts of all running deliveries are stored: a program can
+    /// answer a question faster than that. Meant for terminals, where sending is quick.
     pub async fn receipts_stored(&self, inbound: &Inbound) {
         if matches!(inbound, Inbound::Message(_)) {
             drop(self.sending.write().await);
@@ -105,7 +113,7 @@ impl Delivering {
         loop {
             match self.step(conversation).await {
                 Ok(Step::Done | Step::More) => {}
-                Ok(Step::Nothing) if self.wakers.rest(&worker) => return,
+                Ok(Step::Nothing) if self.wakers.may_stop(&worker) => return,
                 Ok(Step::Nothing) => {}
                 Ok(Step::Later(pause)) => tokio::time::sleep(pause).await,
                 Err(StoreError::Closed) => {
@@ -114,7 +122,7 @@ impl Delivering {
                 }
                 Err(StoreError::Stale(_)) => tokio::time::sleep(Duration::from_millis(100)).await,
                 Err(error) => {
-                    tracing::error!(%error, %conversation, "delivery failed and tries again");
+                    tracing::error!(%error, %conversation, "delivery failed; retrying");
                     tokio::time::sleep(Duration::from_millis(500)).await;
                 }
             }
@@ -122,7 +130,7 @@ impl Delivering {
     }
 
     async fn step(&self, conversation: &ConversationId) -> Result<Step, StoreError> {
-        // One more than is sent now tells whether a second look is worth its while.
+        // One row more than needed tells whether another query is worthwhile.
         let limit = if self.filters.is_empty() { 2 } else { 1000 };
         let rows = outbox::open(&self.store, conversation, &self.instance, limit).await?;
         let last = rows.len() == 1;
@@ -137,7 +145,7 @@ impl Delivering {
         }
         let span = row.turn_id.as_ref().map_or_else(Span::none, |turn| turn_span(turn, conversation));
         if now - row.created_at > GIVE_UP_MS {
-            self.bury(&row, "it could not be sent for a day").instrument(span).await?;
+            self.give_up(&row, "it couldn't be sent for a day").instrument(span).await?;
             return Ok(Step::Done);
         }
         match self.send(conversation, row, port).instrument(span).await? {
@@ -146,7 +154,7 @@ impl Delivering {
         }
     }
 
-    /// Sends a row's next part, or finds out that it was sent.
+    /// Sends a row's next part, or learns that it was sent already.
     async fn send(
         &self,
         conversation: &ConversationId,
@@ -167,13 +175,13 @@ impl Delivering {
                 Reconciliation::Sent(receipt) => return self.sent(&row, port, &receipt).await,
                 Reconciliation::NotSent => {}
                 Reconciliation::Unavailable => {
-                    return self.later(&row, OutboxState::Unknown, None, "could not look it up").await;
+                    return self.later(&row, OutboxState::Unknown, None, "couldn't look it up").await;
                 }
             }
         } else {
             row.edit_of = row.progress_receipt.clone().filter(|_| self.may_stand_in(&row));
         }
-        // A new one for each try: what was looked for and is not there is behind us.
+        // A new checkpoint per attempt: the search before it found nothing.
         if row.edit_of.is_none() && port.limits().edits {
             row.checkpoint = port.checkpoint(&address).await;
         }
@@ -188,8 +196,8 @@ impl Delivering {
         self.conclude(conversation, &row, port, delivery).await
     }
 
-    /// Tells the adapter what it can't have seen itself: once for the channel and once for each place, because from
-    /// then on it has seen more than the journal.
+    /// Tells the adapter which messages it can't have seen itself: once per channel and once per place. After that it
+    /// knows more than the journal.
     async fn seed(
         &self,
         port: &Arc<dyn ChatPort>,
@@ -197,32 +205,32 @@ impl Delivering {
         row: &OutboxRow,
     ) -> Result<(), StoreError> {
         let mut names: Vec<String> = row.progress_receipt.iter().cloned().collect();
-        let mut told = Vec::new();
+        let mut seeded = Vec::new();
         let channel = leases::channel(&row.channel);
         if !self.known.contains_key(&channel) {
             names.extend(outbox::recent_ids(&self.store, &row.channel).await?);
-            told.push(channel);
+            seeded.push(channel);
         }
         if !self.known.contains_key(conversation.as_str()) {
             names.extend(outbox::last_receipt(&self.store, conversation).await?);
-            told.push(conversation.to_string());
+            seeded.push(conversation.to_string());
         }
         if !names.is_empty() {
             port.seed(&row.address(), &names).await;
         }
-        // Only now, so that nobody takes as told what is still being told.
-        for key in told {
+        // Only after seeding, so that others don't skip it too early.
+        for key in seeded {
             self.known.insert(key, ()).await;
         }
         Ok(())
     }
 
-    /// Another instance may have been at work meanwhile.
+    /// Forgets which adapters were seeded; call it when another instance may have sent messages in the meantime.
     pub fn forget_places(&self) {
         self.known.invalidate_all();
     }
 
-    /// An edit notifies nobody: what took long, or asks something, is a message of its own.
+    /// Whether an answer may replace the progress message. Edits don't notify, so slow answers and questions may not.
     fn may_stand_in(&self, row: &OutboxRow) -> bool {
         let age = row.resumed_at.map_or(i64::MAX, |resumed_at| self.store.now() - resumed_at);
         row.part == 0 && row.choices == "[]" && age <= STANDS_IN_MS
@@ -239,22 +247,22 @@ impl Delivering {
             Delivery::Sent(receipt) => self.sent(row, port, &receipt).await,
             Delivery::Retry(after) => self.later(row, OutboxState::Pending, after, "not sent").await,
             Delivery::Unknown => {
-                self.later(row, OutboxState::Unknown, None, "it is not known whether it was sent").await
+                self.later(row, OutboxState::Unknown, None, "unclear whether it was sent").await
             }
             Delivery::FileRefused(reason) => {
                 let channel = &row.channel;
-                tracing::warn!(channel, reason, "a file can't be sent there; its text is sent instead");
+                tracing::warn!(channel, reason, "the file can't be sent there; sending its text instead");
                 outbox::say_instead(&self.store, row, conversation, &self.instance).await?;
                 Ok(Step::More)
             }
             Delivery::Refused(reason) | Delivery::Gone(reason) => {
-                self.bury(row, &reason).await?;
+                self.give_up(row, &reason).await?;
                 Ok(Step::Done)
             }
         }
     }
 
-    /// Stores a receipt, and takes away what was shown until the answer came.
+    /// Stores a receipt and removes the progress message.
     async fn sent(
         &self,
         row: &OutboxRow,
@@ -282,11 +290,11 @@ impl Delivering {
             }
             turns::set_progress_receipt(&self.store, turn, None).await?;
         }
-        // There is more to send when this was not the last part.
+        // More follows unless this was the last part.
         Ok(if is_last { Step::Done } else { Step::More })
     }
 
-    /// Takes the buttons off a question that is settled; best effort.
+    /// Removes the buttons of a settled question; best effort.
     pub fn settled(self: &Arc<Self>, outbox_id: &OutboxId) {
         let (delivering, id) = (self.clone(), outbox_id.clone());
         tokio::spawn(async move {
@@ -322,14 +330,14 @@ impl Delivering {
         Ok(Step::Later(pause))
     }
 
-    async fn bury(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
+    async fn give_up(&self, row: &OutboxRow, reason: &str) -> Result<(), StoreError> {
         tracing::error!(outbox = %row.id, channel = row.channel, reason, "a reply is given up");
         metrics::delivery(&row.channel, "dead");
         outbox::reschedule(&self.store, row, OutboxState::Dead, 0, reason).await
     }
 }
 
-/// A row as its platform takes it.
+/// A row in the form its platform accepts.
 fn outbound(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> Outbound {
     let outbound = row.outbound();
     if port.limits().files { outbound } else { outbound.without_file() }

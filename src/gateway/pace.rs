@@ -1,20 +1,20 @@
-//! How many turns one person may set going within a minute.
+//! Limits how many turns one person can start within a minute.
 //!
-//! What comes faster waits in its lane, where it becomes one turn with what else the person wrote: nothing is lost, and a
-//! script that writes without end does not spend without end. It is kept in memory: a restart forgets a minute.
+//! Faster messages wait in their lane and become one turn together: nothing is lost, and a script that never stops
+//! writing can't spend without limit. The counts are in memory; a restart forgets one minute.
 
 use crate::domain::PersonId;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Milliseconds over which turns are counted.
+/// The time over which turns are counted, in milliseconds.
 const WINDOW_MS: i64 = 60_000;
 
-/// The starts of a person's last turns, oldest first, as milliseconds.
+/// When a person's last turns started, oldest first, in milliseconds.
 type Begun = Arc<Mutex<VecDeque<i64>>>;
 
-/// The turns that people have set going of late.
+/// The turns that people started recently.
 pub struct Pace {
     begun: moka::future::Cache<PersonId, Begun>,
 }
@@ -27,10 +27,10 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Counts a turn that begins now, of which there may be so many within a minute; zero is no limit.
+    /// Counts a turn that begins now, if fewer than `most` began within a minute; zero is no limit.
     ///
     /// # Errors
-    /// The time at which it may begin, when there were too many.
+    /// When there were too many: the time at which it may begin.
     pub async fn begin(&self, person: &PersonId, now: i64, most: u64) -> Result<(), i64> {
         if most == 0 {
             return Ok(());
@@ -38,7 +38,7 @@ impl Pace {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let begun = self.begun.get_with(person.clone(), async { Begun::default() }).await;
         let mut begun = begun.lock().unwrap_or_else(PoisonError::into_inner);
-        // A limit that was lowered meanwhile finds more of them than it lets in.
+        // If the limit was lowered, there may be more than it allows.
         while begun.len() >= most
             && let Some(oldest) = begun.front()
         {
@@ -57,14 +57,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_person_may_begin_so_many_within_any_minute() {
+    async fn the_number_of_turns_in_any_minute_is_limited() {
         let pace = Pace::default();
         assert_eq!(pace.begin(&"ada".into(), 0, 2).await, Ok(()));
         assert_eq!(pace.begin(&"ada".into(), 30_000, 2).await, Ok(()));
         assert_eq!(pace.begin(&"ada".into(), 59_999, 2).await, Err(60_000));
-        assert_eq!(pace.begin(&"bob".into(), 59_999, 2).await, Ok(()), "each for themselves");
+        assert_eq!(pace.begin(&"bob".into(), 59_999, 2).await, Ok(()), "each person has their own limit");
         assert_eq!(pace.begin(&"ada".into(), 60_000, 2).await, Ok(()));
-        assert_eq!(pace.begin(&"ada".into(), 60_001, 2).await, Err(90_000), "what waited is not counted");
+        assert_eq!(pace.begin(&"ada".into(), 60_001, 2).await, Err(90_000), "a refused start isn't counted");
         for _ in 0..100 {
             assert_eq!(pace.begin(&"bob".into(), 0, 0).await, Ok(()));
         }

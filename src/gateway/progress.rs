@@ -1,13 +1,13 @@
-//! What a person sees while a turn is at work, on platforms whose messages can be changed.
+//! Shows a person how their turn is doing, on platforms where a message can be edited.
 //!
 //! Properties:
 //!
-//! - Typing from half a second on, and only while the turn is at work.
-//! - From two seconds on one message with the agents, changed in its place, at most once a second and
-//!   only when there is news.
-//! - Its receipt is stored, so that the answer takes its place, or it goes, after a crash too. A message
-//!   whose sending was cut off is not followed by another one.
-//! - Nothing here delays an answer or fails a turn.
+//! - After half a second a typing indicator appears, but only while the turn is running.
+//! - After two seconds one message lists the agents. It is edited in place, at most once a second and only if
+//!   something changed.
+//! - The message's receipt is stored, so that the answer can replace or remove it even after a crash. If it's unclear
+//!   whether the message was sent, no second one follows.
+//! - Progress never delays an answer and never makes a turn fail.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,37 +24,37 @@ use crate::metrics;
 use crate::store::{Store, turns};
 use crate::wording;
 
-/// When typing begins.
+/// When the typing indicator appears.
 const TYPING: Duration = Duration::from_millis(500);
-/// How long platforms show that somebody types: five seconds (Telegram's and Discord's documentation).
+/// When to repeat the indicator: platforms show it for five seconds.
 const TYPING_AGAIN: Duration = Duration::from_secs(4);
-/// When the message comes.
+/// When the progress message appears.
 const MESSAGE: Duration = Duration::from_secs(2);
-/// How often it changes.
+/// How often the message may change.
 const CHANGE: Duration = Duration::from_secs(1);
-/// How often a turn is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often a turn's display is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The turns of this process that people watch.
+/// The progress displays of this process's turns.
 pub struct ProgressDisplay {
     /// The store.
     pub store: Store,
     /// The connected channels by name.
     pub ports: Arc<HashMap<String, Arc<dyn ChatPort>>>,
-    /// What else goes to the same places.
+    /// Coordinates everything that is sent to one place.
     pub governor: Governor,
-    /// The turns at work.
+    /// The running turns.
     pub turns: Mutex<HashMap<TurnId, Watched>>,
 }
 
-/// A turn that somebody watches.
+/// A turn whose progress is shown.
 pub struct Watched {
     latest: watch::Sender<Progress>,
     work: JoinHandle<Option<String>>,
 }
 
 impl ProgressDisplay {
-    /// Takes in how a turn stands.
+    /// Receives a turn's current progress.
     pub fn progress(self: &Arc<Self>, progress: Progress) {
         let Some(port) = self.ports.get(&progress.address.channel) else { return };
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,22 +68,21 @@ impl ProgressDisplay {
         }
         let turn = TurnId::from(progress.turn.as_str());
         let (latest, news) = watch::channel(progress);
-        let work = tokio::spawn(Screen::new(self, port).follow(news).in_current_span());
+        let work = tokio::spawn(TurnDisplay::new(self, port).run(news).in_current_span());
         turns.insert(turn, Watched { latest, work });
     }
 
-    /// Ends the progress of a turn that works no more. Returns the receipt of its message, if there is one
-    /// that this process has shown.
+    /// Ends the display of a turn that no longer runs. Returns the receipt of its message, if this process showed one.
     pub async fn end(&self, turn: &TurnId) -> Option<String> {
         let watched = self.turns.lock().unwrap_or_else(PoisonError::into_inner).remove(turn)?;
-        // The last sender gone is the end of the news; what is just being sent is waited for.
+        // Dropping the last sender ends the task; a message being sent right now is waited for.
         drop(watched.latest);
         watched.work.await.ok().flatten()
     }
 }
 
-/// The screen of one turn.
-struct Screen {
+/// The progress display of one turn.
+struct TurnDisplay {
     store: Store,
     port: Arc<dyn ChatPort>,
     governor: Governor,
@@ -92,11 +91,11 @@ struct Screen {
     changed: Option<Instant>,
     text: String,
     receipt: Option<String>,
-    /// Set when it is not known what stands there.
+    /// Set when it is unclear what the platform shows.
     lost: bool,
 }
 
-impl Screen {
+impl TurnDisplay {
     fn new(progress: &ProgressDisplay, port: &Arc<dyn ChatPort>) -> Self {
         Self {
             store: progress.store.clone(),
@@ -111,10 +110,14 @@ impl Screen {
         }
     }
 
-    /// Follows a turn until it works no more; returns the receipt of its message.
-    async fn follow(mut self, mut news: watch::Receiver<Progress>) -> Option<String> {
+    /// Shows a turn's progress until it no longer runs. Returns the receipt of the message.
+    async fn run(mut self, mut news: watch::Receiver<Progress>) -> Option<String> {
         loop {
-            if let Ok(Err(_)) = tokio::time::timeout(LOOK, news.changed()).await {
+            let is_over = tokio::select! {
+                changed = news.changed() => changed.is_err(),
+                () = tokio::time::sleep(CHECK_INTERVAL) => false,
+            };
+            if is_over {
                 return self.receipt;
             }
             let progress = news.borrow_and_update().clone();
@@ -129,7 +132,7 @@ impl Screen {
         let age = self.began.elapsed();
         let is_over = |since: Option<Instant>, pause| since.is_none_or(|since| since.elapsed() >= pause);
         if age >= TYPING && is_over(self.typed, TYPING_AGAIN) {
-            let Some(_aside) = self.governor.aside(&progress.address).await else { return };
+            let Some(_permit) = self.governor.try_send(&progress.address).await else { return };
             self.port.typing(&progress.address).await;
             metrics::sign(&progress.turn, self.store.now()).await;
             self.typed = Some(Instant::now());
@@ -139,7 +142,7 @@ impl Screen {
         }
         let text = wording::working(progress);
         if text != self.text {
-            let Some(_aside) = self.governor.aside(&progress.address).await else { return };
+            let Some(_permit) = self.governor.try_send(&progress.address).await else { return };
             self.show(progress, text).await;
             self.changed = Some(Instant::now());
         }
@@ -147,11 +150,11 @@ impl Screen {
 
     async fn show(&mut self, progress: &Progress, text: String) {
         if self.changed.is_none() {
-            // After a crash a message of the same turn may stand there.
+            // After a crash, a message of the same turn may still be there.
             match turns::progress_receipt(&self.store, &progress.turn.as_str().into()).await {
                 Ok(shown) => self.receipt = shown,
                 Err(error) => {
-                    tracing::warn!(%error, "what was shown before could not be read");
+                    tracing::warn!(%error, "couldn't read the receipt of an earlier progress message");
                     return;
                 }
             }
@@ -167,7 +170,7 @@ impl Screen {
                     turns::set_progress_receipt(&self.store, &progress.turn.as_str().into(), Some(&receipt))
                         .await
                 {
-                    tracing::warn!(%error, "a shown message could not be noted");
+                    tracing::warn!(%error, "couldn't store the receipt of a progress message");
                 }
                 self.receipt = Some(receipt);
             }

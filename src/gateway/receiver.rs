@@ -1,11 +1,10 @@
-//! The receiver of one channel: what its adapter hands over goes to intake, and how its receiving goes is noted.
+//! The receiver of one channel: passes what its adapter receives to intake, and tracks the channel's health.
 //!
 //! Properties:
 //!
-//! - A channel is received by one instance at a time, whoever holds its lease; the same one takes up what dead
-//!   instances left there, so that what an adapter knows of a place by listening is known where it sends. The others
-//!   stand by.
-//! - Two that receive for a moment, because one was held to be dead, journal the same messages once.
+//! - One instance at a time receives a channel: the one with the lease. It also continues the work that dead instances
+//!   left there, so that the adapter sends with what it learned by listening. The others stand by.
+//! - If two receive for a moment, because one was wrongly considered dead, each message is still journalled once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,17 +23,17 @@ use crate::store::leases::{self, Lease};
 use crate::store::{StoreError, inbox};
 use crate::wording;
 
-/// A channel that gave no sign of life for so long is not receiving. Longer than any platform's own
-/// interval: Telegram's polls last half a minute, Discord's heartbeats three quarters of one.
+/// A channel without a sign of life for this long isn't receiving. Longer than the polls and heartbeats of all
+/// platforms, which take up to 45 seconds.
 const SILENCE: Duration = Duration::from_secs(100);
-/// A channel that told nothing at all for so long, neither life nor trouble, hangs.
+/// A channel that reported nothing for this long, not even an error, hangs.
 const HUNG: Duration = Duration::from_mins(5);
-/// The same after it has told of trouble: it may be waiting for as long as its platform wants it to.
-const HUNG_IN_TROUBLE: Duration = Duration::from_hours(6);
-/// How often an instance looks whether a channel is still, or may become, its own.
-const LOOK: Duration = Duration::from_millis(500);
+/// The same after an error: it may be waiting because its platform asked it to.
+const HUNG_AFTER_ERROR: Duration = Duration::from_hours(6);
+/// How often an instance checks whether it still holds a channel, or can take it over.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How the channels' receiving goes.
+/// The health of the channels.
 #[derive(Debug)]
 pub struct Health {
     channels: Mutex<BTreeMap<String, ChannelHealth>>,
@@ -43,33 +42,33 @@ pub struct Health {
 
 #[derive(Debug, Clone, Default)]
 struct ChannelHealth {
-    /// Whether this instance is the one that receives it.
+    /// Whether this instance receives it.
     held: bool,
     received_at: Option<Instant>,
-    /// When it last told anything, a failed try too.
-    told_at: Option<Instant>,
-    trouble: Option<String>,
-    /// It is over, until a person mends it.
+    /// When it last reported anything, including a failed attempt.
+    reported_at: Option<Instant>,
+    error: Option<String>,
+    /// It stopped, until a person fixes the cause.
     stopped: bool,
     ignored: u64,
 }
 
 impl Health {
-    /// The health of these channels, of which nothing is known yet.
+    /// The initial health of these channels: nothing is known yet.
     pub fn of(channels: impl Iterator<Item = String>) -> Self {
         let channels: BTreeMap<_, _> = channels.map(|channel| (channel, ChannelHealth::default())).collect();
         channels.keys().for_each(|channel| metrics::channel(channel));
         Self { channels: Mutex::new(channels), changed: Notify::new() }
     }
 
-    /// Why which channels are not receiving; empty when all are.
-    pub fn troubles(&self) -> Vec<(String, String)> {
+    /// The channels that aren't receiving, with the reason.
+    pub fn errors(&self) -> Vec<(String, String)> {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
-        let trouble = |(name, channel): (&String, &ChannelHealth)| {
-            let why = match (&channel.trouble, channel.received_at) {
-                (Some(trouble), _) => trouble.clone(),
+        let error = |(name, channel): (&String, &ChannelHealth)| {
+            let why = match (&channel.error, channel.received_at) {
+                (Some(error), _) => error.clone(),
                 _ if !channel.held => return None,
-                (None, None) => "it is not connected yet".to_owned(),
+                (None, None) => "it isn't connected yet".to_owned(),
                 (None, Some(at)) if at.elapsed() > SILENCE => {
                     format!("no sign of life for {} s", at.elapsed().as_secs())
                 }
@@ -77,16 +76,16 @@ impl Health {
             };
             Some((name.clone(), why))
         };
-        channels.iter().filter_map(trouble).collect()
+        channels.iter().filter_map(error).collect()
     }
 
-    /// How each channel does, in a word.
+    /// The status of each channel, as one word.
     pub fn words(&self) -> Vec<(String, &'static str)> {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let word = |channel: &ChannelHealth| match channel {
             ChannelHealth { stopped: true, .. } => "stopped",
             ChannelHealth { held: false, .. } => "standing by",
-            ChannelHealth { trouble: Some(_), .. } => "reconnecting",
+            ChannelHealth { error: Some(_), .. } => "reconnecting",
             ChannelHealth { received_at: None, .. } => "connecting",
             ChannelHealth { received_at: Some(at), .. } if at.elapsed() > SILENCE => "silent",
             ChannelHealth { .. } => "ok",
@@ -94,23 +93,23 @@ impl Health {
         channels.iter().map(|(name, channel)| (name.clone(), word(channel))).collect()
     }
 
-    /// Which channels' receiving hangs: for long it told neither life nor trouble.
+    /// The channels that hang: they reported nothing for too long, not even an error.
     pub fn hung(&self) -> Vec<String> {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let is_hung = |channel: &ChannelHealth| {
-            let limit = if channel.trouble.is_some() { HUNG_IN_TROUBLE } else { HUNG };
-            channel.held && !channel.stopped && channel.told_at.is_some_and(|at| at.elapsed() > limit)
+            let limit = if channel.error.is_some() { HUNG_AFTER_ERROR } else { HUNG };
+            channel.held && !channel.stopped && channel.reported_at.is_some_and(|at| at.elapsed() > limit)
         };
         let hung = channels.iter().filter(|(_, channel)| is_hung(channel));
         hung.map(|(name, _)| format!("receiving from {name} hangs")).collect()
     }
 
-    /// Whether each channel that is ours has told how it does.
-    pub fn all_told(&self) -> bool {
+    /// Whether each channel that this instance holds has reported.
+    pub fn all_reported(&self) -> bool {
         !self.words().iter().any(|(_, word)| matches!(*word, "connecting" | "standing by"))
     }
 
-    /// Whether a channel is this instance's to look after; one that nobody connects to is.
+    /// Whether this instance is responsible for a channel; for one without a connection it always is.
     pub fn is_held(&self, channel: &str) -> bool {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         channels.get(channel).is_none_or(|channel| channel.held)
@@ -126,13 +125,13 @@ impl Health {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let health = channels.entry(channel.to_owned()).or_default();
         change(health);
-        health.told_at = Some(Instant::now());
+        health.reported_at = Some(Instant::now());
         self.changed.notify_waiters();
     }
 
-    /// Waits until each channel that is ours has told how it does, and not all have stopped.
+    /// Waits until each channel that this instance holds has reported, and not all have stopped.
     pub async fn wait_until_up(&self) {
-        self.wait_until(|| self.all_told() && !self.all_stopped()).await;
+        self.wait_until(|| self.all_reported() && !self.all_stopped()).await;
     }
 
     /// Waits until every channel has stopped for good.
@@ -140,11 +139,11 @@ impl Health {
         self.wait_until(|| self.all_stopped()).await;
     }
 
-    async fn wait_until(&self, is_so: impl Fn() -> bool) {
+    async fn wait_until(&self, condition: impl Fn() -> bool) {
         loop {
-            // Listens before it looks, so that no notification is missed.
+            // Subscribes before the check, so that no change is missed.
             let changed = self.changed.notified();
-            if is_so() {
+            if condition() {
                 return;
             }
             changed.await;
@@ -154,21 +153,21 @@ impl Health {
     fn note(&self, channel: &str, event: ConnectionEvent) {
         self.change(channel, |health| match event {
             ConnectionEvent::Alive => {
-                let was_in_trouble = health.trouble.take().is_some();
-                if was_in_trouble {
+                let had_error = health.error.take().is_some();
+                if had_error {
                     metrics::reconnected(channel);
                 }
-                if was_in_trouble || health.received_at.is_none() {
+                if had_error || health.received_at.is_none() {
                     tracing::info!(channel, "receiving");
                 }
                 health.received_at = Some(Instant::now());
             }
             ConnectionEvent::Error(why) => {
                 metrics::receive_failed(channel);
-                if health.trouble.as_ref() != Some(&why) {
-                    tracing::warn!(channel, why, "not receiving; it is tried again");
+                if health.error.as_ref() != Some(&why) {
+                    tracing::warn!(channel, why, "not receiving; retrying");
                 }
-                health.trouble = Some(why);
+                health.error = Some(why);
             }
             ConnectionEvent::Ignored => {
                 metrics::ignored(channel);
@@ -176,7 +175,7 @@ impl Health {
                 tracing::debug!(
                     channel,
                     ignored = health.ignored,
-                    "something that is not understood or not for us"
+                    "ignored an event that isn't understood or isn't for us"
                 );
             }
         });
@@ -185,87 +184,87 @@ impl Health {
 
 /// The receiving side of one channel.
 pub struct ChannelReceiver {
-    /// Where everything goes.
+    /// Journals what arrives.
     pub intake: Arc<Intake>,
     /// The channel.
     pub channel: String,
-    /// What is listened to.
+    /// The connection to the platform.
     pub connection: Arc<dyn Connection>,
-    /// Who takes up what dead instances left, and knows how the channels do.
+    /// Continues what dead instances left, and knows the channels' health.
     pub maintenance: Arc<Maintenance>,
 }
 
 impl ChannelReceiver {
-    /// Receives whenever no other instance does, until the future is dropped, or a person has to mend
-    /// something: then only this channel stops.
+    /// Receives while no other instance does, until the future is dropped. If a person has to fix something, only this
+    /// channel stops.
     pub async fn listen(&self) {
         let why = loop {
             let lease = self.hold().await;
             self.maintenance.health.change(&self.channel, |health| health.held = true);
             self.maintenance.delivering.forget_places();
-            if let Err(error) = self.maintenance.take_up().await {
-                tracing::error!(channel = self.channel, %error, "what was left could not be taken up; it is tried again");
+            if let Err(error) = self.maintenance.wake_left_over().await {
+                tracing::error!(channel = self.channel, %error, "couldn't continue what other instances left; retrying");
             }
             tokio::select! {
                 why = self.connection.receive(self) => break why,
                 () = self.lost(&lease) => {}
             }
-            tracing::warn!(channel = self.channel, "another instance receives this channel by now");
+            tracing::warn!(channel = self.channel, "another instance took over this channel");
             self.maintenance.health.change(&self.channel, |health| *health = ChannelHealth::default());
         };
-        tracing::error!(channel = self.channel, why, "this channel stops; the others go on");
+        tracing::error!(channel = self.channel, why, "this channel stops; the others continue");
         self.maintenance.health.change(&self.channel, |health| {
             health.stopped = true;
-            health.trouble = Some(why);
+            health.error = Some(why);
         });
     }
 
-    /// Waits until the channel is this instance's.
+    /// Waits until this instance gets the channel's lease.
     async fn hold(&self) -> Lease {
         let conversations = &self.intake.conversations;
-        let mut told = false;
+        let mut is_logged = false;
         loop {
             match conversations.instance.acquire(&conversations.store, leases::channel(&self.channel)).await {
                 Ok(Some(lease)) => return lease,
-                Ok(None) if told => {}
+                Ok(None) if is_logged => {}
                 Ok(None) => {
                     tracing::info!(
                         channel = self.channel,
                         "another instance receives this channel; standing by"
                     );
-                    told = true;
+                    is_logged = true;
                 }
                 Err(error) => {
-                    tracing::error!(channel = self.channel, %error, "the channel could not be taken")
+                    tracing::error!(channel = self.channel, %error, "couldn't take the channel's lease")
                 }
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
         }
     }
 
-    /// Waits until the channel is another instance's.
+    /// Waits until another instance holds the channel's lease.
     async fn lost(&self, lease: &Lease) {
         let store = &self.intake.conversations.store;
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
             match lease.is_held(store).await {
                 Ok(true) => {}
                 Ok(false) => return,
                 Err(error) => {
-                    tracing::error!(channel = self.channel, %error, "the lease could not be looked at")
+                    tracing::error!(channel = self.channel, %error, "couldn't check the channel's lease")
                 }
             }
         }
     }
 
-    /// Answers what the platform sent to our HTTP endpoint.
+    /// Responds to a request from the platform to our HTTP endpoint.
     pub async fn webhook(&self, request: WebhookRequest) -> WebhookResponse {
         self.connection.webhook(self, request).await
     }
 
     async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
         match self.intake.receive(inbound).await? {
-            Arrival::New(journalled) => self.intake.hand_on(journalled),
+            Arrival::New(journalled) => self.intake.dispatch(journalled),
             Arrival::Nothing => {}
             Arrival::NotTheirs => return Ok(IntakeOutcome::Notice(wording::NOT_YOURS.to_owned())),
         }
@@ -277,7 +276,7 @@ impl ChannelReceiver {
 impl adjutant_chat::ChannelIntake for ChannelReceiver {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
         self.try_take(inbound).await.map_err(|error| {
-            tracing::error!(channel = self.channel, %error, "a message could not be journalled; it comes again");
+            tracing::error!(channel = self.channel, %error, "couldn't journal a message; the platform will deliver it again");
             IntakeError
         })
     }
@@ -286,7 +285,7 @@ impl adjutant_chat::ChannelIntake for ChannelReceiver {
         match self.intake.edit(&self.channel, &edited).await {
             Ok(()) => Ok(()),
             Err(error) => {
-                tracing::error!(channel = self.channel, %error, "an edited message could not be journalled");
+                tracing::error!(channel = self.channel, %error, "couldn't journal an edited message");
                 Err(IntakeError)
             }
         }
@@ -302,7 +301,7 @@ impl adjutant_chat::ChannelIntake for ChannelReceiver {
                 places.into_iter().map(known).collect()
             }
             Err(error) => {
-                tracing::error!(channel = self.channel, %error, "the known places could not be read");
+                tracing::error!(channel = self.channel, %error, "couldn't read the known places");
                 Vec::new()
             }
         }
@@ -318,28 +317,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_channel_that_tells_nothing_hangs_and_one_in_trouble_may_wait() {
+    fn a_silent_channel_hangs_but_one_with_an_error_may_wait_longer() {
         let health = Health::of(["main".to_owned()].into_iter());
         let word = || health.words()[0].1;
-        let told = |ago: Duration| {
+        let reported = |ago: Duration| {
             let Some(at) = Instant::now().checked_sub(ago) else { return };
-            health.channels.lock().unwrap().get_mut("main").unwrap().told_at = Some(at);
+            health.channels.lock().unwrap().get_mut("main").unwrap().reported_at = Some(at);
         };
-        told(HUNG_IN_TROUBLE * 2);
-        assert_eq!((word(), health.all_told(), health.hung().len()), ("standing by", false, 0));
+        reported(HUNG_AFTER_ERROR * 2);
+        assert_eq!((word(), health.all_reported(), health.hung().len()), ("standing by", false, 0));
         health.change("main", |channel| channel.held = true);
-        assert_eq!((word(), health.all_told(), health.hung().len()), ("connecting", false, 0));
+        assert_eq!((word(), health.all_reported(), health.hung().len()), ("connecting", false, 0));
         health.note("main", ConnectionEvent::Alive);
-        assert_eq!((word(), health.all_told(), health.hung().len()), ("ok", true, 0));
-        told(HUNG * 2);
+        assert_eq!((word(), health.all_reported(), health.hung().len()), ("ok", true, 0));
+        reported(HUNG * 2);
         assert_eq!(health.hung(), ["receiving from main hangs"]);
         health.note("main", ConnectionEvent::Error("flood".to_owned()));
-        told(HUNG * 2);
-        assert_eq!((word(), health.all_told(), health.hung().len()), ("reconnecting", true, 0));
-        told(HUNG_IN_TROUBLE * 2);
+        reported(HUNG * 2);
+        assert_eq!((word(), health.all_reported(), health.hung().len()), ("reconnecting", true, 0));
+        reported(HUNG_AFTER_ERROR * 2);
         assert_eq!(health.hung().len(), 1);
         health.change("main", |channel| channel.stopped = true);
-        told(HUNG_IN_TROUBLE * 2);
+        reported(HUNG_AFTER_ERROR * 2);
         assert_eq!((word(), health.hung().len()), ("stopped", 0));
     }
 }

@@ -1,5 +1,5 @@
-//! Empties beside the turns what was kept for long enough, and gives its space back: see
-//! [`crate::store::retention`] and [`crate::store::space`].
+//! Deletes old data beside the turns and returns its space to the disk: see [`crate::store::retention`] and
+//! [`crate::store::space`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,35 +10,35 @@ use crate::store::leases::Instance;
 use crate::store::retention::{self, Ages, Emptied};
 use crate::store::{Store, StoreError, space};
 
-/// It is looked this often at most, and this seldom at least.
-const OFTEN: Duration = Duration::from_secs(1);
-const SELDOM: Duration = Duration::from_hours(1);
-/// So long after the start it is looked first.
-const FIRST: Duration = Duration::from_mins(1);
+/// The shortest and longest pause between two runs.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+/// The longest pause before the first run.
+const FIRST_AFTER: Duration = Duration::from_mins(1);
 
-/// How a lease names it, so that of several processes one is at it.
+/// The name of its lease: of several processes, one does the work.
 const LEASE: &str = "retention";
 
-/// Looks after what is old.
+/// Deletes old data.
 pub struct Retention {
-    /// Where.
+    /// The store.
     pub store: Store,
-    /// For whom the work is held.
+    /// The instance that takes the lease.
     pub instance: Arc<Instance>,
-    /// What is old.
+    /// How long each kind of data is kept.
     pub ages: Ages,
 }
 
 impl Retention {
-    /// Looks again and again until it is stopped, which may be in the middle of it.
+    /// Runs regularly until it is stopped, possibly in the middle of a run.
     pub async fn work(self, stop: CancellationToken) {
         let Some(shortest) = self.ages.shortest() else { return };
-        let every = (shortest / 10).clamp(OFTEN, SELDOM);
-        let mut wait = every.min(FIRST);
+        let every = (shortest / 10).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let mut wait = every.min(FIRST_AFTER);
         while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
             wait = every;
             if let Some(Err(error)) = stop.run_until_cancelled(self.pass()).await {
-                tracing::error!(%error, "emptying what is old failed; it is tried again");
+                tracing::error!(%error, "deleting old data failed; retrying");
             }
         }
     }
@@ -50,10 +50,10 @@ impl Retention {
         let (emptied, pages) = done?;
         if !emptied.is_nothing() {
             let (texts, traces, memories) = (emptied.bodies, emptied.traces, emptied.memories);
-            tracing::info!(texts, traces, memories, "what was kept for long enough is emptied");
+            tracing::info!(texts, traces, memories, "old data deleted");
         }
         if pages > 0 {
-            tracing::info!(pages, "space is given back to the disk");
+            tracing::info!(pages, "space returned to the disk");
         }
         Ok(())
     }

@@ -1,14 +1,14 @@
-//! What happens at its time: schedules bring a message, and reminders are told.
+//! Runs schedules and sends reminders: a schedule adds a message to the inbox, a reminder adds one to the outbox.
 //!
 //! Properties:
 //!
-//! - A run is one row of the inbox, whose name is made from the schedule and its time, in one commit with the time of
-//!   the next: never two, whatever dies, and however many look at once.
-//! - A run that comes while the last one is still at work is left out.
-//! - After a downtime a missed run is made up for once, or left out, as `[schedules] catch_up` says.
-//! - Three failed runs in a row stop a schedule, and its person is told.
-//! - For a person who may not speak any more nothing runs.
-//! - A reminder is one row of the outbox, in one commit with the mark on its task.
+//! - A run is one row of the inbox, named after the schedule and its time, and committed together with the time of the
+//!   next run. So there are never two, even after a crash or with several processes.
+//! - A run is skipped while the previous one is still going.
+//! - After a downtime, a missed run is caught up once or skipped, as `[schedules] catch_up` says.
+//! - Three failed runs in a row stop a schedule, and its person is notified.
+//! - Nothing runs for a person who may no longer talk to the assistant.
+//! - A reminder is one row of the outbox, committed together with the mark on its task.
 
 use std::sync::Arc;
 
@@ -22,24 +22,28 @@ use crate::store::schedules::{self, Reminder, ScheduleRow};
 use crate::store::{Batch, StoreError, inbox, people};
 use crate::wording;
 
-/// A run that is later than this was missed.
-const MISSED: i64 = 5 * 60_000;
-/// So many failed runs in a row are enough.
-const ENOUGH: i64 = 3;
+/// A run later than this counts as missed, in milliseconds.
+const MISSED_AFTER: i64 = 5 * 60_000;
+/// After this many failed runs in a row a schedule stops.
+const MOST_FAILURES: i64 = 3;
 
 /// The schedules and reminders of the channels of this process.
 pub struct Scheduler {
-    /// Whose.
+    /// The conversations that the messages go to.
     pub conversations: Arc<Conversations>,
-    /// Who may speak.
+    /// Decides who may talk to the assistant.
     pub access: Arc<Access>,
-    /// Whether a missed run is made up for.
+    /// Whether a missed run is caught up.
     pub catch_up: bool,
 }
 
 impl Scheduler {
-    /// Does what is due on a channel, or in one place of it. Returns the conversations in which something came of it.
-    pub async fn tend(&self, channel: &str, place: Option<&str>) -> Result<Vec<ConversationId>, StoreError> {
+    /// Does what is due on a channel, or in one place of it. Returns the conversations that got something new.
+    pub async fn run_due(
+        &self,
+        channel: &str,
+        place: Option<&str>,
+    ) -> Result<Vec<ConversationId>, StoreError> {
         let store = &self.conversations.store;
         let place = place.unwrap_or_default();
         let mut woken = Vec::new();
@@ -56,7 +60,7 @@ impl Scheduler {
         Ok(woken)
     }
 
-    /// Brings a schedule to where it should be. Whether something came of it.
+    /// Updates a schedule and runs it if it's due. Returns whether something changed.
     async fn step(&self, row: &ScheduleRow, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let (now, instance) = (store.now(), &self.conversations.instance.id);
@@ -69,7 +73,7 @@ impl Scheduler {
                 Some(_) => (new.running, new.failures) = (None, 0),
             }
         }
-        if new.failures >= ENOUGH {
+        if new.failures >= MOST_FAILURES {
             new.state = ScheduleState::Stopped;
             let text = wording::schedule_stopped(&row.text, &row.id);
             let message = Message { text, ..Message::default() };
@@ -83,13 +87,13 @@ impl Scheduler {
         schedules::change(&mut batch, row, &new);
         match store.write(batch).await {
             Ok(_) => Ok(new.running.is_some() || new.state != row.state),
-            // Somebody else has looked at the same moment.
+            // Another process did it at the same moment.
             Err(StoreError::Stale(_)) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Adds a run that is due, unless it is to be left out, and when the next one is.
+    /// Adds a due run, unless it is skipped, and sets the time of the next one.
     async fn run(
         &self,
         row: &ScheduleRow,
@@ -103,17 +107,17 @@ impl Scheduler {
             Some(next_at) => new.next_at = next_at,
             None => new.state = ScheduleState::Stopped,
         }
-        let is_missed = now - row.next_at > MISSED && !self.catch_up;
+        let is_missed = now - row.next_at > MISSED_AFTER && !self.catch_up;
         if new.running.is_some() || is_missed {
-            tracing::info!(schedule = %row.id, is_missed, "a run is left out");
+            tracing::info!(schedule = %row.id, is_missed, "a run was skipped");
             return Ok(());
         }
         if !self.may_speak(&row.person_id, channel).await? {
-            tracing::warn!(schedule = %row.id, "its person may not speak any more, so it stops");
+            tracing::warn!(schedule = %row.id, "the schedule stops: its person may no longer talk to me");
             new.state = ScheduleState::Stopped;
             return Ok(());
         }
-        // No channel has an empty name, so that no message of a platform is called so.
+        // No channel has an empty name, so no platform's message can have this name.
         let event = format!(" schedule:{}:{}", row.id, row.next_at);
         let arrived = inbox::NewRow {
             event: event.clone(),
@@ -142,7 +146,7 @@ impl Scheduler {
         Ok(false)
     }
 
-    /// Tells a reminder. Whether it was told just now.
+    /// Sends a reminder. Returns whether it was sent just now.
     async fn remind(&self, reminder: &Reminder, channel: &str) -> Result<bool, StoreError> {
         let store = &self.conversations.store;
         let zone = reminder.timezone.as_ref().and_then(|zone| zone.parse().ok());

@@ -1,4 +1,4 @@
-//! Model calls that belong to no turn: set something aside for, counted and kept like any other.
+//! Model calls outside of turns: reserved, counted and recorded like any other.
 
 use super::BudgetLedger;
 use super::ledger::{NotReserved, estimate, used};
@@ -8,8 +8,8 @@ use crate::store::usage::{self, BackgroundCall};
 use crate::store::{Batch, StoreError};
 
 impl BudgetLedger {
-    /// Makes such a call, named for what it is made (`fold`) and in which conversation, if in one. None: a budget of the
-    /// day does not cover it.
+    /// Makes a call outside of any turn. `what` says what it is for (`fold`: compacting the history). `None` if a daily
+    /// budget doesn't cover it.
     pub async fn background_call(
         &self,
         model: &dyn Model,

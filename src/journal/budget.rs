@@ -1,7 +1,7 @@
-//! What a turn may spend, and which limit tripped first.
+//! A turn's budget, and the limit that was reached first.
 //!
-//! A turn runs in one process, so its own tokens and money are set aside in memory; what counts over a day is in the
-//! store, see `journal::ledger`.
+//! A turn runs in one process, so its own tokens and money are reserved in memory. Daily budgets are in the store: see
+//! `journal::ledger`.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,42 +11,42 @@ pub use crate::config::Limits;
 use crate::domain::Bailout;
 use crate::store::spending::Amount;
 
-/// A limit that tripped.
+/// A limit that can be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Agents a turn.
+    /// Agents per turn.
     Agents,
-    /// Skill calls a turn.
+    /// Skill calls per turn.
     SkillCalls,
-    /// Orchestrator calls a turn.
+    /// Orchestrator calls per turn.
     OrchestratorCalls,
-    /// Time a turn.
+    /// Time per turn.
     Time,
-    /// Tokens a turn.
+    /// Tokens per turn.
     Tokens,
-    /// Money a turn.
+    /// Money per turn.
     Cost,
-    /// Tokens a person's day.
+    /// A person's tokens per day.
     DayTokens,
-    /// Money a person's day.
+    /// A person's money per day.
     DayCost,
-    /// Tokens everybody's day.
+    /// Everybody's tokens per day.
     AllDayTokens,
-    /// Money everybody's day.
+    /// Everybody's money per day.
     AllDayCost,
-    /// Skill calls of the conversation.
+    /// Skill calls per conversation.
     ConversationCalls,
-    /// None: a person paused it.
+    /// Not a limit: a person paused the turn.
     Paused,
 }
 
 impl Limit {
-    /// Whether only an owner may say that it goes on.
+    /// Whether only an owner may let the turn go on.
     pub fn needs_owner(self) -> bool {
         matches!(self, Self::DayTokens | Self::DayCost | Self::AllDayTokens | Self::AllDayCost)
     }
 
-    /// The contract's word for how it ends an agent that it stops midway; none for limits that only hold agents back.
+    /// How it ends an agent midway; none for limits that only hold agents back.
     pub fn bailout(self) -> Option<Bailout> {
         match self {
             Self::Tokens | Self::DayTokens | Self::AllDayTokens => Some(Bailout::Tokens),
@@ -56,55 +56,52 @@ impl Limit {
     }
 }
 
-/// What the budget of one model call says.
+/// A budget doesn't cover a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
-    /// Which limit.
+    /// The limit.
     pub limit: Limit,
-    /// Whether it may be covered once other calls, which are under way, are over.
+    /// Whether it may be covered once other running calls have ended.
     pub passing: bool,
 }
 
-/// How much may be used of tokens and of money, and the limit that each of them is.
+/// The tokens and money of a budget, with the limit that each stands for.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
-    /// How much; 0 is no limit.
+    /// The amount; 0 is no limit.
     pub most: Amount,
-    /// The limit of tokens.
+    /// The limit for tokens.
     pub tokens: Limit,
-    /// The limit of money.
+    /// The limit for money.
     pub money: Limit,
 }
 
 impl Allowance {
-    /// A turn's.
+    /// A turn's budget.
     pub fn of_turn(limits: &Limits) -> Self {
         let most = Amount::new(limits.turn_tokens, limits.turn_cost_usd);
         Self { most, tokens: Limit::Tokens, money: Limit::Cost }
     }
 
-    /// A person's for a day.
+    /// A person's daily budget.
     pub fn of_day(limits: &Limits) -> Self {
         let most = Amount::new(limits.day_tokens, limits.day_cost_usd);
         Self { most, tokens: Limit::DayTokens, money: Limit::DayCost }
     }
 
-    /// Everybody's for a day.
+    /// The shared daily budget.
     pub fn of_all(limits: &Limits) -> Self {
         let most = Amount::new(limits.all_day_tokens, limits.all_day_cost_usd);
         Self { most, tokens: Limit::AllDayTokens, money: Limit::AllDayCost }
     }
 
-    /// Whether it covers a call beside what was used and what is set aside.
-    ///
-    /// # Errors
-    /// The limit that does not.
+    /// Checks whether it covers a call on top of what is used and reserved.
     pub fn covers(&self, used: Amount, reserved: Amount, call: Amount) -> Result<(), Refused> {
         for (used, reserved, call, most, limit) in [
             (used.tokens, reserved.tokens, call.tokens, self.most.tokens, self.tokens),
             (used.nano_usd, reserved.nano_usd, call.nano_usd, self.most.nano_usd, self.money),
         ] {
-            // One call may always begin: what is smaller than one would else never let anything happen.
+            // One call may always begin; otherwise a budget smaller than one call would block everything.
             let fits = |taken: i64| taken == 0 || taken.saturating_add(call) <= most;
             if most > 0 && !fits(used.saturating_add(reserved)) {
                 return Err(Refused { limit, passing: fits(used) });
@@ -114,7 +111,7 @@ impl Allowance {
     }
 }
 
-/// What was spent before this start of the turn, within the present budget.
+/// What the turn spent before this start, within its current budget.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
     /// Agents started.
@@ -125,27 +122,27 @@ pub struct Spent {
     pub orchestrator_calls: i64,
     /// Tokens and money used.
     pub used: Amount,
-    /// What was used since an owner let the turn go on beyond the day's budgets; none when no owner did.
+    /// Use since an owner let the turn go on beyond the daily budgets; none if no owner did.
     pub granted: Option<Amount>,
     /// Skill calls of the conversation in its window.
     pub window_calls: i64,
-    /// Since when skill calls count in the turn, and in the window; in milliseconds.
+    /// From when skill calls count, in the turn and in the window; in milliseconds.
     pub counted_from: (i64, i64),
 }
 
-/// Tokens and money of the turn.
+/// The turn's tokens and money.
 #[derive(Debug, Default)]
 struct Account {
     used: Amount,
-    /// Since an owner let it go on.
+    /// Used since an owner let it go on.
     granted: Option<Amount>,
-    /// For calls under way.
+    /// For running calls.
     reserved: Amount,
-    /// Used, but to be written only with the turn's end.
+    /// Used, but only stored when the turn ends.
     unwritten: Amount,
 }
 
-/// A turn's budget. Once a limit has tripped, nothing new starts.
+/// A turn's budget. Once a limit is reached, nothing new starts.
 #[derive(Debug)]
 pub struct Budget {
     /// The limits.
@@ -158,12 +155,12 @@ pub struct Budget {
     counted_from: (i64, i64),
     account: Mutex<Account>,
     tripped: Mutex<Option<Limit>>,
-    /// Set by whoever pauses the turn.
+    /// Set when the turn is paused.
     paused: Arc<AtomicBool>,
 }
 
 impl Budget {
-    /// A budget of which something may be spent already.
+    /// A budget, part of which may be spent already.
     pub fn new(limits: Limits, spent: &Spent) -> Self {
         Self {
             limits,
@@ -179,13 +176,13 @@ impl Budget {
         }
     }
 
-    /// The same, which trips when this is set.
+    /// Makes this flag pause the turn.
     #[must_use]
     pub fn paused_by(self, paused: Arc<AtomicBool>) -> Self {
         Self { paused, ..self }
     }
 
-    /// The limit that tripped first.
+    /// The limit that was reached first.
     pub fn tripped(&self) -> Option<Limit> {
         if self.paused.load(Ordering::Relaxed) {
             return Some(self.trip(Limit::Paused));
@@ -193,44 +190,32 @@ impl Budget {
         *self.tripped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Marks a limit as tripped.
+    /// Records that a limit is reached. Returns the first one.
     pub fn trip(&self, limit: Limit) -> Limit {
         *self.tripped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit)
     }
 
-    /// Takes one agent.
-    ///
-    /// # Errors
-    /// The limit that holds it back.
+    /// Counts an agent, or returns the limit that forbids it.
     pub fn take_agent(&self) -> Result<(), Limit> {
         self.check_time()?;
         self.take(&self.agents, self.limits.agents_per_turn, Limit::Agents)
     }
 
-    /// Takes one skill call.
-    ///
-    /// # Errors
-    /// The limit that holds it back.
+    /// Counts a skill call, or returns the limit that forbids it.
     pub fn take_skill_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
         self.take(&self.window_calls, self.limits.conversation_calls, Limit::ConversationCalls)?;
         self.take(&self.skill_calls, self.limits.skill_calls_per_turn, Limit::SkillCalls)
     }
 
-    /// Takes one call of the orchestrator's model.
-    ///
-    /// # Errors
-    /// The limit that holds it back.
+    /// Counts a call of the orchestrator's model, or returns the limit that forbids it.
     pub fn take_orchestrator_call(&self) -> Result<(), Limit> {
         self.check_time()?;
         self.before_model_call()?;
         self.take(&self.orchestrator_calls, self.limits.orchestrator_calls_per_turn, Limit::OrchestratorCalls)
     }
 
-    /// Takes a skill call anew that waited for a yes, as far as it is not counted any more.
-    ///
-    /// # Errors
-    /// The limit that holds it back.
+    /// Counts an approved skill call again where its first count has expired, or returns the limit that forbids it.
     pub fn take_released_call(&self, asked_at: i64) -> Result<(), Limit> {
         self.before_model_call()?;
         let (turn, window) = self.counted_from;
@@ -243,10 +228,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Asks whether an agent at work may go on now.
-    ///
-    /// # Errors
-    /// The limit that holds it back.
+    /// Checks whether a running agent may call its model; else returns the limit that forbids it.
     pub fn before_model_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
         let one = Amount { tokens: 1, nano_usd: 1 };
@@ -256,10 +238,7 @@ impl Budget {
         self.covered(&used, one).map_err(|refused| self.trip(refused.limit))
     }
 
-    /// Sets something aside for a model call; see [`Self::give_back`].
-    ///
-    /// # Errors
-    /// The limit that does not cover it; `beyond` asks for none.
+    /// Reserves an amount for a model call; with `beyond`, even over the limit. See [`Self::give_back`].
     pub fn set_aside(&self, call: Amount, beyond: bool) -> Result<(), Refused> {
         let mut account = self.account();
         if !beyond {
@@ -269,13 +248,13 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes back what was set aside for a call that is over.
+    /// Releases the reservation of a call that has ended.
     pub fn give_back(&self, call: Amount) {
         let mut account = self.account();
         account.reserved = account.reserved.minus(call);
     }
 
-    /// Counts what a model call used; the store may learn of it only when the turn ends.
+    /// Counts what a model call used; `with_the_end` if it's stored only when the turn ends.
     pub fn spend(&self, used: Amount, with_the_end: bool) {
         let mut account = self.account();
         account.used = account.used.plus(used);
@@ -285,13 +264,13 @@ impl Budget {
         }
     }
 
-    /// What the turn used, and how much of it the store does not know yet.
+    /// What the turn used, and how much of it isn't stored yet.
     pub fn used(&self) -> (Amount, Amount) {
         let account = self.account();
         (account.used, account.unwritten)
     }
 
-    /// Whether an owner let the turn go on: its own spending since then stands for the day's.
+    /// Whether an owner let the turn go on. Then its spending since then counts, instead of the day's.
     pub fn is_granted(&self) -> bool {
         self.account().granted.is_some()
     }
@@ -317,7 +296,7 @@ impl Budget {
         Ok(())
     }
 
-    /// That no more agents may start does not hold back those at work: they are let finish. A pause does.
+    /// Running agents may finish even if no more may start. A pause stops them too.
     fn check_at_work(&self) -> Result<(), Limit> {
         let is_paused = self.paused.load(Ordering::Relaxed);
         match self.check_time() {
@@ -346,7 +325,7 @@ mod tests {
         assert_eq!(budget.take_agent(), Err(Limit::Agents));
         assert_eq!(budget.take_orchestrator_call(), Err(Limit::Agents));
         assert_eq!(budget.tripped(), Some(Limit::Agents));
-        assert_eq!(budget.take_skill_call(), Ok(()), "the agent that is at work is let finish");
+        assert_eq!(budget.take_skill_call(), Ok(()), "the running agent may finish");
     }
 
     #[test]
@@ -358,7 +337,11 @@ mod tests {
         assert_eq!(budget.take_agent(), Err(Limit::Agents));
         assert_eq!(budget.take_skill_call(), Ok(()));
         paused.store(true, Ordering::Relaxed);
-        assert_eq!(budget.take_skill_call(), Err(Limit::Agents), "what tripped first is what is asked about");
+        assert_eq!(
+            budget.take_skill_call(),
+            Err(Limit::Agents),
+            "the limit reached first is the one to ask about"
+        );
         let budget = Budget::new(Limits::default(), &Spent::default()).paused_by(paused);
         assert_eq!(budget.before_model_call(), Err(Limit::Paused));
         assert_eq!(budget.tripped(), Some(Limit::Paused));
@@ -391,7 +374,7 @@ mod tests {
         let budget = Budget::new(limits, &Spent::default());
         assert_eq!(budget.set_aside(tokens(60), false), Ok(()));
         let refused = |passing| Err(Refused { limit: Limit::Tokens, passing });
-        assert_eq!(budget.set_aside(tokens(60), false), refused(true), "it may be covered a little later");
+        assert_eq!(budget.set_aside(tokens(60), false), refused(true), "it may be covered later");
         assert_eq!(budget.set_aside(tokens(40), false), Ok(()));
         for set_aside in [60, 40] {
             budget.spend(tokens(20), false);
@@ -401,11 +384,11 @@ mod tests {
         budget.give_back(tokens(60));
         assert_eq!(budget.set_aside(tokens(61), false), refused(false));
         assert_eq!(budget.set_aside(tokens(61), true), Ok(()), "a person wanted just this call");
-        assert_eq!(budget.tripped(), None, "whoever waits has come to no limit");
+        assert_eq!(budget.tripped(), None, "waiting doesn't count as reaching a limit");
     }
 
     #[test]
-    fn a_fresh_budget_covers_one_call_however_dear_it_is() {
+    fn a_fresh_budget_covers_one_call_however_expensive_it_is() {
         let limits = Limits { turn_tokens: 10, ..Limits::default() };
         let budget = Budget::new(limits, &Spent::default());
         assert_eq!(budget.set_aside(tokens(500), false), Ok(()));

@@ -1,8 +1,10 @@
-//! A model's side of one execution: what it was sent and what it answered, rebuilt from the journal.
+//! The dialogue with a model in one execution: the requests and the answers, rebuilt from the journal.
 //!
-//! Properties: every tool call that was recorded is answered before the next request is made; a
-//! request rebuilt after a crash has the same bytes as the one before it; the stable beginning is
-//! stored once.
+//! Properties:
+//!
+//! - Every recorded tool call is answered before the next request.
+//! - After a crash, a rebuilt request has the same bytes as before.
+//! - The stable beginning is stored once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -27,14 +29,14 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// A prefix; its hash tells it apart.
+    /// A prefix, identified by its hash.
     pub fn new(system: String, tools: Vec<Tool>) -> Arc<Self> {
         let digest = Sha256::new().chain_update(&system).chain_update([0]).chain_update(tools_json(&tools));
         let hash = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Arc::new(Self { system, tools, hash, stored: OnceCell::new() })
     }
 
-    /// Stores it, once in the life of this process.
+    /// Stores the prefix, once per process.
     async fn keep(&self, store: &Store) -> Result<(), StoreError> {
         let write = || async {
             let mut batch = Batch::new();
@@ -53,13 +55,13 @@ fn tools_json(tools: &[Tool]) -> String {
 /// One answer of the model and the results of the tool calls in it.
 #[derive(Debug, Clone)]
 pub struct Round {
-    /// Its number among the execution's model calls.
+    /// The number of the model call in the execution.
     pub n: i64,
-    /// Who gave the answer.
+    /// The model that answered.
     pub model: String,
     /// The answer's text.
     pub text: String,
-    /// Its tool calls, with results as far as there are any.
+    /// Its tool calls, with the results so far.
     pub calls: Vec<ToolCallRow>,
 }
 
@@ -70,14 +72,14 @@ pub struct Dialogue {
     prefix: Arc<Prefix>,
     opening: Vec<Message>,
     rounds: Vec<Round>,
-    /// Model calls recorded so far, failed ones included.
+    /// How many model calls are recorded, including failed ones.
     recorded: i64,
-    /// Results of the last round that the store has not seen yet.
+    /// Results of the last round that aren't stored yet.
     unsaved: HashSet<i64>,
 }
 
 impl Dialogue {
-    /// A new dialogue that begins with these messages.
+    /// Starts a dialogue with these messages.
     pub async fn begin(
         store: &Store,
         execution: ExecutionId,
@@ -88,10 +90,7 @@ impl Dialogue {
         Ok(Self { execution, prefix, opening, rounds: Vec::new(), recorded: 0, unsaved: HashSet::new() })
     }
 
-    /// The dialogue as the journal has it; none when no model call was recorded yet.
-    ///
-    /// # Errors
-    /// When the store fails or holds something unreadable.
+    /// Loads a dialogue from the journal; none if no model call is recorded yet.
     pub async fn load(
         store: &Store,
         execution: &ExecutionId,
@@ -114,7 +113,7 @@ impl Dialogue {
         Ok(Some(Self { execution, prefix, opening, rounds, recorded, unsaved: HashSet::new() }))
     }
 
-    /// The next request. Only to be made when nothing is [`Self::unanswered`].
+    /// The next request. Make it only if nothing is [`Self::unanswered`].
     pub fn request(&self) -> Request {
         let mut messages = Vec::with_capacity(2 + self.opening.len() + self.rounds.len() * 3);
         messages.push(Message::new(Role::System, self.prefix.system.clone()));
@@ -138,12 +137,12 @@ impl Dialogue {
         Request { messages, tools: self.prefix.tools.clone() }
     }
 
-    /// The last round, if one of its tool calls has no result yet.
+    /// The last round, if a tool call in it has no result yet.
     pub fn unanswered(&self) -> Option<&Round> {
         self.rounds.last().filter(|round| round.calls.iter().any(|call| call.result.is_none()))
     }
 
-    /// The last round's text, when it holds no tool calls: the final answer.
+    /// The final answer: the last round's text, if it has no tool calls.
     pub fn final_text(&self) -> Option<&str> {
         self.rounds.last().filter(|round| round.calls.is_empty()).map(|round| round.text.as_str())
     }
@@ -153,13 +152,12 @@ impl Dialogue {
         &self.rounds
     }
 
-    /// How many model calls were recorded.
+    /// How many model calls are recorded.
     pub fn recorded(&self) -> i64 {
         self.recorded
     }
 
-    /// Answers a tool call of the last round; the store learns of it with the next [`Self::flush`] or
-    /// [`Self::record`].
+    /// Answers a tool call of the last round; the next [`Self::flush`] or [`Self::record`] stores it.
     pub fn answer(&mut self, idx: i64, result: String) {
         let Some(round) = self.rounds.last_mut() else { return };
         if let Some(call) = round.calls.iter_mut().find(|call| call.idx == idx && call.result.is_none()) {
@@ -168,7 +166,7 @@ impl Dialogue {
         }
     }
 
-    /// Adds a note to the last result: the one place where the house may speak during a turn.
+    /// Adds a note to the last result: the only way to tell the model something during a turn.
     pub fn note(&mut self, note: &str) {
         let Some(call) = self.rounds.last_mut().and_then(|round| round.calls.last_mut()) else { return };
         if self.unsaved.contains(&call.idx) || call.result.is_none() {
@@ -181,7 +179,7 @@ impl Dialogue {
         }
     }
 
-    /// Adds the results that the store has not seen yet.
+    /// Adds the unsaved results to the batch.
     pub fn flush(&mut self, batch: &mut Batch) {
         let Some(round) = self.rounds.last() else { return };
         for call in round.calls.iter().filter(|call| self.unsaved.contains(&call.idx)) {
@@ -190,7 +188,7 @@ impl Dialogue {
         self.unsaved.clear();
     }
 
-    /// Adds a model's answer, after the results that led to it.
+    /// Adds a model's answer to the batch, after the unsaved results.
     pub fn record(&mut self, store: &Store, batch: &mut Batch, answer: &Answer, started: i64) {
         self.flush(batch);
         self.record_row(store, batch, answer, None, started);
@@ -203,7 +201,7 @@ impl Dialogue {
         let mut rows = Vec::with_capacity(answer.tool_calls.len());
         for (idx, call) in (0_i64..).zip(&answer.tool_calls) {
             let mut call_id = call.id.clone();
-            // Some models count their calls anew in every answer.
+            // Some models restart their call numbers in every answer.
             if call_id.is_empty() || !used.insert(call_id.clone()) {
                 call_id = format!("{}call-{n}-{idx}", call.id);
                 used.insert(call_id.clone());
@@ -223,7 +221,7 @@ impl Dialogue {
         self.rounds.push(Round { n, model: answer.model.clone(), text: answer.text.clone(), calls: rows });
     }
 
-    /// Adds a model call that failed. It is counted and shown, and no later request holds it.
+    /// Adds a failed model call to the batch. It is counted and shown in traces, but isn't part of later requests.
     pub fn record_failure(&mut self, store: &Store, batch: &mut Batch, error: &ModelError, started: i64) {
         self.flush(batch);
         let used = Answer { usage: error.usage, cost_usd: error.cost_usd, ..Answer::default() };

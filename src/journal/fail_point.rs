@@ -1,7 +1,7 @@
-//! Places where a test kills the process, to prove that recovery works from there.
+//! Points where a test kills the process, to prove that it recovers.
 
-/// Ends the process as `kill -9` would when `ADJUTANT_FAIL_POINT` names this place (`NAME`, or `NAME:3`
-/// for the third time it is reached). Compiled into debug builds only.
+/// Ends the process like `kill -9` if `ADJUTANT_FAIL_POINT` names this point (`NAME`, or `NAME:3` for the third time).
+/// Compiled into debug builds only.
 pub fn fail_point(name: &str) {
     #[cfg(debug_assertions)]
     armed::reach(name);

@@ -1,14 +1,13 @@
-//! What model calls may use, and what they used: the turn's budget, and the days' of the person and of everybody.
+//! Reserves and counts what model calls use: in the turn's budget, the person's daily budget, and the shared one.
 //!
 //! Properties:
 //!
-//! - No call begins that a budget does not cover, as it is estimated, beside what was used and all others that are under
-//!   way: in the turn by memory, for its agents are all here; over turns and processes by the store, see
-//!   `store::spending`.
-//! - A budget that others only hold for the moment is waited for.
-//! - Each call that came to an end is counted in the commit that records it, one that brought no answer too.
-//! - Without a budget for a day no commit is made before a call.
-//! - What an owner granted, a turn may use beyond the days' budgets: as much as each of them is, counted from the yes.
+//! - A call starts only if each budget covers its estimate on top of what is used and reserved. The turn's budget is
+//!   checked in memory, because all its agents run here; the daily ones in the store, see `store::spending`.
+//! - If other running calls only reserve a budget, a call waits for it.
+//! - The commit that records a finished call also counts it, even if the call failed.
+//! - Without a daily budget, no commit is needed before a call.
+//! - If an owner lets a turn go on, it may use each daily budget once more, counted from that moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,10 +23,10 @@ use crate::store::Stale;
 use crate::store::spending::{self, Amount, ReservationRow, SpendingRow};
 use crate::store::{Batch, Store, StoreError};
 
-/// How often it is looked whether calls under way have left something.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How often to check whether running calls have freed some budget.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Whose budgets of the day count.
+/// The daily budgets that apply to some work.
 #[derive(Clone)]
 pub struct BudgetLedger {
     /// The store.
@@ -36,28 +35,28 @@ pub struct BudgetLedger {
     pub instance: InstanceId,
     /// The person.
     pub person: PersonId,
-    /// The turn; empty outside of one.
+    /// The turn; empty outside of turns.
     pub turn: TurnId,
-    /// The zone of the assistant's days.
+    /// The time zone that days are counted in.
     pub zone: Tz,
-    /// The limits, as long as this is at work.
+    /// The settings with the limits.
     pub settings: Arc<Settings>,
 }
 
-/// What is set aside for one model call.
-#[must_use = "a call that is over is settled"]
+/// The reservation for one model call.
+#[must_use = "settle it when the call has ended"]
 pub struct Reservation {
     execution: ExecutionId,
     day: String,
     amount: Amount,
-    /// The turn's budget, from which it is taken too.
+    /// The turn's budget, which holds the same reservation.
     turn: Option<Arc<Budget>>,
 }
 
-/// Why something can't begin now.
+/// Why something can't start now.
 #[derive(Debug)]
 pub enum LimitReached {
-    /// This limit holds it back.
+    /// This limit forbids it.
     Limit(Limit),
     /// The store failed, or the lease is lost.
     Store(StoreError),
@@ -77,7 +76,7 @@ impl From<StoreError> for LimitReached {
 
 /// Why nothing was reserved for a call.
 pub(super) enum NotReserved {
-    /// A budget does not cover it.
+    /// A budget doesn't cover it.
     Refused(Refused),
     /// The store failed, or the lease is lost.
     Store(StoreError),
@@ -103,7 +102,7 @@ impl Drop for Reservation {
     }
 }
 
-/// What a call may come to use at the most, at least 1 of each.
+/// The most that a call may use, at least 1 of each.
 pub fn estimate(model: &dyn Model, request: &Request) -> Amount {
     let usage = price::estimate(request);
     let usd = model.price().map_or(0.0, |price| price.cost(&usage));
@@ -111,7 +110,7 @@ pub fn estimate(model: &dyn Model, request: &Request) -> Amount {
     Amount { tokens: amount.tokens.max(1), nano_usd: amount.nano_usd.max(1) }
 }
 
-/// What a call used, whether it brought an answer or not.
+/// What a call used, whether it succeeded or not.
 pub fn used(outcome: Result<&Answer, &ModelError>) -> Amount {
     let (usage, usd) = match outcome {
         Ok(answer) => (answer.usage, answer.cost_usd),
@@ -121,34 +120,31 @@ pub fn used(outcome: Result<&Answer, &ModelError>) -> Amount {
 }
 
 impl BudgetLedger {
-    /// The day that it is.
+    /// The current day.
     pub fn day(&self) -> String {
         clock::local_day(self.store.now(), self.zone)
     }
 
-    /// The budgets of everybody's day and of the person's.
+    /// The shared daily budget and the person's.
     pub fn budgets(&self) -> (Allowance, Allowance) {
         let limits = &self.settings.limits;
         (Allowance::of_all(limits), Allowance::of_day(limits))
     }
 
-    /// Whether there is a budget for a day.
+    /// Whether there is a daily budget.
     pub fn has_budgets(&self) -> bool {
         let (all, person) = self.budgets();
         [all.most, person.most] != [Amount::default(); 2]
     }
 
-    /// What was used on a day by everybody and by the person.
+    /// What everybody and the person used on a day.
     pub async fn spent(&self, day: &str) -> Result<(SpendingRow, SpendingRow), StoreError> {
         let of = |person| spending::of_day(&self.store, day, person);
         futures::try_join!(of(None), of(Some(&self.person)))
     }
 
-    /// Sets something aside for a call, in a batch that holds nothing else but a fence; the turn's budget, if there is
-    /// one, has set it aside already. What an owner granted is counted, and no budget of a day is asked.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
+    /// Reserves an amount for a call in the daily budgets. `fence` holds nothing but the lease's check, and the turn's
+    /// budget, if any, has the reservation already. A turn that an owner let go on is counted but not refused.
     pub(super) async fn reserve(
         &self,
         mut fence: Batch,
@@ -157,7 +153,7 @@ impl BudgetLedger {
         turn: Option<Arc<Budget>>,
     ) -> Result<Reservation, NotReserved> {
         let is_granted = turn.as_ref().is_some_and(|turn| turn.is_granted());
-        // Made first: should nobody wait for this any more, the turn's budget gets its part back.
+        // Made first: if this future is dropped, the turn's budget gets its part back.
         let reservation = Reservation { execution: execution.to_owned(), day: self.day(), amount, turn };
         if !self.has_budgets() {
             return Ok(reservation);
@@ -177,32 +173,29 @@ impl BudgetLedger {
             Ok(_) => Ok(reservation),
             Err(StoreError::Stale(Stale::EveryonesBudget | Stale::PersonsBudget)) => {
                 let refused = self.covered(amount, self.spent(&row.day).await?).err();
-                // Somebody has given something back in this moment.
+                // Some budget was freed just now.
                 Err(refused.unwrap_or(Refused { limit: Limit::AllDayTokens, passing: true }).into())
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Whether the days' budgets cover a call beside what everybody and the person have spent.
+    /// Checks whether the daily budgets cover a call on top of what everybody and the person have spent.
     fn covered(&self, call: Amount, (by_all, by_person): (SpendingRow, SpendingRow)) -> Result<(), Refused> {
         let (all, person) = self.budgets();
         all.covers(by_all.used(), by_all.reserved(), call)?;
         person.covers(by_person.used(), by_person.reserved(), call)
     }
 
-    /// Adds what a call used, in place of what was set aside for it.
+    /// Replaces a call's reservation by what it used.
     pub fn settle(&self, batch: &mut Batch, reservation: &Reservation, used: Amount) {
         spending::settle(batch, (&reservation.execution, &self.person, &reservation.day), used);
     }
 }
 
 impl Scope {
-    /// Sets aside what a model call of this turn may come to use. `beyond` is for the one call that a person wants when
-    /// the turn has come to its own limit.
-    ///
-    /// # Errors
-    /// The limit that does not cover it; or when the store fails or the lease is lost.
+    /// Reserves what a model call of this turn may use. `beyond` is for the one call that a person asks for after the
+    /// turn has reached its own limit.
     pub async fn reserve(
         &self,
         execution: &ExecutionId,
@@ -219,7 +212,7 @@ impl Scope {
                 return Err(self.budget.trip(refused.limit).into());
             }
             tokio::select! {
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
                 () = self.cancel.cancelled() => return Err(refused.limit.into()),
             }
             if !beyond {
@@ -238,7 +231,7 @@ impl Scope {
         self.ledger.reserve(self.batch(), execution, call, Some(self.budget.clone())).await
     }
 
-    /// Adds what a model call used to the batch that records it. `with_the_end` when that is the one that ends the turn.
+    /// Adds what a model call used to the batch that records it. `with_the_end` if this batch ends the turn.
     pub fn settle(
         &self,
         batch: &mut Batch,
@@ -251,30 +244,27 @@ impl Scope {
         self.ledger.settle(batch, reservation, used);
     }
 
-    /// Takes a skill call anew that a yes has released: time has gone by since it was asked for.
-    ///
-    /// # Errors
-    /// The limit that holds it back; or when the store fails.
+    /// Checks the limits again for an approved skill call, because time has passed since it was requested.
     pub async fn take_released_call(&self, asked_at: i64) -> Result<(), LimitReached> {
         self.budget.take_released_call(asked_at)?;
         if self.budget.is_granted() || !self.ledger.has_budgets() {
             return Ok(());
         }
-        // It is enough that something is left: the call itself uses no model.
+        // It's enough if something is left: the call itself uses no model.
         let (all, person) = self.ledger.spent(&self.ledger.day()).await?;
         let used = |row| SpendingRow { reserved_tokens: 0, reserved_nano_usd: 0, ..row };
         let left = self.ledger.covered(Amount { tokens: 1, nano_usd: 1 }, (used(all), used(person)));
         left.map_err(|refused| self.budget.trip(refused.limit).into())
     }
 
-    /// Adds that nothing is set aside for an execution any more, whose call was cut off.
+    /// Releases the reservation of an execution whose call was cut off.
     pub fn free(&self, batch: &mut Batch, execution: &ExecutionId) {
         if self.ledger.has_budgets() {
             spending::release(batch, execution);
         }
     }
 
-    /// Adds that nothing is set aside for the turn any more, which ends or goes to sleep.
+    /// Releases all reservations of the turn, which ends or goes to sleep.
     pub fn free_all(&self, batch: &mut Batch) {
         if self.ledger.has_budgets() {
             spending::release_turn(batch, &self.turn);

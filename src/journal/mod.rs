@@ -1,4 +1,7 @@
-//! A running turn's hold on the journal: its scope, its budget, and the dialogues of its models.
+//! Access to the journal for a running turn: its scope, its budget, and the dialogues of its models.
+//!
+//! Promises: a turn that goes on after a crash sends its models the same requests as before, and no model call starts
+//! without a reservation in its budgets.
 
 mod background;
 pub mod budget;

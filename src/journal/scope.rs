@@ -1,4 +1,4 @@
-//! What everything inside one running turn shares.
+//! The state that everything inside a running turn shares.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,37 +24,37 @@ use crate::store::{Batch, Store, StoreError, leases::Lease, outbox, turns};
 pub struct Scope {
     /// The store.
     pub store: Store,
-    /// The right to this conversation; every write goes under it.
+    /// The lease of this conversation; every write checks it.
     pub lease: Lease,
     /// The turn.
     pub turn: TurnId,
-    /// Where.
+    /// The turn's conversation.
     pub conversation: Arc<Conversation>,
-    /// For whom.
+    /// The turn's person.
     pub person: Arc<Person>,
-    /// The person's zone.
+    /// The person's time zone.
     pub zone: Tz,
-    /// What held when the turn began, or last went on.
+    /// The settings from when the turn began or last went on.
     pub settings: Arc<Settings>,
-    /// What the turn may still spend.
+    /// The turn's own budget.
     pub budget: Arc<Budget>,
-    /// What the days' budgets leave.
+    /// The daily budgets.
     pub ledger: Arc<BudgetLedger>,
-    /// Ends when the turn is stopped.
+    /// Cancelled when the turn is stopped.
     pub cancel: CancellationToken,
-    /// The platform's names of the messages that the next thing we say is for.
+    /// The platform's ids of the messages that our next message answers.
     pub answers: Arc<Mutex<Vec<String>>>,
-    /// Changes when a question of this turn is answered while it runs; whoever waits clones it.
+    /// Changes when a question of this turn is answered while it runs; clone it to wait.
     pub answered: watch::Receiver<()>,
-    /// How the steps of the workflows in it stand.
+    /// The progress of the workflows in this turn.
     pub sub_progress: Arc<SubProgress>,
-    /// Whether a question was asked since the turn last went on.
+    /// Whether the turn asked a question since it last went on.
     pub asked: Arc<AtomicBool>,
     /// Tells the rest of the process what the turn does.
     pub events: TurnEvents,
 }
 
-/// The lines of a progress display that belong below an agent which is a workflow's run.
+/// The lines of a progress display below an agent that runs a workflow.
 #[derive(Debug, Default)]
 pub struct SubProgress {
     lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
@@ -62,7 +62,7 @@ pub struct SubProgress {
 }
 
 impl SubProgress {
-    /// Puts new lines below an agent.
+    /// Replaces the lines below an agent.
     pub fn show(&self, agent: &str, lines: Vec<AgentProgress>) {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), lines);
         self.changed.notify_one();
@@ -80,45 +80,44 @@ impl SubProgress {
     }
 }
 
-/// What a running turn asks its person.
+/// A question of a running turn to its person.
 pub struct Question<'a> {
-    /// What is asked, with what belongs to it.
+    /// What is asked, with its details.
     pub kind: QuestionKind,
     /// The skill call or the step that waits for the answer; none for "continue?".
     pub execution: Option<&'a ExecutionId>,
-    /// How it is asked.
+    /// The text of the question.
     pub text: String,
-    /// The buttons of a question with this id; a choice has a button for each of its options instead.
+    /// Makes the buttons from the question's id; a choice has one per option instead.
     pub choices: fn(&str) -> Vec<Choice>,
 }
 
 impl Scope {
-    /// Whether the turn is an owner's.
+    /// Whether the turn belongs to an owner.
     pub async fn is_owners(&self) -> Result<bool, StoreError> {
         people::is_owner(&self.store, &self.person.id, &self.settings.owners).await
     }
 
-    /// A batch whose statements happen only while the turn is ours.
+    /// A batch that fails if this process has lost the turn's lease.
     pub fn batch(&self) -> Batch {
         self.lease.fence(&self.store)
     }
 
-    /// Adds something to say to the batch, as the answer to whatever waits for one. Call
-    /// [`Self::said`] once the batch is written.
+    /// Adds a message to the batch, as the answer to the messages that wait for one. Call [`Self::wake_delivery`] once
+    /// the batch is written.
     pub fn say(&self, batch: &mut Batch, text: String, choices: Vec<Choice>) -> OutboxId {
         turns::set_answers(batch, &self.turn, &[]);
         let message = self.message(text, choices);
         outbox::say(&self.store, batch, &self.conversation.id, &self.lease.instance, &message)
     }
 
-    /// A message to say, as the answer to whatever waits for one.
+    /// A message that answers the messages waiting for one.
     pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
         let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
         outbox::Message { turn: Some(self.turn.clone()), answers, text, choices, file: None }
     }
 
-    /// Adds a question to the batch, to the person whose turn it is. Call [`Self::said`] once the batch is
-    /// written.
+    /// Adds a question for the turn's person to the batch. Call [`Self::wake_delivery`] once the batch is written.
     pub fn ask(&self, batch: &mut Batch, question: Question<'_>) {
         self.asked.store(true, Ordering::Relaxed);
         let id: QuestionId = self.store.new_id();
@@ -134,8 +133,8 @@ impl Scope {
         questions::ask(batch, &question, self.store.now());
     }
 
-    /// Asks an owner, in their own direct conversation, whether this turn may go on beyond a day's budget. Whoever
-    /// serves that conversation delivers it.
+    /// Asks an owner, in their direct conversation, whether this turn may go on beyond a daily budget. The process that
+    /// serves that conversation delivers the question.
     pub fn ask_owner(
         &self,
         batch: &mut Batch,
@@ -178,19 +177,19 @@ impl Scope {
         }
     }
 
-    /// Wakes the delivery of what was said.
-    pub fn said(&self) {
+    /// Wakes the delivery of this conversation's messages.
+    pub fn wake_delivery(&self) {
         self.events.send(TurnEvent::Said(self.conversation.id.clone()));
     }
 
-    /// `Now: 2026-11-21T10:15 Saturday, Europe/Berlin`: the one line of time that models get.
+    /// `Now: 2026-11-21T10:15 Saturday, Europe/Berlin`: how models learn the time.
     pub fn now_line(&self) -> String {
         let now = clock::utc(self.store.now()).with_timezone(&self.zone);
         format!("Now: {} {}, {}", now.format("%Y-%m-%dT%H:%M"), now.format("%A"), self.zone)
     }
 }
 
-/// A button for each choice. Their ids number them, because platforms take short ids only.
+/// A button per option. Their ids are numbers, because platforms only take short ids.
 fn buttons(question: &QuestionId, options: &[String]) -> Vec<Choice> {
     let button =
         |(n, label): (usize, &String)| Choice { id: format!("{question}:{n}"), label: label.clone() };

@@ -1,5 +1,5 @@
-//! A turn whose plan its person said: `/run NAME`, or "run NAME" and nothing else. The workflow is dispatched and its
-//! report is the answer, without a call of the orchestrator's model.
+//! A turn that only runs a workflow: the person wrote `/run NAME`, or "run NAME" and nothing else. The workflow's
+//! report is the answer; the orchestrator's model isn't called.
 
 use serde_json::json;
 
@@ -14,20 +14,20 @@ use crate::workflows::command;
 use crate::workflows::run::RunRequest;
 use crate::workflows::view::report::Report;
 
-/// In place of a skill: the words of a task become a workflow first. No model can dispatch it, since it is no skill.
+/// Stands for a skill: turns a task's words into a workflow first. No model can dispatch it, because it isn't a skill.
 const DRAFT: &str = "draft";
-/// What the journal has in place of a model's name.
-pub(super) const NOBODY: &str = "none";
+/// The journal's entry where a model's name would be.
+pub(super) const NO_MODEL: &str = "none";
 
-/// The errand of an agent that is a workflow's run.
-pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
+/// The run request of an agent that runs a workflow.
+pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRequest> {
     let skill = task.skills.first().filter(|_| task.is_direct())?;
     if skill == DRAFT {
         let words = task.arguments.as_ref()?["words"].as_str().map(str::to_owned);
         return Some(RunRequest { words, ..RunRequest::default() });
     }
     let Handler::Workflow(workflow) = &registry.get(skill)?.handler else { return None };
-    // A model may give any context.
+    // A model may send any context, so this may not match.
     let again = task.context.as_deref().and_then(|again| {
         let (of, from) = again.strip_prefix("--of ")?.split_once(" --from ")?;
         Some((of.into(), from.to_owned()))
@@ -37,18 +37,18 @@ pub(super) fn errand(registry: &Registry, task: &AgentTask) -> Option<RunRequest
 }
 
 impl Run<'_> {
-    /// The next thing that the plan wants, once all of it is done the turn's end.
-    pub(super) async fn follow(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
+    /// Does the plan's next step. Returns the turn's end once everything is done.
+    pub(super) async fn next_of_plan(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
         let mut draft = None;
         let (name, arguments) = if self.task_graph.is_open() {
             ("get_agent_results", json!({}))
         } else if let Some(agent) = self.task_graph.agents.first() {
             let (run, report) = (agent.row.id.clone(), self.task_graph.report(agent));
-            return self.told(&run, &report).await.map(Some);
+            return self.answer_with_report(&run, &report).await.map(Some);
         } else if let Some(refused) = self.dialogue.rounds().last().and_then(|round| round.calls.first()) {
             return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default().into())));
         } else {
-            match self.dispatched(said) {
+            match self.task_for(said) {
                 Ok(task) => {
                     let arguments = json!(task);
                     draft = Some(task).filter(|task| task.skills == [DRAFT]);
@@ -59,12 +59,12 @@ impl Run<'_> {
         };
         let id = format!("{name}-{}", self.dialogue.recorded());
         let call = ToolCall { id, name: name.into(), arguments: arguments.to_string() };
-        let answer = Answer { tool_calls: vec![call], model: NOBODY.into(), ..Answer::default() };
+        let answer = Answer { tool_calls: vec![call], model: NO_MODEL.into(), ..Answer::default() };
         let mut batch = self.scope.batch();
         self.dialogue.record(&self.scope.store, &mut batch, &answer, self.scope.store.now());
         if let Some(round) = self.dialogue.unanswered().cloned() {
             match draft {
-                Some(task) => self.place(round.n, 0, task, &mut batch),
+                Some(task) => self.add_agent(round.n, 0, task, &mut batch),
                 None => self.admit(&round, &mut batch),
             }
         }
@@ -73,9 +73,9 @@ impl Run<'_> {
         Ok(None)
     }
 
-    fn dispatched(&self, said: &str) -> Result<AgentTask, String> {
-        let errand = command::read(said, &self.orchestrator.runner.workflows.current())?;
-        if let Some(words) = errand.words {
+    fn task_for(&self, said: &str) -> Result<AgentTask, String> {
+        let run_request = command::read(said, &self.orchestrator.runner.workflows.current())?;
+        if let Some(words) = run_request.words {
             return Ok(AgentTask {
                 agent_id: DRAFT.into(),
                 skills: vec![DRAFT.into()],
@@ -85,17 +85,21 @@ impl Run<'_> {
             });
         }
         Ok(AgentTask {
-            mission: format!("the workflow {}", errand.workflow),
-            skills: vec![format!("workflow.{}", errand.workflow)],
-            agent_id: errand.workflow,
-            arguments: Some(errand.given.into()),
-            context: errand.again.map(|(of, from)| format!("--of {of} --from {from}")),
+            mission: format!("the workflow {}", run_request.workflow),
+            skills: vec![format!("workflow.{}", run_request.workflow)],
+            agent_id: run_request.workflow,
+            arguments: Some(run_request.given.into()),
+            context: run_request.again.map(|(of, from)| format!("--of {of} --from {from}")),
             ..AgentTask::default()
         })
     }
 
-    /// The run's report as the turn's answer.
-    async fn told(&self, run: &str, report: &crate::agents::Report) -> Result<TurnEnd, StoreError> {
+    /// Ends the turn with the run's report as its answer.
+    async fn answer_with_report(
+        &self,
+        run: &str,
+        report: &crate::agents::Report,
+    ) -> Result<TurnEnd, StoreError> {
         let kept = runs::by_id(&self.scope.store, &run.into()).await?.and_then(|run| run.report);
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),

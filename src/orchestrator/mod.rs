@@ -1,15 +1,14 @@
-//! The orchestrator's loop: a model plans, agents work, a model answers.
+//! The orchestrator's loop: a model plans, agents do the work, the model answers.
 //!
 //! Properties:
 //!
-//! - Going on (after a crash, a yes, a Continue) is the same as running: dialogue and task_graph are rebuilt
-//!   from the journal, closed rows are not done again.
-//! - An agent starts as soon as what it depends on has ended well; there is no barrier.
-//! - A dispatch's answer waits until everything of its response has ended, 30 s are over, or all that
-//!   is left waits for a person.
-//! - Once a limit has tripped nothing new starts; what runs is let finish; then the turn is parked.
-//! - An answer in text while agents are still open is taken as a wish to collect them first, so that no
-//!   result is lost.
+//! - Continuing (after a crash, an approval, a "continue") works like starting: dialogue and task graph are rebuilt
+//!   from the journal, and finished work isn't repeated.
+//! - An agent starts as soon as its own dependencies have succeeded; it doesn't wait for others.
+//! - A dispatch is answered once all agents of the same response have ended, after 30 seconds, or once only agents that
+//!   wait for a person are left.
+//! - Once a limit is reached, nothing new starts, running agents finish, and then the turn is parked.
+//! - If the model answers in text while agents are open, their results are collected first, so that none is lost.
 
 mod direct;
 mod prompt;
@@ -35,21 +34,21 @@ use crate::wording::{self, StatusSummary};
 use crate::workflows::command;
 use crate::workflows::run::Runner;
 use task_graph::{Agent, TaskGraph};
-use tools::Wanted;
+use tools::ToolUse;
 
-/// Runs turns' orchestrators.
+/// Runs the orchestrators of turns.
 pub struct Orchestrator {
-    /// What the assistant is called.
+    /// The assistant's name.
     pub name: String,
     /// Its model.
     pub model: SharedModel,
-    /// The skills, as they are now.
+    /// The current skills.
     pub skills: Arc<Skills>,
     /// The agents.
     pub agents: Arc<Agents>,
-    /// The workflows' runs.
+    /// Runs workflows.
     pub runner: Arc<Runner>,
-    /// The prefix by catalogue.
+    /// The prefixes by skill catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
@@ -58,13 +57,13 @@ pub struct Orchestrator {
 pub enum TurnEnd {
     /// With an answer.
     Answered(outbox::Message),
-    /// With the model's failure, told to the person.
+    /// The model failed; the message says so.
     Failed(outbox::Message),
-    /// A person has been asked; nothing else is left to do.
+    /// A person was asked, and there is nothing else to do.
     Waiting,
-    /// Nothing is left to do before this moment, in milliseconds.
+    /// There is nothing to do before this time, in milliseconds.
     Asleep(i64),
-    /// A limit tripped; nothing is at work any more.
+    /// A limit was reached, and nothing is running.
     Parked(Limit, StatusSummary),
     /// The turn was stopped.
     Cancelled(StatusSummary),
@@ -78,11 +77,11 @@ struct Run<'a> {
     root: ExecutionId,
     dialogue: Dialogue,
     task_graph: TaskGraph,
-    /// What was said, if it is the plan.
+    /// The person's message, if it runs a workflow.
     plan: Option<String>,
-    /// When the first of those wakes up that wait for their time.
-    until: Option<i64>,
-    /// The record of the last answer, to be written with the turn's end.
+    /// When the first sleeping agent wakes up.
+    wake_at: Option<i64>,
+    /// The record of the last answer, written when the turn ends.
     tail: Batch,
     tasks: JoinSet<Outcome>,
 }
@@ -91,12 +90,9 @@ struct Run<'a> {
 type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
-    /// Runs a turn, or goes on with one, until it ends or has to wait. `root` is its execution, `rows`
-    /// all its executions, `said` what its person said; `opening` makes the first messages if there is no dialogue yet. The batch
-    /// holds the last answer's record and belongs into the commit that ends the turn.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
+    /// Runs or continues a turn until it ends or has to wait. `root` is its execution, `rows` are all its executions,
+    /// `said` is the person's message, `opening` makes the first messages of a new dialogue. The returned batch records
+    /// the last answer and belongs into the commit that ends the turn.
     pub async fn run(
         &self,
         scope: &Scope,
@@ -107,25 +103,22 @@ impl Orchestrator {
     ) -> Result<(TurnEnd, Batch), StoreError> {
         let plan = command::plan(said, &self.runner.workflows.current());
         let opening = async || match &plan {
-            // No model sees it.
+            // No model sees these messages.
             Some(_) => Ok(vec![Message::new(Role::User, said)]),
             None => opening().await,
         };
         let mut run = self.start(scope, root, rows, opening).await?;
-        // A turn goes on as it began: the workflows may be others by now.
+        // A turn continues as it began, even if the workflows have changed.
         run.plan = match run.dialogue.rounds().first() {
-            Some(first) => (first.model == direct::NOBODY).then(|| said.to_owned()),
+            Some(first) => (first.model == direct::NO_MODEL).then(|| said.to_owned()),
             None => plan,
         };
-        let end = run.go().await;
+        let end = run.run_loop().await;
         run.show(None);
         Ok((end?, run.tail))
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
-    ///
-    /// # Errors
-    /// When the store fails or the lease is lost.
     pub async fn summarise(
         &self,
         scope: &Scope,
@@ -137,12 +130,12 @@ impl Orchestrator {
         Ok((end, run.tail))
     }
 
-    /// What has come of a turn so far.
+    /// The results of a turn so far.
     pub fn summary(rows: &[ExecutionRow]) -> StatusSummary {
         TaskGraph::load(rows).summary()
     }
 
-    /// The prefix for the skills as they are now.
+    /// The prefix for these skills.
     pub async fn prefix(&self, registry: &Registry) -> Arc<Prefix> {
         let prefix = async { prompt::prefix(&self.name, registry) };
         self.prefixes.get_with(registry.catalogue().to_owned(), prefix).await
@@ -157,7 +150,7 @@ impl Orchestrator {
     ) -> Result<Run<'a>, StoreError> {
         let registry = self.skills.current();
         let prefix = self.prefix(&registry).await;
-        // A turn whose only row is the orchestrator's own may still have model calls behind it.
+        // A turn without agents may still have made model calls.
         let dialogue = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
             Some(dialogue) => dialogue,
             None => Dialogue::begin(&scope.store, root.clone(), prefix, opening().await?).await?,
@@ -170,7 +163,7 @@ impl Orchestrator {
             dialogue,
             task_graph: TaskGraph::load(rows),
             plan: None,
-            until: None,
+            wake_at: None,
             tail: Batch::new(),
             tasks: JoinSet::new(),
         })
@@ -178,10 +171,10 @@ impl Orchestrator {
 }
 
 impl Run<'_> {
-    async fn go(&mut self) -> Result<TurnEnd, StoreError> {
-        // What was waiting may have been answered, by a yes or a Continue.
+    async fn run_loop(&mut self) -> Result<TurnEnd, StoreError> {
+        // Waiting agents may go on now, after an approval or a "continue".
         for agent in &mut self.task_graph.agents {
-            agent.held = false;
+            agent.held_back = false;
             if agent.status == ExecutionStatus::Waiting {
                 agent.status = ExecutionStatus::Running;
             }
@@ -200,7 +193,7 @@ impl Run<'_> {
                 return Ok(TurnEnd::Answered(text.to_owned().into()));
             }
             if let Some(plan) = self.plan.clone() {
-                if let Some(end) = self.follow(&plan).await? {
+                if let Some(end) = self.next_of_plan(&plan).await? {
                     return Ok(end);
                 }
                 continue;
@@ -208,14 +201,14 @@ impl Run<'_> {
             if let Err(limit) = self.scope.budget.take_orchestrator_call() {
                 return self.parked(limit).await;
             }
-            if let Some(end) = self.think().await? {
+            if let Some(end) = self.ask_model().await? {
                 return Ok(end);
             }
         }
     }
 
     /// One model call, and the dispatches in its answer.
-    async fn think(&mut self) -> Result<Option<TurnEnd>, StoreError> {
+    async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
         let request = self.dialogue.request();
         let wanted = ledger::estimate(&*self.orchestrator.model, &request);
@@ -233,7 +226,7 @@ impl Run<'_> {
         let mut answer = match outcome {
             Ok(answer) => answer,
             Err(failure) => {
-                tracing::warn!(error = %failure, "the model gave no answer");
+                tracing::warn!(error = %failure, "the orchestrator's model failed");
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
                 self.scope.settle(&mut self.tail, &reservation, Err(&failure), true);
                 self.finish_agents().await?;
@@ -260,7 +253,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Text while agents are open becomes a wish to collect them.
+    /// Turns a text answer into a call that collects the open agents' results.
     fn collect_first(&self, answer: &mut Answer) {
         if answer.tool_calls.is_empty() && self.task_graph.is_open() {
             answer.tool_calls.push(ToolCall {
@@ -271,7 +264,7 @@ impl Run<'_> {
         }
     }
 
-    /// Answers what needs no waiting, and puts the sound dispatches on the task_graph and into the batch.
+    /// Answers calls that need no waiting, and adds the valid dispatches to the task graph and the batch.
     fn admit(&mut self, round: &Round, batch: &mut Batch) {
         let mut dispatches = Vec::new();
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
@@ -280,11 +273,11 @@ impl Run<'_> {
                 continue;
             }
             match tools::read(&self.registry, &call.name, &call.arguments) {
-                Wanted::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
-                Wanted::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
-                // Its names may be of agents dispatched in the same answer: judged when it is waited for.
-                Wanted::Results(_) => {}
-                Wanted::Text(text) => self.dialogue.answer(call.idx, text),
+                ToolUse::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
+                ToolUse::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
+                // It may name agents dispatched in the same answer, so it's checked later.
+                ToolUse::Results(_) => {}
+                ToolUse::Text(text) => self.dialogue.answer(call.idx, text),
             }
         }
         let nodes: Vec<Result<graph::Node, graph::Refused>> = dispatches
@@ -301,7 +294,7 @@ impl Run<'_> {
         let verdicts = graph::judge(&self.task_graph.ids(), &nodes);
         for ((idx, task), verdict) in dispatches.into_iter().zip(verdicts) {
             match (task, verdict) {
-                (Ok(task), Ok(())) => self.place(round.n, idx, task, batch),
+                (Ok(task), Ok(())) => self.add_agent(round.n, idx, task, batch),
                 (_, Err(reason)) | (Err(graph::Refused { reason, .. }), _) => {
                     self.dialogue.answer(idx, tools::error(&reason));
                 }
@@ -309,8 +302,8 @@ impl Run<'_> {
         }
     }
 
-    /// Puts one agent on the task_graph and its row into the batch.
-    fn place(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
+    /// Adds an agent to the task graph, and its row to the batch.
+    fn add_agent(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
         let row = ExecutionRow {
             parent_id: Some(self.root.clone()),
             call_n: Some(n),
@@ -327,7 +320,7 @@ impl Run<'_> {
             status: ExecutionStatus::Pending,
             report: None,
             at_work: false,
-            held: false,
+            held_back: false,
             counted: false,
         });
     }
@@ -335,7 +328,7 @@ impl Run<'_> {
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
         let why = if limit == Limit::Paused { "the pause" } else { "the limit" };
-        Ok(TurnEnd::Parked(limit, self.task_graph.standing_at(why)))
+        Ok(TurnEnd::Parked(limit, self.task_graph.summary_held_by(why)))
     }
 
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
@@ -360,7 +353,7 @@ impl Run<'_> {
         let reservation = match self.scope.reserve(&self.root, wanted, true).await {
             Ok(reservation) => reservation,
             Err(LimitReached::Store(error)) => return Err(error),
-            // What was done is known without a model.
+            // Our own summary needs no model.
             Err(LimitReached::Limit(_)) => return Ok(TurnEnd::Answered(wording::stopped(&summary).into())),
         };
         let started = self.scope.store.now();
@@ -380,14 +373,14 @@ impl Run<'_> {
             }
             Err(failure) => {
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
-                // What was done is known without a model.
+                // Our own summary needs no model.
                 TurnEnd::Answered(wording::stopped(&summary).into())
             }
         };
         Ok(end)
     }
 
-    /// Shows how the turn stands.
+    /// Shows the turn's progress.
     fn show(&self, step: Option<&str>) {
         self.scope.events.send(TurnEvent::Progress(Progress {
             address: adjutant_chat::Address {

@@ -1,11 +1,11 @@
-//! Waiting for the agents of one model response.
+//! Runs and awaits the agents of one model response.
 
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::direct::errand;
+use super::direct::run_request;
 use super::task_graph::TaskGraph;
-use super::tools::{self, Wanted};
+use super::tools::{self, ToolUse};
 use super::{Outcome, Run, TurnEnd};
 use crate::agents::{AgentEnd, Job};
 use crate::domain::ExecutionStatus;
@@ -14,27 +14,27 @@ use crate::metrics;
 use crate::store::executions::{self, Closing};
 use crate::store::{Batch, StoreError};
 
-/// What a tool call of the round waits for.
+/// A tool call of the round, and the agents it waits for.
 struct Awaited {
     idx: i64,
     agents: Vec<String>,
-    /// `get_agent_results` waits to the end; a dispatch not for ever, and not for a person.
-    to_the_end: bool,
+    /// `get_agent_results` waits until its agents have ended. A dispatch waits a limited time, and not for a person.
+    until_ended: bool,
 }
 
 impl Run<'_> {
-    /// Answers the round's tool calls, once their agents have come far enough.
+    /// Runs the round's agents and answers its tool calls.
     pub(super) async fn answer(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
         self.catch_up(round).await?;
         let awaited = self.awaited(round);
-        let to_the_end = awaited.iter().any(|call| call.to_the_end);
-        let patience = Instant::now() + self.scope.budget.limits.dispatch_wait;
+        let until_ended = awaited.iter().any(|call| call.until_ended);
+        let deadline = Instant::now() + self.scope.budget.limits.dispatch_wait;
         let mut answered = self.scope.answered.clone();
         loop {
             if self.scope.cancel.is_cancelled() {
                 return self.cancelled().await.map(Some);
             }
-            self.settle_doomed().await?;
+            self.skip_doomed().await?;
             self.start_ready().await?;
             let over = |task_graph: &TaskGraph| {
                 awaited
@@ -49,8 +49,8 @@ impl Run<'_> {
                 if let Some(limit) = self.scope.budget.tripped() {
                     return self.parked(limit).await.map(Some);
                 }
-                if to_the_end {
-                    return Ok(Some(self.until.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
+                if until_ended {
+                    return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
                 }
                 break;
             }
@@ -60,7 +60,7 @@ impl Run<'_> {
                 Ok(()) = answered.changed() => self.wake_waiting(),
                 () = self.scope.sub_progress.changed() => {}
                 () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
-                () = tokio::time::sleep_until(patience), if !to_the_end => break,
+                () = tokio::time::sleep_until(deadline), if !until_ended => break,
             }
         }
         self.show(Some("working"));
@@ -71,7 +71,7 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// After a crash between the model's answer and its dispatches nothing is lost: they are admitted now.
+    /// Adds dispatches that a crash cut off from the model's answer.
     async fn catch_up(&mut self, round: &Round) -> Result<(), StoreError> {
         let known = |call: &crate::store::calls::ToolCallRow| {
             call.result.is_some()
@@ -103,12 +103,12 @@ impl Run<'_> {
                 self.task_graph.agents.iter().find(|agent| (agent.row.call_n, agent.row.call_idx) == place);
             if let Some(agent) = own {
                 let agents = vec![agent.task.agent_id.clone()];
-                awaited.push(Awaited { idx: call.idx, agents, to_the_end: false });
+                awaited.push(Awaited { idx: call.idx, agents, until_ended: false });
                 continue;
             }
             match tools::read(&self.registry, &call.name, &call.arguments) {
-                Wanted::Results(ids) => match self.named(&ids) {
-                    Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, to_the_end: true }),
+                ToolUse::Results(ids) => match self.named(&ids) {
+                    Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, until_ended: true }),
                     Err(reason) => self.dialogue.answer(call.idx, tools::error(&reason)),
                 },
                 _ => self.dialogue.answer(call.idx, tools::error("this call could not be made")),
@@ -138,14 +138,14 @@ impl Run<'_> {
             .filter_map(|id| self.task_graph.get(id))
             .map(|agent| self.task_graph.report(agent).for_orchestrator())
             .collect();
-        match (call.to_the_end, reports.as_slice()) {
+        match (call.until_ended, reports.as_slice()) {
             (false, [one]) => one.to_string(),
             _ => tools::results(&reports),
         }
     }
 
-    /// Closes what will never start.
-    async fn settle_doomed(&mut self) -> Result<(), StoreError> {
+    /// Closes agents that will never start.
+    async fn skip_doomed(&mut self) -> Result<(), StoreError> {
         loop {
             let doomed = self.task_graph.doomed();
             if doomed.is_empty() {
@@ -170,7 +170,7 @@ impl Run<'_> {
         }
     }
 
-    /// Starts what is ready, as far as the limits go.
+    /// Starts the agents that are ready, as far as the limits allow.
     async fn start_ready(&mut self) -> Result<(), StoreError> {
         for id in self.task_graph.ready() {
             let at_work = self.task_graph.agents.iter().filter(|agent| agent.at_work).count();
@@ -179,11 +179,11 @@ impl Run<'_> {
             }
             let Some(agent) = self.task_graph.get_mut(&id) else { continue };
             if !agent.counted && self.scope.budget.take_agent().is_err() {
-                agent.held = true;
+                agent.held_back = true;
                 continue;
             }
             agent.counted = true;
-            // A model's work begins with its row; a direct skill call writes its own.
+            // An agent with a model starts with its row; a direct skill call writes its own.
             if agent.status == ExecutionStatus::Pending {
                 let now = self.scope.store.now();
                 agent.row.started_at = Some(now);
@@ -211,8 +211,8 @@ impl Run<'_> {
         let id = id.to_owned();
         let runner = self.orchestrator.runner.clone();
         let work = async move {
-            let end = match errand(&registry, &job.task) {
-                Some(errand) => runner.run_apart(&scope, &registry, &row, errand).await,
+            let end = match run_request(&registry, &job.task) {
+                Some(run_request) => runner.run_apart(&scope, &registry, &row, run_request).await,
                 None => agents.run(&scope, &registry, &row, job).await,
             };
             (id, end)
@@ -233,18 +233,18 @@ impl Run<'_> {
                 agent.status = report.status;
                 agent.report = Some(*report);
             }
-            // The row is what goes on after the answer; it must not look as if nothing had begun.
+            // The agent goes on from this row, which must not look as if nothing had started.
             AgentEnd::Waiting => {
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
             }
-            AgentEnd::Asleep(moment) => {
+            AgentEnd::Asleep(until) => {
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
-                self.until = Some(self.until.map_or(moment, |until| until.min(moment)));
+                self.wake_at = Some(self.wake_at.map_or(until, |at| at.min(until)));
             }
-            AgentEnd::Held(_) => {
-                agent.held = true;
+            AgentEnd::LimitReached(_) => {
+                agent.held_back = true;
                 agent.status = ExecutionStatus::Waiting;
                 agent.row.status = ExecutionStatus::Waiting;
                 let mut batch = self.scope.batch();
@@ -255,16 +255,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A question of this turn was answered while others are at work: its agent goes on.
+    /// Lets waiting agents go on, because a question of this turn was answered.
     fn wake_waiting(&mut self) {
         for agent in &mut self.task_graph.agents {
-            if agent.status == ExecutionStatus::Waiting && !agent.held && !agent.at_work {
+            if agent.status == ExecutionStatus::Waiting && !agent.held_back && !agent.at_work {
                 agent.status = ExecutionStatus::Running;
             }
         }
     }
 
-    /// Lets everything that is at work come to its end.
+    /// Waits until all running agents have ended.
     pub(super) async fn finish_agents(&mut self) -> Result<(), StoreError> {
         while self.task_graph.is_busy() {
             let ended = self.tasks.join_next().await;
@@ -273,7 +273,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Answers the round with how its agents stand now.
+    /// Answers the round with the current state of its agents.
     pub(super) fn answer_as_it_stands(&mut self, round: &Round) {
         for call in self.awaited(round) {
             let text = self.results(&call);

@@ -1,4 +1,4 @@
-//! The agents of one turn and how each stands.
+//! The agents of one turn and their states.
 
 use std::collections::HashSet;
 
@@ -14,23 +14,23 @@ use crate::wording::StatusSummary;
 /// One agent of the turn.
 #[derive(Debug, Clone)]
 pub(super) struct Agent {
-    /// Its journal row, as it was when last written by us.
+    /// Its journal row, as last written by us.
     pub(super) row: ExecutionRow,
-    /// What it was told.
+    /// Its task.
     pub(super) task: AgentTask,
-    /// How it stands.
+    /// Its status.
     pub(super) status: ExecutionStatus,
-    /// Once it has ended.
+    /// Its report, once it has ended.
     pub(super) report: Option<Report>,
-    /// Whether a task of ours is at work on it now.
+    /// Whether it is running in this process.
     pub(super) at_work: bool,
     /// Whether a limit holds it back.
-    pub(super) held: bool,
-    /// Whether it counts against the turn's agents already.
+    pub(super) held_back: bool,
+    /// Whether it is already counted against the turn's limit of agents.
     pub(super) counted: bool,
 }
 
-/// All agents of the turn, in the order of their dispatch.
+/// All agents of the turn, in dispatch order.
 #[derive(Debug, Default)]
 pub(super) struct TaskGraph {
     /// The agents.
@@ -38,9 +38,9 @@ pub(super) struct TaskGraph {
 }
 
 impl TaskGraph {
-    /// The agents as the journal has them.
+    /// Loads the agents from the journal.
     pub(super) fn load(rows: &[ExecutionRow]) -> Self {
-        // The agents of a workflow's steps are its own.
+        // Agents of workflow steps belong to the workflow.
         let root = rows.iter().find(|row| row.kind == ExecutionKind::Orchestrator).map(|row| row.id.as_str());
         let agents = rows
             .iter()
@@ -57,8 +57,8 @@ impl TaskGraph {
                     status,
                     report: status.has_ended().then(|| Report::of(row, &calls)),
                     at_work: false,
-                    // One that waits for a person has a call that does.
-                    held: status == ExecutionStatus::Waiting
+                    // An agent that waits for a person has a waiting call; otherwise a limit holds it back.
+                    held_back: status == ExecutionStatus::Waiting
                         && calls.iter().all(|call| call.status != ExecutionStatus::Waiting),
                     counted: row.started_at.is_some(),
                     row: row.clone(),
@@ -87,11 +87,11 @@ impl TaskGraph {
         self.get(id).map(|agent| agent.status)
     }
 
-    /// Agents that may start or go on now. One that waits for a person goes on only when `answered`.
+    /// The agents that may start or go on now.
     pub(super) fn ready(&self) -> Vec<String> {
         self.agents
             .iter()
-            .filter(|agent| !agent.at_work && !agent.held)
+            .filter(|agent| !agent.at_work && !agent.held_back)
             .filter(|agent| matches!(agent.status, ExecutionStatus::Pending | ExecutionStatus::Running))
             .filter(|agent| {
                 graph::readiness(&agent.task.depends_on, |id| self.status(id)) == Readiness::Ready
@@ -120,11 +120,11 @@ impl TaskGraph {
         task.depends_on.iter().filter_map(|id| self.get(id)?.report.clone()).collect()
     }
 
-    /// How an agent stands, for the orchestrator's model.
+    /// An agent's report for the orchestrator's model, even if it hasn't ended.
     pub(super) fn report(&self, agent: &Agent) -> Report {
         agent.report.clone().unwrap_or_else(|| {
             let mut report = Report::of(&agent.row, &[]);
-            // What has not started yet is on its way as well.
+            // An agent that hasn't started yet is reported as running too.
             report.status = if agent.status == ExecutionStatus::Waiting {
                 ExecutionStatus::Waiting
             } else {
@@ -134,37 +134,37 @@ impl TaskGraph {
         })
     }
 
-    /// Whether anything is not over.
+    /// Whether any agent hasn't ended.
     pub(super) fn is_open(&self) -> bool {
         self.agents.iter().any(|agent| !agent.status.has_ended())
     }
 
-    /// Whether any task of ours is at work.
+    /// Whether any agent is running in this process.
     pub(super) fn is_busy(&self) -> bool {
         self.agents.iter().any(|agent| agent.at_work)
     }
 
-    /// What has come of it all so far, for people.
+    /// The results so far, for people.
     pub(super) fn summary(&self) -> StatusSummary {
-        self.standing_at("the limit")
+        self.summary_held_by("the limit")
     }
 
-    /// The same, where this is what holds agents back.
-    pub(super) fn standing_at(&self, why: &str) -> StatusSummary {
+    /// The results so far, with the reason why agents are held back.
+    pub(super) fn summary_held_by(&self, why: &str) -> StatusSummary {
         let mut summary = StatusSummary::default();
         for agent in &self.agents {
             let mission = agent.task.mission.clone();
             match (&agent.report, agent.status) {
                 (Some(report), status) if status.ended_well() => summary.done.push((mission, report.line())),
                 (Some(report), _) => summary.failed.push((mission, report.line())),
-                (None, ExecutionStatus::Waiting) if agent.held => {
+                (None, ExecutionStatus::Waiting) if agent.held_back => {
                     summary.open.push((mission, format!("held back by {why}")));
                 }
                 (None, ExecutionStatus::Waiting) => {
                     summary.open.push((mission, "waiting for your approval".into()))
                 }
                 (None, ExecutionStatus::Running) => summary.open.push((mission, "in progress".into())),
-                (None, _) if agent.held => summary.open.push((mission, format!("not started: {why}"))),
+                (None, _) if agent.held_back => summary.open.push((mission, format!("not started: {why}"))),
                 (None, _) => {
                     let needs = agent.task.depends_on.join(", ");
                     let reason = if needs.is_empty() {
@@ -179,7 +179,7 @@ impl TaskGraph {
         summary
     }
 
-    /// The agents for a progress display.
+    /// The lines of the progress display.
     pub(super) fn lines(&self, now: i64, below: &SubProgress) -> Vec<AgentProgress> {
         self.agents
             .iter()

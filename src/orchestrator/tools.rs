@@ -1,4 +1,4 @@
-//! The orchestrator's three tools: their schemas, and what its model wrote in calling them.
+//! The orchestrator's three tools: their schemas, and how calls to them are read.
 
 use std::fmt::Write;
 
@@ -55,16 +55,16 @@ pub fn tools() -> Vec<Tool> {
     ]
 }
 
-/// A call of the orchestrator's model, understood.
+/// A tool call of the orchestrator's model.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wanted {
+pub enum ToolUse {
     /// Start an agent.
     Dispatch(Box<AgentTask>),
-    /// A dispatch that can't be.
+    /// An invalid dispatch.
     BadDispatch(Refused),
-    /// Wait for these agents.
+    /// Wait for these agents; all if empty.
     Results(Vec<String>),
-    /// Answered at once.
+    /// A call that is answered at once.
     Text(String),
 }
 
@@ -82,45 +82,45 @@ struct GetResults {
     agent_ids: Vec<String>,
 }
 
-/// Understands one tool call.
-pub fn read(registry: &Registry, name: &str, arguments: &str) -> Wanted {
+/// Reads one tool call.
+pub fn read(registry: &Registry, name: &str, arguments: &str) -> ToolUse {
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     match name {
-        "dispatch_agent" => match serde_json::from_str(arguments).map_err(|fault| fault.to_string()) {
+        "dispatch_agent" => match serde_json::from_str(arguments).map_err(|error| error.to_string()) {
             Ok(task) => match admit(registry, task) {
-                Ok(task) => Wanted::Dispatch(Box::new(task)),
-                Err(reason) => Wanted::BadDispatch(Refused { id: name_in(arguments), reason }),
+                Ok(task) => ToolUse::Dispatch(Box::new(task)),
+                Err(reason) => ToolUse::BadDispatch(Refused { id: name_in(arguments), reason }),
             },
-            Err(fault) => Wanted::BadDispatch(Refused {
+            Err(error) => ToolUse::BadDispatch(Refused {
                 id: name_in(arguments),
-                reason: format!("the arguments are not valid: {fault}; correct them and dispatch again"),
+                reason: format!("the arguments are not valid: {error}; correct them and dispatch again"),
             }),
         },
         "get_agent_results" => match serde_json::from_str::<GetResults>(arguments) {
-            Ok(wanted) => Wanted::Results(wanted.agent_ids),
-            Err(fault) => {
-                Wanted::Text(error(&format!("get_agent_results expects {{\"agent_ids\": [...]}}: {fault}")))
+            Ok(wanted) => ToolUse::Results(wanted.agent_ids),
+            Err(reason) => {
+                ToolUse::Text(error(&format!("get_agent_results expects {{\"agent_ids\": [...]}}: {reason}")))
             }
         },
         "get_skill" => match serde_json::from_str::<GetSkill>(arguments) {
-            Ok(wanted) => Wanted::Text(get_skill(registry, &wanted)),
-            Err(fault) => Wanted::Text(error(&format!(
-                "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {fault}"
+            Ok(wanted) => ToolUse::Text(get_skill(registry, &wanted)),
+            Err(reason) => ToolUse::Text(error(&format!(
+                "get_skill expects {{\"domain\": \"...\"}} or {{\"name\": \"...\"}}: {reason}"
             ))),
         },
-        other => Wanted::Text(error(&format!(
+        other => ToolUse::Text(error(&format!(
             "there is no tool {other}; your tools are dispatch_agent, get_agent_results and get_skill"
         ))),
     }
 }
 
-/// The agent's name in arguments that are otherwise faulty.
+/// The agent's name in otherwise invalid arguments.
 fn name_in(arguments: &str) -> Option<String> {
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     arguments["agent_id"].as_str().map(str::to_owned)
 }
 
-/// A refusal as the model reads it.
+/// An error as the model sees it.
 pub fn error(reason: &str) -> String {
     json!({"error": reason}).to_string()
 }
@@ -156,7 +156,7 @@ fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> 
             return Err("arguments need exactly one skill: name one, or leave out the arguments".into());
         };
         if let Some(skill) = registry.get(name) {
-            skill.validate(arguments).map_err(|fault| format!("arguments of {name}: {fault}"))?;
+            skill.validate(arguments).map_err(|error| format!("arguments of {name}: {error}"))?;
         }
     }
     Ok(task)
@@ -186,7 +186,7 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
     text
 }
 
-/// The wanted agents' reports as JSON text.
+/// The agents' reports as JSON text.
 pub fn results(reports: &[Value]) -> String {
     Value::Array(reports.to_vec()).to_string()
 }

@@ -592,7 +592,7 @@ async fn a_channel_that_stops_says_why_and_the_others_go_on() {
     let mut town = town(echo(), |_| {}).await;
     town.writes("ada", "hello");
     town.sees("You said: hello").await;
-    assert_eq!(town.service.health.troubles(), []);
+    assert_eq!(town.service.health.errors(), []);
     drop(std::mem::replace(&mut town.arrivals, mpsc::unbounded_channel().0));
     let look = async {
         while !town.service.health.all_stopped() {
@@ -600,7 +600,7 @@ async fn a_channel_that_stops_says_why_and_the_others_go_on() {
         }
     };
     tokio::time::timeout(FOR_EVER, look).await.unwrap();
-    let troubles = town.service.health.troubles();
+    let troubles = town.service.health.errors();
     assert_eq!(troubles, [("phone".to_owned(), "the line was cut; lay a new one".to_owned())]);
     town.ends_well().await;
 }

@@ -101,7 +101,7 @@ impl Attempt<'_> {
         scope.ask(&mut batch, question);
         scope.store.write(batch).await?;
         fail_point("asked");
-        scope.said();
+        scope.wake_delivery();
         Ok(CallEnd::Waiting)
     }
 

@@ -85,7 +85,7 @@ impl Runner {
             Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
             Some(known) => known,
             None => {
-                scope.budget.take_agent().map_err(AgentEnd::Held)?;
+                scope.budget.take_agent().map_err(AgentEnd::LimitReached)?;
                 let mut new = new_row(scope, row, key, serde_json::to_string(&task).ok());
                 let now = scope.store.now();
                 let mut batch = scope.batch();

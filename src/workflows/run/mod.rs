@@ -195,7 +195,7 @@ impl Runner {
             let (runner, scope, registry, row) = (self.clone(), scope.clone(), registry.clone(), row.clone());
             async move { runner.run_within(&scope, &registry, &row, &request, None).await }
         };
-        self.agents.apart(scope, registry, row, work).await
+        self.agents.run_isolated(scope, registry, row, work).await
     }
 
     async fn run_within(
@@ -217,7 +217,7 @@ impl Runner {
         let end = match walk {
             Walk::Stopped(Stop::Store(error)) => return Err(error),
             Walk::Stopped(Stop::Waiting) => AgentEnd::Waiting,
-            Walk::Stopped(Stop::Held(limit)) => AgentEnd::Held(limit),
+            Walk::Stopped(Stop::Held(limit)) => AgentEnd::LimitReached(limit),
             Walk::Stopped(Stop::Until(moment)) => AgentEnd::Asleep(moment),
             walk => return run.end(&walk).await,
         };

@@ -39,7 +39,7 @@ pub(super) async fn ask(scope: &Scope, mut batch: Batch, question: Question<'_>)
     scope.ask(&mut batch, question);
     scope.store.write(batch).await?;
     fail_point("asked");
-    scope.said();
+    scope.wake_delivery();
     Ok(())
 }
 

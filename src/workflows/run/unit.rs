@@ -115,7 +115,7 @@ impl Run<'_> {
                 self.state.put_row(key, row);
                 Err(Stop::Until(moment))
             }
-            AgentEnd::Held(limit) => {
+            AgentEnd::LimitReached(limit) => {
                 row.status = ExecutionStatus::Waiting;
                 let mut batch = self.scope.batch();
                 executions::wait(&mut batch, &row.id);
