@@ -68,9 +68,9 @@ pub fn new_id(clock: &dyn Clock) -> String {
 }
 
 /// The 128 bits of an id; `None` for other texts.
-pub fn bits(id: &str) -> Option<u128> {
+pub fn bits(text: &str) -> Option<u128> {
     let digit = |byte: &u8| DIGITS.iter().position(|digit| digit == byte);
-    let digits: Vec<usize> = id.as_bytes().iter().map(digit).collect::<Option<_>>()?;
+    let digits: Vec<usize> = text.as_bytes().iter().map(digit).collect::<Option<_>>()?;
     let add = |bits: u128, digit: &usize| bits.checked_mul(62)?.checked_add(u128::try_from(*digit).ok()?);
     (digits.len() == 22).then(|| digits.iter().try_fold(0, add)).flatten()
 }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_hangs_is_named() {
+    async fn a_hanging_task_is_named() {
         assert_eq!(health(&[]).await, "200: ok\n");
         let stuck = health(&["the maintenance has hung for 90 s", "receiving from telegram hangs"]).await;
         assert_eq!(stuck, "503: the maintenance has hung for 90 s\nreceiving from telegram hangs\n");

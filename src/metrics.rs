@@ -10,6 +10,8 @@ use std::time::Duration;
 use prometheus::core::Collector;
 use prometheus::{CounterVec, Histogram, HistogramOpts, IntCounterVec, Opts, Registry, TextEncoder};
 
+use crate::domain::TurnId;
+
 /// The prefix of all names.
 const PREFIX: &str = "adjutant";
 /// In seconds: from unnoticeable to the longest turn.
@@ -231,10 +233,10 @@ pub fn traces(result: &str, traces: u64) {
 }
 
 /// Starts the clock of a turn for a message that arrived at this time, in milliseconds.
-pub async fn turn_began(turn: &str, since: i64) {
+pub async fn turn_began(turn: &TurnId, since: i64) {
     if let Some(metrics) = &*METRICS {
         let waiting = Arc::new(Waiting { since, has_sign: AtomicBool::new(false) });
-        metrics.waiting.insert(turn.to_owned(), waiting).await;
+        metrics.waiting.insert(turn.to_string(), waiting).await;
     }
 }
 
@@ -250,10 +252,10 @@ pub async fn sign(turn: &str, now: i64) {
 
 /// Records that a turn's answer or first question was delivered; later ones are ignored, since people take their time
 /// to answer a question.
-pub async fn answered(turn: &str, now: i64) {
+pub async fn answered(turn: &TurnId, now: i64) {
     sign(turn, now).await;
     let Some(metrics) = &*METRICS else { return };
-    if let Some(waiting) = metrics.waiting.remove(turn).await {
+    if let Some(waiting) = metrics.waiting.remove(&**turn).await {
         metrics.answer.observe(seconds(now - waiting.since));
     }
 }
@@ -288,11 +290,11 @@ mod tests {
         let counted =
             || METRICS.as_ref().map(|it| (it.first_sign.get_sample_count(), it.answer.get_sample_count()));
         assert_eq!(counted(), Some((0, 0)));
-        turn_began("a", 1_000).await;
+        turn_began(&"a".into(), 1_000).await;
         sign("a", 1_500).await;
         assert_eq!(counted(), Some((1, 0)));
-        answered("a", 2_000).await;
-        answered("a", 9_000).await;
+        answered(&"a".into(), 2_000).await;
+        answered(&"a".into(), 9_000).await;
         sign("of another process", 9_000).await;
         assert_eq!(counted(), Some((1, 1)));
         assert!(text().contains("answer_seconds_sum 1\n"));

@@ -243,7 +243,7 @@ impl Service {
     }
 
     /// Starts retention and backups, for a long-running process. No turn waits for them, so they count as never stuck.
-    pub fn start_store_upkeep(&mut self, config: &Config) {
+    pub fn start_store_maintenance(&mut self, config: &Config) {
         let (store, instance, stop) = (&self.store, &self.instance, self.tasks.stop.clone());
         let retention = &config.retention;
         let ages = Ages { bodies: retention.bodies, traces: retention.traces, memories: retention.memories };

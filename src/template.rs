@@ -35,7 +35,7 @@ pub(crate) fn json(value: &Value) -> Result<String, Error> {
 
 /// A part of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece<'t> {
+pub(crate) enum Segment<'t> {
     /// Plain text and comments.
     Text(&'t str),
     /// `{{ this }}`, with its braces.
@@ -45,7 +45,7 @@ pub(crate) enum Piece<'t> {
 }
 
 /// The parts of a template. An expression that never closes counts as text, which the engine then refuses.
-pub(crate) fn pieces(source: &str) -> Vec<Piece<'_>> {
+pub(crate) fn segments(source: &str) -> Vec<Segment<'_>> {
     let mut parts = Vec::new();
     let mut rest = source;
     while let Some(start) = rest.find('{') {
@@ -59,17 +59,17 @@ pub(crate) fn pieces(source: &str) -> Vec<Piece<'_>> {
         if mark == '#' {
             // A comment, or just a brace.
             let end = if rest[start..].starts_with("{#") { end } else { start + 1 };
-            parts.push(Piece::Text(&rest[..end]));
+            parts.push(Segment::Text(&rest[..end]));
             rest = &rest[end..];
             continue;
         }
-        parts.push(Piece::Text(&rest[..start]));
-        let piece = &rest[start..end];
-        parts.push(if mark == '{' { Piece::Expression(piece) } else { Piece::Statement(piece) });
+        parts.push(Segment::Text(&rest[..start]));
+        let segment = &rest[start..end];
+        parts.push(if mark == '{' { Segment::Expression(segment) } else { Segment::Statement(segment) });
         rest = &rest[end..];
     }
-    parts.push(Piece::Text(rest));
-    parts.retain(|part| *part != Piece::Text(""));
+    parts.push(Segment::Text(rest));
+    parts.retain(|part| *part != Segment::Text(""));
     parts
 }
 
@@ -90,7 +90,7 @@ fn closing(rest: &str, mark: &str) -> Option<usize> {
 
 /// The expression of a template that is nothing but `{{ expression }}`: it can keep its type.
 pub(crate) fn lone_expression<'t>(source: &'t str, environment: &Environment<'_>) -> Option<&'t str> {
-    let [Piece::Expression(whole)] = pieces(source.trim())[..] else { return None };
+    let [Segment::Expression(whole)] = segments(source.trim())[..] else { return None };
     let inner = whole.strip_prefix("{{")?.strip_suffix("}}")?;
     let inner = inner.trim_start_matches('-').trim_end_matches('-').trim();
     environment.compile_expression(inner).is_ok().then_some(inner)

@@ -43,17 +43,17 @@ pub fn approval(preview: &str) -> String {
 }
 
 /// Asks to choose. The text lists the options too, because a button may be too short for one.
-pub fn choose(question: &str, options: &[String]) -> String {
-    let mut text = format!("{question}\n");
+pub fn choose(text: &str, options: &[String]) -> String {
+    let mut all = format!("{text}\n");
     for (number, option) in (1..).zip(options) {
-        let _ = write!(text, "\n{number}. {}", option.replace(['\n', '\r'], " "));
+        let _ = write!(all, "\n{number}. {}", option.replace(['\n', '\r'], " "));
     }
-    text
+    all
 }
 
 /// Asks for free text.
-pub fn ask_for(question: &str) -> String {
-    format!("{question}\n\nReply with your answer, or send `/stop` to cancel.")
+pub fn ask_for(text: &str) -> String {
+    format!("{text}\n\nReply with your answer, or send `/stop` to cancel.")
 }
 
 /// A duration for people.
@@ -323,10 +323,10 @@ pub fn reminder(title: &str, due: Option<&str>) -> String {
 }
 
 /// A schedule has failed too often.
-pub fn schedule_stopped(text: &str, id: &str) -> String {
+pub fn schedule_stopped(text: &str, schedule: &str) -> String {
     format!(
         "“{text}” failed three times in a row, so I've paused it. Once the cause is fixed, write “resume schedule \
-         {id}” to start it again, or “delete schedule {id}”."
+         {schedule}” to start it again, or “delete schedule {schedule}”."
     )
 }
 

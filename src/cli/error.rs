@@ -67,7 +67,7 @@ impl CliError {
         if self.is_broken_pipe() {
             return ExitCode::SUCCESS;
         }
-        // If stderr is closed as well, nobody can be told.
+        // If stderr is closed as well, there is no way to report it.
         let _ = writeln!(io::stderr(), "adjutant: {}", self.message());
         ExitCode::from(self.status())
     }

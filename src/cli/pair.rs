@@ -60,7 +60,7 @@ async fn list(store: &Store, config: &Config) -> Result<String, StoreError> {
 async fn approve(store: &Store, code: &str) -> Result<String, CliError> {
     let Some(paired) = access::approve(store, &code.to_ascii_uppercase()).await? else {
         return Err(CliError::plain(
-            "that code is unknown or has expired; whoever sent it gets a new one by writing to the assistant again",
+            "that code is unknown or has expired; its sender gets a new one by writing to the assistant again",
         ));
     };
     let who = paired.name.unwrap_or_default();

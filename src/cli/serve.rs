@@ -1,4 +1,4 @@
-//! `adjutant serve`: runs every configured channel until it is told to stop.
+//! `adjutant serve`: runs every configured channel until it gets a signal to stop.
 
 mod reload;
 mod watch;
@@ -39,7 +39,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     let http = bind(&config).await?;
     let store = service::open_store(&config, clock).await?;
     let mut service = Service::start(&config, store, skill_set.clone(), models, channels).await?;
-    service.start_store_upkeep(&config);
+    service.start_store_maintenance(&config);
     service.start_trace_export(&config)?;
     tokio::spawn(heap::trim_regularly());
     let manager = ServiceManager::default();
@@ -104,11 +104,9 @@ fn readiness(service: &Service) -> ReadinessCheck {
         let (store, health, live) = (store.clone(), health.clone(), live.clone());
         async move {
             let mut problems = Vec::new();
-            let error = match tokio::time::timeout(watch::STORE_TIMEOUT, leases::ping(&store)).await {
-                Ok(Ok(_)) => None,
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(timeout) => Some(timeout.to_string()),
-            };
+            let answer = tokio::time::timeout(watch::STORE_TIMEOUT, leases::ping(&store)).await;
+            let error =
+                answer.map_or_else(|late| Some(late.to_string()), |ping| Some(ping.err()?.to_string()));
             if let Some(error) = error {
                 tracing::error!(error, "the store does not answer");
                 problems.push("store: it does not answer".to_owned());

@@ -91,7 +91,7 @@ fn uninstall(unit: &Unit) -> Result<(), CliError> {
             fs::remove_file(&unit.path).map_err(|error| cant("remove", &unit.path, error))?;
             out(&format!("removed {}\n", unit.path.display()))?;
         } else {
-            set_aside(&unit.path)?;
+            keep_old(&unit.path)?;
         }
     }
     unit.systemctl(&["daemon-reload"])?;
@@ -116,12 +116,12 @@ fn status(unit: &Unit) -> Result<ExitCode, CliError> {
         out(&format!("the service is not installed; run `adjutant service install{flag}`\n"))?;
         return Ok(ExitCode::FAILURE);
     }
-    let (state, enabled) = (value("ActiveState"), value("UnitFileState"));
-    out(&format!("{state} ({}), {enabled}: {}\n", value("SubState"), value("FragmentPath")))?;
+    let (active_state, enabled) = (value("ActiveState"), value("UnitFileState"));
+    out(&format!("{active_state} ({}), {enabled}: {}\n", value("SubState"), value("FragmentPath")))?;
     if !value("StatusText").is_empty() {
         out(&format!("{}\n", value("StatusText")))?;
     }
-    Ok(if state == "active" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if active_state == "active" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Unit {
@@ -158,7 +158,7 @@ fn write_unit(path: &Path, text: &str) -> Result<(), CliError> {
         return out(&format!("{} is up to date\n", path.display()));
     }
     if path.exists() {
-        set_aside(path)?;
+        keep_old(path)?;
     }
     if let Some(folder) = path.parent() {
         make_folder(folder, 0o755)?;
@@ -168,7 +168,7 @@ fn write_unit(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 /// Renames a unit that differs from ours: an older one, or one that somebody edited.
-fn set_aside(path: &Path) -> Result<(), CliError> {
+fn keep_old(path: &Path) -> Result<(), CliError> {
     let mut name = OsString::from(path);
     name.push(".old");
     fs::rename(path, &name).map_err(|error| cant("rename", path, error))?;

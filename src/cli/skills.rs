@@ -142,27 +142,27 @@ fn kind(schema: &Value) -> String {
 
 fn check(paths: &[PathBuf], path: Option<&Path>, builtins: &[&str], layer: &Layer) -> (String, bool) {
     let mut out = String::new();
-    let (mut domains, mut faults) = check_files(paths, true, builtins, layer);
+    let (mut domains, mut problems) = check_files(paths, true, builtins, layer);
     let (workflows, others): (Vec<Domain>, _) =
         domains.into_iter().partition(|domain| domain.name == WORKFLOW);
     domains = others;
     if let Some(path) = path {
         // Its skills may run any workflow in use.
         let layer = Layer::new(move |_| workflows.clone());
-        (domains, faults) = check_files(&[path.to_path_buf()], false, builtins, &layer);
+        (domains, problems) = check_files(&[path.to_path_buf()], false, builtins, &layer);
         domains.retain(|domain| domain.name != WORKFLOW);
     }
-    for fault in &faults {
-        let _ = writeln!(out, "{fault}");
+    for problem in &problems {
+        let _ = writeln!(out, "{problem}");
     }
     let skills: usize = domains.iter().map(|domain| domain.skills.len()).sum();
     let (skills, files) = (several(skills, "skill"), several(domains.len(), "file"));
-    if faults.is_empty() {
+    if problems.is_empty() {
         let _ = writeln!(out, "{skills} in {files}: no problems");
     } else {
-        let _ = writeln!(out, "{}; {skills} in {files} have none", several(faults.len(), "problem"));
+        let _ = writeln!(out, "{}; {skills} in {files} have none", several(problems.len(), "problem"));
     }
-    (out, faults.is_empty())
+    (out, problems.is_empty())
 }
 
 fn new(paths: &[PathBuf], name: &str) -> Result<String, CliError> {

@@ -107,10 +107,10 @@ impl<'w> Workspace<'w> {
         let path = Path::new(name);
         let mut all = self.all();
         if is_file(name) {
-            let file = catalogue::read_file(path).map_err(|fault| CliError::plain(fault.to_string()))?;
+            let file = catalogue::read_file(path).map_err(|problem| CliError::plain(problem.to_string()))?;
             let (workflow, problems) = self.checked(&file, &all);
             let errors: Vec<String> =
-                problems.iter().filter(|fault| !fault.is_warning()).map(ToString::to_string).collect();
+                problems.iter().filter(|problem| !problem.is_warning()).map(ToString::to_string).collect();
             return match workflow {
                 Some(workflow) if errors.is_empty() => Ok((all, workflow)),
                 _ => Err(CliError::plain(errors.join("\n"))),
@@ -121,7 +121,7 @@ impl<'w> Workspace<'w> {
             return Ok((all, workflow));
         }
         // It may exist and be invalid.
-        all.problems.retain(|fault| !fault.is_warning() && file_stem(&fault.file) == Some(name));
+        all.problems.retain(|problem| !problem.is_warning() && file_stem(&problem.file) == Some(name));
         if !all.problems.is_empty() {
             return Err(CliError::plain(lines(&all.problems)));
         }
@@ -157,7 +157,7 @@ impl<'w> Workspace<'w> {
                 let _ = writeln!(out, "{:width$}  inputs: {}", "", inputs.join(", "));
             }
         }
-        let wrong = all.problems.iter().filter(|fault| !fault.is_warning()).count();
+        let wrong = all.problems.iter().filter(|problem| !problem.is_warning()).count();
         if wrong > 0 {
             let _ = writeln!(
                 out,
@@ -179,7 +179,7 @@ impl<'w> Workspace<'w> {
                 } else {
                     match catalogue::read_file(path) {
                         Ok(file) => files.push(file),
-                        Err(fault) => problems.push(fault),
+                        Err(problem) => problems.push(problem),
                     }
                 }
                 let names: Vec<String> = files.iter().map(|file| file.name.clone()).collect();
@@ -188,7 +188,7 @@ impl<'w> Workspace<'w> {
                 let besides: Vec<File> = besides.filter(|file| !names.contains(&file.name)).collect();
                 let mut found = Catalogue::of(&files, &besides, &self.skills, &self.config.approval);
                 found.workflows.retain(|workflow| names.contains(&workflow.file));
-                found.problems.retain(|fault| names.contains(&fault.file));
+                found.problems.retain(|problem| names.contains(&problem.file));
                 found.problems.splice(0..0, problems);
                 found
             }
@@ -198,7 +198,7 @@ impl<'w> Workspace<'w> {
             out.push('\n');
         }
         found.workflows.iter().for_each(|workflow| out.push_str(&rules(workflow)));
-        let errors = found.problems.iter().filter(|fault| !fault.is_warning()).count();
+        let errors = found.problems.iter().filter(|problem| !problem.is_warning()).count();
         let warnings = found.problems.len() - errors;
         let warned = if warnings > 0 { format!(", {}", several(warnings, "warning")) } else { String::new() };
         let sound = several(found.workflows.len(), "workflow");

@@ -126,20 +126,20 @@ impl<'d> Problems<'d> {
         self.push(self.document.find(pointer).0, None, Severity::Warning, message.into());
     }
 
-    /// An error at a piece of the text that a node holds.
-    pub(crate) fn add_in(&mut self, node: &Node, piece: &str, message: impl Into<String>) {
-        self.add(self.document.position_in(node.at, node, piece), message);
+    /// An error at an excerpt of the text that a node holds.
+    pub(crate) fn add_in(&mut self, node: &Node, excerpt: &str, message: impl Into<String>) {
+        self.add(self.document.position_in(node.at, node, excerpt), message);
     }
 
-    /// An error at a piece of the text that a JSON pointer names.
-    pub(crate) fn error_in(&mut self, pointer: &str, piece: &str, message: impl Into<String>) {
-        self.push_in(pointer, piece, Severity::Error, message.into());
+    /// An error at an excerpt of the text that a JSON pointer names.
+    pub(crate) fn error_in(&mut self, pointer: &str, excerpt: &str, message: impl Into<String>) {
+        self.push_in(pointer, excerpt, Severity::Error, message.into());
     }
 
-    /// A problem at a piece of the text that a JSON pointer names.
-    pub(crate) fn push_in(&mut self, pointer: &str, piece: &str, severity: Severity, message: String) {
+    /// A problem at an excerpt of the text that a JSON pointer names.
+    pub(crate) fn push_in(&mut self, pointer: &str, excerpt: &str, severity: Severity, message: String) {
         let (at, node) = self.document.find(pointer);
-        self.push(self.document.position_in(at, node, piece), None, severity, message);
+        self.push(self.document.position_in(at, node, excerpt), None, severity, message);
     }
 
     /// All problems in the order of the file, those of its syntax too.

@@ -60,8 +60,8 @@ impl<'t> Document<'t> {
         self.root.find(pointer)
     }
 
-    /// The place of a piece of a node's text, searched from a place on.
-    pub(crate) fn position_in(&self, from: Position, node: &Node, piece: &str) -> Position {
+    /// The place of an excerpt of a node's text, searched from a place on.
+    pub(crate) fn position_in(&self, from: Position, node: &Node, excerpt: &str) -> Position {
         let lines = match &node.value {
             Value::Text(text) => 2 + text.len() / 8 + text.lines().count(),
             Value::List(list) => 2 + list.len() * 2,
@@ -71,7 +71,7 @@ impl<'t> Document<'t> {
         for (line, text) in (from.line..).zip(rest) {
             let skipped = if line == from.line { from.column.saturating_sub(1) } else { 0 };
             let start = text.char_indices().nth(skipped).map_or(text.len(), |(at, _)| at);
-            let found = text[start..].match_indices(piece).map(|(at, _)| at);
+            let found = text[start..].match_indices(excerpt).map(|(at, _)| at);
             // `first` isn't found in `steps.first`.
             let is_whole = |at: &usize| {
                 let joins = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';

@@ -55,7 +55,7 @@ impl QuestionKind {
         }
     }
 
-    /// The answer if nobody replies in time; `None` if the asker decides.
+    /// The answer when nobody replies in time; none where the asking code decides.
     pub fn answer_when_expired(&self) -> Option<Answer> {
         match self {
             Self::Continue { .. } => Some(Answer::Stop),

@@ -88,9 +88,6 @@ pub fn install_tls() {
 }
 
 /// The HTTP client that providers share.
-///
-/// # Errors
-/// When TLS can't be set up on this machine.
 pub fn http_client() -> Result<reqwest::Client, ModelError> {
     install_tls();
     reqwest::Client::builder()
@@ -118,17 +115,11 @@ pub struct Provider {
 
 impl Provider {
     /// A model with an HTTP client of its own.
-    ///
-    /// # Errors
-    /// When the configuration names no known provider, lacks a key, or has a malformed address.
     pub fn new(config: ProviderConfig) -> Result<Self, ModelError> {
         Self::with_client(config, http_client()?)
     }
 
     /// A model that shares an HTTP client.
-    ///
-    /// # Errors
-    /// As [`Provider::new`].
     pub fn with_client(config: ProviderConfig, http: reqwest::Client) -> Result<Self, ModelError> {
         let kind = kind_of(&config.provider)?;
         if config.name.trim().is_empty() {

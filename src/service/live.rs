@@ -93,7 +93,7 @@ fn warn_of_unpriced(config: &Config) {
 
 fn settings(config: &Config, allow: HashMap<String, Vec<String>>) -> Settings {
     let mut owners = config.assistant.owner.clone();
-    // Whoever uses this machine's terminal is an owner.
+    // The person at this machine's terminal is an owner.
     owners.push("console:local".into());
     Settings { limits: config.limits.clone(), approval: config.approval.clone(), owners, allow }
 }

@@ -172,7 +172,7 @@ fn read_parameters(table: Table, problems: &mut Problems<'_>) -> (Value, Vec<Arg
             return (json!({}), Vec::new(), None);
         }
     };
-    if schema.get("type").is_some_and(|kind| kind != "object") {
+    if schema.get("type").is_some_and(|name| name != "object") {
         problems.add(at, "`parameters` must have type = \"object\"");
     }
     schema.entry("type").or_insert_with(|| "object".into());
@@ -274,7 +274,7 @@ fn read_handler(
             HttpHandler::read(table, arguments, problems).map(Box::new).map(Handler::Http)
         }
         "command" => CommandHandler::read(node, table, arguments, problems).map(Handler::Command),
-        // Whether it is there is known only when all files are read: see `workflow_faults`.
+        // Whether it is there is known only when all files are read: see `workflow_problems`.
         "workflow" => table.text("workflow", problems).map(|name| Handler::Workflow(name.to_owned())),
         _ => {
             let name = table.text("builtin", problems)?;
@@ -287,8 +287,8 @@ fn read_handler(
     }
 }
 
-/// A fault for each skill of a sound file that runs a workflow that is not among these, or gives it what it does not take.
-pub(super) fn workflow_faults(source_name: &str, toml: &str, known: &[&Skill]) -> Vec<Problem> {
+/// A problem for each skill that runs an unknown workflow, or gives it an argument that it does not take.
+pub(super) fn workflow_problems(source_name: &str, toml: &str, known: &[&Skill]) -> Vec<Problem> {
     let document = Document::toml(source_name, toml);
     let mut problems = Problems::by_line(&document);
     let Some(file) = Table::of(&document.root, "the file", &mut problems) else { return Vec::new() };

@@ -106,7 +106,7 @@ pub(super) fn build(schema: &Value) -> Result<jsonschema::Validator, jsonschema:
 }
 
 /// What is wrong with a JSON Schema, if anything.
-pub(crate) fn schema_fault(schema: &Value) -> Option<String> {
+pub(crate) fn schema_problem(schema: &Value) -> Option<String> {
     build(schema).err().map(|error| error.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! From the files of some places to their domains, and to every fault.
+//! From the files of some places to their domains, and to every problem.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::builtin::{self, BuiltinDomain};
-use super::check::{parse, parse_ours, workflow_faults};
+use super::check::{parse, parse_ours, workflow_problems};
 use super::definition::{Domain, Skill};
 use super::registry::Registry;
 use crate::document::{Position, Problem};
 
 /// The folder in each place that holds what a layer reads; a change there is a change of the skills.
-const BESIDE: &str = "workflows";
+const WORKFLOWS: &str = "workflows";
 
 /// What a file looked like when it was last read.
 pub(super) type Print = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
@@ -42,11 +42,11 @@ pub(super) struct Gathered {
     pub(super) good: BTreeMap<PathBuf, Domain>,
     /// All domains that count.
     pub(super) domains: Vec<Domain>,
-    /// Every fault.
-    pub(super) faults: Vec<Problem>,
+    /// Every problem.
+    pub(super) problems: Vec<Problem>,
 }
 
-/// Reads these files; for a faulty one its domain in `last` stands in, if it has one.
+/// Reads these files; for a file with errors its domain in `last` stands in, if it has one.
 pub(super) fn gather(
     files: &[Vec<PathBuf>],
     builtins: &[&str],
@@ -54,19 +54,19 @@ pub(super) fn gather(
     built_in: bool,
     last: &mut BTreeMap<PathBuf, Domain>,
 ) -> Gathered {
-    let (mut good, mut faults) = (BTreeMap::new(), Vec::new());
+    let (mut good, mut problems) = (BTreeMap::new(), Vec::new());
     for file in files.iter().flatten() {
-        let domain = read(file, builtins).map_err(|wrong| faults.extend(wrong)).ok();
+        let domain = read(file, builtins).map_err(|wrong| problems.extend(wrong)).ok();
         good.extend(domain.or_else(|| last.remove(file)).map(|domain| (file.clone(), domain)));
     }
     let (mut domains, mut unjoined) = join(files, &good, builtins, built_in);
     if let Some(Layer(lay)) = layer {
         let mut laid = lay(&Registry::new(domains.clone()));
         // Which workflows there are is known only now.
-        let strays = strays(&good, &laid);
-        if !strays.is_empty() {
-            for (file, wrong) in strays {
-                faults.extend(wrong);
+        let broken = without_workflow(&good, &laid);
+        if !broken.is_empty() {
+            for (file, wrong) in broken {
+                problems.extend(wrong);
                 match last.remove(&file) {
                     Some(domain) => good.insert(file, domain),
                     None => good.remove(&file),
@@ -78,11 +78,11 @@ pub(super) fn gather(
         lend_inputs(&mut domains, &laid);
         domains.extend(laid);
     }
-    faults.extend(unjoined);
-    Gathered { good, domains, faults }
+    problems.extend(unjoined);
+    Gathered { good, domains, problems }
 }
 
-/// The domains that count, and the faults of those that may not stand side by side.
+/// The domains that count, and the problems of those that clash.
 fn join(
     files: &[Vec<PathBuf>],
     good: &BTreeMap<PathBuf, Domain>,
@@ -90,27 +90,28 @@ fn join(
     built_in: bool,
 ) -> (Vec<Domain>, Vec<Problem>) {
     let mut domains = Vec::new();
-    let mut faults: Vec<Problem> = files.iter().flat_map(|folder| take(folder, good, &mut domains)).collect();
+    let mut problems: Vec<Problem> =
+        files.iter().flat_map(|folder| take(folder, good, &mut domains)).collect();
     if built_in {
-        faults.extend(add_built_in(&mut domains, builtins));
+        problems.extend(add_built_in(&mut domains, builtins));
     }
-    (domains, faults)
+    (domains, problems)
 }
 
 fn workflows(laid: &[Domain]) -> Vec<&Skill> {
     laid.iter().flat_map(|domain| &domain.skills).map(Arc::as_ref).collect()
 }
 
-/// The files whose skills run workflows that are not there, with their faults.
-fn strays(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Problem>)> {
+/// The files whose skills run workflows that are not there, with their problems.
+fn without_workflow(good: &BTreeMap<PathBuf, Domain>, laid: &[Domain]) -> Vec<(PathBuf, Vec<Problem>)> {
     let known = workflows(laid);
     let runs_one = |domain: &Domain| domain.skills.iter().any(|skill| skill.workflow().is_some());
     let files = good.iter().filter(|(_, domain)| runs_one(domain));
-    let faults = files.filter_map(|(file, domain)| {
-        let faults = workflow_faults(&domain.file, &std::fs::read_to_string(file).ok()?, &known);
-        (!faults.is_empty()).then(|| (file.clone(), faults))
+    let problems = files.filter_map(|(file, domain)| {
+        let problems = workflow_problems(&domain.file, &std::fs::read_to_string(file).ok()?, &known);
+        (!problems.is_empty()).then(|| (file.clone(), problems))
     });
-    faults.collect()
+    problems.collect()
 }
 
 /// A skill that runs a workflow and says nothing of parameters has the workflow's.
@@ -126,39 +127,36 @@ fn lend_inputs(domains: &mut [Domain], laid: &[Domain]) {
     }
 }
 
-/// All sound domains of these places, the built-in ones too if wanted, and every fault.
+/// All sound domains of these places, the built-in ones too if wanted, and every problem.
 pub(crate) fn check_files(
     paths: &[PathBuf],
     built_in: bool,
     builtins: &[&str],
     layer: &Layer,
 ) -> (Vec<Domain>, Vec<Problem>) {
-    let (files, mut faults) = find(paths);
+    let (files, mut problems) = find(paths);
     let gathered = gather(&files, builtins, Some(layer), built_in, &mut BTreeMap::new());
-    faults.extend(gathered.faults);
-    (gathered.domains, faults)
+    problems.extend(gathered.problems);
+    (gathered.domains, problems)
 }
 
 /// Adds the built-in domains that no file replaces.
 fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Problem> {
-    let mut faults = Vec::new();
+    let mut problems = Vec::new();
     for BuiltinDomain { name, toml, skills } in builtin::DOMAINS {
         // The skills of chat platforms are missing where there is no platform.
         let is_usable = skills.iter().any(|(handler, _)| builtins.contains(handler));
         if is_usable && !domains.iter().any(|domain| domain.name == *name) {
             match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
                 Ok(domain) => domains.push(domain),
-                Err(wrong) => faults.extend(wrong),
+                Err(wrong) => problems.extend(wrong),
             }
         }
     }
-    faults
+    problems
 }
 
 /// Reads one file.
-///
-/// # Errors
-/// Its faults, or that it can't be read.
 fn read(file: &Path, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
     let name = file.display().to_string();
     let toml = std::fs::read_to_string(file)
@@ -172,7 +170,7 @@ fn whole(file: &Path, message: String) -> Problem {
 
 /// The skill files of each place, in order, and the places that are not there.
 pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Problem>) {
-    let (mut files, mut faults) = (Vec::new(), Vec::new());
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
     for path in paths {
         if path.is_file() {
             files.push(vec![path.clone()]);
@@ -187,10 +185,10 @@ pub(super) fn find(paths: &[PathBuf]) -> (Vec<Vec<PathBuf>>, Vec<Problem>) {
                 files.push(found);
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && is_default(path) => {}
-            Err(error) => faults.push(whole(path, format!("can't be read: {error}; see [skills] paths"))),
+            Err(error) => problems.push(whole(path, format!("can't be read: {error}; see [skills] paths"))),
         }
     }
-    (files, faults)
+    (files, problems)
 }
 
 fn is_default(path: &Path) -> bool {
@@ -198,11 +196,11 @@ fn is_default(path: &Path) -> bool {
     path == Path::new("/etc/adjutant/skills") || (path.ends_with("skills") && parent)
 }
 
-/// What the files of these places look like now, and what lies beside them for a layer.
+/// The current size and time of the files of these places, the workflows among them.
 pub(super) fn print(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Print {
-    let beside = paths.iter().filter_map(|path| std::fs::read_dir(path.join(BESIDE)).ok());
-    let beside = beside.flatten().filter_map(Result::ok).map(|entry| entry.path());
-    let beside: Vec<PathBuf> = beside.collect();
+    let layered = paths.iter().filter_map(|path| std::fs::read_dir(path.join(WORKFLOWS)).ok());
+    let layered = layered.flatten().filter_map(Result::ok).map(|entry| entry.path());
+    let layered: Vec<PathBuf> = layered.collect();
     let look = |file: &PathBuf| {
         let data = std::fs::metadata(file).ok();
         (
@@ -210,12 +208,12 @@ pub(super) fn print(paths: &[PathBuf], files: &[Vec<PathBuf>]) -> Print {
             (data.as_ref().and_then(|data| data.modified().ok()), data.map_or(0, |data| data.len())),
         )
     };
-    files.iter().flatten().chain(&beside).map(look).collect()
+    files.iter().flatten().chain(&layered).map(look).collect()
 }
 
 /// Takes a place's domains, unless an earlier place has them; two files of one place may not share a domain.
 fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<Domain>) -> Vec<Problem> {
-    let (before, mut faults) = (domains.len(), Vec::new());
+    let (before, mut problems) = (domains.len(), Vec::new());
     for domain in folder.iter().filter_map(|file| good.get(file)) {
         match domains.iter().position(|known| known.name == domain.name) {
             None => domains.push(domain.clone()),
@@ -223,7 +221,7 @@ fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<
                 let other = &domains[at].file;
                 let message =
                     format!("the domain '{}' is in {other} already; join the two files", domain.name);
-                faults.push(Problem {
+                problems.push(Problem {
                     position: Position { line: 1, column: 0 },
                     ..Problem::of_file(&domain.file, message)
                 });
@@ -231,5 +229,5 @@ fn take(folder: &[PathBuf], good: &BTreeMap<PathBuf, Domain>, domains: &mut Vec<
             Some(_) => {}
         }
     }
-    faults
+    problems
 }

@@ -110,7 +110,7 @@ fn check_fit(table: Table, arguments: &Map<String, Value>, target: &Target, prob
     let constants = arguments.iter().filter(|(_, value)| !has_reference(value));
     let constants = Value::Object(constants.map(|(name, value)| (name.clone(), value.clone())).collect());
     for error in target.validator.iter().flat_map(|validator| validator.iter_errors(&constants)) {
-        // Faults of the whole are of no interest: the other arguments come from the text.
+        // Problems of the whole are of no interest: the other arguments come from the text.
         let path = error.instance_path().to_string();
         if !path.is_empty() {
             problems.add(at, format!("the intent's arguments: {path}: {error}"));
@@ -118,7 +118,7 @@ fn check_fit(table: Table, arguments: &Map<String, Value>, target: &Target, prob
     }
 }
 
-/// A fault for each argument that the skill does not have.
+/// A problem for each argument that the skill does not have.
 pub(super) fn check_names(
     given: &Map<String, Value>,
     known: &[Argument],
@@ -196,8 +196,8 @@ fn check_reference(reference: &str, captures: &[&str], looks_up: bool) -> Result
         return Err(format!("`{{{inner}}}`: there is no conversion '{conversion}'; there are {known}"));
     }
     if name.starts_with("found.") {
-        let mend = "add lookup = { skill = ..., arguments = ... }";
-        return if looks_up { Ok(()) } else { Err(format!("`{{{inner}}}` needs a lookup; {mend}")) };
+        let fix = "add lookup = { skill = ..., arguments = ... }";
+        return if looks_up { Ok(()) } else { Err(format!("`{{{inner}}}` needs a lookup; {fix}")) };
     }
     if name == "results" || captures.contains(&name) {
         return Ok(());

@@ -24,7 +24,7 @@ use crate::wording;
 pub(crate) use check::is_word;
 pub use check::parse;
 pub use definition::{Domain, Handler, Intent, Lookup, Risk, Skill, WORKFLOW};
-pub(crate) use definition::{schema_fault, schema_misfit};
+pub(crate) use definition::{schema_misfit, schema_problem};
 pub use executor::Approved;
 pub use files::Layer;
 pub(crate) use files::check_files;

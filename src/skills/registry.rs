@@ -97,18 +97,12 @@ struct State {
 impl Skills {
     /// Reads the built-in domains and those in these places (folders, or single files). Where two places
     /// have the same domain, the one named first wins; both win over a built-in one.
-    ///
-    /// # Errors
-    /// Every fault of every file, or a place that does not exist. A folder called `skills` may be missing
-    /// where its parent is there: that is the default, not a slip.
+    /// A missing folder called `skills` is no error if its parent exists: that is the default path.
     pub fn load(paths: &[PathBuf], builtins: &[&str]) -> Result<Self, Vec<Problem>> {
         Self::load_with(paths, builtins, None)
     }
 
-    /// Like [`Skills::load`], with what is made of these skills laid over them: their workflows.
-    ///
-    /// # Errors
-    /// As for [`Skills::load`], and a skill that runs a workflow that the layer has not.
+    /// Like [`Skills::load`], with a layer of skills made from these: the workflows.
     pub fn load_with(
         paths: &[PathBuf],
         builtins: &[&str],
@@ -129,20 +123,17 @@ impl Skills {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the files again; true when the skills have changed.
-    ///
-    /// # Errors
-    /// Every fault. A wrong file's last good domain stays; the other files apply.
+    /// Reads the files again; true when the skills have changed. For a file with errors, its last good version stays.
     pub fn reload(&self) -> Result<bool, Vec<Problem>> {
         let mut state = self.state();
-        let (files, mut faults) = find(&self.paths);
+        let (files, mut problems) = find(&self.paths);
         state.print = print(&self.paths, &files);
         let builtins: Vec<&str> = self.builtins.iter().map(String::as_str).collect();
         let gathered = gather(&files, &builtins, self.layer.as_ref(), true, &mut state.good);
-        faults.extend(gathered.faults);
+        problems.extend(gathered.problems);
         state.good = gathered.good;
         let changed = self.put(Registry::new(gathered.domains));
-        if faults.is_empty() { Ok(changed) } else { Err(faults) }
+        if problems.is_empty() { Ok(changed) } else { Err(problems) }
     }
 
     /// Picks up changed files once a second, until the stop.
@@ -158,7 +149,7 @@ impl Skills {
         }
     }
 
-    /// Reloads if a file has changed since the last time; faults are logged once for each change.
+    /// Reloads if a file has changed since the last time; problems are logged once for each change.
     pub fn poll(&self) {
         let now = print(&self.paths, &find(&self.paths).0);
         if now == self.state().print {
@@ -172,9 +163,9 @@ impl Skills {
         match self.reload() {
             Ok(true) => tracing::info!(skills = self.current().by_name.len(), "the skills have changed"),
             Ok(false) => {}
-            Err(faults) => {
-                for fault in faults {
-                    tracing::warn!("{fault}; the last good version stays in use");
+            Err(problems) => {
+                for problem in problems {
+                    tracing::warn!("{problem}; the last good version stays in use");
                 }
             }
         }
@@ -318,8 +309,8 @@ mod tests {
     fn a_missing_place_is_a_fault_unless_it_is_the_default() {
         let folder = TempDir::new().unwrap();
         let missing = folder.path().join("none");
-        let faults = Skills::load(&[missing], &builtin::names(true)).unwrap_err();
-        assert!(faults[0].to_string().contains("none: can't be read: "), "{faults:?}");
+        let problems = Skills::load(&[missing], &builtin::names(true)).unwrap_err();
+        assert!(problems[0].to_string().contains("none: can't be read: "), "{problems:?}");
         assert!(Skills::load(&[folder.path().join("skills")], &builtin::names(true)).is_ok());
         assert!(Skills::load(&[folder.path().join("etc/skills")], &builtin::names(true)).is_err());
     }
@@ -329,8 +320,8 @@ mod tests {
         let folder = TempDir::new().unwrap();
         write(&folder, "a.toml", &domain("apples", "One"));
         write(&folder, "b.toml", &domain("apples", "Two"));
-        let faults = Skills::load(&[folder.path().to_path_buf()], &builtin::names(true)).unwrap_err();
-        assert!(faults[0].message.contains("a.toml already; join the two files"), "{faults:?}");
+        let problems = Skills::load(&[folder.path().to_path_buf()], &builtin::names(true)).unwrap_err();
+        assert!(problems[0].message.contains("a.toml already; join the two files"), "{problems:?}");
     }
 
     #[test]

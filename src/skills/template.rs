@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::definition::Argument;
 use crate::suggest::did_you_mean;
-use crate::template::{self, MAX_TEXT, Piece, json, lone_expression, message, pieces, refused};
+use crate::template::{self, MAX_TEXT, Segment, json, lone_expression, message, refused, segments};
 
 /// Where a template's text goes, which decides how its values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,9 +59,6 @@ struct Seen {
 
 impl Template {
     /// Checks the syntax, and that every name in it is one of the arguments.
-    ///
-    /// # Errors
-    /// What is wrong, with the nearest argument for an unknown name.
     pub fn new(source: &str, place: Place, arguments: &[Argument]) -> Result<Self, TemplateError> {
         let environment = environment(place, Arc::default());
         let template = environment.template_from_str(source)?;
@@ -98,9 +95,6 @@ impl Template {
     }
 
     /// The text for these arguments; none when it shows only arguments that were not given.
-    ///
-    /// # Errors
-    /// A required argument is missing, or a value can't stand in this place.
     pub fn render(&self, arguments: &Value) -> Result<Option<String>, TemplateError> {
         self.check_required(arguments)?;
         let seen = Arc::new(Seen::default());
@@ -114,9 +108,6 @@ impl Template {
     }
 
     /// The value for a JSON body: a lone `{{argument}}` keeps its type, anything else is a string.
-    ///
-    /// # Errors
-    /// As [`Template::render`].
     pub fn value(&self, arguments: &Value) -> Result<Option<Value>, TemplateError> {
         let Some(expression) = &self.alone else { return Ok(self.render(arguments)?.map(Value::String)) };
         self.check_required(arguments)?;
@@ -205,9 +196,9 @@ fn percent_encoded(text: &str) -> String {
 /// Splits a template at a character outside of `{{ }}` and `{% %}`.
 pub(super) fn split_outside(source: &str, at: char, most: usize) -> Vec<&str> {
     let (mut parts, mut start, mut offset) = (Vec::new(), 0, 0);
-    for piece in pieces(source) {
-        let (Piece::Text(text) | Piece::Expression(text) | Piece::Statement(text)) = piece;
-        if let Piece::Text(text) = piece {
+    for segment in segments(source) {
+        let (Segment::Text(text) | Segment::Expression(text) | Segment::Statement(text)) = segment;
+        if let Segment::Text(text) = segment {
             for (index, mark) in text.match_indices(at) {
                 if parts.len() + 1 < most {
                     parts.push(&source[start..offset + index]);

@@ -264,10 +264,10 @@ impl<'a> Table<'a> {
     fn why(&self, at: usize) -> Option<String> {
         let execution = &self.executions[at];
         let status = execution.status;
-        let below = self.executions[at + 1..].iter().take_while(|below| below.depth > execution.depth);
+        let descendants = self.executions[at + 1..].iter().take_while(|other| other.depth > execution.depth);
         if let Some(error) = &execution.error {
             // An agent that failed with its call: the call shows the error.
-            if below.clone().any(|below| below.error.as_ref() == Some(error)) {
+            if descendants.clone().any(|other| other.error.as_ref() == Some(error)) {
                 return None;
             }
             let text = |key: &str| error[key].as_str().map(clean).unwrap_or_default();
@@ -300,8 +300,8 @@ impl<'a> Table<'a> {
     }
 
     fn goes_on(&self, at: usize, level: usize) -> bool {
-        let below = self.executions[at + 1..].iter().find(|below| below.depth <= level);
-        below.is_some_and(|below| below.depth == level)
+        let next = self.executions[at + 1..].iter().find(|next| next.depth <= level);
+        next.is_some_and(|next| next.depth == level)
     }
 
     fn is_parent(&self, at: usize) -> bool {

@@ -144,10 +144,7 @@ struct ModelSpan {
     has_failed: bool,
 }
 
-/// Reads a turn's trace; `with_calls` also what its models were asked and answered.
-///
-/// # Errors
-/// When the store fails or holds something unreadable.
+/// Reads a turn's trace; `with_calls` includes the requests to its models and their answers.
 pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Trace, StoreError> {
     let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
     let user = user(store, &conversation, &turn.person_id).await?;
@@ -318,8 +315,8 @@ fn tree_order(rows: &[ExecutionRow]) -> Vec<(usize, usize)> {
                 continue;
             }
             order.push((at, depth));
-            let below = children.get(&at).into_iter().flatten().rev();
-            stack.extend(below.map(|&child| (child, depth + 1)));
+            let own = children.get(&at).into_iter().flatten().rev();
+            stack.extend(own.map(|&child| (child, depth + 1)));
         }
     }
     order

@@ -17,11 +17,11 @@ use crate::model::Usage;
 /// The type of an error whose kind isn't one of the contract's words.
 const OTHER: &str = "_OTHER";
 
-/// The turn as the root, and below it each execution, as the trace has them. A model may make up names of skills:
+/// The turn as the root, and each execution under it, as in the trace. A model may make up names of skills:
 /// an unknown one becomes `unknown`.
 pub fn spans(trace: &Trace, is_known: &dyn Fn(&str) -> bool) -> Vec<Span> {
     let root = root(trace);
-    let below = trace.executions.iter().map(|execution| {
+    let executions = trace.executions.iter().map(|execution| {
         // One that stands at the top of the tree has no parent there, whatever its row says.
         let parent = execution.parent_id.as_deref().filter(|_| execution.depth > 0);
         Span {
@@ -31,8 +31,8 @@ pub fn spans(trace: &Trace, is_known: &dyn Fn(&str) -> bool) -> Vec<Span> {
             ..span(execution, root.to, is_known)
         }
     });
-    let below: Vec<Span> = below.collect();
-    std::iter::once(root).chain(below).collect()
+    let executions: Vec<Span> = executions.collect();
+    std::iter::once(root).chain(executions).collect()
 }
 
 fn root(trace: &Trace) -> Span {
@@ -45,7 +45,7 @@ fn root(trace: &Trace) -> Span {
         ("adjutant.turn.agents", turn.agents.into()),
         ("adjutant.turn.skill_calls", turn.skill_calls.into()),
         ("adjutant.turn.model_calls", turn.model_calls.into()),
-        // By names of their own: those of its executions are added up by whoever asks.
+        // Under our own names: dashboards add up the standard ones over the executions.
         ("adjutant.turn.tokens", (turn.tokens.prompt + turn.tokens.completion).into()),
         ("adjutant.turn.cost_usd", turn.cost_usd.into()),
     ];
@@ -149,8 +149,8 @@ fn trace_id(turn: &TurnId) -> u128 {
     clock::bits(turn).unwrap_or_else(hash).max(1)
 }
 
-fn span_id(of: &str, id: &str) -> u64 {
-    let hash = Sha256::digest(format!("{of} {id}").as_bytes());
+fn span_id(of: &str, row: &str) -> u64 {
+    let hash = Sha256::digest(format!("{of} {row}").as_bytes());
     hash.iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte)).max(1)
 }
 

@@ -3,6 +3,7 @@
 use chrono_tz::Tz;
 
 use super::{StatusSummary, duration, first_line};
+use crate::domain::TurnId;
 use crate::journal::{Limit, Limits};
 
 /// The limit that was reached.
@@ -99,7 +100,7 @@ pub fn no_further_question(why: Limit, limits: &Limits, summary: &StatusSummary,
 }
 
 /// Asks an owner whether somebody's turn may go on beyond a day's budget.
-pub fn ask_owner(why: Limit, limits: &Limits, who: &str, turn: &str, zone: Tz) -> String {
+pub fn ask_owner(why: Limit, limits: &Limits, who: &str, turn: &TurnId, zone: Tz) -> String {
     let whose = match why {
         Limit::AllDayTokens | Limit::AllDayCost => "for everyone",
         _ => "per person",

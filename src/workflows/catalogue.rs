@@ -51,7 +51,7 @@ impl Catalogue {
         catalogue
     }
 
-    /// Checks these files. Those in `besides` can be used by them, and where no other file has their name.
+    /// Checks these files. They may use the workflows of `besides`, unless a file of the same name replaces one.
     pub fn of(files: &[File], besides: &[File], skills: &Registry, approval: &Approval) -> Self {
         let mut catalogue = Self::default();
         let mut documents = Vec::new();

@@ -122,15 +122,15 @@ pub fn read(text: &str, workflows: &Catalogue) -> Result<RunRequest, String> {
     };
     let mut request = RunRequest { workflow: name.to_owned(), ..RunRequest::default() };
     let (mut of, mut from, mut words) = (None, None, Vec::new());
-    let mut pieces = pieces(rest).into_iter();
-    while let Some(piece) = pieces.next() {
-        match (piece.as_str(), piece.split_once('=')) {
-            ("--of", _) => of = pieces.next(),
-            ("--from", _) => from = pieces.next(),
+    let mut tokens = tokens(rest).into_iter();
+    while let Some(token) = tokens.next() {
+        match (token.as_str(), token.split_once('=')) {
+            ("--of", _) => of = tokens.next(),
+            ("--from", _) => from = tokens.next(),
             (_, Some((key, value))) if workflow.inputs.iter().any(|input| input.name == key) => {
                 request.given.insert(key.to_owned(), unquoted(value));
             }
-            _ => words.push(piece),
+            _ => words.push(token),
         }
     }
     request.again = match (of, from) {
@@ -163,24 +163,24 @@ fn take_words(
 }
 
 /// Splits a line at spaces outside of double quotes.
-fn pieces(text: &str) -> Vec<String> {
-    let (mut pieces, mut piece, mut quoted, mut escaped) = (Vec::new(), String::new(), false, false);
+fn tokens(text: &str) -> Vec<String> {
+    let (mut tokens, mut token, mut quoted, mut escaped) = (Vec::new(), String::new(), false, false);
     for letter in text.chars() {
         match letter {
             _ if escaped => escaped = false,
             '\\' if quoted => escaped = true,
             // A quote inside a word is a character like any other.
-            '"' if quoted || piece.is_empty() || piece.ends_with('=') => quoted = !quoted,
+            '"' if quoted || token.is_empty() || token.ends_with('=') => quoted = !quoted,
             _ if letter.is_whitespace() && !quoted => {
-                pieces.extend((!piece.is_empty()).then(|| std::mem::take(&mut piece)));
+                tokens.extend((!token.is_empty()).then(|| std::mem::take(&mut token)));
                 continue;
             }
             _ => {}
         }
-        piece.push(letter);
+        token.push(letter);
     }
-    pieces.extend((!piece.is_empty()).then_some(piece));
-    pieces
+    tokens.extend((!token.is_empty()).then_some(token));
+    tokens
 }
 
 fn unquoted(value: &str) -> Value {

@@ -9,9 +9,9 @@ use super::command::{ARTICLES, LITTLE, VERBS};
 use super::language::definition::{Input, InputType, Workflow};
 use crate::skills::{Domain, Intent, Skill, WORKFLOW};
 
-/// A summary stands in the catalogue that every request carries.
+/// Short, because every request carries the summaries.
 const LONGEST_SUMMARY: usize = 200;
-/// Nobody types more inputs as `KEY=VALUE`, and a pattern's size is limited.
+/// The most `KEY=VALUE` pairs of a command; a pattern's size is limited.
 const MOST_PAIRS: usize = 20;
 
 /// The domain of these workflows, if there are any.

@@ -19,9 +19,13 @@ impl Backoff {
     /// The wait after so many failures in a row; none after 0. `random` takes away up to half of it, so that
     /// clients that failed together don't all come back together.
     pub fn after(self, failures: u32, random: u128) -> Duration {
+        self.exactly_after(failures).mul_f64(0.5 + (random % 1_000) as f64 / 2_000.0)
+    }
+
+    /// The same without chance, for waits that people have written down.
+    pub fn exactly_after(self, failures: u32) -> Duration {
         let Some(doublings) = failures.checked_sub(1) else { return Duration::ZERO };
-        let whole = self.first.saturating_mul(2_u32.saturating_pow(doublings)).min(self.longest);
-        whole.mul_f64(0.5 + (random % 1_000) as f64 / 2_000.0)
+        self.first.saturating_mul(2_u32.saturating_pow(doublings)).min(self.longest)
     }
 }
 

@@ -75,7 +75,7 @@ fn run(mut parts: Parts, jobs: &Receiver<Job>, waiting: &AtomicUsize) {
     while let Ok(job) = jobs.recv() {
         let delivery = parts.show(&mut out, &job);
         waiting.fetch_sub(1, Ordering::Relaxed);
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = job.done.send(delivery);
     }
 }

@@ -56,7 +56,7 @@ async fn exchange(resolver: SocketAddr, domain: &str, kind: TYPE) -> Result<Vec<
     let name = Name::new(domain);
     let name = name.map_err(|_| MailError::params(format!("`{domain}` isn't a domain")))?;
     let question = Question::new(name, QTYPE::TYPE(kind), QCLASS::CLASS(CLASS::IN), false);
-    // Unpredictable, so that nobody can forge an answer without seeing the query.
+    // Random: a forger must see the query to answer it.
     let [high, low, ..] = RandomState::new().hash_one(domain).to_be_bytes();
     let mut packet = Packet::new_query(u16::from_be_bytes([high, low]));
     packet.set_flags(PacketFlag::RECURSION_DESIRED);

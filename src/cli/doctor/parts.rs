@@ -103,9 +103,9 @@ pub(super) fn skills(config: &Config) -> Vec<Finding> {
             let problems = problems.map(|problem| Finding::warning(problem.to_string(), fix));
             std::iter::once(loaded).chain(problems).collect()
         }
-        Err(StartError::Skills(faults)) => {
+        Err(StartError::Skills(problems)) => {
             let fix = "correct the file and run `adjutant skills check`";
-            faults.iter().map(|fault| Finding::error(fault.to_string(), fix)).collect()
+            problems.iter().map(|problem| Finding::error(problem.to_string(), fix)).collect()
         }
         Err(error) => vec![Finding::error(error.to_string(), "")],
     }

@@ -55,33 +55,33 @@ impl Terminal {
     }
 
     /// Asks for a line; Enter takes the suggestion.
-    pub(super) fn line(&mut self, question: &str, suggestion: &str) -> Result<String, CliError> {
+    pub(super) fn line(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
         let hint = if suggestion.is_empty() { String::new() } else { format!(" [{suggestion}]") };
-        let line = self.editor.readline(&format!("{question}{hint}: ")).map_err(failed)?;
+        let line = self.editor.readline(&format!("{text}{hint}: ")).map_err(failed)?;
         let line = line.trim();
         Ok(if line.is_empty() { suggestion } else { line }.to_owned())
     }
 
     /// Asks for a line that may be empty.
-    pub(super) fn optional(&mut self, question: &str, suggestion: &str) -> Result<String, CliError> {
+    pub(super) fn optional(&mut self, text: &str, suggestion: &str) -> Result<String, CliError> {
         let hint = if suggestion.is_empty() { "Enter: none" } else { "-: none" };
-        let line = self.line(&format!("{question} ({hint})"), suggestion)?;
+        let line = self.line(&format!("{text} ({hint})"), suggestion)?;
         Ok(if line == NONE { String::new() } else { line })
     }
 
     /// Asks for a secret without showing it; `enter` says what an empty answer means.
-    pub(super) fn secret(&mut self, question: &str, enter: &str) -> Result<String, CliError> {
+    pub(super) fn secret(&mut self, text: &str, enter: &str) -> Result<String, CliError> {
         let hint = if enter.is_empty() { String::new() } else { format!(" [Enter: {enter}]") };
         self.editor.set_helper(Some(Mask(true)));
-        let line = self.editor.readline(&format!("{question}{hint}: "));
+        let line = self.editor.readline(&format!("{text}{hint}: "));
         self.editor.set_helper(Some(Mask(false)));
         Ok(line.map_err(failed)?.trim_matches(['\r', '\n']).to_owned())
     }
 
     /// Asks a yes-no question.
-    pub(super) fn yes(&mut self, question: &str, suggestion: bool) -> Result<bool, CliError> {
+    pub(super) fn yes(&mut self, text: &str, suggestion: bool) -> Result<bool, CliError> {
         loop {
-            let line = self.line(&format!("{question} y/n"), if suggestion { "y" } else { "n" })?;
+            let line = self.line(&format!("{text} y/n"), if suggestion { "y" } else { "n" })?;
             match line.to_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "n" | "no" => return Ok(false),

@@ -3,6 +3,7 @@
 use super::runs::{find, status};
 use crate::cli::CliError;
 use crate::cli::chat::CHANNEL;
+use crate::domain::TurnId;
 use crate::store::{Store, control, people, turns};
 use crate::trace::one_line;
 
@@ -24,9 +25,9 @@ impl Control {
     }
 }
 
-/// Sends a command to a run's turn.
-pub(super) async fn send(store: &Store, run: &str, word: Control) -> Result<String, CliError> {
-    let row = find(store, run).await?;
+/// Sends a command to the turn of a run, named as for [`find`].
+pub(super) async fn send(store: &Store, beginning: &str, word: Control) -> Result<String, CliError> {
+    let row = find(store, beginning).await?;
     let name = one_line(&row.workflow);
     let is_sent = match word {
         Control::Pause => control::pause(store, &row.turn_id).await?,
@@ -63,8 +64,8 @@ pub(super) async fn send(store: &Store, run: &str, word: Control) -> Result<Stri
 }
 
 /// The conversation of a turn if it is one of the terminal: only a process that has it open gets the command.
-async fn terminal_of(store: &Store, turn: &str) -> Result<Option<String>, CliError> {
-    let Some(turn) = turns::by_id(store, &turn.into()).await? else { return Ok(None) };
+async fn terminal_of(store: &Store, turn: &TurnId) -> Result<Option<String>, CliError> {
+    let Some(turn) = turns::by_id(store, turn).await? else { return Ok(None) };
     let conversation = people::conversation_by_id(store, &turn.conversation_id).await?;
     Ok((conversation.channel == CHANNEL).then_some(conversation.place))
 }

@@ -97,7 +97,7 @@ fn add_temporary(config: &mut Config, workflow: &Workflow) -> Result<TempDir, Cl
     let failed =
         |error: io::Error| CliError::failed("the workflow can't be copied to a temporary folder", error);
     let folder = tempfile::tempdir().map_err(failed)?;
-    let is_toml = Path::new(&workflow.file).extension().is_some_and(|ending| ending == "toml");
+    let is_toml = Path::new(&workflow.file).extension().is_some_and(|extension| extension == "toml");
     let place = folder.path().join("workflows");
     let file = place.join(format!("{}.{}", workflow.name, if is_toml { "toml" } else { "yaml" }));
     write_new(&place, &file, &workflow.text).map_err(failed)?;
@@ -121,7 +121,7 @@ fn print_report(mut report: Report, args: &RunArgs, place: &str) -> Result<ExitC
         RunStatus::Complete => return Ok(ExitCode::SUCCESS),
         RunStatus::Partial | RunStatus::Failed | RunStatus::Cancelled => return Ok(ExitCode::from(1)),
     };
-    // Without a stderr there is nobody to tell.
+    // Without a stderr there is nowhere to report it.
     let _ = writeln!(stderr(), "{note}; to go on: adjutant chat --conversation {place}");
     Ok(ExitCode::from(1))
 }
@@ -167,7 +167,7 @@ impl RunSession<'_> {
         source.inbound(Entry { conversation: self.place.to_owned(), ..Entry::text(text) })
     }
 
-    /// Until it is over, or waits for somebody who is not here, or the person leaves.
+    /// Watches the run until it ends, waits for somebody else, or the person leaves.
     async fn watch(&self, session: &Session, source: Source, first: &EventId) -> Result<(), CliError> {
         let mut events = match self.is_person {
             true => Some(
@@ -215,7 +215,7 @@ impl RunSession<'_> {
         }
     }
 
-    /// What came of the run; an answer that is none is the reason why there is none.
+    /// The report of the run; if it never began, the answer says why.
     async fn report(&self, store: &Store, first: &EventId) -> Result<Report, CliError> {
         let Some(turn) = turn(store, first).await? else {
             return Err(CliError::plain("the run has not begun"));

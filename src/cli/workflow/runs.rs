@@ -1,4 +1,4 @@
-//! `adjutant workflow runs | show`: what ran, and what came of it.
+//! `adjutant workflow runs | show`: the runs and their reports.
 
 use std::fmt::Write as _;
 
@@ -56,53 +56,41 @@ pub(super) async fn list(store: &Store, zone: Tz, limit: u16, is_json: bool) -> 
 }
 
 /// A run's report, as text or as JSON.
-///
-/// # Errors
-/// When there is no such run or it was emptied, and when the store fails.
-pub(super) async fn show(store: &Store, run: &str, is_json: bool) -> Result<String, CliError> {
-    let report = report(store, &find(store, run).await?).await?;
+pub(super) async fn show(store: &Store, beginning: &str, is_json: bool) -> Result<String, CliError> {
+    let report = report(store, &find(store, beginning).await?).await?;
     if is_json { json(&report) } else { Ok(report.text(columns())) }
 }
 
 /// The contract's JSON, a line.
-///
-/// # Errors
-/// None that can be met.
 pub(super) fn json(report: &Report) -> Result<String, CliError> {
     let json = serde_json::to_string(report);
     Ok(json.map_err(|error| CliError::failed("the report can't be written as JSON", error))? + "\n")
 }
 
-/// The run of an id, of its beginning, or the last one.
-///
-/// # Errors
-/// When there is none or are several, and when the store fails.
-pub(super) async fn find(store: &Store, run: &str) -> Result<RunRow, CliError> {
-    let mut found = match run {
+/// The run whose id begins like this, or the newest one for `last`.
+pub(super) async fn find(store: &Store, beginning: &str) -> Result<RunRow, CliError> {
+    let mut found = match beginning {
         "last" => runs::newest(store, 1).await?,
-        beginning => runs::beginning_with(store, beginning, NAMED + 1).await?,
+        _ => runs::beginning_with(store, beginning, NAMED + 1).await?,
     };
     if found.len() > 1 {
         let more = if found.len() > NAMED as usize { "\n  and more" } else { "" };
         let lines = found.iter().take(NAMED as usize).map(|row| format!("\n  {}  {}", row.id, row.workflow));
         let lines: String = lines.collect();
-        let beginning = one_line(run);
+        let beginning = one_line(beginning);
         return Err(CliError::plain(format!(
             "several runs begin with '{beginning}'; write more of the id:{lines}{more}"
         )));
     }
     found.pop().ok_or_else(|| {
-        CliError::plain(match run {
+        CliError::plain(match beginning {
             "last" => "no workflow has run yet; `adjutant workflow list` shows those there are".to_owned(),
-            run => format!("there is no run {}; `adjutant workflow runs` shows all", one_line(run)),
+            _ => format!("there is no run {}; `adjutant workflow runs` shows all", one_line(beginning)),
         })
     })
 }
 
-/// What came of a run, or how it stands.
-///
-/// # Errors
-/// When it was emptied, and when the store fails.
+/// The report of a run, or its progress so far.
 pub(super) async fn report(store: &Store, row: &RunRow) -> Result<Report, CliError> {
     if let Some(report) = &row.report {
         let unreadable =
@@ -141,8 +129,8 @@ mod tests {
     use crate::trace::tests::TestApp;
 
     /// A run that begins now, in a turn of its own.
-    async fn begin(house: &TestApp, id: &str, workflow: &str) {
-        house.turn(&format!("turn-{id}"), "/run").await;
+    async fn begin(app: &TestApp, id: &str, workflow: &str) {
+        app.turn(&format!("turn-{id}"), "/run").await;
         let row = RunRow {
             id: id.into(),
             turn_id: format!("turn-{id}").into(),
@@ -155,64 +143,62 @@ mod tests {
             status: RunStatus::Running,
             report: None,
             outputs: None,
-            started_at: house.store.now(),
+            started_at: app.store.now(),
             ended_at: None,
         };
-        house.write(|batch| runs::insert(batch, &row)).await;
+        app.write(|batch| runs::insert(batch, &row)).await;
     }
 
-    async fn end(house: &TestApp, id: &str, status: &str) -> String {
-        let row = runs::by_id(&house.store, &id.into()).await.unwrap().unwrap();
-        let mut report = report(&house.store, &row).await.unwrap();
+    async fn end(app: &TestApp, id: &str, status: &str) -> String {
+        let row = runs::by_id(&app.store, &id.into()).await.unwrap().unwrap();
+        let mut report = report(&app.store, &row).await.unwrap();
         report.run.status = status.parse().unwrap();
         report.run.output = "Acme is well.".into();
         let text = serde_json::to_string(&report).unwrap();
-        house
-            .write(|batch| {
-                runs::end(batch, &id.into(), status.parse().unwrap(), &text, "{}", house.store.now())
-            })
-            .await;
+        app.write(|batch| {
+            runs::end(batch, &id.into(), status.parse().unwrap(), &text, "{}", app.store.now())
+        })
+        .await;
         text
     }
 
-    async fn change(house: &TestApp, sql: &'static str) {
-        house
-            .write(|batch| {
-                batch.run(sql, []);
-            })
-            .await;
+    async fn change(app: &TestApp, sql: &'static str) {
+        app.write(|batch| {
+            batch.run(sql, []);
+        })
+        .await;
     }
 
-    async fn listed(house: &TestApp, limit: u16) -> String {
-        list(&house.store, chrono_tz::Europe::Berlin, limit, false).await.unwrap()
+    async fn listed(app: &TestApp, limit: u16) -> String {
+        list(&app.store, chrono_tz::Europe::Berlin, limit, false).await.unwrap()
     }
 
-    async fn refused(house: &TestApp, run: &str) -> String {
-        show(&house.store, run, false).await.unwrap_err().to_string()
+    async fn refused(app: &TestApp, run: &str) -> String {
+        show(&app.store, run, false).await.unwrap_err().to_string()
     }
 
     #[tokio::test]
     async fn runs_are_listed_with_how_they_stand() {
-        let house = TestApp::open().await;
-        insta::assert_snapshot!(listed(&house, 20).await, @"no workflow has run yet; `adjutant workflow list` shows those there are, `adjutant workflow run NAME` runs one");
-        insta::assert_snapshot!(refused(&house, "last").await, @"no workflow has run yet; `adjutant workflow list` shows those there are");
-        begin(&house, "Aab1", "visit-report").await;
-        house.later(12_300);
-        end(&house, "Aab1", "complete").await;
-        begin(&house, "Aac2", "lead").await;
-        house.later(1_000);
-        begin(&house, "aab3", "lead").await;
-        change(&house, "UPDATE turns SET status = 'waiting' WHERE id = 'turn-Aac2'").await;
-        insta::assert_snapshot!(listed(&house, 20).await, @r"
+        let app = TestApp::open().await;
+        insta::assert_snapshot!(listed(&app, 20).await, @"no workflow has run yet; `adjutant workflow list` shows those there are, `adjutant workflow run NAME` runs one");
+        insta::assert_snapshot!(refused(&app, "last").await, @"no workflow has run yet; `adjutant workflow list` shows those there are");
+        begin(&app, "Aab1", "visit-report").await;
+        app.later(12_300);
+        end(&app, "Aab1", "complete").await;
+        begin(&app, "Aac2", "lead").await;
+        app.later(1_000);
+        begin(&app, "aab3", "lead").await;
+        change(&app, "UPDATE turns SET status = 'waiting' WHERE id = 'turn-Aac2'").await;
+        insta::assert_snapshot!(listed(&app, 20).await, @r"
         aab3  lead          running    2026-01-01 10:00  0 ms
         Aac2  lead          waiting    2026-01-01 10:00  1.00 s
         Aab1  visit-report  complete   2026-01-01 10:00  12.3 s
         ");
-        insta::assert_snapshot!(listed(&house, 1).await, @r"
+        insta::assert_snapshot!(listed(&app, 1).await, @r"
         aab3  lead  running    2026-01-01 10:00  0 ms
         These are the newest 1; --limit shows more.
         ");
-        let json = list(&house.store, chrono_tz::UTC, 20, true).await.unwrap();
+        let json = list(&app.store, chrono_tz::UTC, 20, true).await.unwrap();
         let json: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(json["runs"][1]["status"], "waiting");
         assert_eq!(
@@ -224,33 +210,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_is_found_by_the_beginning_of_its_id_and_its_report_is_as_it_was_written() {
-        let house = TestApp::open().await;
+        let app = TestApp::open().await;
         for id in ["Aab1", "Aac2"] {
-            begin(&house, id, "visit-report").await;
+            begin(&app, id, "visit-report").await;
         }
-        let written = end(&house, "Aab1", "complete").await;
-        assert_eq!(show(&house.store, "Aab", true).await.unwrap(), format!("{written}\n"));
-        insta::assert_snapshot!(show(&house.store, "Aab1", false).await.unwrap(), @r"
+        let written = end(&app, "Aab1", "complete").await;
+        assert_eq!(show(&app.store, "Aab", true).await.unwrap(), format!("{written}\n"));
+        insta::assert_snapshot!(show(&app.store, "Aab1", false).await.unwrap(), @r"
         visit-report is complete: 0 of 0 steps, 0 ms
 
         Acme is well.
         ");
-        insta::assert_snapshot!(show(&house.store, "last", false).await.unwrap(), @"visit-report is running: 0 of 0 steps, 0 ms so far");
-        insta::assert_snapshot!(refused(&house, "Aa").await, @r"
+        insta::assert_snapshot!(show(&app.store, "last", false).await.unwrap(), @"visit-report is running: 0 of 0 steps, 0 ms so far");
+        insta::assert_snapshot!(refused(&app, "Aa").await, @r"
         several runs begin with 'Aa'; write more of the id:
           Aac2  visit-report
           Aab1  visit-report
         ");
-        insta::assert_snapshot!(refused(&house, "%").await, @"there is no run %; `adjutant workflow runs` shows all");
+        insta::assert_snapshot!(refused(&app, "%").await, @"there is no run %; `adjutant workflow runs` shows all");
     }
 
     #[tokio::test]
     async fn an_emptied_run_says_so() {
-        let house = TestApp::open().await;
-        begin(&house, "Aab1", "visit-report").await;
-        end(&house, "Aab1", "failed").await;
-        change(&house, "UPDATE turns SET traces_emptied_at = 1767258000000").await;
-        change(&house, "UPDATE runs SET report = NULL, text = ''").await;
-        insta::assert_snapshot!(refused(&house, "last").await, @"run Aab1 of visit-report ended as failed; what it did was emptied at 2026-01-01T09:00:00Z, as [retention] says");
+        let app = TestApp::open().await;
+        begin(&app, "Aab1", "visit-report").await;
+        end(&app, "Aab1", "failed").await;
+        change(&app, "UPDATE turns SET traces_emptied_at = 1767258000000").await;
+        change(&app, "UPDATE runs SET report = NULL, text = ''").await;
+        insta::assert_snapshot!(refused(&app, "last").await, @"run Aab1 of visit-report ended as failed; what it did was emptied at 2026-01-01T09:00:00Z, as [retention] says");
     }
 }

@@ -128,7 +128,7 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
             Reply::Call,
         );
     }
-    let told = answers.iter().map(|answer| {
+    let results = answers.iter().map(|answer| {
         let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
         match answer.get("status").and_then(Value::as_str) {
             Some("completed") => {
@@ -137,7 +137,7 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
             _ => failure(&answer),
         }
     });
-    Reply::Say(told.collect::<Vec<_>>().join("\n"))
+    Reply::Say(results.collect::<Vec<_>>().join("\n"))
 }
 
 /// Why a call failed, in words.
@@ -145,14 +145,14 @@ pub(super) fn failure(answer: &Value) -> String {
     answer.get("error").map_or_else(|| "it returned no usable answer".into(), input::error_text)
 }
 
-fn call(id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
+fn call(call_id: &str, skill: &str, arguments: &Map<String, Value>) -> ToolCall {
     let arguments = json!({ "skill": skill, "arguments": arguments }).to_string();
-    ToolCall { id: id.into(), name: "use_skill".into(), arguments }
+    ToolCall { id: call_id.into(), name: "use_skill".into(), arguments }
 }
 
-fn answer_to<'a>(messages: &'a [Message], id: &str) -> Option<&'a str> {
+fn answer_to<'a>(messages: &'a [Message], call_id: &str) -> Option<&'a str> {
     let answers =
-        |message: &&Message| message.role == Role::Tool && message.tool_call_id.as_deref() == Some(id);
+        |message: &&Message| message.role == Role::Tool && message.tool_call_id.as_deref() == Some(call_id);
     messages.iter().find(answers).map(|message| message.text.as_str())
 }
 

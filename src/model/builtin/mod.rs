@@ -43,7 +43,7 @@
 //!
 //! `lookup = { skill = "tasks.search", arguments = { query = "{title}" } }` searches first. If there is
 //! one hit (or one whose title is exactly `query`), its fields are `{found.id}`, `{found.email}` and so
-//! on. Otherwise nothing is done and the person is told. "it", "them" and "him" in a capture mean what
+//! on. Otherwise it does nothing and says so. "it", "them" and "him" in a capture mean what
 //! an earlier part found or made, so they only match intents with a `lookup` or `{results}`.
 
 mod calendar;

@@ -154,8 +154,8 @@ fn dependencies(earlier: &[Step], skill: &str, then: bool, needs: bool) -> Vec<S
         waits.push(source.agent_id.clone());
     }
     if then && waits.is_empty() {
-        let beside = !last.then && !last.depends_on.is_empty();
-        if beside { waits.clone_from(&last.depends_on) } else { waits.push(last.agent_id.clone()) }
+        let is_sibling = !last.then && !last.depends_on.is_empty();
+        if is_sibling { waits.clone_from(&last.depends_on) } else { waits.push(last.agent_id.clone()) }
     }
     waits.sort_by_key(|id| earlier.iter().position(|step| step.agent_id == *id));
     waits.dedup();

@@ -23,16 +23,16 @@ pub(super) fn is_wanted(request: &Request) -> bool {
 /// Answers a request that has no tools.
 pub(super) fn answer(request: &Request) -> String {
     let exchange = input::person(&request.messages).map_or(&request.messages[..], |(_, _, after)| after);
-    let told: Vec<String> =
-        exchange.iter().filter(|message| message.role == Role::Tool).flat_map(told).collect();
-    if !told.is_empty() {
-        return format!("Done so far:\n{}", told.join("\n"));
+    let results: Vec<String> =
+        exchange.iter().filter(|message| message.role == Role::Tool).flat_map(result_lines).collect();
+    if !results.is_empty() {
+        return format!("Done so far:\n{}", results.join("\n"));
     }
     condense(&request.messages)
 }
 
 /// What a tool result says, a line for each report.
-fn told(message: &Message) -> Vec<String> {
+fn result_lines(message: &Message) -> Vec<String> {
     let reports = input::reports(std::slice::from_ref(message));
     if !reports.is_empty() {
         let status = |report: &input::Report| report.status.map_or("refused", ExecutionStatus::as_str);

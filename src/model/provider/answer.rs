@@ -66,7 +66,7 @@ impl ChatFrameSink for Frames {
     }
 }
 
-/// Adds a piece of a tool call: to the call that it goes on with, or as a new one. Servers number
+/// Adds a fragment of a tool call: to the call that it goes on with, or as a new one. Servers number
 /// calls from 0 or 1, give all of them the same number, or none.
 fn gather(calls: &mut Vec<(Option<u64>, ToolCall)>, delta: &Value) {
     let text = |place: &str| delta.pointer(place).and_then(Value::as_str).unwrap_or_default();
@@ -166,11 +166,11 @@ fn tool_calls(mut calls: Vec<ToolCall>, request: &Request) -> Vec<ToolCall> {
     calls
 }
 
-fn free_id(id: &str, taken: &HashSet<String>) -> String {
-    if !id.is_empty() && !taken.contains(id) {
-        return id.to_owned();
+fn free_id(wanted: &str, taken: &HashSet<String>) -> String {
+    if !wanted.is_empty() && !taken.contains(wanted) {
+        return wanted.to_owned();
     }
-    let base = if id.is_empty() { "call" } else { id };
+    let base = if wanted.is_empty() { "call" } else { wanted };
     let mut number = 1_usize;
     loop {
         let id = format!("{base}_{number}");

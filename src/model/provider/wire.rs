@@ -97,8 +97,8 @@ fn result(message: &Message, before: &[Message], kind: AdapterKind) -> ToolRespo
 
 /// Gemini's ids hold characters that others refuse, which matters when another provider takes over
 /// in the middle of a turn. Gemini itself wants its own back.
-fn id(id: &str, kind: AdapterKind) -> String {
-    if is_gemini(kind) { id.to_owned() } else { plain(id) }
+fn id(call_id: &str, kind: AdapterKind) -> String {
+    if is_gemini(kind) { call_id.to_owned() } else { plain(call_id) }
 }
 
 /// A tool name that a model made up may be one that providers refuse to see again.

@@ -161,19 +161,45 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     Ok(Output::new(summary, item(&task)))
 }
 
+/// Which tasks a search is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filter {
+    All,
+    Overdue,
+    In(TaskState),
+}
+
+impl Filter {
+    /// The filter of the argument `state`: the open tasks without one, all for `all`.
+    fn of(state: Option<&str>) -> Self {
+        match state {
+            None => Self::In(TaskState::Open),
+            Some("overdue") => Self::Overdue,
+            Some(state) => state.parse().map_or(Self::All, Self::In),
+        }
+    }
+
+    /// The state in the store.
+    fn stored(self) -> Option<TaskState> {
+        match self {
+            Self::All => None,
+            Self::Overdue => Some(TaskState::Open),
+            Self::In(state) => Some(state),
+        }
+    }
+}
+
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let state = call.text("state").unwrap_or("open");
+    let filter = Filter::of(call.text("state"));
     let deadline =
         |name: &str| Ok::<_, SkillError>(moment(call, name)?.map(|when| when.deadline(call.zone())));
     let (before, after) = (deadline("due_before")?, deadline("due_after")?);
-    // Overdue tasks are open; "all" are in no particular state.
-    let stored = if state == "overdue" { Some(TaskState::Open) } else { state.parse().ok() };
-    let all = tasks::of_person(call.store(), &call.scope.person.id, stored, 1000).await?;
+    let all = tasks::of_person(call.store(), &call.scope.person.id, filter.stored(), 1000).await?;
     let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
     let now = call.store().now();
     let is_wanted = |task: &TaskRow| {
         let is_due = |fits: &dyn Fn(i64) -> bool| task.due_at.is_some_and(fits);
-        (state != "overdue" || is_due(&|at| at < now))
+        (filter != Filter::Overdue || is_due(&|at| at < now))
             && before.is_none_or(|before| is_due(&|at| at <= before))
             && after.is_none_or(|after| is_due(&|at| at >= after))
             && (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
@@ -183,11 +209,11 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let shown = found.iter().take(call.limit());
     let items: Vec<Value> = shown.clone().map(item).collect();
     let lines: Vec<String> = shown.map(|task| format!("- {}", spoken(task, call))).collect();
-    let word = match state {
-        "overdue" => "overdue ",
-        "done" => "finished ",
-        "open" => "open ",
-        _ => "",
+    let word = match filter {
+        Filter::Overdue => "overdue ",
+        Filter::In(TaskState::Done) => "finished ",
+        Filter::In(TaskState::Open) => "open ",
+        Filter::All => "",
     };
     let about = call.text("query").map(|query| format!(" about “{}”", query.to_lowercase()));
     let nouns = (&*format!("{word}task"), &*format!("{word}tasks"));

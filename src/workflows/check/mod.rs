@@ -111,10 +111,10 @@ impl Check<'_> {
         is_tool || (!name.contains('.') && self.context.skills.nearest(name).is_none())
     }
 
-    fn known_agent(&self, id: &str, pointer: &str, problems: &mut Problems<'_>) {
-        if self.workflow.agent(id).is_none() {
-            let hint = did_you_mean(id, self.workflow.agents.iter().map(|agent| agent.id.as_str()));
-            problems.error(pointer, format!("there is no agent '{id}'{hint}"));
+    fn known_agent(&self, agent: &str, pointer: &str, problems: &mut Problems<'_>) {
+        if self.workflow.agent(agent).is_none() {
+            let hint = did_you_mean(agent, self.workflow.agents.iter().map(|known| known.id.as_str()));
+            problems.error(pointer, format!("there is no agent '{agent}'{hint}"));
         }
     }
 
@@ -247,21 +247,21 @@ impl Check<'_> {
         }
     }
 
-    fn target(&self, step: &Step, id: &str, pointer: &str, problems: &mut Problems<'_>) {
-        if *id == step.id {
-            problems.error(pointer, format!("the step '{id}' leads to itself; use `type: loop`"));
-        } else if !self.read.knows(id) {
+    fn target(&self, step: &Step, name: &str, pointer: &str, problems: &mut Problems<'_>) {
+        if *name == step.id {
+            problems.error(pointer, format!("the step '{name}' leads to itself; use `type: loop`"));
+        } else if !self.read.knows(name) {
             let agents = self.workflow.agents.iter().map(|agent| agent.id.as_str());
-            let hint = did_you_mean(id, self.read.steps.iter().map(|(id, _)| id.as_str()).chain(agents));
-            problems.error(pointer, format!("there is no step and no agent '{id}'{hint}"));
+            let hint = did_you_mean(name, self.read.steps.iter().map(|(id, _)| id.as_str()).chain(agents));
+            problems.error(pointer, format!("there is no step and no agent '{name}'{hint}"));
         }
         let mut choosers =
-            self.workflow.steps.iter().filter(|other| targets(other).any(|target| target == id));
+            self.workflow.steps.iter().filter(|other| targets(other).any(|target| target == name));
         if let (Some(first), Some(second)) = (choosers.next(), choosers.next())
             && second.id == step.id
         {
             let message = format!(
-                "'{id}' is already a branch of '{}'; a step can be chosen by one step only",
+                "'{name}' is already a branch of '{}'; a step can be chosen by one step only",
                 first.id
             );
             problems.error(pointer, message);
@@ -277,19 +277,19 @@ impl Check<'_> {
                 .error(&format!("{pointer}/workflow"), format!("there is no workflow '{}'{hint}", sub.name));
             return;
         };
-        let mut below = vec![sub.name.as_str()];
+        let mut reached = vec![sub.name.as_str()];
         let mut at = 0;
-        while let Some(name) = below.get(at) {
+        while let Some(name) = reached.get(at) {
             let steps = known(name).into_iter().flat_map(|workflow| &workflow.steps);
             let subs = steps.filter_map(|step| match &step.kind {
                 StepKind::Workflow(sub) => Some(sub.name.as_str()),
                 _ => None,
             });
-            let new: Vec<&str> = subs.filter(|name| !below.contains(name)).collect();
-            below.extend(new);
+            let new: Vec<&str> = subs.filter(|name| !reached.contains(name)).collect();
+            reached.extend(new);
             at += 1;
         }
-        if below.contains(&self.workflow.name.as_str()) {
+        if reached.contains(&self.workflow.name.as_str()) {
             problems
                 .error(&format!("{pointer}/workflow"), format!("'{}' would run itself endlessly", sub.name));
         }

@@ -20,7 +20,7 @@ pub(crate) struct Names<'n> {
     before: Vec<Vec<bool>>,
 }
 
-/// What a template may use besides.
+/// What else a template may use.
 #[derive(Clone, Copy)]
 struct Extra {
     /// The step's own output so far: in loops.
@@ -189,11 +189,11 @@ impl<'n> Names<'n> {
         Some(format!("the input '{name}' has no field '{field}': its type isn't json"))
     }
 
-    fn output_of(&self, id: &str, rest: &[&str], at: usize, extra: Extra) -> Option<String> {
-        let Some(place) = self.workflow.steps.iter().position(|step| step.id == id) else {
+    fn output_of(&self, name: &str, rest: &[&str], at: usize, extra: Extra) -> Option<String> {
+        let Some(place) = self.workflow.steps.iter().position(|step| step.id == name) else {
             // An unreadable one has its own problems.
-            let hint = did_you_mean(id, self.workflow.steps.iter().map(|step| step.id.as_str()));
-            return (!self.read.knows(id)).then(|| format!("there is no step '{id}'{hint}"));
+            let hint = did_you_mean(name, self.workflow.steps.iter().map(|step| step.id.as_str()));
+            return (!self.read.knows(name)).then(|| format!("there is no step '{name}'{hint}"));
         };
         if let Some(why) = self.too_early(place, at, extra) {
             return Some(why);
@@ -210,17 +210,17 @@ impl<'n> Names<'n> {
                 };
                 // In a loop this is the validator's output, not the step's.
                 let is_loop = extra.own && place == at;
-                (!is_loop).then(|| format!("the output of '{id}' is {kind}: it has no field '{field}'"))
+                (!is_loop).then(|| format!("the output of '{name}' is {kind}: it has no field '{field}'"))
             }
             (Some(&"outputs"), key, StepKind::Parallel(parallel)) => {
                 let key =
                     key.filter(|key| !parallel.members.iter().any(|member| member.output_key == **key))?;
                 let hint =
                     did_you_mean(key, parallel.members.iter().map(|member| member.output_key.as_str()));
-                Some(format!("the parallel step '{id}' has no output_key '{key}'{hint}"))
+                Some(format!("the parallel step '{name}' has no output_key '{key}'{hint}"))
             }
             (Some(other), ..) => Some(format!(
-                "a step has no '{other}'; write steps.{id}.output (a parallel one has outputs, too)"
+                "a step has no '{other}'; write steps.{name}.output (a parallel one has outputs, too)"
             )),
             (None, Some(_), _) => None,
         }

@@ -9,7 +9,7 @@ use crate::workflows::language::definition::Workflow;
 
 /// How often a model is asked in all.
 pub const MAX_TRIES: usize = 2;
-/// Nobody reads a longer workflow before approving it. In bytes.
+/// In bytes: a person has to read the workflow before approving it.
 const MAX_ANSWER: usize = 20_000;
 /// How much of an invalid answer is repeated to the model.
 const MAX_REPEATED: usize = 8_000;
@@ -41,7 +41,7 @@ pub fn read(answer: &str, name: &str, context: &CheckContext<'_>) -> Result<Work
         Some(workflow) if problems.is_empty() => {
             Err(vec![format!("the workflow's name is '{}' and must be '{name}'", one_line(&workflow.name))])
         }
-        _ => Err(problems.iter().take(MAX_ERRORS).map(|fault| one_line(&fault.to_string())).collect()),
+        _ => Err(problems.iter().take(MAX_ERRORS).map(|problem| one_line(&problem.to_string())).collect()),
     }
 }
 

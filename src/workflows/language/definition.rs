@@ -366,8 +366,8 @@ pub struct SubWorkflow {
 
 impl Workflow {
     /// The agent of this id.
-    pub fn agent(&self, id: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.id == id)
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.id == name)
     }
 
     /// Removes unknown skills from the agents, since they grant nothing.
@@ -376,7 +376,7 @@ impl Workflow {
     }
 
     /// The step of this id.
-    pub fn step(&self, id: &str) -> Option<&Step> {
-        self.steps.iter().find(|step| step.id == id)
+    pub fn step(&self, name: &str) -> Option<&Step> {
+        self.steps.iter().find(|step| step.id == name)
     }
 }

@@ -11,8 +11,8 @@ use crate::clock::duration;
 use crate::document::{Node, Problems, Table, Value};
 
 fn note(error: &TemplateError, node: &Node, problems: &mut Problems<'_>) {
-    match &error.piece {
-        Some(piece) => problems.add_in(node, piece, &error.message),
+    match &error.excerpt {
+        Some(excerpt) => problems.add_in(node, excerpt, &error.message),
         None => problems.add(node.at, &error.message),
     }
 }

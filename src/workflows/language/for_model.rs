@@ -2,10 +2,10 @@
 
 use super::template::{Template, TemplateError, Values, render};
 use crate::journal::untrusted;
-use crate::template::{Piece, pieces};
+use crate::template::{Segment, segments};
 
 impl Template {
-    /// As [`Template::render`], for a model: untrusted text stands in a block with the mark that `outside` returns. A template
+    /// As [`Template::render`], for a model: untrusted text is in a block with the mark that `outside` returns. A template
     /// with statements is filled with `marked`, where each such text already is in a block. Expressions with a name that
     /// `is_blank` become nothing.
     pub fn for_model(
@@ -18,14 +18,14 @@ impl Template {
         if !self.names().iter().any(|name| outside(name).is_some() || is_blank(name)) {
             return self.render(values);
         }
-        let pieces = pieces(self.source());
-        if pieces.iter().any(|piece| matches!(piece, Piece::Statement(_))) {
+        let segments = segments(self.source());
+        if segments.iter().any(|segment| matches!(segment, Segment::Statement(_))) {
             return self.render(&marked());
         }
         let mut text = String::new();
-        for piece in pieces {
-            match piece {
-                Piece::Expression(source) => {
+        for segment in segments {
+            match segment {
+                Segment::Expression(source) => {
                     let names = Self::new(source)?.names().to_vec();
                     if names.iter().any(|name| is_blank(name)) {
                         continue;
@@ -37,7 +37,7 @@ impl Template {
                     }
                 }
                 // Comments are dropped.
-                Piece::Text(source) | Piece::Statement(source) => text.push_str(&render(source, values)?),
+                Segment::Text(source) | Segment::Statement(source) => text.push_str(&render(source, values)?),
             }
         }
         Ok(text)

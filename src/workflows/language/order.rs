@@ -47,7 +47,7 @@ pub(crate) fn targets(step: &Step) -> impl Iterator<Item = &str> {
 /// it may lead to no step.
 fn before(steps: &[Step]) -> Vec<String> {
     let Some(last) = steps.last() else { return Vec::new() };
-    let at = |id: &str| steps.iter().position(|step| step.id == id);
+    let at = |name: &str| steps.iter().position(|step| step.id == name);
     let Some(mut choice) = last.chosen_by.as_deref().and_then(at) else { return vec![last.id.clone()] };
     for _ in 0..steps.len() {
         match steps[choice].chosen_by.as_deref().and_then(at) {
@@ -55,14 +55,15 @@ fn before(steps: &[Step]) -> Vec<String> {
             None => break,
         }
     }
-    let mut is_below = vec![false; steps.len()];
-    is_below[choice] = true;
+    let mut follows = vec![false; steps.len()];
+    follows[choice] = true;
     for place in choice + 1..steps.len() {
-        is_below[place] = steps[place].depends_on.iter().filter_map(|id| at(id)).any(|id| is_below[id]);
+        follows[place] = steps[place].depends_on.iter().filter_map(|id| at(id)).any(|id| follows[id]);
     }
-    let below = || steps.iter().zip(&is_below).filter(|(_, is_below)| **is_below).map(|(step, _)| step);
-    let is_end = |step: &&Step| !below().any(|other| other.depends_on.contains(&step.id)) || may_end(step);
-    below().filter(is_end).map(|step| step.id.clone()).collect()
+    let followers = || steps.iter().zip(&follows).filter(|(_, follows)| **follows).map(|(step, _)| step);
+    let is_end =
+        |step: &&Step| !followers().any(|other| other.depends_on.contains(&step.id)) || may_end(step);
+    followers().filter(is_end).map(|step| step.id.clone()).collect()
 }
 
 /// Whether a choice may lead to no step.
@@ -81,8 +82,8 @@ pub(crate) fn places(steps: &[Step]) -> HashMap<&str, usize> {
     steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect()
 }
 
-/// The steps in waves, by their places: those of a wave may run side by side once all waves before are over. What is
-/// in a cycle, or after one, is left out.
+/// The steps in waves, by their places: those of a wave can run in parallel once all earlier waves have ended. Steps in a
+/// cycle, or after one, are left out.
 pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
     let places = places(steps);
     let mut left: Vec<usize> = vec![0; steps.len()];

@@ -150,11 +150,11 @@ fn agents(table: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Agent> {
     tables.iter().filter_map(|(id, table)| agent(id, table, problems)).collect()
 }
 
-fn agent(id: &str, table: &Table<'_>, problems: &mut Problems<'_>) -> Option<Agent> {
+fn agent(name: &str, table: &Table<'_>, problems: &mut Problems<'_>) -> Option<Agent> {
     let keys = ["name", "role", "prompt", "tools", "skills", "model", "timeout", "retry", "validation"];
     table.only(&keys, problems);
-    if !is_name(id) {
-        problems.add(table.at, format!("'{id}' isn't a valid agent name: {NAME_RULE}"));
+    if !is_name(name) {
+        problems.add(table.at, format!("'{name}' isn't a valid agent name: {NAME_RULE}"));
     }
     table.requires("prompt", problems);
     let mut skills: Vec<String> = Vec::new();
@@ -166,8 +166,10 @@ fn agent(id: &str, table: &Table<'_>, problems: &mut Problems<'_>) -> Option<Age
     let validation =
         table.table("validation", "`validation`", problems).map(|table| validation(&table, problems));
     Some(Agent {
-        id: id.to_owned(),
-        name: table.optional_scalar("name", problems).map_or(id.to_owned(), |name| name.trim().to_owned()),
+        id: name.to_owned(),
+        name: table
+            .optional_scalar("name", problems)
+            .map_or(name.to_owned(), |shown| shown.trim().to_owned()),
         role: table.optional_scalar("role", problems).unwrap_or_default(),
         // The later checks need an agent even when its prompt has a problem.
         prompt: template(table, "prompt", problems).or_else(|| Template::new("").ok())?,
@@ -209,7 +211,7 @@ pub(crate) fn retry(table: &Table<'_>, problems: &mut Problems<'_>) -> Retry {
 fn validation(table: &Table<'_>, problems: &mut Problems<'_>) -> Validation {
     table.only(&["schema", "rules"], problems);
     let schema = table.get("schema").map(Node::json);
-    if let Some(why) = schema.as_ref().and_then(crate::skills::schema_fault) {
+    if let Some(why) = schema.as_ref().and_then(crate::skills::schema_problem) {
         problems.add(table.place("schema"), format!("`schema` isn't a valid JSON Schema: {why}"));
     }
     let rules = table.scalars("rules", problems);

@@ -12,7 +12,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 pub use super::condition::{Condition, Verdict};
-use crate::template::{MAX_TEXT, Piece, environment, json, lone_expression, message, pieces, refused};
+use crate::template::{MAX_TEXT, Segment, environment, json, lone_expression, message, refused, segments};
 
 /// The longest template, in bytes.
 const MAX_SOURCE: usize = 64 * 1024;
@@ -28,12 +28,12 @@ pub struct TemplateError {
     /// What's wrong, and how to fix it.
     pub message: String,
     /// The part of the template it is about.
-    pub piece: Option<String>,
+    pub excerpt: Option<String>,
 }
 
 impl TemplateError {
-    pub(crate) fn new(message: impl Into<String>, piece: Option<&str>) -> Self {
-        Self { message: message.into(), piece: piece.map(str::to_owned) }
+    pub(crate) fn new(message: impl Into<String>, excerpt: Option<&str>) -> Self {
+        Self { message: message.into(), excerpt: excerpt.map(str::to_owned) }
     }
 
     pub(crate) fn of(error: &Error, source: &str) -> Self {
@@ -43,7 +43,7 @@ impl TemplateError {
             ErrorKind::UndefinedError => format!("a name in it has no value: {}", message(error)),
             _ => message(error),
         };
-        Self { message, piece: line.map(|line| line.trim().to_owned()) }
+        Self { message, excerpt: line.map(|line| line.trim().to_owned()) }
     }
 }
 
@@ -96,10 +96,10 @@ impl Template {
                 None,
             ));
         }
-        for piece in pieces(source) {
-            match piece {
-                Piece::Text(_) => {}
-                Piece::Expression(text) | Piece::Statement(text) => bounds(text)?,
+        for segment in segments(source) {
+            match segment {
+                Segment::Text(_) => {}
+                Segment::Expression(text) | Segment::Statement(text) => bounds(text)?,
             }
         }
         let template =
@@ -155,13 +155,13 @@ impl Template {
 
     /// The text with known values filled in; the rest stays as it is.
     pub fn partly(&self, values: &Values) -> String {
-        let pieces = pieces(&self.source);
-        if pieces.iter().any(|piece| matches!(piece, Piece::Statement(_))) {
+        let segments = segments(&self.source);
+        if segments.iter().any(|segment| matches!(segment, Segment::Statement(_))) {
             return self.render(values).unwrap_or_else(|_| self.source.clone());
         }
-        let filled = pieces.into_iter().map(|piece| match piece {
-            Piece::Expression(text) => render(text, values).unwrap_or_else(|_| text.to_owned()),
-            Piece::Text(text) | Piece::Statement(text) => text.to_owned(),
+        let filled = segments.into_iter().map(|segment| match segment {
+            Segment::Expression(text) => render(text, values).unwrap_or_else(|_| text.to_owned()),
+            Segment::Text(text) | Segment::Statement(text) => text.to_owned(),
         });
         filled.collect()
     }
@@ -273,16 +273,16 @@ pub(crate) fn names(names: impl IntoIterator<Item = String>) -> Vec<String> {
 }
 
 /// Refuses long expressions, multiplication, variables and unknown filters. Patterns for ASCII names compile ten times faster.
-pub(crate) fn bounds(piece: &str) -> Result<(), TemplateError> {
+pub(crate) fn bounds(expression: &str) -> Result<(), TemplateError> {
     static FILTERS: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"\|\s*([A-Za-z_][A-Za-z0-9_]*)").ok());
     static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^\{%[-+]?\s*([A-Za-z0-9_]+)").ok());
-    let refused = |message: String| Err(TemplateError::new(message, Some(piece)));
-    if piece.len() > MAX_EXPRESSION {
+    let refused = |message: String| Err(TemplateError::new(message, Some(expression)));
+    if expression.len() > MAX_EXPRESSION {
         return refused(format!("an expression is longer than {MAX_EXPRESSION} bytes"));
     }
     let (Some(filters), Some(word)) = (&*FILTERS, &*WORD) else { return Ok(()) };
-    let bare = without_texts(piece);
+    let bare = without_texts(expression);
     if bare.contains('*') {
         return refused("templates can't multiply; let an agent or a skill calculate".to_owned());
     }

@@ -17,6 +17,10 @@ use crate::store::executions;
 use crate::workflows::definition::{Agent, Backoff, Format, OnFailure, Retry, SkillCall};
 use crate::workflows::language::template::TemplateError;
 
+/// The waits of `backoff: exponential`.
+const DOUBLING: adjutant_chat::Backoff =
+    adjutant_chat::Backoff::new(Duration::from_secs(2), Duration::from_secs(1 << 16));
+
 /// An agent or a skill call.
 #[derive(Clone, Copy)]
 pub(super) enum Worker<'w> {
@@ -45,7 +49,7 @@ pub(super) struct Assignment<'o> {
     /// The key of its first attempt.
     pub(super) key: String,
     pub(super) worker: Worker<'o>,
-    /// Its input besides the prompt.
+    /// Its input in addition to the prompt.
     pub(super) context: Option<String>,
     pub(super) templates: &'o TemplateScope<'o>,
     pub(super) format: Option<Format>,
@@ -225,7 +229,7 @@ impl Run<'_> {
         }
     }
 
-    /// What the next attempt has to know: why the last one wasn't accepted, and which calls it made all the same.
+    /// Feedback for the next attempt: why the last one wasn't accepted, and the calls it completed anyway.
     async fn feedback(&self, before: &str, reason: &str) -> Result<String, Stop> {
         let mut feedback = format!("Your last answer was not accepted: {reason}");
         let Some(row) = self.state.row(before) else { return Ok(feedback) };
@@ -326,6 +330,6 @@ fn delay(backoff: Backoff, attempt: u32) -> Duration {
     match backoff {
         Backoff::None => Duration::ZERO,
         Backoff::Linear => Duration::from_secs(5 * u64::from(attempt)),
-        Backoff::Exponential => Duration::from_secs(1 << attempt.min(16)),
+        Backoff::Exponential => DOUBLING.exactly_after(attempt),
     }
 }

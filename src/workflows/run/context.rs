@@ -101,7 +101,7 @@ impl Run<'_> {
     }
 }
 
-/// An output for a model; an untrusted one stands in a block with this mark.
+/// An output for a model; an untrusted one is in a block with this mark.
 pub(super) fn shown(output: &Value, outside: Option<&str>) -> String {
     let text = plain(output);
     match outside {

@@ -78,9 +78,9 @@ impl Runner {
         key: &str,
         mission: String,
     ) -> Result<Report, NotStarted> {
-        let below = executions::of_agent(&scope.store, &row.id).await?;
+        let children = executions::of_agent(&scope.store, &row.id).await?;
         let task = AgentTask { agent_id: name_of(row, key), mission, ..AgentTask::default() };
-        let known = start::by_key(row, below).remove(key);
+        let known = start::by_key(row, children).remove(key);
         let agent = match known {
             Some(known) if known.status.has_ended() => return Ok(Report::of(&known, &[])),
             Some(known) => known,

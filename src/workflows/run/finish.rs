@@ -111,14 +111,14 @@ impl Run<'_> {
         serde_json::to_string(&outputs).unwrap_or_default()
     }
 
-    /// Closes an open unit of work, with everything open below it.
+    /// Closes an open unit of work, with all its open children.
     pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
         let mut batch = self.scope.batch();
         questions::withdraw_below(&mut batch, &row.id, self.scope.store.now());
         self.scope.store.write(batch).await?;
-        for below in executions::of_agent(&self.scope.store, &row.id).await? {
-            if below.kind == ExecutionKind::Agent && !below.status.has_ended() {
-                Box::pin(self.close_open(below)).await?;
+        for child in executions::of_agent(&self.scope.store, &row.id).await? {
+            if child.kind == ExecutionKind::Agent && !child.status.has_ended() {
+                Box::pin(self.close_open(child)).await?;
             }
         }
         let end = self.runner.agents.cancel(self.scope, self.registry, &row).await?;
@@ -216,9 +216,9 @@ impl Run<'_> {
     }
 }
 
-fn step_report(id: &str, agent: Option<String>, state: &StepState) -> StepReport {
+fn step_report(step: &str, agent: Option<String>, state: &StepState) -> StepReport {
     let mut report = StepReport {
-        id: id.to_owned(),
+        id: step.to_owned(),
         agent,
         status: state.status(),
         attempts: 0,

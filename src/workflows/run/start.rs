@@ -138,14 +138,20 @@ impl Runner {
     }
 
     /// A run that takes the results of all steps that don't depend on `from` from an earlier run.
-    async fn rerun(&self, scope: &Scope, new: RunRow, id: &str, from: &str) -> Result<RunRow, NotStarted> {
+    async fn rerun(
+        &self,
+        scope: &Scope,
+        new: RunRow,
+        beginning: &str,
+        from: &str,
+    ) -> Result<RunRow, NotStarted> {
         const SEE: &str = "`adjutant workflow runs` shows them";
-        let found = runs::beginning_with(&scope.store, id, 2).await?;
-        let unknown = || format!("there is no run whose id begins with {id}; {SEE}");
+        let found = runs::beginning_with(&scope.store, beginning, 2).await?;
+        let unknown = || format!("there is no run whose id begins with {beginning}; {SEE}");
         let earlier = match &found[..] {
             [earlier] => earlier,
             [] => return Err(unknown().into()),
-            _ => return Err(format!("there are several runs whose id begins with {id}; {SEE}").into()),
+            _ => return Err(format!("there are several runs whose id begins with {beginning}; {SEE}").into()),
         };
         let turn = turns::by_id(&scope.store, &earlier.turn_id).await?;
         let is_theirs = turn.is_some_and(|turn| turn.person_id == scope.person.id);
@@ -158,7 +164,7 @@ impl Runner {
                 None => "it hasn't ended; cancel it first",
                 Some(_) => "the results of its steps are no longer kept",
             };
-            return Err(format!("the run {id} can't be rerun: {why}").into());
+            return Err(format!("the run {beginning} can't be rerun: {why}").into());
         };
         let outputs: BTreeMap<String, StepResult> = serde_json::from_str(outputs).unwrap_or_default();
         let Some(first) = workflow.steps.iter().position(|step| step.id == from) else {

@@ -265,9 +265,9 @@ impl State {
     }
 
     /// The result of a step.
-    pub(super) fn end_of(&self, id: &str) -> Option<StepResult> {
+    pub(super) fn end_of(&self, step: &str) -> Option<StepResult> {
         let inner = self.lock();
-        let at = inner.ids.iter().position(|known| known == id)?;
+        let at = inner.ids.iter().position(|known| known == step)?;
         inner.end_of(at).cloned()
     }
 

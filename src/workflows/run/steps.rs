@@ -59,10 +59,10 @@ impl Run<'_> {
         result
     }
 
-    pub(super) fn agent(&self, id: &str) -> Result<&Agent, Stop> {
+    pub(super) fn agent(&self, name: &str) -> Result<&Agent, Stop> {
         // `parse` lets no such file through.
-        let missing = || StoreError::Corrupt(format!("the run {} has no agent {id}", self.kept.id));
-        self.workflow.agent(id).ok_or_else(|| Stop::Store(missing()))
+        let missing = || StoreError::Corrupt(format!("the run {} has no agent {name}", self.kept.id));
+        self.workflow.agent(name).ok_or_else(|| Stop::Store(missing()))
     }
 
     /// Waits until a step may start.

@@ -16,7 +16,7 @@ pub(crate) struct Node {
 
 impl Node {
     /// Its content in drawings with edges, which show the branches of a choice themselves.
-    pub(crate) fn beside_edges(&self) -> &[String] {
+    pub(crate) fn lines_without_branches(&self) -> &[String] {
         if self.kind == Shape::Choice { &[] } else { &self.lines }
     }
 }

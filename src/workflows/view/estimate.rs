@@ -46,7 +46,7 @@ pub struct Estimate {
     pub is_unpriced: bool,
 }
 
-/// Tokens of a request besides the mission: the agent's own prompt, the tools.
+/// Tokens of a request in addition to the mission: the agent's own prompt, the tools.
 const FRAME: u64 = 600;
 /// Tokens of an answer, of a skill's result, of another step's output.
 const ANSWER: Range = Range(100, 1_500);
@@ -105,10 +105,10 @@ impl Estimate {
 
 /// The estimate of a whole workflow.
 pub(crate) fn workflow(workflow: &Workflow, context: &EstimateContext<'_>) -> Estimate {
-    below(workflow, context, 0)
+    at_depth(workflow, context, 0)
 }
 
-fn below(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) -> Estimate {
+fn at_depth(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) -> Estimate {
     let mut all = Estimate::default();
     // At most one branch of a choice runs.
     let mut chosen: BTreeMap<&str, Estimate> = BTreeMap::new();
@@ -126,8 +126,9 @@ fn below(workflow: &Workflow, context: &EstimateContext<'_>, depth: usize) -> Es
 }
 
 fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: usize) -> Estimate {
-    let agent =
-        |id: &str| workflow.agent(id).map(|agent| self::agent(workflow, agent, context)).unwrap_or_default();
+    let agent = |name: &str| {
+        workflow.agent(name).map(|agent| self::agent(workflow, agent, context)).unwrap_or_default()
+    };
     match &step.kind {
         StepKind::Agent(id) => agent(id),
         StepKind::Skill(call) => {
@@ -156,7 +157,7 @@ fn step(workflow: &Workflow, step: &Step, context: &EstimateContext<'_>, depth: 
             let other = context.context.workflows.iter().find(|other| other.name == sub.name);
             // Its lists are not known here.
             let context = EstimateContext { values: None, ..*context };
-            other.map(|other| below(other, &context, depth + 1)).unwrap_or_default()
+            other.map(|other| at_depth(other, &context, depth + 1)).unwrap_or_default()
         }
         StepKind::Workflow(_) | StepKind::Approval(_) => Estimate::default(),
     }

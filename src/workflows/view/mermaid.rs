@@ -18,7 +18,7 @@ pub fn mermaid(workflow: &Workflow) -> String {
             Shape::Agent | Shape::Parallel | Shape::Map | Shape::Loop => ("[", "]"),
         };
         let mut text = format!("<b>{}</b><br/>{}", escaped(&node.id), escaped(&node.title));
-        for line in node.beside_edges() {
+        for line in node.lines_without_branches() {
             let _ = write!(text, "<br/>{}", escaped(line));
         }
         let _ = writeln!(out, "    s_{}{open}\"{text}\"{close}", node.id);

@@ -268,8 +268,8 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Whether a text may take what is written below it for its own: a block of code or of HTML is left open. Rather once
-/// too often: then it only goes last.
+/// Whether a text leaves a block of code or HTML open, which would take in the text below it. A false alarm is
+/// harmless: the text only moves to the end.
 fn swallows(text: &str) -> bool {
     let mut open: Option<(char, usize)> = None;
     for line in text.lines() {

@@ -32,7 +32,7 @@ pub fn svg(workflow: &Workflow) -> String {
     for wave in &waves {
         let left = (full - wave.len() * (WIDTH + GAP) + GAP) / 2;
         for (place, step) in wave.iter().enumerate() {
-            let height = LINE * (2 + diagram.nodes[*step].beside_edges().len()) + 14;
+            let height = LINE * (2 + diagram.nodes[*step].lines_without_branches().len()) + 14;
             spots[*step] = Some(Spot { x: left + place * (WIDTH + GAP), y, height });
         }
         y += wave.iter().filter_map(|step| spots[*step].as_ref()).map(|spot| spot.height).max().unwrap_or(0)
@@ -93,7 +93,7 @@ fn boxed(out: &mut String, node: &Node, spot: &Spot) {
         "<rect x=\"{x}\" y=\"{y}\" width=\"{WIDTH}\" height=\"{height}\" rx=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\"/>"
     );
     let texts = [format!("{} {}", node.kind.mark(), node.id), node.title.clone()];
-    for (place, text) in texts.iter().chain(node.beside_edges()).enumerate() {
+    for (place, text) in texts.iter().chain(node.lines_without_branches()).enumerate() {
         let (x, y) = (x + 12, y + LINE * (place + 1) + 2);
         let weight = if place == 0 { " font-weight=\"bold\"" } else { "" };
         let text = if text.width() > COLUMNS { cut(text, COLUMNS) } else { text.clone() };

@@ -5,12 +5,12 @@ use unicode_width::UnicodeWidthStr;
 use super::{Block, Cell, Inline, RichText};
 
 /// The lines of a table with its columns aligned; nothing if they are wider than `most` characters. `between` stands
-/// between two cells, `below` as wide between two parts of the rule under the head.
+/// between two cells, `junction` as wide between two parts of the rule under the head.
 pub fn aligned_table(
     header: &[Cell],
     rows: &[Vec<Cell>],
     most: usize,
-    (between, below): (&str, &str),
+    (between, junction): (&str, &str),
 ) -> Option<String> {
     let line = |cells: &[Cell]| cells.iter().map(text).collect::<Vec<_>>();
     let lines: Vec<Vec<String>> =
@@ -28,7 +28,7 @@ pub fn aligned_table(
         };
         line.iter().zip(&widths).map(pad).collect::<Vec<_>>().join(between).trim_end().to_owned()
     };
-    let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join(below);
+    let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>().join(junction);
     let mut all: Vec<String> = lines.iter().map(padded).collect();
     all.insert(1, rule);
     Some(all.join("\n"))

@@ -38,16 +38,16 @@ type Read1 = Result<String, ReadlineError>;
 pub fn terminal(turns: Arc<TurnTaking>, data_dir: &Path, source: Source) -> io::Result<Receiver<Event>> {
     let editor = editor(&turns, &data_dir.join("console-history")).map_err(io::Error::other)?;
     let (asks, asked) = std::sync::mpsc::channel();
-    let (told, tell) = channel(1);
+    let (lines, typed) = channel(1);
     let history = data_dir.join("console-history");
     let on_prompt = Arc::clone(&turns);
     std::thread::Builder::new()
         .name("console-in".to_owned())
-        .spawn(move || edit_lines(editor, &on_prompt, &history, &asked, &told))?;
+        .spawn(move || edit_lines(editor, &on_prompt, &history, &asked, &lines))?;
     let (events, receiver) = channel(WAITING);
     let interrupts = signal(SignalKind::interrupt())?;
     let person = Person { turns, source, events, line: 0 };
-    tokio::spawn(person.run(asks, tell, interrupts));
+    tokio::spawn(person.run(asks, typed, interrupts));
     Ok(receiver)
 }
 
@@ -65,18 +65,18 @@ impl Person {
     async fn run(
         mut self,
         asks: std::sync::mpsc::Sender<()>,
-        mut tell: Receiver<Read1>,
+        mut typed: Receiver<Read1>,
         mut interrupts: Signal,
     ) {
-        while self.step(&asks, &mut tell, &mut interrupts).await.is_ok() {}
-        // Whoever listened may have stopped first.
+        while self.step(&asks, &mut typed, &mut interrupts).await.is_ok() {}
+        // The receiver may have stopped first.
         let _ = self.events.send(Event::Eof).await;
     }
 
     async fn step(
         &mut self,
         asks: &std::sync::mpsc::Sender<()>,
-        tell: &mut Receiver<Read1>,
+        typed: &mut Receiver<Read1>,
         interrupts: &mut Signal,
     ) -> Result<(), Over> {
         if !self.turns.is_free() {
@@ -90,7 +90,7 @@ impl Person {
             };
         }
         asks.send(()).map_err(|_| Over)?;
-        match tell.recv().await {
+        match typed.recv().await {
             Some(Ok(line)) => self.typed(&line).await,
             Some(Err(ReadlineError::Interrupted)) => self.send(Event::Interrupt).await,
             Some(Err(_)) | None => Err(Over),
@@ -124,7 +124,7 @@ impl Person {
 /// The next line as the terminal itself edits it; nothing at the end of input.
 async fn cooked_line() -> io::Result<Option<String>> {
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Registered afresh for each line: readiness is told once, and two lines may have come at once.
+    // Registered afresh for each line: readiness is reported once, and two lines may have come at once.
     #[expect(
         deprecated,
         reason = "its heir is unsafe, for what can't be wrong here: a File owns its descriptor"
@@ -157,7 +157,7 @@ fn edit_lines(
     turns: &TurnTaking,
     history: &Path,
     asked: &std::sync::mpsc::Receiver<()>,
-    told: &Sender<Read1>,
+    lines: &Sender<Read1>,
 ) {
     while asked.recv().is_ok() {
         turns.set_prompt(true);
@@ -167,7 +167,7 @@ fn edit_lines(
             // A history that can't be kept is no reason to stop talking.
             let _ = editor.append_history(history);
         }
-        if told.blocking_send(line).is_err() {
+        if lines.blocking_send(line).is_err() {
             return;
         }
     }

@@ -94,10 +94,11 @@ pub(super) async fn run(
     on_event: impl Fn(GatewayEvent) + Send,
 ) -> Disconnect {
     let url = format!("{}/?v=10&encoding=json", url.trim_end_matches('/'));
-    let socket = match timeout(TIMEOUT, connect_async(url)).await {
-        Ok(Ok((socket, _))) => socket,
-        Ok(Err(_)) => return Disconnect::Resumable("the gateway can't be reached".into()),
-        Err(_) => return Disconnect::Resumable("the gateway didn't answer".into()),
+    let Ok(connected) = timeout(TIMEOUT, connect_async(url)).await else {
+        return Disconnect::Resumable("the gateway didn't answer".into());
+    };
+    let Ok((socket, _)) = connected else {
+        return Disconnect::Resumable("the gateway can't be reached".into());
     };
     let mut connection = GatewayConnection { socket, session, on_event, acknowledged: true, begun: false };
     let end = match connection.identify(token).await {

@@ -9,29 +9,29 @@ fn opening(emphasis: Emphasis) -> String {
     marks.iter().filter(|(on, _)| *on).map(|(_, mark)| *mark).collect()
 }
 
-enum Piece {
+enum Fragment {
     Text(String),
     Markup(String),
 }
 
 /// Running text as Discord's markdown, its breaks as newlines.
 pub(super) fn line(inlines: &[Inline]) -> String {
-    let mut pieces = Vec::new();
-    collect(inlines, Emphasis::default(), &mut pieces);
+    let mut fragments = Vec::new();
+    collect(inlines, Emphasis::default(), &mut fragments);
     let mut out = String::new();
     let mut after_mark = false;
-    for run in pieces.chunk_by(|one, other| one.0 == other.0) {
+    for run in fragments.chunk_by(|one, other| one.0 == other.0) {
         let open = run.first().map(|(emphasis, _)| opening(*emphasis)).unwrap_or_default();
         let close: String = open.chars().rev().collect();
         let mut text = String::new();
-        for (_, piece) in run {
-            match piece {
-                Piece::Text(plain) => {
+        for (_, fragment) in run {
+            match fragment {
+                Fragment::Text(plain) => {
                     let before = if text.is_empty() { &out } else { &text };
                     let starts = before.is_empty() || before.ends_with('\n');
                     text.push_str(&escaped(plain, starts));
                 }
-                Piece::Markup(markup) => {
+                Fragment::Markup(markup) => {
                     if text.ends_with('`') && markup.starts_with('`') {
                         text.push_str(ZERO_WIDTH_SPACE);
                     }
@@ -57,12 +57,12 @@ pub(super) fn line(inlines: &[Inline]) -> String {
     out
 }
 
-fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<(Emphasis, Piece)>) {
+fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<(Emphasis, Fragment)>) {
     emphasis.visit(inlines, &mut |emphasis, leaf| match leaf {
-        Leaf::Text(text) => into.push((emphasis, Piece::Text(text.to_owned()))),
+        Leaf::Text(text) => into.push((emphasis, Fragment::Text(text.to_owned()))),
         // Marks end with the line, or the next line's quotation mark would be between them.
-        Leaf::Break => into.push((Emphasis::default(), Piece::Markup("\n".to_owned()))),
-        Leaf::Code(text) => into.push((emphasis, Piece::Markup(code(text)))),
+        Leaf::Break => into.push((Emphasis::default(), Fragment::Markup("\n".to_owned()))),
+        Leaf::Code(text) => into.push((emphasis, Fragment::Markup(code(text)))),
         Leaf::Link(to, text) => link(to, text, emphasis, into),
     });
 }
@@ -80,22 +80,22 @@ fn code(text: &str) -> String {
 }
 
 /// A link if Discord shows it as one, otherwise its text and its address. Angle brackets prevent previews.
-fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<(Emphasis, Piece)>) {
+fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<(Emphasis, Fragment)>) {
     let label = inline_text(text);
     let web = to.starts_with("https://") || to.starts_with("http://");
     let same = label == to || to.strip_prefix("mailto:") == Some(&label);
     match (web, same) {
-        (true, true) => into.push((emphasis, Piece::Markup(format!("<{}>", address(to))))),
+        (true, true) => into.push((emphasis, Fragment::Markup(format!("<{}>", address(to))))),
         (false, true) => collect(text, emphasis, into),
         // Discord shows a label that looks like an address as plain text, to prevent deception.
         (true, false) if !label.trim().is_empty() && !label.contains("://") && !label.contains('\n') => {
             let label = escaped(&label.replace('[', "(").replace(']', ")"), false);
-            into.push((emphasis, Piece::Markup(format!("[{label}](<{}>)", address(to)))));
+            into.push((emphasis, Fragment::Markup(format!("[{label}](<{}>)", address(to)))));
         }
         _ => {
             collect(text, emphasis, into);
             let to = if web { format!(" (<{}>)", address(to)) } else { escaped(&format!(" ({to})"), false) };
-            into.push((emphasis, Piece::Markup(to)));
+            into.push((emphasis, Fragment::Markup(to)));
         }
     }
 }

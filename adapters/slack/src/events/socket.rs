@@ -62,11 +62,10 @@ pub(super) async fn run(
     on_event: impl Fn(SocketEvent) + Send,
 ) -> String {
     // The library's error texts may hold the address, which is a secret.
-    let socket = match timeout(TIMEOUT, connect_async(url)).await {
-        Ok(Ok((socket, _))) => socket,
-        Ok(Err(_)) => return "Slack's socket can't be reached".to_owned(),
-        Err(_) => return "Slack's socket didn't answer".to_owned(),
+    let Ok(connected) = timeout(TIMEOUT, connect_async(url)).await else {
+        return "Slack's socket didn't answer".to_owned();
     };
+    let Ok((socket, _)) = connected else { return "Slack's socket can't be reached".to_owned() };
     let mut connection =
         SocketConnection { socket, on_event, last_frame: Instant::now(), pinged: false, greeted: false };
     match connection.listen(acknowledge, close).await {

@@ -64,10 +64,8 @@ impl Slack {
                 drop(timeout(TIMEOUT, journal).await);
             }
         }
-        match timeout(TIMEOUT, is_journalled).await {
-            Ok(Ok(())) => response(200, ""),
-            _ => response(500, ""),
-        }
+        let is_done = timeout(TIMEOUT, is_journalled).await.is_ok_and(|journalled| journalled.is_ok());
+        response(if is_done { 200 } else { 500 }, "")
     }
 
     /// Whether this process journals messages.

@@ -8,27 +8,27 @@ pub(crate) fn mentions(text: &str, id: &str) -> bool {
 
 /// The accounts that a text mentions.
 pub(crate) fn mentioned(text: &str) -> Vec<String> {
-    let id = |piece: Piece<'_>| match piece {
-        Piece::Angle(inner) => inner.strip_prefix('@').map(|one| split(one).0.to_owned()),
-        Piece::Text(_) => None,
+    let id = |token: Token<'_>| match token {
+        Token::Angle(inner) => inner.strip_prefix('@').map(|one| split(one).0.to_owned()),
+        Token::Text(_) => None,
     };
-    pieces(text).into_iter().filter_map(id).collect()
+    tokens(text).into_iter().filter_map(id).collect()
 }
 
 /// The text without mentions of an account and the space after each.
 pub(crate) fn without(text: &str, id: &str) -> String {
     let mut out = String::new();
     let mut is_cut = false;
-    for piece in pieces(text) {
-        match piece {
-            Piece::Angle(inner) if inner.strip_prefix('@').is_some_and(|one| split(one).0 == id) => {
+    for token in tokens(text) {
+        match token {
+            Token::Angle(inner) if inner.strip_prefix('@').is_some_and(|one| split(one).0 == id) => {
                 is_cut = true
             }
-            Piece::Angle(inner) => {
+            Token::Angle(inner) => {
                 out.extend(["<", inner, ">"]);
                 is_cut = false;
             }
-            Piece::Text(text) => {
+            Token::Text(text) => {
                 out.push_str(if is_cut { text.strip_prefix(' ').unwrap_or(text) } else { text });
                 is_cut = false;
             }
@@ -39,11 +39,11 @@ pub(crate) fn without(text: &str, id: &str) -> String {
 
 /// The text as people read it, with these names for accounts.
 pub(crate) fn readable(text: &str, names: &[(String, String)]) -> String {
-    let name = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => unescaped(text),
-        Piece::Angle(inner) => unescaped(&angle(inner, names)),
+    let name = |token: Token<'_>| match token {
+        Token::Text(text) => unescaped(text),
+        Token::Angle(inner) => unescaped(&angle(inner, names)),
     };
-    pieces(text).into_iter().map(name).collect()
+    tokens(text).into_iter().map(name).collect()
 }
 
 fn angle(inner: &str, names: &[(String, String)]) -> String {
@@ -72,14 +72,14 @@ fn split(inner: &str) -> (&str, Option<&str>) {
     }
 }
 
-enum Piece<'a> {
+enum Token<'a> {
     Text(&'a str),
     /// The content of angle brackets; never empty.
     Angle(&'a str),
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
     let (mut rest, mut from) = (text, 0);
     while let Some(at) = rest[from..].find('<').map(|at| from + at) {
         let inner = rest[at + 1..].split_once('>').map(|(inner, _)| inner);
@@ -88,15 +88,15 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
             continue;
         };
         if at > 0 {
-            pieces.push(Piece::Text(&rest[..at]));
+            tokens.push(Token::Text(&rest[..at]));
         }
-        pieces.push(Piece::Angle(inner));
+        tokens.push(Token::Angle(inner));
         (rest, from) = (&rest[at + inner.len() + 2..], 0);
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        tokens.push(Token::Text(rest));
     }
-    pieces
+    tokens
 }
 
 /// Whether Slack would write this in angle brackets.

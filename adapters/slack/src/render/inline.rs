@@ -19,7 +19,7 @@ fn opening(emphasis: Emphasis) -> String {
 }
 
 /// A stretch of text as it is sent, with all its characters escaped.
-struct Piece {
+struct Fragment {
     emphasis: Emphasis,
     text: String,
 }
@@ -35,19 +35,19 @@ pub(super) fn heading(inlines: &[Inline]) -> String {
 }
 
 fn rendered(inlines: &[Inline], emphasis: Emphasis) -> String {
-    let mut pieces = Vec::new();
-    collect(inlines, emphasis, &mut pieces);
+    let mut fragments = Vec::new();
+    collect(inlines, emphasis, &mut fragments);
     let mut out = String::new();
-    for run in pieces.chunk_by(|one, other| one.emphasis == other.emphasis) {
+    for run in fragments.chunk_by(|one, other| one.emphasis == other.emphasis) {
         let mut text = String::new();
-        for piece in run {
+        for fragment in run {
             // The backticks of two neighbours would be read as one mark.
-            if text.ends_with('`') && piece.text.starts_with('`') {
+            if text.ends_with('`') && fragment.text.starts_with('`') {
                 text.push_str(ZERO_WIDTH_SPACE);
             }
-            text.push_str(&piece.text);
+            text.push_str(&fragment.text);
         }
-        let open = run.first().map(|piece| opening(piece.emphasis)).unwrap_or_default();
+        let open = run.first().map(|fragment| opening(fragment.emphasis)).unwrap_or_default();
         let close: String = open.chars().rev().collect();
         // A mark next to a space doesn't count.
         let core = text.trim();
@@ -83,12 +83,12 @@ fn escape_quotes(text: &str) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<Piece>) {
+fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<Fragment>) {
     emphasis.visit(inlines, &mut |emphasis, leaf| match leaf {
-        Leaf::Text(text) => into.push(Piece { emphasis, text: literal(text) }),
+        Leaf::Text(text) => into.push(Fragment { emphasis, text: literal(text) }),
         // Marks don't reach over the end of a line.
-        Leaf::Break => into.push(Piece { emphasis: Emphasis::default(), text: "\n".to_owned() }),
-        Leaf::Code(text) => into.push(Piece { emphasis, text: code(text) }),
+        Leaf::Break => into.push(Fragment { emphasis: Emphasis::default(), text: "\n".to_owned() }),
+        Leaf::Code(text) => into.push(Fragment { emphasis, text: code(text) }),
         Leaf::Link(to, text) => link(to, text, emphasis, into),
     });
 }
@@ -102,25 +102,25 @@ fn code(text: &str) -> String {
 }
 
 /// A link if Slack shows it as one, otherwise its text and its address.
-fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<Piece>) {
+fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<Fragment>) {
     let label = inline_text(text).replace('\n', " ");
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| to.starts_with(scheme));
     let same = label == to || to.strip_prefix("mailto:") == Some(&label);
-    let piece = |text: String| Piece { emphasis, text };
+    let fragment = |text: String| Fragment { emphasis, text };
     match known {
-        true if same && to.starts_with("http") => into.push(piece(format!("<{}>", address(to)))),
+        true if same && to.starts_with("http") => into.push(fragment(format!("<{}>", address(to)))),
         // A label that looks like another address would deceive.
         true if !label.trim().is_empty() && (same || !label.contains("://")) => {
-            into.push(piece(format!("<{}|{}>", address(to), literal(&label))));
+            into.push(fragment(format!("<{}|{}>", address(to), literal(&label))));
         }
         true => {
             collect(text, emphasis, into);
-            into.push(piece(format!(" (<{}>)", address(to))));
+            into.push(fragment(format!(" (<{}>)", address(to))));
         }
         false if same => collect(text, emphasis, into),
         false => {
             collect(text, emphasis, into);
-            into.push(piece(literal(&format!(" ({to})"))));
+            into.push(fragment(literal(&format!(" ({to})"))));
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) async fn update(
         }
         Part::Following(at) => tail = series.change_following(at, &new, &uid(call), call.now())?,
     }
-    // An earlier attempt may have changed the event without having told anyone.
+    // An earlier attempt may have changed the event without notifying anyone.
     let notices = match call.is_retry || is_visible(&old, &new) {
         true => Update { old: &old, new: &new, after: &series, tail: tail.as_ref() }.notices(
             &stored.series,
@@ -246,8 +246,8 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
         Part::All => ("Delete the event", Risk::Medium),
     };
     // Only the organizer's cancellation goes to others.
-    let is_told = invites_to(call, &occasion);
-    Ok(preview(call, &occasion, verb, risk, is_told))
+    let is_announced = invites_to(call, &occasion);
+    Ok(preview(call, &occasion, verb, risk, is_announced))
 }
 
 fn preview(
@@ -255,9 +255,10 @@ fn preview(
     occasion: &CalendarEvent,
     verb: &str,
     risk: Risk,
-    is_told: bool,
+    is_announced: bool,
 ) -> Preview {
-    let is_outside = is_told && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
+    let is_outside =
+        is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
     let risk = if is_outside { Risk::High } else { risk };
     let mut text = format!("{verb}:\n{}", event::lines(occasion, call.zone()));
     if let Some(at) = call.text("instance") {

@@ -37,7 +37,7 @@ impl Notice {
         Ok(Some(Self { kind: NoticeKind::Invitation, occasion, to, calendar: series.request()? }))
     }
 
-    /// The event, or one of the series, is cancelled; none when nobody is told.
+    /// The event, or one of the series, is cancelled; none when nobody gets a mail.
     pub(super) fn cancellation(occasion: CalendarEvent, to: Vec<Attendee>, calendar: String) -> Option<Self> {
         (!to.is_empty()).then_some(Self { kind: NoticeKind::Cancellation, occasion, to, calendar })
     }
@@ -100,14 +100,14 @@ pub(super) async fn notify(
     let mut note = String::new();
     for (number, notice) in notices.iter().enumerate() {
         let names = notice.names();
-        let told = match notice.kind {
+        let outcome = match notice.kind {
             NoticeKind::Invitation => format!("; {names} invited"),
             NoticeKind::Cancellation => format!("; {names} told about the cancellation"),
         };
         match email::send_once(call, notice.mail(call, number), number, approved).await {
             // Two mails about the two parts of a series may go to the same people: they are named once.
-            Ok(_) if note.contains(&told) => {}
-            Ok(_) => note.push_str(&format!("{told} by mail")),
+            Ok(_) if note.contains(&outcome) => {}
+            Ok(_) => note.push_str(&format!("{outcome} by mail")),
             // The calendar is changed all the same, which is what the call was for.
             Err(Failure::Skill(error)) if error.unknown => {
                 let why = "I don't know whether it arrived, so I didn't send it again";

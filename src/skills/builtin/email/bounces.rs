@@ -1,4 +1,4 @@
-//! Mails of ours that bounced: the person who had them sent is told once, where they asked for it.
+//! Mails of ours that bounced: the person who sent one gets one notice, in the conversation they sent it from.
 //!
 //! Anybody can forge a bounce. We believe one only as far as it names a mail that we sent; its text is passed on as a
 //! server's words, and reaches no model.

@@ -199,7 +199,7 @@ async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
 
 async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
     let (imap, id) = (imap(call.services)?, message_id(call));
-    let bare = |id: &str| id.trim_matches(['<', '>']).to_lowercase();
+    let bare = |message_id: &str| message_id.trim_matches(['<', '>']).to_lowercase();
     let bounces = imap.bounces(None, 0, 100).await?;
     let bounce = bounces.iter().find(|one| one.original.as_deref().is_some_and(|it| bare(it) == bare(id)));
     if let Some(bounce) = bounce {
