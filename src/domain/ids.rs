@@ -27,8 +27,8 @@ macro_rules! ids {
         }
 
         impl From<&str> for $name {
-            fn from(id: &str) -> Self {
-                Self(id.to_owned())
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
             }
         }
 

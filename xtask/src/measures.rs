@@ -177,7 +177,7 @@ const SINGLES: &[(&str, &str)] = &[
     // A wait grows with the number of failures.
     (
         "back-offs",
-        r"<<\s*(?:\w+\.)*(?:tries|failures|attempts?)\b|pow\((?:tries|failures|attempts?)\b|\b(?:next|wait|pause|delay) \* 2\b|\bfn wait_for\(failure",
+        r"<<\s*(?:\w+\.)*(?:tries|failures|attempts?)\b|pow\((?:tries|failures|attempts?|doublings)\b|\b(?:next|wait|pause|delay) \* 2\b|\bfn wait_for\(failure",
     ),
     ("did-you-means", r"\bstrsim::"),
     // The letter of a unit becomes a number. (The built-in planner reads English words, not durations.)

@@ -5,8 +5,8 @@ use crate::journal::untrusted;
 use crate::template::{Segment, segments};
 
 impl Template {
-    /// As [`Template::render`], for a model: untrusted text is in a block with the mark that `outside` returns. A template
-    /// with statements is filled with `marked`, where each such text already is in a block. Expressions with a name that
+    /// As [`Template::render`], for a model: untrusted text is in a block with the mark that `outside` returns. A
+    /// template with statements is filled with `marked`, where each such text already is in a block. Expressions with a name that
     /// `is_blank` become nothing.
     pub fn for_model(
         &self,

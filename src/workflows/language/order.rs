@@ -82,8 +82,8 @@ pub(crate) fn places(steps: &[Step]) -> HashMap<&str, usize> {
     steps.iter().enumerate().map(|(at, step)| (step.id.as_str(), at)).collect()
 }
 
-/// The steps in waves, by their places: those of a wave can run in parallel once all earlier waves have ended. Steps in a
-/// cycle, or after one, are left out.
+/// The steps in waves, by their places: those of a wave can run in parallel once all earlier waves have ended. Steps in
+/// a cycle, or after one, are left out.
 pub fn waves(steps: &[Step]) -> Vec<Vec<usize>> {
     let places = places(steps);
     let mut left: Vec<usize> = vec![0; steps.len()];
