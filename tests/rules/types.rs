@@ -7,7 +7,10 @@ use xtask::source::Source;
 fn ids_that_are_texts_are_found() {
     let found = |text: &str| measures::string_ids(&Source::new("src/a.rs", text)).len();
     assert_eq!(found("fn f(turn: &str, person_id: &'a str, execution: Option<&str>)"), 3);
-    assert_eq!(found("fn f(turn: &TurnId, text: &str, wid: &str) {} // turn: &str"), 0);
+    assert_eq!(
+        found("fn f(turn: &TurnId, text: &str, wid: &str, message_id: &str, call_id: &str) {} // turn: &str"),
+        0
+    );
 }
 
 #[test]
