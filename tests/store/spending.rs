@@ -23,6 +23,7 @@ on_both!(
     what_is_cut_off_is_given_back,
     what_a_dead_process_had_set_aside_is_given_back,
     many_at_once_never_go_beyond_the_budget,
+    what_two_processes_release_at_once_is_given_back_once,
     a_call_without_a_reservation_counts_too,
     little_left_is_told_once_a_day,
 );
@@ -228,6 +229,27 @@ async fn many_at_once_never_go_beyond_the_budget(world: World) {
     assert_eq!(begun, 20, "as many as the budget covers, and no more");
     let (used, reserved) = tokens(&world, None).await;
     assert_eq!(used + reserved, 200);
+    is_sound(&world).await;
+}
+
+async fn what_two_processes_release_at_once_is_given_back_once(world: World) {
+    let (one, two) = (world.another().await, world.another().await);
+    for round in 0..30 {
+        let execution = format!("e{round}");
+        take(&world.store, &row(&execution, "ada", 10), NONE, NONE).await.unwrap();
+        let release = async |store: &Store| {
+            let mut batch = Batch::new();
+            release_turn(&mut batch, &format!("turn of {execution}").into());
+            store.write(batch).await.unwrap();
+        };
+        // The owner of the turn and whoever finds its process dead.
+        futures::join!(release(&one), release(&two));
+        assert_eq!(
+            (tokens(&world, None).await, tokens(&world, Some("ada")).await),
+            ((0, 0), (0, 0)),
+            "{round}"
+        );
+    }
     is_sound(&world).await;
 }
 

@@ -168,6 +168,9 @@ pub fn settle(batch: &mut Batch, (execution, person, day): (&str, &str, &str), u
 
 macro_rules! release_reservations {
     ($batch:expr, $which:literal, $argument:expr) => {{
+        // Locks these rows: of two processes on a server that release the same ones, the second then finds none, and
+        // doesn't subtract them again.
+        $batch.run(concat!("UPDATE reservations AS r SET tokens = r.tokens WHERE ", $which), $argument);
         $batch.run(
             concat!(
                 "UPDATE spending SET reserved_tokens = reserved_tokens - (SELECT CAST(sum(r.tokens) AS BIGINT) \
