@@ -241,9 +241,9 @@ pub async fn turn_began(turn: &TurnId, since: i64) {
 }
 
 /// Records the first sign of life of a turn; later ones are ignored.
-pub async fn sign(turn: &str, now: i64) {
+pub async fn sign(turn: &TurnId, now: i64) {
     let Some(metrics) = &*METRICS else { return };
-    if let Some(waiting) = metrics.waiting.get(turn).await
+    if let Some(waiting) = metrics.waiting.get(turn.as_str()).await
         && !waiting.has_sign.swap(true, Ordering::Relaxed)
     {
         metrics.first_sign.observe(seconds(now - waiting.since));
@@ -291,11 +291,11 @@ mod tests {
             || METRICS.as_ref().map(|it| (it.first_sign.get_sample_count(), it.answer.get_sample_count()));
         assert_eq!(counted(), Some((0, 0)));
         turn_began(&"a".into(), 1_000).await;
-        sign("a", 1_500).await;
+        sign(&"a".into(), 1_500).await;
         assert_eq!(counted(), Some((1, 0)));
         answered(&"a".into(), 2_000).await;
         answered(&"a".into(), 9_000).await;
-        sign("of another process", 9_000).await;
+        sign(&"of another process".into(), 9_000).await;
         assert_eq!(counted(), Some((1, 1)));
         assert!(text().contains("answer_seconds_sum 1\n"));
     }

@@ -6,7 +6,7 @@ pub mod runs;
 use std::fmt::Write;
 use std::time::Duration;
 
-use crate::domain::{Answer, QuestionKind};
+use crate::domain::{Answer, QuestionId, QuestionKind};
 use adjutant_chat::{Choice, Progress};
 pub use limits::*;
 
@@ -16,22 +16,22 @@ const APPROVE: [(&str, &str); 2] = [("approve", "Approve"), ("reject", "Reject")
 const CONTINUE: [(&str, &str); 3] = [("continue", "Continue"), ("summarise", "Summarise"), ("stop", "Stop")];
 
 /// The buttons of an approval.
-pub fn approve_choices(question: &str) -> Vec<Choice> {
+pub fn approve_choices(question: &QuestionId) -> Vec<Choice> {
     choices(question, APPROVE)
 }
 
 /// The buttons of a parked turn.
-pub fn continue_choices(question: &str) -> Vec<Choice> {
+pub fn continue_choices(question: &QuestionId) -> Vec<Choice> {
     choices(question, CONTINUE)
 }
 
 /// The buttons of a turn that has come to a day's budget: a summary would cost too.
-pub fn owner_choices(question: &str) -> Vec<Choice> {
+pub fn owner_choices(question: &QuestionId) -> Vec<Choice> {
     let [go_on, _, stop] = CONTINUE;
     choices(question, [go_on, stop])
 }
 
-fn choices<const N: usize>(question: &str, answers: [(&str, &str); N]) -> Vec<Choice> {
+fn choices<const N: usize>(question: &QuestionId, answers: [(&str, &str); N]) -> Vec<Choice> {
     answers
         .map(|(answer, label)| Choice { id: format!("{question}:{answer}"), label: label.to_owned() })
         .into()

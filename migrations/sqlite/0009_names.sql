@@ -20,3 +20,5 @@ ALTER TABLE conversations RENAME COLUMN folded_to TO compacted_to;
 ALTER TABLE told RENAME TO announcements;
 ALTER TABLE announcements RENAME COLUMN what TO topic;
 ALTER TABLE announcements RENAME COLUMN told_at TO announced_at;
+ALTER TABLE spending RENAME COLUMN told_tokens TO warned_tokens;
+ALTER TABLE spending RENAME COLUMN told_nano_usd TO warned_nano_usd;

@@ -173,7 +173,7 @@ fn in_calendar(words: &[&str], minute: u32, hour: u32) -> Option<String> {
 fn weekday(word: &str) -> Option<u32> {
     let word = word.trim_end_matches('s');
     let is_meant = |name: &&str| word.len() >= 3 && name.to_lowercase().starts_with(word);
-    WEEKDAYS.iter().position(|name| is_meant(&name))?.try_into().ok()
+    WEEKDAYS.iter().position(is_meant)?.try_into().ok()
 }
 
 fn day_of_month(word: &str) -> Option<String> {

@@ -17,7 +17,7 @@ const WINDOW: usize = 3000;
 /// With this many tokens outside the window, the history is compacted.
 const COMPACT_AT: usize = 1000;
 /// How many tokens are compacted at once.
-const PIECE: usize = 4000;
+const COMPACT_BATCH: usize = 4000;
 /// The length of a summary in tokens.
 const SUMMARY: usize = 600;
 /// How many turns a window may hold. Short turns are compacted only when there are this many, so that it doesn't happen
@@ -114,7 +114,7 @@ pub async fn compact(
     let mut text = String::new();
     let mut to = after;
     for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
-        if !text.is_empty() && tokens(&text) + cost(turn) > PIECE {
+        if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
             break;
         }
         let answer = clip(turn.answer.as_deref().unwrap_or_default());

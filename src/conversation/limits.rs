@@ -158,7 +158,7 @@ fn little_left(used: Amount, budget: Amount) -> Shares {
 
 /// The warnings that weren't given today.
 fn unannounced((tokens, money): Shares, row: &SpendingRow) -> Shares {
-    (tokens.filter(|_| row.told_tokens == 0), money.filter(|_| row.told_nano_usd == 0))
+    (tokens.filter(|_| row.warned_tokens == 0), money.filter(|_| row.warned_nano_usd == 0))
 }
 
 fn lines((tokens, money): &Shares, of: &Allowance, limits: &Limits) -> Vec<String> {
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(of(799), (None, None));
         assert_eq!(of(800), (Some(80), None));
         assert_eq!(of(i64::MAX).0.map(|share| share > 100), Some(true));
-        let told = SpendingRow { told_tokens: 1, ..SpendingRow::default() };
+        let told = SpendingRow { warned_tokens: 1, ..SpendingRow::default() };
         assert_eq!(unannounced(of(900), &told), (None, None));
     }
 }

@@ -7,7 +7,7 @@
 use super::Conversations;
 use super::turn::LeasedTurn;
 use crate::domain::{
-    ConversationId, Ending, ExecutionStatus, PersonId, QuestionKind, QuestionState, TurnStatus,
+    ConversationId, Ending, ExecutionStatus, PersonId, QuestionId, QuestionKind, QuestionState, TurnStatus,
 };
 use crate::journal::{Limit, Question, Scope, fail_point};
 use crate::store::{Batch, StoreError, control, people, questions, turns};
@@ -81,7 +81,7 @@ impl Conversations {
     ) -> Result<(), StoreError> {
         let limits = &scope.budget.limits;
         let needs_owner = limit.needs_owner();
-        let (text, choices): (_, fn(&str) -> _) = match approver {
+        let (text, choices): (_, fn(&QuestionId) -> _) = match approver {
             Approver::Owner(owner) => {
                 let text = wording::owner_asked(limit, limits, summary, self.zone);
                 scope.say(batch, text, Vec::new());

@@ -63,8 +63,8 @@ fn plain(text: &str) -> String {
 }
 
 /// A button's question, and which of its buttons it is.
-pub fn button(id: &str) -> Option<(QuestionId, &str)> {
-    let (question, which) = id.split_once(':')?;
+pub fn button(button: &str) -> Option<(QuestionId, &str)> {
+    let (question, which) = button.split_once(':')?;
     let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject");
     (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
 }
@@ -113,8 +113,8 @@ impl Conversations {
     }
 
     /// Whether an account may press a button. True if the question doesn't exist: the press is then told so.
-    pub async fn may_press(&self, channel: &str, user: &str, id: &str) -> Result<bool, StoreError> {
-        let question = match button(id) {
+    pub async fn may_press(&self, channel: &str, user: &str, pressed: &str) -> Result<bool, StoreError> {
+        let question = match button(pressed) {
             Some((question, _)) => questions::by_id(&self.store, &question).await?,
             None => None,
         };

@@ -134,7 +134,7 @@ impl TurnDisplay {
         if age >= TYPING && is_over(self.typed, TYPING_AGAIN) {
             let Some(_permit) = self.governor.try_send(&progress.address).await else { return };
             self.port.typing(&progress.address).await;
-            metrics::sign(&progress.turn, self.store.now()).await;
+            metrics::sign(&progress.turn.as_str().into(), self.store.now()).await;
             self.typed = Some(Instant::now());
         }
         if age < MESSAGE || self.lost || !is_over(self.changed, CHANGE) {
@@ -161,7 +161,7 @@ impl TurnDisplay {
         }
         match self.port.show(&progress.address, self.receipt.as_deref(), &text).await {
             Delivery::Sent(receipt) => {
-                metrics::sign(&progress.turn, self.store.now()).await;
+                metrics::sign(&progress.turn.as_str().into(), self.store.now()).await;
                 self.text = text;
                 if self.receipt.as_ref() == Some(&receipt) {
                     return;

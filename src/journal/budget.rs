@@ -239,7 +239,7 @@ impl Budget {
     }
 
     /// Reserves an amount for a model call; with `beyond`, even over the limit. See [`Self::give_back`].
-    pub fn set_aside(&self, call: Amount, beyond: bool) -> Result<(), Refused> {
+    pub fn reserve(&self, call: Amount, beyond: bool) -> Result<(), Refused> {
         let mut account = self.account();
         if !beyond {
             self.covered(&account, call)?;
@@ -372,18 +372,18 @@ mod tests {
     fn calls_under_way_and_what_was_used_stay_within_the_budget_together() {
         let limits = Limits { turn_tokens: 100, ..Limits::default() };
         let budget = Budget::new(limits, &Spent::default());
-        assert_eq!(budget.set_aside(tokens(60), false), Ok(()));
+        assert_eq!(budget.reserve(tokens(60), false), Ok(()));
         let refused = |passing| Err(Refused { limit: Limit::Tokens, passing });
-        assert_eq!(budget.set_aside(tokens(60), false), refused(true), "it may be covered later");
-        assert_eq!(budget.set_aside(tokens(40), false), Ok(()));
+        assert_eq!(budget.reserve(tokens(60), false), refused(true), "it may be covered later");
+        assert_eq!(budget.reserve(tokens(40), false), Ok(()));
         for set_aside in [60, 40] {
             budget.spend(tokens(20), false);
             budget.give_back(tokens(set_aside));
         }
-        assert_eq!(budget.set_aside(tokens(60), false), Ok(()));
+        assert_eq!(budget.reserve(tokens(60), false), Ok(()));
         budget.give_back(tokens(60));
-        assert_eq!(budget.set_aside(tokens(61), false), refused(false));
-        assert_eq!(budget.set_aside(tokens(61), true), Ok(()), "a person wanted just this call");
+        assert_eq!(budget.reserve(tokens(61), false), refused(false));
+        assert_eq!(budget.reserve(tokens(61), true), Ok(()), "a person wanted just this call");
         assert_eq!(budget.tripped(), None, "waiting doesn't count as reaching a limit");
     }
 
@@ -391,8 +391,8 @@ mod tests {
     fn a_fresh_budget_covers_one_call_however_expensive_it_is() {
         let limits = Limits { turn_tokens: 10, ..Limits::default() };
         let budget = Budget::new(limits, &Spent::default());
-        assert_eq!(budget.set_aside(tokens(500), false), Ok(()));
-        assert!(budget.set_aside(tokens(1), false).is_err_and(|refused| refused.passing), "but only one");
+        assert_eq!(budget.reserve(tokens(500), false), Ok(()));
+        assert!(budget.reserve(tokens(1), false).is_err_and(|refused| refused.passing), "but only one");
     }
 
     #[test]
@@ -400,11 +400,11 @@ mod tests {
         let limits = Limits { day_tokens: 100, ..Limits::default() };
         let granted = Some(Amount::default());
         let budget = Budget::new(limits, &Spent { used: tokens(5000), granted, ..Spent::default() });
-        assert_eq!(budget.set_aside(tokens(100), false), Ok(()));
+        assert_eq!(budget.reserve(tokens(100), false), Ok(()));
         budget.spend(tokens(100), false);
         budget.give_back(tokens(100));
         let refused = Refused { limit: Limit::DayTokens, passing: false };
-        assert_eq!(budget.set_aside(tokens(1), false), Err(refused));
+        assert_eq!(budget.reserve(tokens(1), false), Err(refused));
         assert_eq!(budget.before_model_call(), Err(Limit::DayTokens));
     }
 

@@ -227,7 +227,7 @@ impl Scope {
         call: Amount,
         beyond: bool,
     ) -> Result<Reservation, NotReserved> {
-        self.budget.set_aside(call, beyond)?;
+        self.budget.reserve(call, beyond)?;
         self.ledger.reserve(self.batch(), execution, call, Some(self.budget.clone())).await
     }
 

@@ -89,7 +89,7 @@ pub struct Question<'a> {
     /// The text of the question.
     pub text: String,
     /// Makes the buttons from the question's id; a choice has one per option instead.
-    pub choices: fn(&str) -> Vec<Choice>,
+    pub choices: fn(&QuestionId) -> Vec<Choice>,
 }
 
 impl Scope {
@@ -140,7 +140,7 @@ impl Scope {
         batch: &mut Batch,
         (conversation, owner): (ConversationId, PersonId),
         text: String,
-        choices: fn(&str) -> Vec<Choice>,
+        choices: fn(&QuestionId) -> Vec<Choice>,
     ) {
         let id: QuestionId = self.store.new_id();
         let message = outbox::Message {

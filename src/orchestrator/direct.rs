@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Run, TurnEnd};
 use crate::agents::AgentTask;
-use crate::domain::ExecutionStatus;
+use crate::domain::{ExecutionId, ExecutionStatus};
 use crate::journal::fail_point;
 use crate::model::{Answer, ToolCall};
 use crate::skills::{Handler, Registry};
@@ -97,10 +97,10 @@ impl Run<'_> {
     /// Ends the turn with the run's report as its answer.
     async fn answer_with_report(
         &self,
-        run: &str,
+        run: &ExecutionId,
         report: &crate::agents::Report,
     ) -> Result<TurnEnd, StoreError> {
-        let kept = runs::by_id(&self.scope.store, &run.into()).await?.and_then(|run| run.report);
+        let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),
             None => report.line().into(),

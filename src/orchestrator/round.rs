@@ -199,8 +199,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn spawn(&mut self, id: &str, row: executions::ExecutionRow) {
-        let Some(agent) = self.task_graph.get_mut(id) else { return };
+    fn spawn(&mut self, name: &str, row: executions::ExecutionRow) {
+        let Some(agent) = self.task_graph.get_mut(name) else { return };
         agent.status = ExecutionStatus::Running;
         agent.at_work = true;
         let task = agent.task.clone();
@@ -208,7 +208,7 @@ impl Run<'_> {
         let agents = self.orchestrator.agents.clone();
         let scope = self.scope.clone();
         let registry = self.registry.clone();
-        let id = id.to_owned();
+        let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
         let work = async move {
             let end = match run_request(&registry, &job.task) {

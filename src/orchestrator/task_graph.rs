@@ -74,17 +74,17 @@ impl TaskGraph {
     }
 
     /// An agent by name.
-    pub(super) fn get(&self, id: &str) -> Option<&Agent> {
-        self.agents.iter().find(|agent| agent.task.agent_id == id)
+    pub(super) fn get(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.task.agent_id == name)
     }
 
     /// An agent by name, to change.
-    pub(super) fn get_mut(&mut self, id: &str) -> Option<&mut Agent> {
-        self.agents.iter_mut().find(|agent| agent.task.agent_id == id)
+    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Agent> {
+        self.agents.iter_mut().find(|agent| agent.task.agent_id == name)
     }
 
-    fn status(&self, id: &str) -> Option<ExecutionStatus> {
-        self.get(id).map(|agent| agent.status)
+    fn status(&self, name: &str) -> Option<ExecutionStatus> {
+        self.get(name).map(|agent| agent.status)
     }
 
     /// The agents that may start or go on now.
@@ -180,7 +180,7 @@ impl TaskGraph {
     }
 
     /// The lines of the progress display.
-    pub(super) fn lines(&self, now: i64, below: &SubProgress) -> Vec<AgentProgress> {
+    pub(super) fn lines(&self, now: i64, sub_progress: &SubProgress) -> Vec<AgentProgress> {
         self.agents
             .iter()
             .flat_map(|agent| {
@@ -195,7 +195,7 @@ impl TaskGraph {
                     depends_on: agent.task.depends_on.clone(),
                     elapsed_ms: u64::try_from(elapsed).unwrap_or(0),
                 };
-                std::iter::once(line).chain(below.of(&agent.task.agent_id))
+                std::iter::once(line).chain(sub_progress.of(&agent.task.agent_id))
             })
             .collect()
     }

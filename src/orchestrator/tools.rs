@@ -126,7 +126,7 @@ pub fn error(reason: &str) -> String {
 }
 
 fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> {
-    let fits = |id: &str| !id.is_empty() && id.len() <= 64;
+    let fits = |name: &str| !name.is_empty() && name.len() <= 64;
     if !fits(&task.agent_id) {
         return Err("agent_id must have 1 to 64 characters".into());
     }

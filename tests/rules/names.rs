@@ -49,6 +49,12 @@ fn platforms_and_databases_are_named_where_they_belong_can_fail() {
 }
 
 #[test]
+fn names_are_the_fields_own() {
+    let why = "a newcomer must guess what is behind a name";
+    assert_none(engine().iter().flat_map(|source| errors(measures::coinages(source), why)));
+}
+
+#[test]
 fn coinages_are_found() {
     let found = |text: &str| measures::coinages(&Source::new("src/a.rs", text)).len();
     assert_eq!(found("struct Purse; fn heed() {} let of_house = sub_errand(); mod upkeep;"), 5);

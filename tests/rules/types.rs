@@ -3,6 +3,14 @@
 use xtask::measures;
 use xtask::source::Source;
 
+use crate::{assert_none, engine, errors};
+
+#[test]
+fn ids_are_types() {
+    let why = "an id of ours is a type of src/domain; a parameter that is none has another name";
+    assert_none(engine().iter().flat_map(|source| errors(measures::string_ids(source), why)));
+}
+
 #[test]
 fn ids_that_are_texts_are_found() {
     let found = |text: &str| measures::string_ids(&Source::new("src/a.rs", text)).len();
@@ -11,6 +19,12 @@ fn ids_that_are_texts_are_found() {
         found("fn f(turn: &TurnId, text: &str, wid: &str, message_id: &str, call_id: &str) {} // turn: &str"),
         0
     );
+}
+
+#[test]
+fn states_are_enums() {
+    let why = "a state or kind is an enum with its text in one place";
+    assert_none(engine().iter().flat_map(|source| errors(measures::quoted_states(source), why)));
 }
 
 #[test]
@@ -25,6 +39,12 @@ fn states_compared_with_a_text_are_found() {
     );
     assert_eq!(found("src/store/a.rs", "row.kind == \"said\""), 0);
     assert_eq!(found("src/a.rs", "row.kind == Kind::Said && name == \"said\""), 0);
+}
+
+#[test]
+fn results_are_not_nested() {
+    let why = "an error enum with `From`, and `?`";
+    assert_none(engine().iter().flat_map(|source| errors(measures::nested_results(source), why)));
 }
 
 #[test]

@@ -176,7 +176,7 @@ async fn a_closing_is_written_whole(world: World) {
         result: closing.result.clone(),
         data: closing.data.clone(),
         error: closing.error.clone(),
-        bailout: closing.bailout.clone(),
+        bailout: closing.bailout,
         untrusted: 1,
         started_at: Some(started_at),
         ended_at: Some(9),

@@ -238,8 +238,8 @@ async fn the_question_of_one_execution_is_withdrawn(world: World) {
         .write(|batch| questions::answer(batch, &"q2".into(), &Answer::Text("red".into()), &"ada".into(), 7))
         .await
         .unwrap();
-    world.write(|batch| questions::withdraw_below(batch, &"one".into(), 8)).await.unwrap();
-    world.write(|batch| questions::withdraw_below(batch, &"nobody".into(), 8)).await.unwrap();
+    world.write(|batch| questions::withdraw_of_execution(batch, &"one".into(), 8)).await.unwrap();
+    world.write(|batch| questions::withdraw_of_execution(batch, &"nobody".into(), 8)).await.unwrap();
     assert_eq!(
         states(&world).await,
         [

@@ -106,20 +106,20 @@ pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
 }
 
 /// The text of a message that no turn has taken.
-pub async fn waiting_text(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
+pub async fn waiting_text(store: &Store, key: &str) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = store
-        .first("SELECT text FROM inbox WHERE event = $1 AND state = 'new' AND kind = 'said'", &[event.into()])
+        .first("SELECT text FROM inbox WHERE event = $1 AND state = 'new' AND kind = 'said'", &[key.into()])
         .await?;
     Ok(row.map(|(text,)| text))
 }
 
 /// Replaces a message's text, unless a turn has taken it. Returns whether it did.
-pub async fn edit(store: &Store, event: &str, text: &str) -> Result<bool, StoreError> {
+pub async fn edit(store: &Store, key: &str, text: &str) -> Result<bool, StoreError> {
     let mut batch = Batch::new();
     batch.must(
         Stale::MessageTaken,
         "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said'",
-        [text.into(), event.into()],
+        [text.into(), key.into()],
     );
     match store.write(batch).await {
         Ok(_) => Ok(true),

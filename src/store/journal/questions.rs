@@ -148,7 +148,7 @@ pub fn withdraw(batch: &mut Batch, turn: &TurnId, now: i64) {
 }
 
 /// Withdraws the open questions of an execution that won't go on, and of its calls.
-pub fn withdraw_below(batch: &mut Batch, execution: &ExecutionId, now: i64) {
+pub fn withdraw_of_execution(batch: &mut Batch, execution: &ExecutionId, now: i64) {
     batch.run(
         "UPDATE questions SET state = 'expired', answered_at = $1 WHERE state = 'pending' \
          AND turn_id = (SELECT turn_id FROM executions WHERE id = $2) \

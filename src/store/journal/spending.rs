@@ -73,9 +73,9 @@ pub struct SpendingRow {
     /// Billionths of a US dollar reserved.
     pub reserved_nano_usd: i64,
     /// 1 once people were told that few tokens are left.
-    pub told_tokens: i64,
+    pub warned_tokens: i64,
     /// 1 once people were told that little money is left.
-    pub told_nano_usd: i64,
+    pub warned_nano_usd: i64,
 }
 
 impl SpendingRow {
@@ -236,7 +236,7 @@ pub async fn release_dead(store: &Store) -> Result<(), StoreError> {
 
 /// A day's spending of a person, or of everyone if none is given.
 pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Result<SpendingRow, StoreError> {
-    const SQL: &str = "SELECT tokens, nano_usd, reserved_tokens, reserved_nano_usd, told_tokens, told_nano_usd \
+    const SQL: &str = "SELECT tokens, nano_usd, reserved_tokens, reserved_nano_usd, warned_tokens, warned_nano_usd \
                        FROM spending WHERE day = $1 AND who = $2";
     let row = store.first(SQL, &[day.into(), person.map_or(EVERYONE, PersonId::as_str).into()]).await?;
     Ok(row.unwrap_or_default())
@@ -246,9 +246,9 @@ pub async fn of_day(store: &Store, day: &str, person: Option<&PersonId>) -> Resu
 pub fn record_warning(batch: &mut Batch, day: &str, person: Option<&PersonId>, tokens: bool, money: bool) {
     batch.must(
         Stale::AlreadyAnnounced,
-        "UPDATE spending SET told_tokens = CASE WHEN $3 = 1 THEN 1 ELSE told_tokens END, \
-         told_nano_usd = CASE WHEN $4 = 1 THEN 1 ELSE told_nano_usd END \
-         WHERE day = $1 AND who = $2 AND ($3 = 0 OR told_tokens = 0) AND ($4 = 0 OR told_nano_usd = 0)",
+        "UPDATE spending SET warned_tokens = CASE WHEN $3 = 1 THEN 1 ELSE warned_tokens END, \
+         warned_nano_usd = CASE WHEN $4 = 1 THEN 1 ELSE warned_nano_usd END \
+         WHERE day = $1 AND who = $2 AND ($3 = 0 OR warned_tokens = 0) AND ($4 = 0 OR warned_nano_usd = 0)",
         [day.into(), person.map_or(EVERYONE, PersonId::as_str).into(), tokens.into(), money.into()],
     );
 }

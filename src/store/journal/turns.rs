@@ -202,8 +202,8 @@ pub async fn beginning_with(store: &Store, beginning: &str, limit: i64) -> Resul
 }
 
 /// The turn that took a message.
-pub async fn of_event(store: &Store, event: &str) -> Result<Option<TurnRow>, StoreError> {
-    store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[event.into()]).await
+pub async fn of_event(store: &Store, key: &str) -> Result<Option<TurnRow>, StoreError> {
+    store.first(select!("WHERE id = (SELECT turn_id FROM inbox WHERE event = $1)"), &[key.into()]).await
 }
 
 /// The last turn of all.

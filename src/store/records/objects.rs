@@ -47,12 +47,12 @@ pub async fn by_id(
     store: &Store,
     person: &PersonId,
     kind: &str,
-    id: &str,
+    uid: &str,
 ) -> Result<Option<ObjectRow>, StoreError> {
     store
         .first(
             "SELECT id, text, version FROM objects WHERE person_id = $1 AND kind = $2 AND id = $3",
-            &[person.into(), kind.into(), id.into()],
+            &[person.into(), kind.into(), uid.into()],
         )
         .await
 }

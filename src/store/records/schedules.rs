@@ -110,11 +110,11 @@ pub fn delete(batch: &mut Batch, id: &ScheduleId) {
 }
 
 /// The status of the turn that took an inbox row, if one did.
-pub async fn status_of(store: &Store, event: &str) -> Result<Option<String>, StoreError> {
+pub async fn status_of(store: &Store, key: &str) -> Result<Option<String>, StoreError> {
     let row: Option<(String,)> = store
         .first(
             "SELECT t.status FROM inbox i JOIN turns t ON t.id = i.turn_id WHERE i.event = $1",
-            &[event.into()],
+            &[key.into()],
         )
         .await?;
     Ok(row.map(|(status,)| status))

@@ -68,7 +68,7 @@ const THREE: &str = r#"workflow:
 "#;
 
 #[test]
-fn what_is_shown_is_bounded() {
+fn a_draft_is_shown_as_sentences_a_drawing_and_its_file() {
     insta::assert_snapshot!(preview(&parse("w.yaml", THREE).unwrap()), @r#"
     w: first research the company, then find their problems, then draft a mail
 
@@ -131,6 +131,10 @@ fn what_is_shown_is_bounded() {
           output: { format: markdown }
     ```
     "#);
+}
+
+#[test]
+fn what_is_shown_is_bounded() {
     let long: String = (0..20)
         .map(|at| {
             format!("    - {{ id: chapter_{at}, agent: a, input: \"{}\" }}\n", "of many words ".repeat(4))

@@ -219,11 +219,9 @@ fn validation(table: &Table<'_>, problems: &mut Problems<'_>) -> Validation {
 }
 
 /// The steps, each with whether the file says what it depends on; and the ids of all with their JSON pointers.
-fn read_steps(
-    table: &Table<'_>,
-    agents: &[&str],
-    problems: &mut Problems<'_>,
-) -> (Vec<(Step, bool)>, Vec<(String, String)>) {
+type Steps = (Vec<(Step, bool)>, Vec<(String, String)>);
+
+fn read_steps(table: &Table<'_>, agents: &[&str], problems: &mut Problems<'_>) -> Steps {
     let nodes = table.list("steps", "a list of tables", problems);
     if nodes.is_empty() {
         problems.add(table.at, "the workflow has no `steps`");

@@ -114,7 +114,7 @@ impl Run<'_> {
     /// Closes an open unit of work, with all its open children.
     pub(super) async fn close_open(&self, row: ExecutionRow) -> Result<ExecutionRow, StoreError> {
         let mut batch = self.scope.batch();
-        questions::withdraw_below(&mut batch, &row.id, self.scope.store.now());
+        questions::withdraw_of_execution(&mut batch, &row.id, self.scope.store.now());
         self.scope.store.write(batch).await?;
         for child in executions::of_agent(&self.scope.store, &row.id).await? {
             if child.kind == ExecutionKind::Agent && !child.status.has_ended() {

@@ -343,7 +343,6 @@ impl Model for Scripted {
         match reply.outcome {
             Outcome::Answer(answer) => Ok(with_ids(answer, request)),
             Outcome::Error(error) => Err(error),
-            #[expect(clippy::panic, reason = "a test asked for it")]
             Outcome::Panic(message) => panic!("{message}"),
         }
     }

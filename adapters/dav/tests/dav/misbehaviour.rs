@@ -149,66 +149,64 @@ async fn nobody_there_is_network_and_surely_did_not_happen() {
     assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Network, false), "{error}");
 }
 
+/// A refusal: its status, headers and body; what it comes to, whether a write may have happened, and the message.
+type Refusal = (&'static str, &'static str, &'static str, ErrorKind, bool, &'static str);
+
+const REFUSALS: [Refusal; 7] = [
+    (
+        "401 Unauthorized",
+        "",
+        "who?",
+        ErrorKind::Auth,
+        false,
+        "the server rejected the name or password (401 Unauthorized): who?",
+    ),
+    (
+        "403 Forbidden",
+        "",
+        "<D:error xmlns:D=\"DAV:\"><D:need-privileges/></D:error>",
+        ErrorKind::Permission,
+        false,
+        "the server refused the request (403 Forbidden): need-privileges",
+    ),
+    ("404 Not Found", "", "", ErrorKind::NotFound, false, "the server refused the request (404 Not Found)"),
+    (
+        "429 Too Many Requests",
+        "Retry-After: 7\r\n",
+        "slow",
+        ErrorKind::RateLimit,
+        false,
+        "the server refused the request (429 Too Many Requests): slow",
+    ),
+    (
+        "503 Service Unavailable",
+        "Date: Sat, 21 Nov 2026 12:00:00 GMT\r\nRetry-After: Sat, 21 Nov 2026 12:00:07 GMT\r\n",
+        "",
+        ErrorKind::RateLimit,
+        false,
+        "the server refused the request (503 Service Unavailable)",
+    ),
+    (
+        "507 Insufficient Storage",
+        "",
+        "",
+        ErrorKind::Tool,
+        false,
+        "the server's storage is full (507 Insufficient Storage)",
+    ),
+    (
+        "500 Internal Server Error",
+        "",
+        "<html><head><title>x</title></head><body><h1>Oh</h1>\n no</body></html>",
+        ErrorKind::Tool,
+        true,
+        "the server refused the request (500 Internal Server Error): Oh no",
+    ),
+];
+
 #[tokio::test]
 async fn refusals_have_a_kind_and_the_server_s_words() {
-    for (status, headers, body, kind, may, words) in [
-        (
-            "401 Unauthorized",
-            "",
-            "who?",
-            ErrorKind::Auth,
-            false,
-            "the server rejected the name or password (401 Unauthorized): who?",
-        ),
-        (
-            "403 Forbidden",
-            "",
-            "<D:error xmlns:D=\"DAV:\"><D:need-privileges/></D:error>",
-            ErrorKind::Permission,
-            false,
-            "the server refused the request (403 Forbidden): need-privileges",
-        ),
-        (
-            "404 Not Found",
-            "",
-            "",
-            ErrorKind::NotFound,
-            false,
-            "the server refused the request (404 Not Found)",
-        ),
-        (
-            "429 Too Many Requests",
-            "Retry-After: 7\r\n",
-            "slow",
-            ErrorKind::RateLimit,
-            false,
-            "the server refused the request (429 Too Many Requests): slow",
-        ),
-        (
-            "503 Service Unavailable",
-            "Date: Sat, 21 Nov 2026 12:00:00 GMT\r\nRetry-After: Sat, 21 Nov 2026 12:00:07 GMT\r\n",
-            "",
-            ErrorKind::RateLimit,
-            false,
-            "the server refused the request (503 Service Unavailable)",
-        ),
-        (
-            "507 Insufficient Storage",
-            "",
-            "",
-            ErrorKind::Tool,
-            false,
-            "the server's storage is full (507 Insufficient Storage)",
-        ),
-        (
-            "500 Internal Server Error",
-            "",
-            "<html><head><title>x</title></head><body><h1>Oh</h1>\n no</body></html>",
-            ErrorKind::Tool,
-            true,
-            "the server refused the request (500 Internal Server Error): Oh no",
-        ),
-    ] {
+    for (status, headers, body, kind, may, words) in REFUSALS {
         let (read, write) = errors(response(status, headers, body)).await;
         assert_eq!((read.kind, read.message.as_str(), read.may_have_happened), (kind, words, false));
         assert_eq!((write.kind, write.message.as_str(), write.may_have_happened), (kind, words, may));
