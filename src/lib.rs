@@ -23,5 +23,6 @@ pub mod store;
 mod suggest;
 mod template;
 pub mod trace;
+pub mod trust;
 pub mod wording;
 pub mod workflows;

@@ -1,6 +1,8 @@
 //! Every sentence that the assistant says of its own accord. To change its tone, change this module.
 
 mod limits;
+pub mod questions;
+pub mod receipts;
 pub mod runs;
 
 use std::fmt::Write;
@@ -14,11 +16,6 @@ use crate::model::{ModelError, ModelErrorKind};
 
 const APPROVE: [(&str, &str); 2] = [("approve", "Approve"), ("reject", "Reject")];
 const CONTINUE: [(&str, &str); 3] = [("continue", "Continue"), ("summarise", "Summarise"), ("stop", "Stop")];
-
-/// The buttons of an approval.
-pub fn approve_choices(question: &QuestionId) -> Vec<Choice> {
-    choices(question, APPROVE)
-}
 
 /// The buttons of a parked turn.
 pub fn continue_choices(question: &QuestionId) -> Vec<Choice> {
@@ -35,11 +32,6 @@ fn choices<const N: usize>(question: &QuestionId, answers: [(&str, &str); N]) ->
     answers
         .map(|(answer, label)| Choice { id: format!("{question}:{answer}"), label: label.to_owned() })
         .into()
-}
-
-/// Asks for approval.
-pub fn approval(preview: &str) -> String {
-    format!("I need your approval for this:\n\n{preview}")
 }
 
 /// Asks to choose. The text lists the options too, because a button may be too short for one.
@@ -173,19 +165,6 @@ fn label(answer: &Answer) -> &str {
 /// To a button whose question is unknown.
 pub const NO_SUCH_QUESTION: &str = "That button no longer works. Please tell me what you want in words.";
 
-/// To an answer whose turn still has other things to wait for.
-pub fn noted(kind: &QuestionKind, answer: &Answer) -> String {
-    match answer {
-        Answer::Approve => "Approved. Going ahead.".into(),
-        Answer::Reject => "Rejected. I'll leave it.".into(),
-        Answer::Continue => "OK, I'll continue.".into(),
-        Answer::Summarise => "OK, I'll summarise.".into(),
-        Answer::Stop => "OK, I'll stop.".into(),
-        Answer::Text(_) if matches!(kind, QuestionKind::Input { .. }) => "Thanks. Going ahead.".into(),
-        Answer::Text(chosen) => format!("OK: {chosen}."),
-    }
-}
-
 /// A line for a question that expired.
 pub fn expired(kind: &QuestionKind) -> String {
     match kind {
@@ -281,6 +260,8 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/stop`: stop what I'm doing\n\
     - `/pause`: pause what I'm doing; “continue” resumes it\n\
     - `/status`: see what's running and waiting\n\
+    - `/answer 1 yes`: answer an open question; `/status` shows the numbers\n\
+    - `/undo`: take back what I did last\n\
     - `/trace`: see what I did for your last message\n\
     - `/link`: link your accounts on different platforms\n\
     - `/pair CODE`: let somebody in (owners only)\n\
@@ -291,12 +272,19 @@ pub fn unknown_command(command: &str) -> String {
     format!("I don't know `{command}`. Send `/help` to see what I understand.")
 }
 
-/// Answer to `/status`.
-pub fn status(running: usize, waiting: usize, questions: usize) -> String {
-    if running + waiting + questions == 0 {
+/// Answer to `/status`; `questions` lists the open ones.
+pub fn status(running: usize, waiting: usize, questions: &str) -> String {
+    if running + waiting == 0 && questions.is_empty() {
         return "Nothing is running or waiting.".into();
     }
-    format!("Running: {running} · waiting for an answer: {waiting} · open questions: {questions}")
+    let mut text = format!("Running: {running} · waiting for an answer: {waiting}");
+    if !questions.is_empty() {
+        let _ = write!(
+            text,
+            "\n\nOpen questions:\n{questions}\n\nAnswer one with `/answer 1 yes` or `/answer 1 no`."
+        );
+    }
+    text
 }
 
 /// A call whose outcome is unknown: for the model and, in its words, for the person.

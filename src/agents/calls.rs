@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{AgentTask, Agents, Work};
-use crate::domain::ExecutionStatus;
+use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Scope, untrusted};
 use crate::skills::Registry;
@@ -46,14 +46,44 @@ impl Agents {
             }
         } else {
             for call in open {
+                if end.is_some() {
+                    self.ask_ahead(scope, registry, row, task, call, &existing).await?;
+                    continue;
+                }
                 let outcome = one(call).await?;
                 settle(dialogue, &mut end, outcome);
-                if end.is_some() {
+                if !matches!(end, None | Some(Work::Waiting)) {
                     break;
                 }
             }
         }
         Ok(end)
+    }
+
+    /// Asks about a call behind one that waits, if it will need a yes too, so that the person is asked once.
+    async fn ask_ahead(
+        &self,
+        scope: &Scope,
+        registry: &Arc<Registry>,
+        row: &ExecutionRow,
+        task: &AgentTask,
+        call: &ToolCallRow,
+        existing: &[ExecutionRow],
+    ) -> Result<(), StoreError> {
+        let is_known =
+            existing.iter().any(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
+        let wanted: Option<UseSkill> = serde_json::from_str(&call.arguments).ok();
+        let Some(wanted) = wanted.filter(|_| !is_known && call.name == "use_skill") else { return Ok(()) };
+        let call = Call {
+            agent: &row.id,
+            direct: false,
+            place: (call.n, call.idx),
+            granted: &task.skills,
+            skill: &wanted.skill,
+            arguments: &wanted.arguments,
+            taint: read_before(row, existing, call.n),
+        };
+        self.executor.ask_ahead(scope, registry, &call).await
     }
 
     async fn use_skill(
@@ -87,6 +117,7 @@ impl Agents {
             granted: &task.skills,
             skill: &wanted.skill,
             arguments: &wanted.arguments,
+            taint: read_before(row, existing, call.n),
         };
         Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
             CallEnd::Closed(report) => CallOutcome::Result(for_model(&report)),
@@ -94,6 +125,12 @@ impl Agents {
             CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::LimitReached(limit)),
         })
     }
+}
+
+/// The outside sources of what an agent was given, and of what its calls before this round returned.
+fn read_before(agent: &ExecutionRow, calls: &[ExecutionRow], round: i64) -> Taint {
+    let earlier = calls.iter().filter(|call| call.call_n.is_some_and(|n| n < round));
+    std::iter::once(&agent.taint).chain(earlier.map(|call| &call.taint)).collect()
 }
 
 /// The outcome of a tool call.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{AgentEnd, Agents, Report, error};
-use crate::domain::{Bailout, ExecutionStatus};
+use crate::domain::{Bailout, ExecutionStatus, Taint};
 use crate::journal::{Scope, fail_point};
 use crate::skills::call::{self, CallError, CallReport};
 use crate::skills::{ErrorKind, Registry};
@@ -54,7 +54,7 @@ impl Agents {
             data: data(&calls).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout,
-            untrusted: calls.iter().any(|call| call.untrusted),
+            taint: taint(row, &calls),
             ..Closing::default()
         };
         self.close(scope, row, status, closing, (&rows, false)).await
@@ -119,7 +119,7 @@ impl Agents {
             data: data(&done).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout,
-            untrusted: done.iter().any(|call| call.untrusted),
+            taint: taint(row, &done),
             ..Closing::default()
         };
         self.close(scope, row, status, closing, (&rows, true)).await
@@ -155,6 +155,7 @@ impl Agents {
         (calls, is_cut_off): (&[ExecutionRow], bool),
     ) -> Result<AgentEnd, StoreError> {
         let now = scope.store.now();
+        let closing = Closing { untrusted: !closing.taint.is_clean(), ..closing };
         let mut batch = scope.batch();
         executions::close(&mut batch, &row.id, status, &closing, now);
         if is_cut_off {
@@ -164,6 +165,11 @@ impl Agents {
         fail_point("agent-closed");
         Ok(AgentEnd::Ended(Box::new(Report::of(&row.closed(status, &closing, now), calls))))
     }
+}
+
+/// The outside sources of what an agent was given and has read.
+fn taint(agent: &ExecutionRow, calls: &[CallReport]) -> Taint {
+    std::iter::once(&agent.taint).chain(calls.iter().map(|call| &call.taint)).collect()
 }
 
 /// The summaries of the successful calls.

@@ -193,6 +193,7 @@ impl Agents {
             granted: &task.skills,
             skill,
             arguments: &arguments,
+            taint: row.taint.clone(),
         };
         // A direct agent that never ran has no call in the journal.
         let existing = match row.status {
@@ -328,6 +329,7 @@ fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report 
         duration_ms: scope.store.now() - started,
         error: call.error,
         bailout: None,
-        untrusted: call.untrusted,
+        untrusted: call.untrusted || !call.taint.is_clean(),
+        taint: call.taint,
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
+use crate::domain::{Bailout, ExecutionId, ExecutionStatus, Taint};
 use crate::journal::untrusted;
 use crate::skills::call::CallError;
 use crate::store::executions::ExecutionRow;
@@ -34,8 +34,10 @@ pub struct Report {
     pub error: Option<CallError>,
     /// The limit that ended it.
     pub bailout: Option<Bailout>,
-    /// Whether the result or data come from outside.
+    /// Whether the result or data come from outside, or were made by somebody who had read such text.
     pub untrusted: bool,
+    /// The outside sources of what it was given and has read.
+    pub taint: Taint,
 }
 
 impl Report {
@@ -55,7 +57,8 @@ impl Report {
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout,
-            untrusted: row.untrusted != 0,
+            untrusted: row.untrusted != 0 || !row.taint.is_clean(),
+            taint: row.taint.clone(),
         }
     }
 
@@ -142,6 +145,7 @@ mod tests {
             error: None,
             bailout: None,
             untrusted: false,
+            taint: Taint::default(),
         }
     }
 

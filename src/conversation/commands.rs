@@ -1,7 +1,8 @@
 //! Slash commands: answered at once, without waiting for running turns.
 
 use super::Conversations;
-use crate::domain::{ExecutionStatus, QuestionState, TurnStatus};
+use super::answers::typed;
+use crate::domain::{ExecutionStatus, TurnStatus};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::leases::lane;
@@ -40,6 +41,7 @@ impl Conversations {
             }
             "/stop" => self.stop(row).await?,
             "/pause" => self.pause(row).await?,
+            "/answer" => return self.answer(row).await,
             "/status" => self.status(row).await?,
             "/trace" => self.trace(row).await?,
             "/pair" => self.pair(row).await?,
@@ -147,12 +149,25 @@ impl Conversations {
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
         let waiting = open.iter().filter(|turn| turn.status == TurnStatus::Waiting).count();
-        let mut questions = 0;
-        for turn in &open {
-            let asked = questions::of_turn(&self.store, &turn.id).await?;
-            questions += asked.iter().filter(|question| question.state == QuestionState::Pending).count();
+        let (questions, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+        let questions = wording::questions::open_questions(&questions);
+        Ok(wording::status(open.len() - waiting, waiting, &questions))
+    }
+
+    /// `/answer 2 yes`: answers one of the open questions, which are numbered from the oldest.
+    async fn answer(&self, row: &InboxRow) -> Result<(), StoreError> {
+        let (open, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
+        let given =
+            row.text.split_once(char::is_whitespace).map(|(_, given)| given.trim()).unwrap_or_default();
+        let (number, answer) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
+        let question = number.parse::<usize>().ok().and_then(|number| open.get(number.checked_sub(1)?));
+        let Some(question) = question else {
+            return self.reply(row, None, wording::questions::which(&open), Batch::new()).await;
+        };
+        match typed(answer, &question.kind) {
+            Some(answer) => self.settle_all(row, question, vec![(question.clone(), answer)]).await,
+            None => self.reply(row, None, wording::questions::ANSWER_USAGE.to_owned(), Batch::new()).await,
         }
-        Ok(wording::status(open.len() - waiting, waiting, questions))
     }
 
     async fn trace(&self, row: &InboxRow) -> Result<String, StoreError> {

@@ -4,7 +4,7 @@
 use tracing::Instrument;
 
 use super::Conversations;
-use crate::domain::{ConversationId, TurnId};
+use crate::domain::{ConversationId, Taint, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
 use crate::model::{Message, Request, Role, SharedModel};
@@ -38,22 +38,39 @@ fn cost(turn: &PastTurn) -> usize {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     /// Messages and answers, oldest first.
-    pub messages: Vec<Message>,
+    pub said: Vec<Said>,
+    /// The outside sources of all of them.
+    pub taint: Taint,
     /// Whether there is enough history to [`compact`].
     pub needs_compacting: bool,
+}
+
+/// A message or an answer of the past.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// The person, or the assistant.
+    pub role: Role,
+    /// The text.
+    pub text: String,
+    /// Its outside sources.
+    pub taint: Taint,
 }
 
 /// The window, and whether the history should be compacted.
 pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window, StoreError> {
     let turns = newest(store, conversation).await?;
     let needs_compacting = compact_before(&turns).is_some();
-    let mut messages = Vec::with_capacity(turns.len() * 2);
+    let mut said = Vec::with_capacity(turns.len() * 2);
     for turn in turns[..fitting(&turns)].iter().rev() {
-        messages.push(Message::new(Role::User, clip(&turn.text)));
         let answer = turn.answer.as_deref().filter(|answer| !answer.is_empty()).unwrap_or("(no answer)");
-        messages.push(Message::new(Role::Assistant, clip(answer)));
+        for (role, text, taint) in
+            [(Role::User, turn.text.as_str(), &turn.text_taint), (Role::Assistant, answer, &turn.taint)]
+        {
+            said.push(Said { role, text: clip(text).to_owned(), taint: taint.clone() });
+        }
     }
-    Ok(Window { messages, needs_compacting })
+    let taint = said.iter().map(|one| &one.taint).collect();
+    Ok(Window { said, taint, needs_compacting })
 }
 
 async fn newest(store: &Store, conversation: &Conversation) -> Result<Vec<PastTurn>, StoreError> {
@@ -111,7 +128,7 @@ pub async fn compact(
     let Some(first_kept) = compact_before(&newest(store, &conversation).await?) else { return Ok(false) };
     let after = conversation.history_from.max(conversation.compacted_to);
     let oldest = turns::oldest_after(store, &conversation.id, after, MOST_TURNS).await?;
-    let mut text = String::new();
+    let (mut text, mut taint) = (String::new(), conversation.summary_taint.clone());
     let mut to = after;
     for turn in oldest.iter().take_while(|turn| turn.seq < first_kept) {
         if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
@@ -119,6 +136,7 @@ pub async fn compact(
         }
         let answer = clip(turn.answer.as_deref().unwrap_or_default());
         text.push_str(&format!("Person: {}\nAssistant: {answer}\n", clip(&turn.text)));
+        taint = taint.and(&turn.text_taint).and(&turn.taint);
         to = turn.seq;
     }
     if to == after {
@@ -126,7 +144,7 @@ pub async fn compact(
     }
     let Some(summary) = summarise(ledger, model, &conversation, &text).await? else { return Ok(false) };
     let mut batch = Batch::new();
-    people::compact(&mut batch, &conversation, &summary, to);
+    people::compact(&mut batch, &conversation, (&summary, &taint), to);
     match store.write(batch).await {
         Ok(_) => Ok(true),
         // `/new` or another process was faster.
@@ -175,7 +193,13 @@ mod tests {
 
     /// Turns 1 to `count`, newest first, with this many tokens each.
     fn turns(count: i64, tokens: usize) -> Vec<PastTurn> {
-        let turn = |seq| PastTurn { seq, text: "x".repeat(tokens * 4), answer: None };
+        let turn = |seq| PastTurn {
+            seq,
+            text: "x".repeat(tokens * 4),
+            text_taint: Taint::default(),
+            answer: None,
+            taint: Taint::default(),
+        };
         (1..=count).rev().map(turn).collect()
     }
 

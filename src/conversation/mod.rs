@@ -3,6 +3,8 @@
 //! Promises: a turn ends in exactly one answer, a question is answered once, and only admitted people start turns.
 
 pub mod access;
+mod answers;
+mod asking;
 pub mod commands;
 pub mod context;
 pub mod history;

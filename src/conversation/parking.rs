@@ -37,6 +37,7 @@ impl Conversations {
             .iter()
             .any(|question| question.asks_to_continue() && question.state == QuestionState::Pending);
         let mut question = Batch::new();
+        self.ask_approvals(leased, scope, &mut question).await?;
         if !is_asked && !self.chosen_meanwhile(&leased.turn).await? {
             let Some(approver) = self.approver(scope, limit).await? else {
                 let text = wording::no_further_question(limit, &scope.budget.limits, summary, self.zone);

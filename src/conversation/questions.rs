@@ -15,7 +15,8 @@ use std::time::Duration;
 use adjutant_chat::IncomingMessage;
 
 use super::Conversations;
-use super::commands::is_command;
+pub use super::answers::button;
+use super::answers::{Typed, is_bare, press, read};
 use crate::domain::{
     Answer, ConversationId, InboxKind, PersonId, QuestionId, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
@@ -33,55 +34,17 @@ const SLEEP_PATIENCE: Duration = Duration::from_millis(500);
 /// How often to check a turn that another process runs.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Reads a text as an answer to a question, if it is one.
-fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
-    let text = text.trim();
-    // A command is never an answer: `/stop` must end the turn that asks.
-    if text.is_empty() || is_command(text) {
-        return None;
-    }
-    let word = plain(text);
-    match (kind, word.as_str()) {
-        (QuestionKind::Input { .. }, _) => Some(Answer::Text(text.to_owned())),
-        (QuestionKind::Choice { options, .. }, _) => {
-            let by_word = options.iter().position(|option| plain(option) == word);
-            let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
-            options.get(number).cloned().map(Answer::Text)
-        }
-        (QuestionKind::Continue { .. }, "continue" | "yes" | "go on") => Some(Answer::Continue),
-        (QuestionKind::Continue { .. }, "summarise" | "summarize") => Some(Answer::Summarise),
-        (QuestionKind::Continue { .. }, "no" | "stop") => Some(Answer::Stop),
-        (QuestionKind::Approval { .. }, "continue" | "yes" | "go on" | "approve") => Some(Answer::Approve),
-        (QuestionKind::Approval { .. }, "no" | "stop" | "reject") => Some(Answer::Reject),
-        _ => None,
-    }
-}
-
-/// A text in the form used for comparison.
-fn plain(text: &str) -> String {
-    text.trim().trim_end_matches(['.', '!']).to_lowercase()
-}
-
-/// A button's question, and which of its buttons it is.
-pub fn button(button: &str) -> Option<(QuestionId, &str)> {
-    let (question, which) = button.split_once(':')?;
-    let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject");
-    (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
-}
-
-/// The answer that a button of a question stands for.
-fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
-    match kind {
-        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
-        QuestionKind::Choice { options, .. } => {
-            options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
-        }
-        QuestionKind::Input { .. } => None,
-    }
+/// What a message is to the open questions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answered {
+    /// An answer to the message that asks this question.
+    Question(QuestionId),
+    /// A yes or a no, but not clear to what.
+    Unclear,
 }
 
 impl Conversations {
-    /// The question that a message answers, by its text or as a reply; `None` for a new message.
+    /// What a message answers, by its text or as a reply; `None` for a new message.
     ///
     /// This runs for every message, because any text may be an answer. It's cheap: without an open question it's one
     /// lookup in an index of open questions, and for a reply one lookup of its receipt.
@@ -91,25 +54,36 @@ impl Conversations {
         text: &str,
         conversation: &Conversation,
         person: &PersonId,
-    ) -> Result<Option<QuestionRow>, StoreError> {
+    ) -> Result<Option<Answered>, StoreError> {
         if let Some(receipt) = &said.reply_to {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
-            return Ok(question.filter(|question| typed(text, &question.kind).is_some()));
+            let Some(question) = question else { return Ok(None) };
+            let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+            return Ok(match read(text, &question, &asked) {
+                Some(Typed::Answers(_)) => Some(Answered::Question(question.id)),
+                Some(Typed::Unclear) => Some(Answered::Unclear),
+                None => None,
+            });
         }
-        let Some((question, asked_at)) = questions::newest_read(&self.store, &conversation.id).await? else {
-            return Ok(None);
-        };
+        let (open, asked_at) = questions::open_and_read(&self.store, &conversation.id).await?;
+        let (Some(question), Some(asked_at)) = (open.last(), asked_at) else { return Ok(None) };
         // An owner's text isn't another person's input, unless they reply to that question.
         let may_be_for_it =
             !matches!(question.kind, QuestionKind::Input { .. }) || question.person_id == *person;
-        if typed(text, &question.kind).is_none()
-            || !may_be_for_it
-            || !self.may_answer_for(person, &question).await?
-            || inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?
-        {
+        if !may_be_for_it || !self.may_answer_for(person, question).await? {
             return Ok(None);
         }
-        Ok(Some(question))
+        let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+        let Some(meaning) = read(text, question, &asked) else { return Ok(None) };
+        let is_only = open.iter().all(|other| other.outbox_id == question.outbox_id);
+        let spoke =
+            inbox::spoke_since(&self.store, &conversation.id, person, asked_at, &question.turn_id).await?;
+        Ok(match meaning {
+            // A person who asks something else in between may mean that with a number or a word, but hardly with a yes.
+            _ if spoke => is_bare(text).then_some(Answered::Unclear),
+            Typed::Answers(_) if is_only || !is_bare(text) => Some(Answered::Question(question.id.clone())),
+            _ => Some(Answered::Unclear),
+        })
     }
 
     /// Whether an account may press a button. True if the question doesn't exist: the press is then told so.
@@ -127,7 +101,11 @@ impl Conversations {
             })
     }
 
-    async fn may_answer_for(&self, person: &PersonId, question: &QuestionRow) -> Result<bool, StoreError> {
+    pub(super) async fn may_answer_for(
+        &self,
+        person: &PersonId,
+        question: &QuestionRow,
+    ) -> Result<bool, StoreError> {
         Ok((question.person_id == *person && !question.kind.needs_owner()) || self.is_owner(person).await?)
     }
 
@@ -149,22 +127,43 @@ impl Conversations {
         let Some(question) = question else {
             return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
-        let answer = match row.kind {
-            InboxKind::Press => button(&row.text).and_then(|(_, which)| pressed(which, &question.kind)),
-            InboxKind::Answer | InboxKind::Message | InboxKind::Command => typed(&row.text, &question.kind),
+        let asked = questions::of_message(&self.store, &question.outbox_id).await?;
+        let chosen = match row.kind {
+            InboxKind::Press => press(&row.text, &question, &asked),
+            _ => match read(&row.text, &question, &asked) {
+                Some(Typed::Answers(places)) => places
+                    .into_iter()
+                    .filter_map(|(at, answer)| Some((asked.get(at)?.clone(), answer)))
+                    .collect(),
+                _ => Vec::new(),
+            },
         };
-        let Some(answer) = answer else {
-            return self.reply(row, Some(&question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
-        };
-        if question.state == QuestionState::Pending {
+        self.settle_all(row, &question, chosen).await
+    }
+
+    /// Settles questions of one message, or says why that can't be done.
+    pub(super) async fn settle_all(
+        &self,
+        row: &InboxRow,
+        question: &QuestionRow,
+        mut chosen: Vec<(QuestionRow, Answer)>,
+    ) -> Result<(), StoreError> {
+        if chosen.is_empty() {
+            return self.reply(row, Some(question), wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
+        }
+        if question.is_open() {
             self.wait_until_asleep(&question.turn_id).await?;
         }
-        if !self.may_answer_for(&row.person_id, &question).await? {
-            return self.reply(row, Some(&question), wording::NOT_YOURS.into(), Batch::new()).await;
+        if !self.may_answer_for(&row.person_id, question).await? {
+            return self.reply(row, Some(question), wording::NOT_YOURS.into(), Batch::new()).await;
         }
-        let mut now = question;
-        while now.state == QuestionState::Pending {
-            match self.take_answer(row, &now, &answer).await {
+        let first = chosen[0].0.id.clone();
+        loop {
+            chosen.retain(|(question, _)| question.is_open());
+            if chosen.is_empty() {
+                break;
+            }
+            match self.take_answers(row, &chosen).await {
                 // Someone was faster, or the turn woke up or went to sleep at the same moment.
                 Err(StoreError::Stale(_)) => {}
                 done => return done,
@@ -172,9 +171,13 @@ impl Conversations {
             if inbox::is_settled(&self.store, row.id).await? {
                 return Ok(());
             }
-            let Some(again) = questions::by_id(&self.store, &now.id).await? else { break };
-            now = again;
+            for (question, _) in &mut chosen {
+                if let Some(again) = questions::by_id(&self.store, &question.id).await? {
+                    *question = again;
+                }
+            }
         }
+        let now = questions::by_id(&self.store, &first).await?.unwrap_or_else(|| question.clone());
         let text = wording::settled(&now.kind, now.answer.as_ref(), now.state == QuestionState::Expired);
         self.reply(row, Some(&now), text, Batch::new()).await
     }
@@ -199,37 +202,40 @@ impl Conversations {
         }
     }
 
-    async fn take_answer(
-        &self,
-        row: &InboxRow,
-        question: &QuestionRow,
-        answer: &Answer,
-    ) -> Result<(), StoreError> {
-        let now = self.store.now();
+    /// Stores the answers to questions of one turn, in one commit.
+    async fn take_answers(&self, row: &InboxRow, chosen: &[(QuestionRow, Answer)]) -> Result<(), StoreError> {
+        let (now, question) = (self.store.now(), &chosen[0].0);
         let Some(turn) = turns::by_id(&self.store, &question.turn_id).await? else {
             return Err(StoreError::Corrupt(format!("question {} has no turn", question.id)));
         };
-        let open = questions::of_turn(&self.store, &question.turn_id).await?;
-        let others =
-            open.iter().any(|other| other.id != question.id && other.state == QuestionState::Pending);
+        let all = questions::of_turn(&self.store, &question.turn_id).await?;
+        let is_chosen = |other: &QuestionRow| chosen.iter().any(|(question, _)| question.id == other.id);
+        let mut others = all.iter().filter(|other| other.is_open() && !is_chosen(other));
+        let is_last_of_message = others.clone().all(|other| other.outbox_id != question.outbox_id);
         let asleep = turn.status == TurnStatus::Waiting;
         let mut batch = Batch::new();
         turns::expect_status(&mut batch, &turn);
-        questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
-        control::go_on(&mut batch, question, Some(answer), &self.instance.id, now);
+        for (question, answer) in chosen {
+            questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
+            control::go_on(&mut batch, question, Some(answer), &self.instance.id, now);
+        }
         // An owner who was asked in another conversation doesn't see the turn's next message.
         let is_here = turn.conversation_id == question.conversation_id;
-        if asleep && is_here && (!others || question.asks_to_continue()) {
+        if asleep && is_here && (others.next().is_none() || question.asks_to_continue()) {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());
             turns::set_answers(&mut batch, &question.turn_id, &answers);
             inbox::settle(&mut batch, row.id, Some(&question.turn_id));
             self.store.write(batch).await?;
         } else {
-            self.reply(row, Some(question), wording::noted(&question.kind, answer), batch).await?;
+            let noted = chosen.iter().map(|(question, answer)| wording::questions::noted(question, answer));
+            let text = noted.collect::<Vec<_>>().join("\n");
+            self.reply(row, Some(question), text, batch).await?;
         }
         fail_point("question-answered");
-        self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));
+        if is_last_of_message {
+            self.events.send(TurnEvent::QuestionSettled(question.outbox_id.clone()));
+        }
         if let Some(running) = self.running.get(&question.turn_id) {
             running.answered.send_replace(());
         }
@@ -276,74 +282,5 @@ impl Conversations {
             }
         }
         Ok(woken)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn go_on() -> QuestionKind {
-        QuestionKind::Continue { text: String::new(), needs_owner: false }
-    }
-
-    fn choice(options: &[&str]) -> QuestionKind {
-        let options = options.iter().map(|option| (*option).to_owned()).collect();
-        QuestionKind::Choice { subject: String::new(), options }
-    }
-
-    #[test]
-    fn the_words_of_the_contract_are_answers_and_nothing_else() {
-        let approval = QuestionKind::Approval { preview: String::new(), arguments: String::new() };
-        let answers = |text| (typed(text, &go_on()), typed(text, &approval));
-        for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
-            assert_ne!(answers(text), (None, None), "{text}");
-        }
-        for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop", "1"] {
-            assert_eq!(answers(text), (None, None), "{text}");
-        }
-        assert_eq!(answers("yes!"), (Some(Answer::Continue), Some(Answer::Approve)));
-        assert_eq!(answers("approve").0, None);
-    }
-
-    #[test]
-    fn a_choice_is_typed_as_its_word_or_its_number() {
-        let question = choice(&["Send it", "2", "Stop!", "/usr"]);
-        let chosen = |text| typed(text, &question).map(|answer| answer.as_str().to_owned());
-        assert_eq!(chosen(" send IT. ").as_deref(), Some("Send it"));
-        assert_eq!(chosen("1").as_deref(), Some("Send it"));
-        assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
-        assert_eq!(chosen("stop").as_deref(), Some("Stop!"));
-        assert_eq!(chosen("3.").as_deref(), Some("Stop!"));
-        for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
-            assert_eq!(chosen(text), None, "{text}");
-        }
-        assert_eq!(typed("1", &choice(&[])), None);
-    }
-
-    #[test]
-    fn any_words_but_a_command_are_what_was_asked_for() {
-        let question = QuestionKind::Input { name: "company".into() };
-        for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
-            assert_eq!(typed(text, &question), Some(Answer::Text(text.into())));
-        }
-        for text in ["", "  ", "/stop", "/status now"] {
-            assert_eq!(typed(text, &question), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_button_stands_for_an_answer_of_its_own_question_only() {
-        let colours = choice(&["red", "continue"]);
-        assert_eq!(pressed("1", &colours), Some(Answer::Text("continue".into())));
-        for which in ["2", "-1", "x", "continue", ""] {
-            assert_eq!(pressed(which, &colours), None, "{which}");
-        }
-        assert_eq!(pressed("approve", &go_on()), None);
-        assert_eq!(pressed("0", &QuestionKind::Input { name: "company".into() }), None);
-        assert_eq!(button("p:0"), Some(("p".into(), "0")));
-        for id in ["p", "p:", "p:dance", "p:-1"] {
-            assert_eq!(button(id), None, "{id}");
-        }
     }
 }

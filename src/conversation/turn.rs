@@ -62,6 +62,7 @@ impl Conversations {
             person_id: first.person_id.clone(),
             status: TurnStatus::Running,
             text: text.join("\n"),
+            text_taint: rows.iter().map(|row| &row.taint).collect(),
             answer: None,
             answers: serde_json::to_string(&events).unwrap_or_default(),
             instance: self.instance.id.clone(),
@@ -171,9 +172,9 @@ impl Conversations {
             }
             _ => {
                 let opening = async || {
-                    let opening = context::opening(&scope, &leased.turn.text).await?;
+                    let opening = context::opening(&scope, &leased.turn).await?;
                     needs_compacting.store(opening.needs_compacting, Ordering::Relaxed);
-                    Ok(opening.messages)
+                    Ok((opening.messages, opening.taint))
                 };
                 self.orchestrator.run(&scope, &leased.root, &leased.rows, &leased.turn.text, opening).await?
             }
@@ -212,7 +213,11 @@ impl Conversations {
                 turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
                 return Ok(false);
             }
-            TurnEnd::Waiting => return self.sleep(leased, &scope, Batch::new()).await.map(|()| false),
+            TurnEnd::Waiting => {
+                let mut asking = Batch::new();
+                self.ask_approvals(leased, &scope, &mut asking).await?;
+                return self.sleep(leased, &scope, asking).await.map(|()| false);
+            }
             TurnEnd::Parked(limit, summary) => return self.park(leased, &scope, limit, &summary).await,
         }
         Ok(true)
@@ -241,6 +246,10 @@ impl Conversations {
             sub_progress: Arc::default(),
             asked: Arc::default(),
             events: self.events.clone(),
+            said: leased.turn.text_taint.is_clean().then(|| leased.turn.text.as_str().into()),
+            workflow: "".into(),
+            words: Arc::default(),
+            reached: Arc::default(),
         })
     }
 

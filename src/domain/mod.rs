@@ -3,6 +3,7 @@
 mod ids;
 mod questions;
 mod states;
+mod taint;
 mod tasks;
 
 pub use ids::{
@@ -14,6 +15,7 @@ pub use states::{
     Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, QuestionState, RunStatus,
     TurnStatus, UnknownWord,
 };
+pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};
 
 /// Declares an enum whose variants each have one text form, for the store and for people.

@@ -13,8 +13,9 @@ use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit}
 
 use super::lanes::Lanes;
 use crate::conversation::access::Access;
+use crate::conversation::questions::Answered;
 use crate::conversation::{Conversations, commands, questions};
-use crate::domain::{InboxKind, QuestionId};
+use crate::domain::{InboxKind, QuestionId, Taint};
 use crate::journal::TurnEvent;
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
@@ -86,7 +87,11 @@ impl Intake {
             .await?;
         let answered = self.conversations.answered_by(&message, &text, &conversation, &person.id).await?;
         let (kind, question_id) = match answered {
-            Some(question) => (InboxKind::Answer, Some(question.id)),
+            Some(Answered::Question(question)) => (InboxKind::Answer, Some(question)),
+            Some(Answered::Unclear) => {
+                text = format!("/answer {text}");
+                (InboxKind::Command, None)
+            }
             None if commands::is_command(&text) => (InboxKind::Command, None),
             None => (InboxKind::Message, None),
         };
@@ -135,6 +140,7 @@ impl Intake {
             person_id: &person.id,
             kind: InboxKind::Message,
             text,
+            taint: Taint::default(),
             question_id: None,
             instance,
         };
@@ -244,6 +250,7 @@ impl Intake {
             person_id: &person.id,
             kind,
             text,
+            taint: Taint::default(),
             question_id,
             instance: &self.conversations.instance.id,
         };

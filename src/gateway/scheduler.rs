@@ -19,7 +19,7 @@ use crate::conversation::access::Access;
 use crate::domain::{ConversationId, InboxKind, PersonId, ScheduleState};
 use crate::store::outbox::{self, Message};
 use crate::store::schedules::{self, Reminder, ScheduleRow};
-use crate::store::{Batch, StoreError, inbox, people};
+use crate::store::{Batch, StoreError, inbox, people, taints};
 use crate::wording;
 
 /// A run later than this counts as missed, in milliseconds.
@@ -125,6 +125,7 @@ impl Scheduler {
             person_id: &row.person_id,
             kind: InboxKind::Message,
             text: &row.text,
+            taint: taints::of(&self.conversations.store, "schedule", &row.id).await?,
             question_id: None,
             instance: &self.conversations.instance.id,
         };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use adjutant_chat::{AgentProgress, Choice};
 use chrono_tz::Tz;
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Notify, OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{Budget, BudgetLedger, TurnEvent, TurnEvents};
@@ -18,6 +18,10 @@ use crate::domain::{
 use crate::store::people::{self, Conversation, Person};
 use crate::store::questions::{self, QuestionRow};
 use crate::store::{Batch, Store, StoreError, leases::Lease, outbox, turns};
+use crate::trust::{Reached, Words};
+
+/// How many of a person's messages in a conversation may name what is meant.
+const REMEMBERED: i64 = 40;
 
 /// A running turn, as its agents and skill calls see it.
 #[derive(Clone)]
@@ -52,6 +56,14 @@ pub struct Scope {
     pub asked: Arc<AtomicBool>,
     /// Tells the rest of the process what the turn does.
     pub events: TurnEvents,
+    /// The message that the turn answers; none if it was made from outside text.
+    pub said: Option<Arc<str>>,
+    /// The text of the workflow that runs, if one does.
+    pub workflow: Arc<str>,
+    /// What the person said here, once it is needed.
+    pub words: Arc<OnceCell<Words>>,
+    /// How much the turn has done so far.
+    pub reached: Arc<OnceCell<Reached>>,
 }
 
 /// The lines of a progress display below an agent that runs a workflow.
@@ -98,6 +110,22 @@ impl Scope {
         people::is_owner(&self.store, &self.person.id, &self.settings.owners).await
     }
 
+    /// What the person said, in this turn and before it in this conversation.
+    pub async fn words(&self) -> Result<&Words, StoreError> {
+        let load = || async {
+            let before = turns::said(&self.store, &self.conversation.id, &self.person.id, REMEMBERED).await?;
+            let now = format!("{}\n{}", self.said.as_deref().unwrap_or_default(), self.workflow);
+            Ok(Words::new(&now, before.iter().map(String::as_str)))
+        };
+        self.words.get_or_try_init(load).await
+    }
+
+    /// The same turn, for the steps of a workflow with this text.
+    #[must_use]
+    pub fn with_words_of(&self, workflow: &str) -> Self {
+        Self { workflow: workflow.into(), words: Arc::default(), ..self.clone() }
+    }
+
     /// A batch that fails if this process has lost the turn's lease.
     pub fn batch(&self) -> Batch {
         self.lease.fence(&self.store)
@@ -130,6 +158,14 @@ impl Scope {
             execution_id: question.execution.cloned(),
             ..self.question(id, outbox_id, question.kind)
         };
+        questions::ask(batch, &question, self.store.now());
+    }
+
+    /// Adds an approval to the batch. It is asked when the turn goes to sleep, together with the others.
+    pub fn ask_approval(&self, batch: &mut Batch, execution: &ExecutionId, kind: QuestionKind, body: String) {
+        self.asked.store(true, Ordering::Relaxed);
+        let question = self.question(self.store.new_id(), OutboxId::default(), kind);
+        let question = QuestionRow { execution_id: Some(execution.clone()), body, ..question };
         questions::ask(batch, &question, self.store.now());
     }
 
@@ -172,6 +208,7 @@ impl Scope {
             kind,
             state: QuestionState::Pending,
             answer: None,
+            body: String::new(),
             outbox_id,
             expires_at: self.store.now().saturating_add(expires),
         }

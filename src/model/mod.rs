@@ -14,6 +14,11 @@ use price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Whether the built-in planner gave an answer with this model's name.
+pub fn is_builtin(model: &str) -> bool {
+    model == builtin::NAME
+}
+
 /// A language model, or something that behaves like one.
 #[async_trait]
 pub trait Model: Send + Sync {

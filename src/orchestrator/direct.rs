@@ -74,6 +74,15 @@ impl Run<'_> {
     }
 
     fn task_for(&self, said: &str) -> Result<AgentTask, String> {
+        if said.starts_with(command::UNDO) {
+            return Ok(AgentTask {
+                agent_id: "undo".into(),
+                mission: "take back what was done last".into(),
+                skills: vec!["undo.last".into()],
+                arguments: Some(json!({})),
+                ..AgentTask::default()
+            });
+        }
         let run_request = command::read(said, &self.orchestrator.runner.workflows.current())?;
         if let Some(words) = run_request.words {
             return Ok(AgentTask {

@@ -12,13 +12,15 @@
 
 mod direct;
 mod prompt;
+mod receipts;
 mod round;
+mod summarise;
 mod task_graph;
 pub mod tools;
 
 use std::sync::Arc;
 
-use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus};
+use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
@@ -29,7 +31,7 @@ use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, TurnEvent, fa
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow};
-use crate::store::{Batch, StoreError, outbox};
+use crate::store::{Batch, StoreError, outbox, turns};
 use crate::wording::{self, StatusSummary};
 use crate::workflows::command;
 use crate::workflows::run::Runner;
@@ -76,6 +78,8 @@ struct Run<'a> {
     registry: Arc<Registry>,
     root: ExecutionId,
     dialogue: Dialogue,
+    /// The outside sources of the first messages.
+    opening_taint: Taint,
     task_graph: TaskGraph,
     /// The person's message, if it runs a workflow.
     plan: Option<String>,
@@ -99,12 +103,12 @@ impl Orchestrator {
         root: &ExecutionId,
         rows: &[ExecutionRow],
         said: &str,
-        opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
+        opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
         let plan = command::plan(said, &self.runner.workflows.current());
         let opening = async || match &plan {
             // No model sees these messages.
-            Some(_) => Ok(vec![Message::new(Role::User, said)]),
+            Some(_) => Ok((vec![Message::new(Role::User, said)], Taint::default())),
             None => opening().await,
         };
         let mut run = self.start(scope, root, rows, opening).await?;
@@ -115,7 +119,15 @@ impl Orchestrator {
         };
         let end = run.run_loop().await;
         run.show(None);
-        Ok((end?, run.tail))
+        let end = match end? {
+            TurnEnd::Answered(answer) => TurnEnd::Answered(run.with_receipts(answer).await?),
+            end => end,
+        };
+        let taint = run.taint();
+        if !taint.is_clean() {
+            turns::set_taint(&mut run.tail, &scope.turn, &taint);
+        }
+        Ok((end, run.tail))
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
@@ -125,8 +137,10 @@ impl Orchestrator {
         root: &ExecutionId,
         rows: &[ExecutionRow],
     ) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(scope, root, rows, async || Ok(Vec::new())).await?;
+        let mut run = self.start(scope, root, rows, async || Ok((Vec::new(), Taint::default()))).await?;
         let end = run.summarise().await?;
+        let taint = run.taint();
+        turns::set_taint(&mut run.tail, &scope.turn, &taint);
         Ok((end, run.tail))
     }
 
@@ -146,14 +160,20 @@ impl Orchestrator {
         scope: &'a Scope,
         root: &ExecutionId,
         rows: &[ExecutionRow],
-        opening: impl AsyncFnOnce() -> Result<Vec<Message>, StoreError>,
+        opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let registry = self.skills.current();
         let prefix = self.prefix(&registry).await;
         // A turn without agents may still have made model calls.
-        let dialogue = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
-            Some(dialogue) => dialogue,
-            None => Dialogue::begin(&scope.store, root.clone(), prefix, opening().await?).await?,
+        let (dialogue, opening_taint) = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
+            Some(dialogue) => {
+                let row = rows.iter().find(|row| row.id == *root);
+                (dialogue, row.map(|row| row.taint.clone()).unwrap_or_default())
+            }
+            None => {
+                let (messages, taint) = opening().await?;
+                (Dialogue::begin(&scope.store, root.clone(), prefix, messages).await?, taint)
+            }
         };
         Ok(Run {
             orchestrator: self,
@@ -161,6 +181,7 @@ impl Orchestrator {
             registry,
             root: root.clone(),
             dialogue,
+            opening_taint,
             task_graph: TaskGraph::load(rows),
             plan: None,
             wake_at: None,
@@ -207,6 +228,19 @@ impl Run<'_> {
         }
     }
 
+    /// The outside sources of everything that the model has been given.
+    fn taint(&self) -> Taint {
+        let reports = self.task_graph.agents.iter().filter_map(|agent| agent.report.as_ref());
+        std::iter::once(&self.opening_taint).chain(reports.map(|report| &report.taint)).collect()
+    }
+
+    /// Saves where the first messages came from, together with them.
+    fn save_taint(&self, batch: &mut Batch) {
+        if self.dialogue.recorded() == 0 && !self.opening_taint.is_clean() {
+            executions::set_taint(batch, &self.root, &self.opening_taint);
+        }
+    }
+
     /// One model call, and the dispatches in its answer.
     async fn ask_model(&mut self) -> Result<Option<TurnEnd>, StoreError> {
         self.show(Some("thinking"));
@@ -227,6 +261,9 @@ impl Run<'_> {
             Ok(answer) => answer,
             Err(failure) => {
                 tracing::warn!(error = %failure, "the orchestrator's model failed");
+                let mut tail = std::mem::take(&mut self.tail);
+                self.save_taint(&mut tail);
+                self.tail = tail;
                 self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
                 self.scope.settle(&mut self.tail, &reservation, Err(&failure), true);
                 self.finish_agents().await?;
@@ -238,11 +275,15 @@ impl Run<'_> {
         };
         self.collect_first(&mut answer);
         if answer.tool_calls.is_empty() {
+            let mut tail = std::mem::take(&mut self.tail);
+            self.save_taint(&mut tail);
+            self.tail = tail;
             self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
             self.scope.settle(&mut self.tail, &reservation, Ok(&answer), true);
             return Ok(None);
         }
         let mut batch = self.scope.batch();
+        self.save_taint(&mut batch);
         self.scope.settle(&mut batch, &reservation, Ok(&answer), false);
         self.dialogue.record(&self.scope.store, &mut batch, &answer, started);
         if let Some(round) = self.dialogue.unanswered().cloned() {
@@ -311,6 +352,7 @@ impl Run<'_> {
             agent_id: Some(task.agent_id.clone()),
             task: serde_json::to_string(&task).ok(),
             direct: i64::from(task.is_direct()),
+            taint: self.taint(),
             ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, ExecutionKind::Agent)
         };
         executions::insert(batch, &row, &self.scope.conversation.id);
@@ -334,50 +376,6 @@ impl Run<'_> {
     async fn cancelled(&mut self) -> Result<TurnEnd, StoreError> {
         self.finish_agents().await?;
         Ok(TurnEnd::Cancelled(self.task_graph.summary()))
-    }
-
-    async fn summarise(&mut self) -> Result<TurnEnd, StoreError> {
-        let summary = self.task_graph.summary();
-        if self.dialogue.recorded() == 0 {
-            return Ok(TurnEnd::Answered(wording::stopped(&summary).into()));
-        }
-        if let Some(round) = self.dialogue.unanswered().cloned() {
-            let mut ignored = Batch::new();
-            self.admit(&round, &mut ignored);
-            self.answer_as_it_stands(&round);
-        }
-        self.dialogue.note(wording::SUMMARISE_NOW);
-        let mut request = self.dialogue.request();
-        request.tools.clear();
-        let wanted = ledger::estimate(&*self.orchestrator.model, &request);
-        let reservation = match self.scope.reserve(&self.root, wanted, true).await {
-            Ok(reservation) => reservation,
-            Err(LimitReached::Store(error)) => return Err(error),
-            // Our own summary needs no model.
-            Err(LimitReached::Limit(_)) => return Ok(TurnEnd::Answered(wording::stopped(&summary).into())),
-        };
-        let started = self.scope.store.now();
-        let outcome = tokio::select! {
-            outcome = self.orchestrator.model.call(&request) => outcome.and_then(usable),
-            () = self.scope.cancel.cancelled() => return Ok(TurnEnd::Cancelled(summary)),
-        };
-        self.scope.settle(&mut self.tail, &reservation, outcome.as_ref(), true);
-        let end = match outcome {
-            Ok(mut answer) => {
-                answer.tool_calls.clear();
-                self.dialogue.record(&self.scope.store, &mut self.tail, &answer, started);
-                match answer.text.trim().is_empty() {
-                    true => TurnEnd::Answered(wording::stopped(&summary).into()),
-                    false => TurnEnd::Answered(answer.text.into()),
-                }
-            }
-            Err(failure) => {
-                self.dialogue.record_failure(&self.scope.store, &mut self.tail, &failure, started);
-                // Our own summary needs no model.
-                TurnEnd::Answered(wording::stopped(&summary).into())
-            }
-        };
-        Ok(end)
     }
 
     /// Shows the turn's progress.

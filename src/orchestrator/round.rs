@@ -204,7 +204,10 @@ impl Run<'_> {
         agent.status = ExecutionStatus::Running;
         agent.at_work = true;
         let task = agent.task.clone();
-        let job = Job { inputs: self.task_graph.inputs(&task), task, ..Job::default() };
+        let inputs = self.task_graph.inputs(&task);
+        let mut row = row;
+        inputs.iter().for_each(|input| row.taint.add(&input.taint));
+        let job = Job { inputs, task, ..Job::default() };
         let agents = self.orchestrator.agents.clone();
         let scope = self.scope.clone();
         let registry = self.registry.clone();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ErrorKind, Output, SkillError};
-use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus};
+use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::{Limit, Scope};
 use crate::store::executions::{Closing, ExecutionRow};
 
@@ -23,6 +23,8 @@ pub struct Call<'a> {
     pub skill: &'a str,
     /// The arguments as the model wrote them.
     pub arguments: &'a Value,
+    /// The outside sources of everything that the caller was given or has read.
+    pub taint: Taint,
 }
 
 /// How a call ended.
@@ -40,6 +42,8 @@ pub struct CallReport {
     pub data: Value,
     /// The text comes from outside.
     pub untrusted: bool,
+    /// The outside sources of what it was given and read.
+    pub taint: Taint,
     /// Why it failed.
     pub error: Option<CallError>,
 }
@@ -79,6 +83,7 @@ pub(super) fn new_row(scope: &Scope, call: &Call<'_>) -> ExecutionRow {
         call_idx: Some(call.place.1),
         skill: Some(call.skill.to_owned()),
         parameters: Some(call.arguments.to_string()),
+        taint: call.taint.clone(),
         started_at: Some(scope.store.now()),
         ..ExecutionRow::new(scope.store.new_id(), &scope.turn, ExecutionKind::Skill)
     }
@@ -111,10 +116,11 @@ impl Outcome {
         let (status, error) = match self {
             Self::Completed(output) => {
                 let data = (!output.data.is_null()).then(|| output.data.to_string());
+                let undo = output.undo.map(|steps| steps.to_string());
                 let (result, untrusted) = (Some(output.summary), output.untrusted);
                 return (
                     ExecutionStatus::Completed,
-                    Closing { result, data, untrusted, ..Closing::default() },
+                    Closing { result, data, untrusted, undo, ..Closing::default() },
                 );
             }
             Self::Unknown(error) => (ExecutionStatus::Unknown, error),
@@ -143,6 +149,7 @@ pub fn report(row: &ExecutionRow) -> CallReport {
         summary: row.result.clone().unwrap_or_default(),
         data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
         untrusted: row.untrusted != 0,
+        taint: row.taint.clone(),
         error,
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use crate::suggest::did_you_mean;
+use crate::trust::Act;
 
 /// How much harm a skill can do; the configuration has a policy for each level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,6 +32,15 @@ impl Risk {
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
+        }
+    }
+
+    /// One level higher.
+    #[must_use]
+    pub fn raised(self) -> Self {
+        match self {
+            Self::Low => Self::Medium,
+            Self::Medium | Self::High => Self::High,
         }
     }
 }
@@ -74,6 +84,23 @@ pub struct Skill {
     pub intents: Vec<Intent>,
     pub(super) arguments: Vec<Argument>,
     pub(super) validator: Checker,
+}
+
+impl Skill {
+    /// What it does, in a few words.
+    pub fn title(&self) -> &str {
+        self.summary.split([',', ';', ':', '(', '.']).next().unwrap_or_default().trim()
+    }
+
+    /// Whether it does more than read.
+    pub fn has_effect(&self) -> bool {
+        match &self.handler {
+            Handler::Builtin(name) => crate::skills::builtin::find(name)
+                .is_some_and(|skill| !matches!(skill.act(), None | Some(Act::Fetch))),
+            Handler::Http(_) | Handler::Command(_) => !self.repeatable,
+            Handler::Workflow(_) => false,
+        }
+    }
 }
 
 /// The compiled schema; a built-in one is compiled when first needed. Its Debug form is empty, since `parameters` says

@@ -10,13 +10,16 @@
 //! - A refused call has its row too.
 
 mod approval;
+mod caution;
+mod retry;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::Backoff;
 pub use approval::Approved;
+pub(crate) use caution::{local_names, recipient};
+use retry::delay_before_retry;
 
 use super::breaker::Breakers;
 use super::builtin::{self, BuiltinSkill, CallContext, Effect, Preview, Services};
@@ -59,10 +62,25 @@ impl Executor {
         }
         let is_journalled = existing.is_some();
         let row = existing.unwrap_or_else(|| new_row(scope, call));
-        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled };
+        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled, is_ahead: false };
         match attempt.make(registry).await {
             Ok(end) => Ok(end),
             Err(Failure::Skill(error)) => attempt.close(error.into(), Batch::new()).await,
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+
+    /// Asks a person about a call whose turn hasn't come yet, if it needs that. Everything else waits until then.
+    pub async fn ask_ahead(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        call: &Call<'_>,
+    ) -> Result<(), StoreError> {
+        let row = new_row(scope, call);
+        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled: false, is_ahead: true };
+        match attempt.make(registry).await {
+            Ok(_) | Err(Failure::Skill(_)) => Ok(()),
             Err(Failure::Store(error)) => Err(error),
         }
     }
@@ -76,6 +94,8 @@ struct Attempt<'a> {
     row: ExecutionRow,
     /// Whether the row is in the journal.
     is_journalled: bool,
+    /// Whether a call before it isn't done yet: then a person may be asked, and nothing else happens.
+    is_ahead: bool,
 }
 
 impl Attempt<'_> {
@@ -112,17 +132,35 @@ impl Attempt<'_> {
     }
 
     async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
-        if let Err(limit) = self.scope.budget.take_skill_call() {
+        if !self.is_ahead
+            && let Err(limit) = self.scope.budget.take_skill_call()
+        {
             return Ok(CallEnd::LimitReached(limit));
         }
         let breaker = self.executor.breakers.look(&skill.name, self.scope.store.now());
         breaker.map_err(|wait| circuit_open(&skill.name, wait))?;
         let preview = self.preview(skill).await?;
-        let policy = risk::policy(&self.scope.settings.approval, &skill.name, skill.risk.max(preview.risk));
+        let approval = &self.scope.settings.approval;
+        let mut risk = skill.risk.max(preview.risk);
+        if !self.call.taint.is_clean() && implementation(skill).is_none() {
+            risk = risk.raised();
+        }
+        let policy = risk::policy(approval, &skill.name, risk);
+        // Who allows a skill by its name has decided for every case.
+        let doubt = match implementation(skill) {
+            Some(builtin) if policy == Policy::Auto && !approval.skills.contains_key(&skill.name) => {
+                self.doubt(builtin).await?
+            }
+            _ => None,
+        };
+        let is_asked = policy == Policy::Ask || doubt.is_some();
+        if self.is_ahead && (!is_asked || self.scope.budget.take_skill_call().is_err()) {
+            return Ok(CallEnd::Waiting);
+        }
         match (policy, Approved::by_policy(policy)) {
-            (_, Some(approved)) => self.run_unless_open(skill, &approved).await,
-            (Policy::Ask, None) => self.ask(skill, preview).await,
-            (_, None) => {
+            (_, Some(approved)) if !is_asked => self.run_unless_open(skill, &approved).await,
+            (Policy::Ask | Policy::Auto, _) => self.ask(skill, preview, doubt).await,
+            (Policy::Deny, _) => {
                 let message = format!("{} isn't allowed: [approval] in config.toml denies it", skill.name);
                 Err(SkillError::new(ErrorKind::Permission, message).into())
             }
@@ -199,7 +237,9 @@ impl Attempt<'_> {
         if !scope.cancel.is_cancelled() {
             breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
         }
-        let (output, writes) = done?;
+        let (mut output, mut writes) = done?;
+        self.row.taint = self.read_sources(&mut output).await?;
+        self.mark_kept(&output, &mut writes).await?;
         Ok(self.close(Outcome::Completed(output), writes).await?)
     }
 
@@ -228,7 +268,10 @@ impl Attempt<'_> {
     ) -> Result<CallEnd, Failure> {
         for _ in 0..CONFLICTS {
             let mut writes = Batch::new();
-            let output = builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
+            let mut output =
+                builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
+            self.row.taint = self.read_sources(&mut output).await?;
+            self.mark_kept(&output, &mut writes).await?;
             match self.close(Outcome::Completed(output), writes).await {
                 Err(StoreError::Stale(why)) if why.is_content() => {}
                 end => return Ok(end?),
@@ -306,6 +349,7 @@ impl Attempt<'_> {
         let now = scope.store.now();
         let (status, mut closing) = outcome.closing(call.skill);
         closing.started_at = row.started_at;
+        closing.taint.clone_from(&row.taint);
         let ended = row.closed(status, &closing, now);
         let mut batch = scope.batch();
         batch.append(writes);
@@ -313,6 +357,9 @@ impl Attempt<'_> {
             executions::close(&mut batch, &row.id, status, &closing, now);
         } else {
             executions::insert(&mut batch, &ended, &scope.conversation.id);
+            if let Some(undo) = &closing.undo {
+                executions::set_undo(&mut batch, &row.id, undo);
+            }
         }
         if call.direct {
             executions::close(&mut batch, call.agent, status, &closing, now);
@@ -346,22 +393,5 @@ fn circuit_open(skill: &str, wait_ms: i64) -> SkillError {
     SkillError {
         retry_after: Some(Duration::from_secs(seconds)),
         ..SkillError::new(ErrorKind::CircuitOpen, message)
-    }
-}
-
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(400), Duration::from_secs(10));
-
-/// How long to wait before the next attempt, if there is to be one.
-fn delay_before_retry(error: &SkillError, attempt: u32, random: u128) -> Option<Duration> {
-    match error.kind {
-        // A credential is read anew for each attempt.
-        ErrorKind::Auth if attempt < 2 => Some(Duration::ZERO),
-        ErrorKind::RateLimit if attempt < 3 => {
-            let wait = error.retry_after.unwrap_or(Duration::from_secs(1));
-            (wait <= Duration::from_secs(30)).then_some(wait)
-        }
-        ErrorKind::Network if attempt < 3 => Some(BACKOFF.after(attempt, random)),
-        ErrorKind::Timeout if attempt < 2 => Some(BACKOFF.after(1, random)),
-        _ => None,
     }
 }

@@ -152,12 +152,21 @@ pub struct Output {
     pub data: Value,
     /// The text comes from outside: a model sees it only in a marked block.
     pub untrusted: bool,
+    /// How to take the effect back: the steps of `builtin::undo`; none if that is impossible.
+    #[serde(default)]
+    pub undo: Option<Value>,
 }
 
 impl Output {
     /// An output of our own words.
     pub fn new(summary: impl Into<String>, data: Value) -> Self {
-        Self { summary: summary.into(), data, untrusted: false }
+        Self { summary: summary.into(), data, ..Self::default() }
+    }
+
+    /// The same, with what it takes to take it back.
+    #[must_use]
+    fn undone_by(self, steps: Option<Value>) -> Self {
+        Self { undo: steps, ..self }
     }
 }
 

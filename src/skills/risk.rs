@@ -18,23 +18,42 @@ pub fn policy(approval: &Approval, skill: &str, risk: Risk) -> Policy {
     approval.skills.get(skill).copied().unwrap_or(by_risk)
 }
 
-/// Everything a call would do, for the person who approves it: no argument is left out or cut.
-pub fn preview(skill: &Skill, arguments: &Value) -> String {
-    let mut text = format!("{} (`{}`)", skill.summary.trim_end_matches('.'), skill.name);
-    if let Value::Object(arguments) = arguments {
-        for (name, value) in arguments {
-            let value = match value {
-                Value::String(text) => text.clone(),
-                Value::Array(items) if items.iter().all(Value::is_string) => {
-                    items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
-                }
-                other => other.to_string(),
-            };
-            if value.contains('\n') {
-                let _ = write!(text, "\n- {name}:\n{}", fenced(&value));
-            } else {
-                let _ = write!(text, "\n- {name}: {value}");
+/// The argument that names what a call is about, where it has one.
+const MAIN: [&str; 5] = ["title", "text", "name", "subject", "url"];
+/// The longest argument that stands in the first line, in characters.
+const LONGEST: usize = 120;
+
+/// Everything a call would do, for the person who approves it: no argument is left out or cut. `subject` is what the
+/// ids in the arguments stand for, and is shown instead of them.
+pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>) -> String {
+    let nothing = serde_json::Map::new();
+    let arguments = arguments.as_object().unwrap_or(&nothing);
+    let is_short = |text: &&str| !text.contains('\n') && text.chars().count() <= LONGEST;
+    let named = |name: &&&str| arguments.get(**name).and_then(Value::as_str).filter(is_short).is_some();
+    let main = MAIN.iter().find(named).filter(|_| subject.is_none());
+    let about = main.and_then(|name| arguments[*name].as_str()).map(|text| format!("“{text}”"));
+    let about = subject
+        .map(|subject| subject.split_once(": ").map_or(subject, |(_, thing)| thing).to_owned())
+        .or(about);
+    let mut text = skill.title().to_owned();
+    if let Some(about) = about {
+        let _ = write!(text, ": {about}");
+    }
+    for (name, value) in arguments {
+        if Some(&name.as_str()) == main || (subject.is_some() && name == "id") {
+            continue;
+        }
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Array(items) if items.iter().all(Value::is_string) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
             }
+            other => other.to_string(),
+        };
+        if value.contains('\n') {
+            let _ = write!(text, "\n- {name}:\n{}", fenced(&value));
+        } else {
+            let _ = write!(text, "\n- {name}: {value}");
         }
     }
     text

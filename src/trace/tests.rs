@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::text::{arguments, clean, count, cut, duration, fit, wrap};
 use super::*;
 use crate::clock::FixedClock;
-use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, TurnStatus};
+use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint, TurnStatus};
 use crate::journal::{Dialogue, Prefix};
 use crate::model::{Answer, Message, ModelError, ModelErrorKind, Role, Tool, ToolCall};
 use crate::store::executions::Closing;
@@ -47,6 +47,7 @@ impl TestApp {
         let main = people::conversation(&self.store, "console", "main", &person.id, true).await.unwrap();
         let now = self.store.now();
         let turn = TurnRow {
+            text_taint: Taint::default(),
             seq: 0,
             id: id.into(),
             conversation_id: main.id,

@@ -13,6 +13,8 @@ use crate::suggest::did_you_mean;
 const WORD: &str = "/run";
 /// Drafts a workflow.
 const DRAFT: &str = "/draft";
+/// Takes back what was done last.
+pub const UNDO: &str = "/undo";
 
 /// The verbs of a plain sentence that runs a workflow.
 pub(super) const VERBS: [&str; 5] = ["run", "start", "launch", "execute", "do"];
@@ -70,10 +72,10 @@ fn is_one_thing(text: &str) -> bool {
         && lower.split_whitespace().next().is_some_and(|first| !PRONOUNS.contains(&first))
 }
 
-/// Whether a message is a command for workflows.
+/// Whether a message is a command that takes a turn: one for workflows, or `/undo`.
 pub fn is_run(text: &str) -> bool {
     // In group chats platforms add our name: /run@adjutant_bot.
-    [WORD, DRAFT]
+    [WORD, DRAFT, UNDO]
         .iter()
         .filter_map(|word| text.strip_prefix(word))
         .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))

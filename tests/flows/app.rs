@@ -44,6 +44,12 @@ pub(crate) struct Heard {
     receipt: String,
 }
 
+/// An answer without the receipts below it.
+pub(crate) fn without_receipts(text: &str) -> &str {
+    let end = ["\n\n✓ ", "\n\n✗ ", "\n\n? "].iter().filter_map(|mark| text.find(mark)).min();
+    &text[..end.unwrap_or(text.len())]
+}
+
 impl Heard {
     /// Something that was said before the app was started, with its buttons.
     pub(crate) fn earlier(place: &str, choices: Vec<Choice>) -> Self {

@@ -1,12 +1,13 @@
 //! Approvals: the person sees exactly what will happen, says yes or no, and only that happens.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
 use serde_json::json;
 
-use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill};
+use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill, without_receipts};
 use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
@@ -52,11 +53,10 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     let app = careful(script).await;
     let asked = app.says("ada", "pay it").await;
     assert!(asked.text.contains(notes.trim_end()), "nothing is cut");
-    insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @r"
-    I need your approval for this:
+    insta::assert_snapshot!(asked.text.replace(&long, "LONG"), @"
+    You asked: “pay it”. I need your approval for this:
 
-    Add a task, optionally due at a date or time (`tasks.create`)
-    - title: pay
+    Add a task: “pay”
     - notes:
     ````
     first line
@@ -69,7 +69,7 @@ async fn every_argument_is_shown_and_a_yes_does_it() {
     assert_eq!(asked.buttons(), ["Approve", "Reject"]);
     assert_eq!(tasks(&app).await, 0);
     let done = app.presses("ada", &asked, "Approve").await;
-    assert_eq!((done.text.as_str(), tasks(&app).await), ("a completed", 1));
+    assert_eq!((done.text.as_str(), tasks(&app).await), ("a completed\n\n✓ Added “pay”", 1));
     app.ends_well().await;
 }
 
@@ -113,10 +113,10 @@ async fn what_was_not_done_for_want_of_a_yes_is_told_whatever_the_model_says() {
     app.says("ada", "pay it").await;
     app.passes(Duration::from_hours(25)).await;
     let done = app.sees("All is well.").await;
-    insta::assert_snapshot!(done.text, @r"
+    insta::assert_snapshot!(done.text, @"
     All is well.
 
-    The approval expired, so I didn't do this: Add a task, optionally due at a date or time (`tasks.create`)
+    The approval expired, so I didn't do this: Add a task: “pay”
     ");
     app.ends_well().await;
 }
@@ -145,87 +145,116 @@ async fn other_agents_go_on_while_one_waits() {
     assert_ne!(other.turn, asked.turn);
     app.presses("ada", &other, "Reject").await;
     let done = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(done.text, "a completed, b completed, c completed, d completed");
+    assert_eq!(without_receipts(&done.text), "a completed, b completed, c completed, d completed");
     app.ends_well().await;
+}
+
+/// Two agents that each want a yes. The second one's model is held when it goes on.
+async fn two_that_ask(gate: &Arc<Gate>) -> TestApp {
+    let held = gate.clone();
+    let script = Scripted::new()
+        .orchestrator(|request| match has_results(request) {
+            false => calls(vec![create("a", "pay"), agent("b", &["tasks.create"], json!({}))]),
+            true => read_out(request),
+        })
+        .agent(move |request| match has_results(request) {
+            false => skill("tasks.create", json!({"title": "sing"})),
+            true => text("sung").behind(&held),
+        });
+    careful(script).await
+}
+
+#[tokio::test]
+async fn several_effects_are_one_question_with_a_choice_each() {
+    let gate = Gate::closed();
+    gate.open();
+    let app = two_that_ask(&gate).await;
+    let asked = app.says("ada", "go").await;
+    insta::assert_snapshot!(asked.text, @"
+    You asked: “go”. I need your approval for these 2 things:
+
+    **1.** Add a task: “pay”
+
+    **2.** Add a task: “sing”
+
+    Press a button, or answer “yes to 1”, “no to 2”, “yes to all” or “no to all”.
+    ");
+    assert_eq!(
+        asked.buttons(),
+        ["Approve all", "Reject all", "Approve 1", "Reject 1", "Approve 2", "Reject 2"]
+    );
+    assert_eq!(app.texts().len(), 1);
+    let which = app.says("ada", "yes").await;
+    insta::assert_snapshot!(which.text, @"
+    Which one do you mean?
+    1. Add a task: “pay”
+    2. Add a task: “sing”
+
+    Send for example `/answer 1 yes` or `/answer 2 no`.
+    ");
+    assert_eq!(tasks(&app).await, 0, "a bare yes is for neither");
+    let noted = app.says("ada", "yes to 2").await;
+    insta::assert_snapshot!(noted.text, @"Approved: Add a task: “sing”. Going ahead.");
+    app.sees("Approved").await;
+    app.rests().await;
+    assert_eq!(tasks(&app).await, 1);
+    let status = app.says("ada", "/status").await;
+    insta::assert_snapshot!(status.text, @"
+    Running: 0 · waiting for an answer: 1
+
+    Open questions:
+    1. Add a task: “pay”
+
+    Answer one with `/answer 1 yes` or `/answer 1 no`.
+    ");
+    let done = app.says("ada", "/answer 1 no").await;
+    assert_eq!(done.text, "a failed, b completed\n\n✓ Added “sing”");
+    assert_eq!(tasks(&app).await, 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn all_of_them_are_answered_at_once() {
+    for (answer, done) in [("Approve all", 2), ("Reject all", 0)] {
+        let gate = Gate::closed();
+        gate.open();
+        let app = two_that_ask(&gate).await;
+        let asked = app.says("ada", "go").await;
+        app.presses("ada", &asked, answer).await;
+        app.rests().await;
+        assert_eq!((tasks(&app).await, app.texts().len()), (done, 2), "one question, one answer");
+        app.ends_well().await;
+    }
 }
 
 #[tokio::test]
 async fn a_yes_that_comes_while_the_turn_still_runs_counts() {
     let gate = Gate::closed();
-    let held = gate.clone();
-    let script = Scripted::new()
-        .orchestrator(|request| match has_results(request) {
-            false => calls(vec![create("a", "pay"), agent("b", &["tasks.search"], json!({}))]),
-            true => read_out(request),
-        })
-        .agent(move |_| text("looked").behind(&held));
-    let app = careful(script).await;
+    let app = two_that_ask(&gate).await;
     let asked = app.says("ada", "go").await;
+    let noted = app.presses("ada", &asked, "Approve 2").await;
+    assert!(noted.text.starts_with("Approved: "), "{}", noted.text);
     gate.arrived(1).await;
-    let noted = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(noted.text, "Approved. Going ahead.");
-    app.sees("Approved").await;
-    while tasks(&app).await == 0 {
+    let noted = app.presses("ada", &asked, "Approve 1").await;
+    assert!(noted.text.starts_with("Approved: "), "{}", noted.text);
+    while tasks(&app).await < 2 {
         tokio::task::yield_now().await;
     }
     gate.open();
     app.sees("a completed, b completed").await;
-    assert_eq!(app.texts().len(), 3, "question, note, answer");
-    app.ends_well().await;
-}
-
-#[tokio::test]
-async fn a_yes_that_comes_while_the_model_thinks_counts() {
-    let gate = Gate::closed();
-    let held = gate.clone();
-    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
-        false => create("a", "pay"),
-        true if reports(request)["a"]["status"] == "waiting" => text("I have asked you.").behind(&held),
-        true => read_out(request),
-    });
-    let app = careful(script).await;
-    let asked = app.says("ada", "go").await;
-    gate.arrived(1).await;
-    app.presses("ada", &asked, "Approve").await;
-    gate.open();
-    app.sees("a completed").await;
-    assert_eq!(tasks(&app).await, 1);
-    app.ends_well().await;
-}
-
-#[tokio::test]
-async fn two_questions_are_two_answers() {
-    let script = Scripted::new().orchestrator(|request| match has_results(request) {
-        false => calls(vec![create("a", "pay"), create("b", "sing")]),
-        true => read_out(request),
-    });
-    let app = careful(script).await;
-    app.says("ada", "go").await;
-    let (pay, sing) = (app.sees("title: pay").await, app.sees("title: sing").await);
-    app.rests().await;
-    let first = app.presses("ada", &pay, "Approve").await;
-    assert_eq!(first.text, "Approved. Going ahead.");
-    app.rests().await;
-    assert_eq!(tasks(&app).await, 1);
-    let last = app.presses("ada", &sing, "Reject").await;
-    assert_eq!(last.text, "a completed, b failed");
-    assert_eq!(tasks(&app).await, 1);
+    assert_eq!(app.texts().len(), 4, "question, two notes, answer");
     app.ends_well().await;
 }
 
 #[tokio::test]
 async fn two_answers_at_the_same_moment_both_count() {
     for _ in 0..5 {
-        let script = Scripted::new().orchestrator(|request| match has_results(request) {
-            false => calls(vec![create("a", "pay"), create("b", "sing")]),
-            true => read_out(request),
-        });
-        let app = careful(script).await;
-        app.says("ada", "go").await;
-        let (pay, sing) = (app.sees("title: pay").await, app.sees("title: sing").await);
-        app.rests().await;
+        let gate = Gate::closed();
+        gate.open();
+        let app = two_that_ask(&gate).await;
+        let asked = app.says("ada", "go").await;
         let (one, two) =
-            tokio::join!(app.pushes("ada", &pay, "Approve"), app.pushes("ada", &sing, "Approve"));
+            tokio::join!(app.pushes("ada", &asked, "Approve 1"), app.pushes("ada", &asked, "Approve 2"));
         app.answer(&one).await;
         app.answer(&two).await;
         app.sees("a completed, b completed").await;
@@ -235,7 +264,7 @@ async fn two_answers_at_the_same_moment_both_count() {
 }
 
 #[tokio::test]
-async fn an_agent_with_a_model_goes_on_after_the_yes() {
+async fn the_calls_of_one_answer_are_asked_about_together() {
     let script = Scripted::new()
         .orchestrator(|request| match has_results(request) {
             false => agent("a", &["tasks.create", "tasks.search"], json!({})),
@@ -245,17 +274,16 @@ async fn an_agent_with_a_model_goes_on_after_the_yes() {
             skill("tasks.search", json!({})),
             calls(vec![
                 skill("tasks.create", json!({"title": "pay"})),
+                skill("tasks.search", json!({})),
                 skill("tasks.create", json!({"title": "sing"})),
             ]),
             text("both there"),
         ]));
     let app = careful(script).await;
-    let first = app.says("ada", "go").await;
-    assert!(first.text.contains("title: pay"));
-    let second = app.presses("ada", &first, "Approve").await;
-    assert!(second.text.contains("title: sing"), "{}", second.text);
-    let done = app.says("ada", "yes").await;
-    assert_eq!(done.text, "a completed");
+    let asked = app.says("ada", "go").await;
+    assert!(asked.text.contains("“pay”") && asked.text.contains("“sing”"), "{}", asked.text);
+    let done = app.says("ada", "yes to all").await;
+    assert_eq!(without_receipts(&done.text), "a completed");
     assert_eq!(app.agent(&done, "a").await.result.as_deref(), Some("both there"));
     assert_eq!((tasks(&app).await, app.requests(Who::Agent).len()), (2, 3));
     app.ends_well().await;
@@ -292,12 +320,10 @@ async fn the_built_in_planner_asks_too() {
     app.says("ada", "add a task to buy milk").await;
     let asked = app.says("ada", "delete the task about milk").await;
     let id = regex::Regex::new(r"id: \S+").unwrap();
-    insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @r"
-    I need your approval for this:
+    insta::assert_snapshot!(id.replace_all(&asked.text, "id: ID"), @"
+    You asked: “delete the task about milk”. I need your approval for this:
 
-    Delete a task for good, by its id (`tasks.delete`)
-    - id: ID
-    - the task: buy milk
+    Delete a task for good: buy milk
     ");
     let done = app.says("ada", "yes").await;
     insta::assert_snapshot!(done.text, @"Deleted “buy milk”");
@@ -336,10 +362,12 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
 
     Shall I continue?
     ");
-    assert_eq!(app.presses("ada", &approve, "Approve").await.text, "Approved. Going ahead.");
+    let noted = app.presses("ada", &approve, "Approve").await.text;
+    assert_eq!(noted, "Approved: Add a task: “pay”. Going ahead.");
     app.rests().await;
     assert_eq!(tasks(&app).await, 1);
-    assert_eq!(app.presses("ada", &more, "Continue").await.text, "a completed, b completed, c completed");
+    let done = app.presses("ada", &more, "Continue").await;
+    assert_eq!(without_receipts(&done.text), "a completed, b completed, c completed");
     app.ends_well().await;
 }
 

@@ -412,7 +412,7 @@ async fn a_yes_asks_the_budget_again() {
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 0);
     let question = app.sees("Shall I continue with it?").await;
     app.presses("local", &question, "Continue").await;
-    app.sees("buy figs”").await;
+    app.sees("Added “buy figs”").await;
     app.rests().await;
     assert_eq!(count(&app, "SELECT count(*) FROM tasks").await, 1, "it needs no second yes");
     assert_eq!(app.turn(&told).await.status, TurnStatus::Completed);

@@ -5,7 +5,7 @@ use adjutant::model::Request;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::app::{Heard, TestApp, direct, reports, scripted_with};
+use crate::app::{Heard, TestApp, direct, reports, scripted_with, without_receipts};
 use crate::scripted::{Reply, Scripted, call as calls, has_results, text};
 
 /// A model that calls the skill that a message names, as `SKILL ARGUMENTS`, and answers with the result.
@@ -45,10 +45,11 @@ pub(crate) async fn call(app: &TestApp, skill: &str, arguments: Value) -> (Strin
 }
 
 pub(crate) fn split(heard: &Heard) -> (String, Value) {
-    let (said, data) = heard.text.rsplit_once('\n').unwrap_or((&heard.text, ""));
+    let text = without_receipts(&heard.text);
+    let (said, data) = text.rsplit_once('\n').unwrap_or((text, ""));
     match serde_json::from_str(data) {
         Ok(data) => (said.to_owned(), data),
-        Err(_) => (heard.text.clone(), Value::Null),
+        Err(_) => (text.to_owned(), Value::Null),
     }
 }
 
@@ -115,14 +116,14 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     );
     // Deleting a whole series needs approval.
     let asked = app.says("ada", &format!("calendar.delete_event {}", json!({"id": id}))).await;
-    insta::assert_snapshot!(asked.text, @r"
-    I need your approval for this:
+    insta::assert_snapshot!(asked.text, @r#"
+    You asked: “calendar.delete_event {"id":"0351NAmtNJ8OmpTudf9UyV@adjutant"}”. I need your approval for this:
 
     Delete the whole series:
     - what: Jour fixe
     - when: Mon 1 Jun 2026, 10:00–10:30 (Europe/Berlin)
     - repeats: FREQ=WEEKLY;UNTIL=20260622T075959Z
-    ");
+    "#);
     let done = app.presses("ada", &asked, "Approve").await;
     assert!(done.text.starts_with("Deleted “Jour fixe”"), "{}", done.text);
     assert_eq!(listed(&app).await, ["2026-06-22T10:00 Weekly", "2026-06-29T10:00 Weekly"]);
@@ -195,8 +196,8 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     assert_eq!(said, "Added the contact Bob Baker (baker@acme.test, Acme)");
     let mail = json!({"to": ["bob"], "subject": "Hello", "body": "Are you *there*?"});
     let asked = app.says("ada", &format!("email.send {mail}")).await;
-    insta::assert_snapshot!(asked.text, @r"
-    I need your approval for this:
+    insta::assert_snapshot!(asked.text, @r#"
+    You asked: “email.send {"to":["bob"],"subject":"Hello","body":"Are you *there*?"}”. I need your approval for this:
 
     Save this mail as a file (no mail account is configured, so it won't be sent):
     - to: Bob Baker <baker@acme.test>
@@ -205,7 +206,9 @@ async fn names_are_looked_up_and_two_of_a_name_are_told_apart() {
     ```
     Are you *there*?
     ```
-    ");
+
+    Goes to: baker@acme.test
+    "#);
     // The name resolves to someone else before the approval, so the approval was for something else.
     let changed = json!({"id": made["id"], "emails": ["other@acme.test"]});
     call(&app, "contacts.update", changed).await;

@@ -24,6 +24,8 @@ mod script;
 mod scripted;
 mod skill_set;
 mod talk;
+mod trust;
+mod undo;
 mod upgrade;
 mod web;
 mod workflows;

@@ -185,6 +185,8 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"the arguments are not valid: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"the arguments are not valid: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
     {"error":"the arguments are not valid: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
+
+    ✓ Added “buy milk”
     "#);
     assert_eq!(app.ends(&heard).await, ["good completed", "tasks.create completed"]);
     app.ends_well().await;

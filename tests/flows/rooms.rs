@@ -173,15 +173,15 @@ async fn a_post_waits_for_a_yes_and_is_there_once() {
     let app = square(true).await;
     let post = json!({"place": "#general", "text": "**Lunch** is here"});
     let asked = app.says("ada", &format!("chat.post {post}")).await;
-    insta::assert_snapshot!(asked.text, @r"
-I need your approval for this:
+    insta::assert_snapshot!(asked.text, @r##"
+    You asked: “chat.post {"place":"#general","text":"**Lunch** is here"}”. I need your approval for this:
 
-Post into #general on console:
-- text:
-```
-**Lunch** is here
-```
-");
+    Post into #general on console:
+    - text:
+    ```
+    **Lunch** is here
+    ```
+    "##);
     let (said, _) = split(&app.presses("ada", &asked, "Approve").await);
     assert_eq!(said, "Posted into #general on console");
     app.passes(std::time::Duration::from_secs(1)).await;

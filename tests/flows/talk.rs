@@ -115,6 +115,8 @@ async fn slash_commands_are_answered_once_each() {
     - `/stop`: stop what I'm doing
     - `/pause`: pause what I'm doing; “continue” resumes it
     - `/status`: see what's running and waiting
+    - `/answer 1 yes`: answer an open question; `/status` shows the numbers
+    - `/undo`: take back what I did last
     - `/trace`: see what I did for your last message
     - `/link`: link your accounts on different platforms
     - `/pair CODE`: let somebody in (owners only)

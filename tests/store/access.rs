@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::domain::InboxKind;
+use adjutant::domain::{InboxKind, Taint};
 use adjutant::store::access::{self, CODE_MS, Pairing};
 use adjutant::store::inbox::{self, NewRow};
 
@@ -45,6 +45,7 @@ async fn codes(world: &World) -> Vec<String> {
 async fn writes(world: &World, event: &str) -> bool {
     let room = world.room().await;
     let row = NewRow {
+        taint: Taint::default(),
         event: format!("console {event}"),
         conversation_id: &room.id,
         person_id: &room.person_id,

@@ -57,6 +57,7 @@ async fn fill(world: &World) -> Instance {
 
 fn question(room: &str) -> QuestionRow {
     QuestionRow {
+        body: String::new(),
         id: "p1".into(),
         conversation_id: room.into(),
         turn_id: "t3".into(),

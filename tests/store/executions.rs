@@ -1,6 +1,6 @@
 //! The execution journal.
 
-use adjutant::domain::{Bailout, ExecutionStatus};
+use adjutant::domain::{Bailout, ExecutionStatus, Taint};
 use adjutant::store::Stale;
 use adjutant::store::executions::{self, Closing, ExecutionRow};
 
@@ -156,6 +156,8 @@ async fn a_closing_is_written_whole(world: World) {
         world.execution(ExecutionRow { started_at, ..execution("t1", id, "agent") }).await;
     }
     let closing = Closing {
+        taint: Taint::default(),
+        undo: None,
         result: Some("half".into()),
         data: Some("{}".into()),
         error: Some(r#"{"kind":"timeout"}"#.into()),

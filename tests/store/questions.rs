@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use adjutant::domain::{Answer, QuestionKind, QuestionState};
+use adjutant::domain::{Answer, OutboxId, QuestionKind, QuestionState};
 use adjutant::store::Stale;
 use adjutant::store::outbox;
 use adjutant::store::questions::{self, QuestionRow};
@@ -15,6 +15,7 @@ on_both!(
     an_expired_question_is_settled,
     the_end_of_a_turn_withdraws_its_open_questions,
     only_a_question_that_was_read_can_be_answered_by_a_word,
+    questions_of_one_message_are_asked_together,
     a_question_is_found_by_the_receipt_of_its_message,
     questions_whose_time_is_up_are_found,
     the_newest_question_of_an_execution_is_the_one_that_counts,
@@ -37,6 +38,7 @@ fn colours() -> QuestionKind {
 async fn ask(world: &World, id: &str, outbox_id: &str, expires_at: i64) -> QuestionRow {
     let room = world.room().await;
     let row = QuestionRow {
+        body: String::new(),
         id: id.into(),
         conversation_id: room.id,
         turn_id: "t1".into(),
@@ -122,28 +124,49 @@ async fn the_end_of_a_turn_withdraws_its_open_questions(world: World) {
 async fn only_a_question_that_was_read_can_be_answered_by_a_word(world: World) {
     let room = world.room().await;
     world.turn("t1", "a", &[]).await;
-    let newest = async || questions::newest_read(&world.store, &room.id).await.unwrap();
-    assert_eq!(newest().await, None);
+    let read = async |room| questions::open_and_read(&world.store, room).await.unwrap();
+    let ids = |(read, newest): (Vec<questions::QuestionRow>, Option<i64>)| {
+        (read.iter().map(|question| question.id.to_string()).collect::<Vec<_>>(), newest)
+    };
+    assert_eq!(ids(read(&room.id).await), (vec![], None));
     let message = say(&world, "go on?", "a").await;
-    let first = ask(&world, "p1", &message, 50).await;
+    ask(&world, "p1", &message, 50).await;
     let row = &open(&world, "a").await[0];
     outbox::claim(&world.store, row, &"a".into()).await.unwrap();
-    assert_eq!(newest().await, None, "nobody can have read it yet");
+    assert_eq!(ids(read(&room.id).await), (vec![], None), "nobody can have read it yet");
     world.clock.advance(Duration::from_secs(3));
     outbox::sent(&world.store, row, "r1").await.unwrap();
-    assert_eq!(newest().await, Some((first.clone(), world.store.now())));
+    let sent = Some(world.store.now());
+    assert_eq!(ids(read(&room.id).await), (vec!["p1".to_owned()], sent));
 
     let later = say(&world, "may I?", "a").await;
     ask(&world, "p2", &later, 50).await;
-    assert_eq!(newest().await, None, "a word is for the newest question, and that is not read");
+    assert_eq!(ids(read(&room.id).await).1, None, "a word is for the newest question, and that is not read");
     world
         .write(|batch| questions::answer(batch, &"p2".into(), &Answer::Approve, &"ada".into(), 1))
         .await
         .unwrap();
-    assert_eq!(newest().await.map(|(question, _)| question.id).as_deref(), Some("p1"));
+    assert_eq!(ids(read(&room.id).await), (vec!["p1".to_owned()], sent));
     world.write(|batch| questions::expire(batch, &"p1".into(), Some(&Answer::Stop), 1)).await.unwrap();
-    assert_eq!(newest().await, None);
-    assert_eq!(questions::newest_read(&world.store, &"another room".into()).await.unwrap(), None);
+    assert_eq!(ids(read(&room.id).await), (vec![], None));
+    assert_eq!(ids(read(&"another room".into()).await), (vec![], None));
+}
+
+async fn questions_of_one_message_are_asked_together(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for id in ["p1", "p2"] {
+        ask(&world, id, &OutboxId::default(), 50).await;
+    }
+    let room = world.room().await;
+    assert_eq!(
+        questions::open_and_read(&world.store, &room.id).await.unwrap(),
+        (Vec::new(), None),
+        "not asked yet"
+    );
+    let message = say_in_turn(&world, "may I do both?", "a", Some("t1")).await;
+    world.write(|batch| questions::asked(batch, &"t1".into(), &message)).await.unwrap();
+    let together = questions::of_message(&world.store, &message).await.unwrap();
+    assert_eq!(together.iter().map(|one| &*one.id).collect::<Vec<_>>(), ["p1", "p2"]);
 }
 
 async fn a_question_is_found_by_the_receipt_of_its_message(world: World) {

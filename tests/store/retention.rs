@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use adjutant::domain::{
-    Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionKind, QuestionState, TurnStatus,
+    Answer, ExecutionKind, ExecutionStatus, InboxKind, OutboxId, QuestionKind, QuestionState, Taint,
+    TurnStatus,
 };
 use adjutant::store::Stale;
 use adjutant::store::executions::{self, ExecutionRow};
@@ -39,6 +40,7 @@ async fn turn(world: &World, id: &str) -> Conversation {
 
 fn question(conversation: &Conversation, turn: &str, outbox_id: OutboxId) -> QuestionRow {
     QuestionRow {
+        body: String::new(),
         id: format!("{turn}-question").into(),
         conversation_id: conversation.id.clone(),
         turn_id: turn.into(),
@@ -67,6 +69,7 @@ fn new_agent(turn: &str, root: &str) -> ExecutionRow {
 async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
     let now = world.store.now();
     let arrived = inbox::NewRow {
+        taint: Taint::default(),
         event: format!("console {id}"),
         conversation_id: &conversation.id,
         person_id: &conversation.person_id,

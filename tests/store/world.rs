@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use adjutant::clock::FixedClock;
-use adjutant::domain::{ExecutionStatus, InboxKind, TurnStatus};
+use adjutant::domain::{ExecutionStatus, InboxKind, Taint, TurnStatus};
 use adjutant::store::Stale;
 use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::inbox::{self, InboxRow, NewRow};
@@ -114,6 +114,7 @@ impl World {
     ) -> Option<InboxRow> {
         let room = self.room().await;
         let row = NewRow {
+            taint: Taint::default(),
             event: format!("console {event}"),
             conversation_id: &room.id,
             person_id: &room.person_id,
@@ -129,6 +130,7 @@ impl World {
     pub(crate) async fn new_turn(&self, id: &str, instance: &str) -> TurnRow {
         let room = self.room().await;
         TurnRow {
+            text_taint: Taint::default(),
             seq: 0,
             id: id.into(),
             conversation_id: room.id,

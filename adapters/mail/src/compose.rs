@@ -117,6 +117,11 @@ pub struct Composed {
 }
 
 impl Draft {
+    /// Everybody who gets it, blind copies included.
+    pub fn recipients(&self) -> Vec<Address> {
+        self.to.iter().chain(&self.cc).chain(&self.bcc).cloned().collect()
+    }
+
     /// The message to send.
     pub fn compose(&self) -> Result<Composed, MailError> {
         let mut to: Vec<String> = Vec::new();

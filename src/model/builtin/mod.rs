@@ -76,7 +76,7 @@ use plan::{LastAnswer, Plan, Step};
 use when::Now;
 
 /// The model's name in its answers.
-const NAME: &str = "builtin";
+pub(super) const NAME: &str = "builtin";
 /// How often it waits for running agents before it answers that they are still running.
 const WAITS: usize = 3;
 

@@ -15,6 +15,7 @@ use crate::clock::utc;
 use crate::skills::risk::fenced;
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 use crate::store::{Batch, outbox, people, rooms};
+use crate::trust::Act;
 
 domain! {
     "chat", "../../../skills/chat.toml", ChatSkill {
@@ -48,6 +49,10 @@ impl BuiltinSkill for ChatSkill {
 
     fn effect(&self, _: &Services) -> Effect {
         Effect::on_own_store_if(matches!(self, Self::Post))
+    }
+
+    fn act(&self) -> Option<Act> {
+        matches!(self, Self::Post).then_some(Act::Send)
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, has_all_words};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
+use crate::trust::{Act, Target};
 
 domain! {
     "memory", "../../../skills/memory.toml", MemorySkill {
@@ -25,6 +27,25 @@ impl BuiltinSkill for MemorySkill {
 
     fn effect(&self, _: &Services) -> Effect {
         Effect::OwnStore
+    }
+
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::Search | Self::List => None,
+            Self::Save => Some(Act::Create),
+            Self::Forget => Some(Act::Delete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::Search | Self::List => Vec::new(),
+            Self::Save => vec![Target::New(call.text("text").unwrap_or_default().to_owned())],
+            Self::Forget => {
+                let texts = to_forget(call).await?.into_iter().map(|memory| Target::Known(memory.text));
+                texts.collect()
+            }
+        })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
@@ -89,7 +110,8 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
         created_at: call.store().now(),
     };
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);
-    Ok(Output::new(format!("I'll remember: {said}"), item(&memory)))
+    let saved = [Step::Memory { before: None, after: Some(memory.clone()) }];
+    Ok(Output::new(format!("I'll remember: {said}"), item(&memory)).undone_by(undo::left(&saved)))
 }
 
 async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -102,7 +124,9 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     for memory in &doomed {
         memories::delete(writes, &call.scope.person.id, &memory.id);
     }
-    Ok(output(&doomed, "Forgotten", ""))
+    let forgotten: Vec<Step> =
+        doomed.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();
+    Ok(output(&doomed, "Forgotten", "").undone_by(undo::left(&forgotten)))
 }
 
 /// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.

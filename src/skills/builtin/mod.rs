@@ -36,6 +36,7 @@ mod memory;
 mod schedules;
 mod services;
 mod tasks;
+mod undo;
 mod web;
 
 use async_trait::async_trait;
@@ -54,6 +55,7 @@ use crate::domain::ExecutionId;
 use crate::journal::Scope;
 use crate::store::objects::ObjectRow;
 use crate::store::{Batch, Store};
+use crate::trust::{Act, Target};
 
 /// A built-in skill.
 #[async_trait]
@@ -63,6 +65,14 @@ pub trait BuiltinSkill: std::fmt::Debug + Send + Sync {
 
     /// What kind of effect it has, with these services.
     fn effect(&self, services: &Services) -> Effect;
+
+    /// The kind of effect that it has on what people keep, or on others; none for skills that only read.
+    fn act(&self) -> Option<Act>;
+
+    /// What a call acts on, for the check of [`crate::trust`].
+    async fn targets(&self, _call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(Vec::new())
+    }
 
     /// What a call would do, where that is more than the arguments say.
     async fn preview(&self, _call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -231,13 +241,14 @@ pub struct BuiltinDomain {
 }
 
 /// All domains that are compiled in.
-pub const DOMAINS: [&BuiltinDomain; 8] = [
+pub const DOMAINS: [&BuiltinDomain; 9] = [
     &tasks::DOMAIN,
     &memory::DOMAIN,
     &email::DOMAIN,
     &calendar::DOMAIN,
     &contacts::DOMAIN,
     &schedules::DOMAIN,
+    &undo::DOMAIN,
     &web::DOMAIN,
     &chat::DOMAIN,
 ];

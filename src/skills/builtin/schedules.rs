@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
+use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
 use crate::clock::recurring::CronRule;
 use crate::clock::utc;
@@ -11,6 +12,7 @@ use crate::domain::ScheduleState;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::schedules::{self, ScheduleRow};
+use crate::trust::{Act, Target};
 
 domain! {
     "schedule", "../../../skills/schedule.toml", ScheduleSkill {
@@ -32,6 +34,23 @@ impl BuiltinSkill for ScheduleSkill {
 
     fn effect(&self, _: &Services) -> Effect {
         Effect::OwnStore
+    }
+
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::List => None,
+            Self::Create => Some(Act::Create),
+            Self::Pause => Some(Act::Change),
+            Self::Delete => Some(Act::Delete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::List => Vec::new(),
+            Self::Create => vec![Target::New(call.text("text").unwrap_or_default().to_owned())],
+            Self::Pause | Self::Delete => vec![Target::Known(by_id(call).await?.text)],
+        })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
@@ -89,7 +108,8 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     schedules::insert(writes, &row);
     let when = rule_of(&row).map(|rule| rule.spoken()).unwrap_or_default();
     let summary = format!("I'll do “{}” {when} ({}), first on {}", row.text, row.zone, next(&row));
-    Ok(Output::new(summary, item(&row)))
+    let made = [Step::Schedule { before: None, after: Some(row.clone()) }];
+    Ok(Output::new(summary, item(&row)).undone_by(undo::left(&made)))
 }
 
 fn planned(call: &CallContext<'_>) -> Result<ScheduleRow, SkillError> {
@@ -168,11 +188,14 @@ async fn pause(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fai
         true => format!("“{}” is active again, next on {}", row.text, next(&new)),
         false => format!("“{}” is paused", row.text),
     };
-    Ok(Output::new(summary, item(&new)))
+    let changed = [Step::Schedule { before: Some(row), after: Some(new.clone()) }];
+    Ok(Output::new(summary, item(&new)).undone_by(undo::left(&changed)))
 }
 
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let row = by_id(call).await?;
     schedules::delete(writes, &row.id);
-    Ok(Output::new(format!("Deleted the schedule “{}”", row.text), item(&row)))
+    let deleted = [Step::Schedule { before: Some(row.clone()), after: None }];
+    let summary = format!("Deleted the schedule “{}”", row.text);
+    Ok(Output::new(summary, item(&row)).undone_by(undo::left(&deleted)))
 }

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use chrono::NaiveTime;
 use serde_json::{Value, json};
 
+use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
 use crate::clock::local_to_utc;
 use crate::clock::when::When;
@@ -12,6 +13,7 @@ use crate::domain::{Priority, TaskState};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::tasks::{self, TaskRow};
+use crate::trust::{Act, Target};
 
 domain! {
     "tasks", "../../../skills/tasks.toml", TaskSkill {
@@ -37,6 +39,25 @@ impl BuiltinSkill for TaskSkill {
 
     fn effect(&self, _: &Services) -> Effect {
         Effect::OwnStore
+    }
+
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::Search => None,
+            Self::Create => Some(Act::Create),
+            Self::Update | Self::Complete => Some(Act::Change),
+            Self::Delete => Some(Act::Delete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let title = call.text("title").unwrap_or_default().to_owned();
+        Ok(match (self, call.text("id")) {
+            (Self::Search, _) => Vec::new(),
+            (Self::Create, _) => vec![Target::New(title)],
+            (_, None) => vec![Target::Known(title)],
+            (_, Some(_)) => vec![Target::Known(by_id(call).await?.title)],
+        })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
@@ -158,7 +179,8 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     if task.recurrence.is_some() {
         summary.push_str(", repeating");
     }
-    Ok(Output::new(summary, item(&task)))
+    let made = [Step::Task { before: None, after: Some(task.clone()) }];
+    Ok(Output::new(summary, item(&task)).undone_by(undo::left(&made)))
 }
 
 /// Which tasks a search is about.
@@ -236,10 +258,13 @@ async fn by_id(call: &CallContext<'_>) -> Result<TaskRow, Failure> {
 }
 
 async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let mut task = by_id(call).await?;
+    let old = by_id(call).await?;
+    let mut task = old.clone();
     apply(&mut task, call)?;
     tasks::update(writes, &task);
-    Ok(Output::new(format!("Changed: {}", spoken(&task, call)), item(&task)))
+    let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
+    let summary = format!("Changed: {}", spoken(&task, call));
+    Ok(Output::new(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
 async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -252,15 +277,18 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         return Ok(Output::new(format!("“{}” is already done", task.title), item(&task)));
     }
     tasks::complete(writes, &task.id, call.store().now());
+    let mut steps = Vec::new();
     let mut summary = format!("Done: “{}”", task.title);
     if let Some(due) = next_due(&task, call)? {
         let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
         set_due(&mut again, due, call);
         tasks::insert(writes, &again);
+        steps.push(Step::Task { before: None, after: Some(again.clone()) });
         summary.push_str(&format!("; the next one is due {}", due.spoken()));
     }
-    let done = TaskRow { state: TaskState::Done, ..task };
-    Ok(Output::new(summary, item(&done)))
+    let done = TaskRow { state: TaskState::Done, ..task.clone() };
+    steps.push(Step::Task { before: Some(task), after: Some(done.clone()) });
+    Ok(Output::new(summary, item(&done)).undone_by(undo::left(&steps)))
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
@@ -283,7 +311,8 @@ async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failur
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let task = by_id(call).await?;
     tasks::delete(writes, &task.id);
-    Ok(Output::new(format!("Deleted “{}”", task.title), item(&task)))
+    let deleted = [Step::Task { before: Some(task.clone()), after: None }];
+    Ok(Output::new(format!("Deleted “{}”", task.title), item(&task)).undone_by(undo::left(&deleted)))
 }
 
 /// When a recurring task is due after now and after its own due date.

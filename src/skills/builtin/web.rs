@@ -7,10 +7,13 @@ use reqwest::{Response, Url};
 use serde_json::json;
 
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use crate::domain::ExecutionStatus;
 use crate::skills::handlers::http::{failed, lost, read, shorten};
 use crate::skills::handlers::{HttpClient, host};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
+use crate::store::executions::{self, ExecutionRow};
+use crate::trust::{Act, Target, Words};
 
 domain! {
     "web", "../../../skills/web.toml", WebSkill {
@@ -29,6 +32,16 @@ impl BuiltinSkill for WebSkill {
 
     fn effect(&self, _: &Services) -> Effect {
         Effect::Repeatable
+    }
+
+    fn act(&self) -> Option<Act> {
+        Some(Act::Fetch)
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let url = call.text("url").unwrap_or_default();
+        let is_linked = is_linked(call, url).await?;
+        Ok(if is_linked { Vec::new() } else { vec![Target::Url(url.to_owned())] })
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
@@ -52,6 +65,18 @@ async fn fetch(url: &str, client: &HttpClient, allow_hosts: &[String]) -> Result
         return page(&url, &host, response).await;
     }
     Err(SkillError::tool("the page keeps redirecting"))
+}
+
+/// Whether a page that this turn fetched links there, and the turn has read nothing else: then the address can't carry
+/// anything private.
+async fn is_linked(call: &CallContext<'_>, url: &str) -> Result<bool, Failure> {
+    let rows = executions::of_turn(call.store(), &call.scope.turn).await?;
+    let mut read = rows.iter().filter(|row| row.status == ExecutionStatus::Completed && row.skill.is_some());
+    let is_page = |row: &&ExecutionRow| row.skill.as_deref().is_some_and(|skill| skill.starts_with("web."));
+    let pages: Vec<&ExecutionRow> = read.clone().filter(is_page).collect();
+    let links =
+        pages.iter().any(|page| Words::new(page.data.as_deref().unwrap_or_default(), []).say_url(url));
+    Ok(links && read.all(|row| is_page(&row)))
 }
 
 fn address(text: &str) -> Result<Url, SkillError> {

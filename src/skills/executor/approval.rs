@@ -3,13 +3,14 @@
 use super::Attempt;
 use crate::config::Policy;
 use crate::domain::{Answer, ExecutionStatus, QuestionKind, QuestionState};
-use crate::journal::{LimitReached, Question, fail_point};
+use crate::journal::{LimitReached, fail_point};
 use crate::skills::builtin::Preview;
 use crate::skills::call::CallEnd;
 use crate::skills::{ErrorKind, Failure, Skill, SkillError, risk};
 use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::questions::{self, QuestionRow};
+use crate::trust::Doubt;
 use crate::wording;
 
 /// Proof that a call may be made. Only this module makes one, and only from what it checks: a policy that asks
@@ -78,40 +79,45 @@ impl Attempt<'_> {
     }
 
     /// Asks the person, and leaves the call waiting.
-    pub(super) async fn ask(&mut self, skill: &Skill, preview: Preview) -> Result<CallEnd, Failure> {
+    pub(super) async fn ask(
+        &mut self,
+        skill: &Skill,
+        preview: Preview,
+        doubt: Option<Doubt>,
+    ) -> Result<CallEnd, Failure> {
         let scope = self.scope;
         let preview = match preview.text {
             Some(text) => text,
             None => self.arguments_as_text(skill).await?,
         };
+        let body = self.body(skill, &preview, doubt.as_ref()).await?;
         let mut batch = scope.batch();
         self.row.status = ExecutionStatus::Waiting;
         self.row.started_at = Some(scope.store.now());
         executions::insert(&mut batch, &self.row, &scope.conversation.id);
         executions::wait(&mut batch, self.call.agent);
-        let question = Question {
-            text: wording::approval(&preview),
-            kind: QuestionKind::Approval {
-                preview,
-                arguments: self.row.parameters.clone().unwrap_or_default(),
-            },
-            execution: Some(&self.row.id),
-            choices: wording::approve_choices,
-        };
-        scope.ask(&mut batch, question);
+        let arguments = self.row.parameters.clone().unwrap_or_default();
+        let kind = QuestionKind::Approval { preview, arguments };
+        scope.ask_approval(&mut batch, &self.row.id, kind, body);
         scope.store.write(batch).await?;
         fail_point("asked");
-        scope.wake_delivery();
         Ok(CallEnd::Waiting)
     }
 
+    /// The call as the person is shown it.
+    async fn body(&self, skill: &Skill, preview: &str, doubt: Option<&Doubt>) -> Result<String, Failure> {
+        let (strangers, recipients) = match super::implementation(skill) {
+            Some(builtin) if builtin.act().is_some() => self.recipients(builtin).await?,
+            _ => Default::default(),
+        };
+        Ok(wording::questions::body(preview, doubt, &strangers, &recipients))
+    }
+
     async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {
-        let mut text = risk::preview(skill, self.call.arguments);
-        if let Some(builtin) = super::implementation(skill)
-            && let Some(subject) = builtin.subject(&self.context(self.effect(skill), false)).await?
-        {
-            text.push_str(&format!("\n- {subject}"));
-        }
-        Ok(text)
+        let subject = match super::implementation(skill) {
+            Some(builtin) => builtin.subject(&self.context(self.effect(skill), false)).await?,
+            None => None,
+        };
+        Ok(risk::preview(skill, self.call.arguments, subject.as_deref()))
     }
 }

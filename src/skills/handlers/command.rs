@@ -222,7 +222,7 @@ fn output(program: &str, stdout: &Kept) -> Output {
         _ if text.is_empty() => format!("{program} ran without output."),
         _ => text,
     };
-    Output { summary, data: json.unwrap_or_default(), untrusted: true }
+    Output { untrusted: true, ..Output::new(summary, json.unwrap_or_default()) }
 }
 
 fn ending(program: &str, status: ExitStatus, stderr: &Kept) -> String {

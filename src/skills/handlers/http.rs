@@ -186,7 +186,7 @@ fn output(
         }
         None => Value::Null,
     };
-    Output { summary, data, untrusted: true }
+    Output { untrusted: true, ..Output::new(summary, data) }
 }
 
 /// Cuts a text that is too long, with a note.

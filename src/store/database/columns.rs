@@ -7,7 +7,7 @@ use sqlx::{Any, Decode, Type};
 use crate::domain::{
     Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, InboxKind, InstanceId,
     MemoryId, OutboxId, OutboxState, PersonId, Priority, QuestionId, QuestionState, RunStatus, ScheduleId,
-    ScheduleState, TaskId, TaskState, TurnId, TurnStatus,
+    ScheduleState, Taint, TaskId, TaskState, TurnId, TurnStatus,
 };
 use crate::store::Value;
 
@@ -63,6 +63,28 @@ text_column! { |id| Ok(id.into());
 text_column! { |text| Ok(text.parse()?);
     Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
     ScheduleState, TaskState
+}
+
+impl Type<Any> for Taint {
+    fn type_info() -> AnyTypeInfo {
+        <String as Type<Any>>::type_info()
+    }
+
+    fn compatible(info: &AnyTypeInfo) -> bool {
+        <String as Type<Any>>::compatible(info)
+    }
+}
+
+impl<'r> Decode<'r, Any> for Taint {
+    fn decode(value: AnyValueRef<'r>) -> Result<Self, BoxDynError> {
+        Ok(Self::read(&<String as Decode<'r, Any>>::decode(value)?))
+    }
+}
+
+impl From<&Taint> for Value {
+    fn from(value: &Taint) -> Self {
+        value.stored().into()
+    }
 }
 
 // An unreadable status counts as unknown: such an execution never runs again.

@@ -151,7 +151,8 @@ const TRACES: Texts = Texts {
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
         "UPDATE tool_calls SET arguments = '{}', result = CASE WHEN result IS NULL THEN NULL ELSE '' END \
          WHERE execution_id IN (SELECT id FROM executions WHERE turn_id = $1)",
-        "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL WHERE turn_id = $1",
+        "UPDATE executions SET task = NULL, parameters = NULL, result = NULL, data = NULL, \
+         undo = NULL, taint = CASE WHEN taint = '' THEN '' ELSE 'outside' END WHERE turn_id = $1",
         "UPDATE questions SET detail = '', \
          answer = CASE WHEN kind IN ('choose', 'input') AND answer IS NOT NULL THEN '' ELSE answer END WHERE turn_id = $1",
         "UPDATE runs SET text = '', inputs = '{}', seed = NULL, report = NULL, outputs = NULL WHERE turn_id = $1",
@@ -171,7 +172,7 @@ const BODIES: Texts = Texts {
     empty: &[
         "UPDATE inbox SET text = '' WHERE turn_id = $1",
         "UPDATE outbox SET text = '', choices = '[]', file = NULL WHERE turn_id = $1 AND state IN ('sent', 'dead')",
-        "UPDATE questions SET subject = '' WHERE turn_id = $1 AND state <> 'pending'",
+        "UPDATE questions SET subject = '', body = '' WHERE turn_id = $1 AND state <> 'pending'",
     ],
     record: "UPDATE turns SET text = '', answer = CASE WHEN answer IS NULL THEN NULL ELSE '' END, \
            bodies_emptied_at = $1 WHERE id = $2",
@@ -196,7 +197,7 @@ async fn clear_old_history(store: &Store, before: i64) -> Result<(), StoreError>
         let mut batch = Batch::new();
         for (conversation,) in chunk {
             batch.run(
-                "UPDATE conversations SET summary = '', history_from = \
+                "UPDATE conversations SET summary = '', summary_taint = '', history_from = \
                  (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1 \
                  AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $1 AND ended_at IS NULL) \
                  AND (SELECT ended_at FROM turns WHERE conversation_id = $1 ORDER BY seq DESC LIMIT 1) < $2",

@@ -30,6 +30,9 @@ pub enum Stale {
     /// The execution has a row already.
     #[error("the execution exists already")]
     ExecutionExists,
+    /// Another call took its effect back.
+    #[error("the effect was taken back before")]
+    ExecutionUndone,
     /// The question was answered or has expired.
     #[error("the question is settled already")]
     QuestionSettled,

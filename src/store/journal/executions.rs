@@ -2,8 +2,52 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{Bailout, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, TurnId};
+use crate::domain::{Bailout, ConversationId, ExecutionId, ExecutionKind, ExecutionStatus, Taint, TurnId};
 use crate::store::{Batch, Stale, Store, StoreError};
+
+/// A skill call, with what is needed to take it back.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct UndoRow {
+    /// Our id.
+    pub id: ExecutionId,
+    /// What it is.
+    pub kind: ExecutionKind,
+    /// Its status.
+    pub status: ExecutionStatus,
+    /// Its skill.
+    pub skill: String,
+    /// One line for people.
+    pub result: String,
+    /// JSON: how to take its effect back; none if that is impossible.
+    pub undo: Option<String>,
+    /// The call that took it back.
+    pub undone_by: Option<ExecutionId>,
+}
+
+/// The skill calls of a turn, in the order of their creation.
+pub async fn effects_of(store: &Store, turn: &TurnId) -> Result<Vec<UndoRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, kind, status, skill, coalesce(result, '') AS result, undo, undone_by FROM executions \
+             WHERE turn_id = $1 AND skill IS NOT NULL ORDER BY seq",
+            &[turn.into()],
+        )
+        .await
+}
+
+/// Saves how to take a call's effect back.
+pub fn set_undo(batch: &mut Batch, id: &ExecutionId, undo: &str) {
+    batch.run("UPDATE executions SET undo = $1 WHERE id = $2", [undo.into(), id.into()]);
+}
+
+/// Records that a call was taken back; the whole batch fails if it was before.
+pub fn mark_undone(batch: &mut Batch, id: &ExecutionId, by: &ExecutionId) {
+    batch.must(
+        Stale::ExecutionUndone,
+        "UPDATE executions SET undone_by = $1 WHERE id = $2 AND undone_by IS NULL",
+        [by.into(), id.into()],
+    );
+}
 
 /// An execution's row.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
@@ -42,6 +86,8 @@ pub struct ExecutionRow {
     pub bailout: Option<Bailout>,
     /// 1 when result or data come from outside.
     pub untrusted: i64,
+    /// The outside sources of what it was given; once it has ended, of what it read too.
+    pub taint: Taint,
     /// When it first started.
     pub started_at: Option<i64>,
     /// When it ended.
@@ -69,6 +115,7 @@ impl ExecutionRow {
             error: None,
             bailout: None,
             untrusted: 0,
+            taint: Taint::default(),
             started_at: None,
             ended_at: None,
         }
@@ -83,6 +130,7 @@ impl ExecutionRow {
             error: closing.error.clone(),
             bailout: closing.bailout,
             untrusted: i64::from(closing.untrusted),
+            taint: closing.taint.clone(),
             started_at: self.started_at.or(closing.started_at).or(Some(now)),
             ended_at: Some(now),
             ..self.clone()
@@ -103,6 +151,10 @@ pub struct Closing {
     pub bailout: Option<Bailout>,
     /// Whether result or data come from outside.
     pub untrusted: bool,
+    /// The outside sources of what it was given and read.
+    pub taint: Taint,
+    /// JSON: how to take its effect back.
+    pub undo: Option<String>,
     /// When it started, if its row doesn't say so yet.
     pub started_at: Option<i64>,
 }
@@ -142,8 +194,8 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
     batch.must(
         Stale::ExecutionExists,
         "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
-         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, started_at, ended_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20) \
+         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
          ON CONFLICT DO NOTHING",
         [
             (&row.id).into(),
@@ -164,10 +216,23 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
             row.error.clone().into(),
             row.bailout.into(),
             row.untrusted.into(),
+            (&row.taint).into(),
             row.started_at.into(),
             row.ended_at.into(),
         ],
     );
+}
+
+/// The outside sources of what an execution was given and read; clean if it isn't there.
+pub async fn taint(store: &Store, id: &ExecutionId) -> Result<Taint, StoreError> {
+    let row: Option<(Taint,)> =
+        store.first("SELECT taint FROM executions WHERE id = $1", &[id.into()]).await?;
+    Ok(row.map(|(taint,)| taint).unwrap_or_default())
+}
+
+/// Saves the outside sources of what an execution was given.
+pub fn set_taint(batch: &mut Batch, id: &ExecutionId, taint: &Taint) {
+    batch.run("UPDATE executions SET taint = $1 WHERE id = $2", [taint.into(), id.into()]);
 }
 
 /// Marks an execution as running.
@@ -195,8 +260,8 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
     batch.must(
         Stale::ExecutionEnded,
         "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
-         untrusted = $6, started_at = coalesce(started_at, $7), ended_at = $8 \
-         WHERE id = $9 AND ended_at IS NULL",
+         untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10 \
+         WHERE id = $11 AND ended_at IS NULL",
         [
             status.into(),
             closing.result.clone().into(),
@@ -204,6 +269,8 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
             closing.error.clone().into(),
             closing.bailout.into(),
             closing.untrusted.into(),
+            (&closing.taint).into(),
+            closing.undo.clone().into(),
             closing.started_at.unwrap_or(now).into(),
             now.into(),
             id.into(),
@@ -226,7 +293,7 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, 
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             direct, result, data, error, bailout, untrusted, started_at, ended_at FROM executions \
+             direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
              WHERE turn_id = $1 ORDER BY seq",
             &[turn.into()],
         )
@@ -238,7 +305,7 @@ pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<Executio
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             direct, result, data, error, bailout, untrusted, started_at, ended_at FROM executions \
+             direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
              WHERE parent_id = $1 ORDER BY seq",
             &[agent.into()],
         )

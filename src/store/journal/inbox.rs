@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, TurnId};
+use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
 use crate::store::{Batch, Stale, Store, StoreError, Value};
 
 /// A journalled message or button press.
@@ -20,6 +20,8 @@ pub struct InboxRow {
     pub kind: InboxKind,
     /// The text, or the button's id.
     pub text: String,
+    /// The outside sources of the text; none where its author wrote it.
+    pub taint: Taint,
     /// The question that a press or typed answer is for.
     pub question_id: Option<QuestionId>,
     /// When it arrived, in milliseconds.
@@ -46,6 +48,8 @@ pub struct NewRow<'a> {
     pub kind: InboxKind,
     /// The text, or the button's id.
     pub text: &'a str,
+    /// The outside sources of the text.
+    pub taint: Taint,
     /// The question that it answers.
     pub question_id: Option<QuestionId>,
     /// The instance that journals it.
@@ -66,6 +70,7 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
         person_id: row.person_id.clone(),
         kind: row.kind,
         text: row.text.to_owned(),
+        taint: row.taint.clone(),
         question_id: row.question_id.clone(),
         received_at: now,
     }))
@@ -83,10 +88,10 @@ pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
 }
 
 const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
-                      received_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+                      received_at, taint) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
 
-fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
+fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 10] {
     [
         (&row.event).into(),
         row.conversation_id.into(),
@@ -97,6 +102,7 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 9] {
         row.instance.into(),
         held.into(),
         now.into(),
+        (&row.taint).into(),
     ]
 }
 
@@ -148,7 +154,7 @@ pub async fn waiting(
 ) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, question_id, received_at FROM inbox \
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at FROM inbox \
              WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
             &[conversation.into(), instance.into()],

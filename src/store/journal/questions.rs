@@ -29,13 +29,20 @@ pub struct QuestionRow {
     pub state: QuestionState,
     /// The answer; none while it is open, or if nobody chose or wrote in time.
     pub answer: Option<Answer>,
-    /// The message with the question.
+    /// An approval as the person is shown it.
+    pub body: String,
+    /// The message with the question; empty until it is asked.
     pub outbox_id: OutboxId,
     /// When it expires.
     pub expires_at: i64,
 }
 
 impl QuestionRow {
+    /// Whether nobody has answered it yet.
+    pub fn is_open(&self) -> bool {
+        self.state == QuestionState::Pending
+    }
+
     /// Whether it asks to go beyond a limit.
     pub fn asks_to_continue(&self) -> bool {
         matches!(self.kind, QuestionKind::Continue { .. })
@@ -67,6 +74,7 @@ impl FromRow<'_, AnyRow> for QuestionRow {
             answer: answer.and_then(|answer| Answer::to(&kind, &answer)),
             kind,
             state: row.try_get("state")?,
+            body: row.try_get("body")?,
             outbox_id: row.try_get("outbox_id")?,
             expires_at: row.try_get("expires_at")?,
         })
@@ -90,7 +98,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT p.id, p.conversation_id, p.turn_id, p.execution_id, p.person_id, p.kind, p.subject, \
-             p.detail, p.state, p.answer, p.outbox_id, p.expires_at FROM questions p ",
+             p.detail, p.state, p.answer, p.body, p.outbox_id, p.expires_at FROM questions p ",
             $rest
         )
     };
@@ -101,7 +109,7 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
     let (subject, detail) = columns(&row.kind);
     batch.run(
         "INSERT INTO questions (id, conversation_id, turn_id, execution_id, person_id, kind, subject, detail, \
-         outbox_id, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         outbox_id, created_at, expires_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         [
             (&row.id).into(),
             (&row.conversation_id).into(),
@@ -114,7 +122,16 @@ pub fn ask(batch: &mut Batch, row: &QuestionRow, now: i64) {
             (&row.outbox_id).into(),
             now.into(),
             row.expires_at.into(),
+            (&row.body).into(),
         ],
+    );
+}
+
+/// Records that the turn's new questions are asked by this message.
+pub fn asked(batch: &mut Batch, turn: &TurnId, message: &OutboxId) {
+    batch.run(
+        "UPDATE questions SET outbox_id = $1 WHERE turn_id = $2 AND outbox_id = '' AND state = 'pending'",
+        [message.into(), turn.into()],
     );
 }
 
@@ -189,22 +206,46 @@ pub async fn is_owner_asked(store: &Store, person: &PersonId, turn: &TurnId) -> 
     Ok(store.count(SQL, &[person.into(), turn.into()]).await? > 0)
 }
 
-/// The newest open question of a conversation, if its message was delivered, and when that was.
-pub async fn newest_read(
+/// The open questions of a conversation whose messages were delivered, oldest first, and when the newest of all was;
+/// none if that one isn't delivered yet.
+pub async fn open_and_read(
     store: &Store,
     conversation: &ConversationId,
-) -> Result<Option<(QuestionRow, i64)>, StoreError> {
-    let newest: Option<QuestionRow> = store
-        .first(
-            select!("WHERE p.conversation_id = $1 AND p.state = 'pending' ORDER BY p.seq DESC LIMIT 1"),
+) -> Result<(Vec<QuestionRow>, Option<i64>), StoreError> {
+    let open: Vec<QuestionRow> = store
+        .all(
+            select!(
+                "WHERE p.conversation_id = $1 AND p.state = 'pending' AND p.outbox_id <> '' ORDER BY p.seq"
+            ),
             &[conversation.into()],
         )
         .await?;
-    let Some(question) = newest else { return Ok(None) };
-    let sent = store
-        .count("SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1", &[(&question.outbox_id).into()])
-        .await?;
-    Ok((sent > 0).then_some((question, sent)))
+    let (mut read, mut newest) = (Vec::new(), None);
+    for question in open {
+        let sent = store
+            .count(
+                "SELECT coalesce(max(sent_at), 0) FROM outbox WHERE id = $1",
+                &[(&question.outbox_id).into()],
+            )
+            .await?;
+        newest = (sent > 0).then_some(sent);
+        if newest.is_some() {
+            read.push(question);
+        }
+    }
+    Ok((read, newest))
+}
+
+/// The questions of one message, oldest first.
+pub async fn of_message(store: &Store, message: &OutboxId) -> Result<Vec<QuestionRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE p.outbox_id = $1 AND p.turn_id = (SELECT turn_id FROM outbox WHERE id = $1) ORDER BY p.seq"
+            ),
+            &[message.into()],
+        )
+        .await
 }
 
 /// The question whose message has this receipt, open or settled.

@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{ConversationId, Ending, InstanceId, PersonId, TurnId, TurnStatus};
+use crate::domain::{ConversationId, Ending, InstanceId, PersonId, Taint, TurnId, TurnStatus};
 use crate::store::leases::Lease;
 use crate::store::{Batch, Stale, Store, StoreError, inbox};
 
@@ -21,6 +21,8 @@ pub struct TurnRow {
     pub status: TurnStatus,
     /// The message.
     pub text: String,
+    /// The outside sources of the message itself; none where the person wrote it.
+    pub text_taint: Taint,
     /// The answer, once it has ended.
     pub answer: Option<String>,
     /// JSON: the platform's ids of the messages that the next answer is for.
@@ -48,7 +50,7 @@ pub struct TurnRow {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT seq, id, conversation_id, person_id, status, text, answer, answers, instance, ending, \
+            "SELECT seq, id, conversation_id, person_id, status, text, text_taint, answer, answers, instance, ending, \
              budget_from, granted_at, failures, retry_at, started_at, resumed_at, ended_at FROM turns ",
             $rest
         )
@@ -66,7 +68,7 @@ impl TurnRow {
 pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
     batch.run(
         "INSERT INTO turns (id, conversation_id, person_id, status, text, answers, instance, budget_from, \
-         started_at, resumed_at) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7)",
+         started_at, resumed_at, text_taint) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7, $8)",
         [
             (&turn.id).into(),
             (&turn.conversation_id).into(),
@@ -75,6 +77,7 @@ pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
             (&turn.answers).into(),
             (&turn.instance).into(),
             turn.started_at.into(),
+            (&turn.text_taint).into(),
         ],
     );
     for row in rows {
@@ -101,6 +104,11 @@ pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, n
         [status.into(), answer.into(), now.into(), turn.into()],
     );
     inbox::finish(batch, turn, status == TurnStatus::Dead);
+}
+
+/// Saves the outside sources of everything that the turn read.
+pub fn set_taint(batch: &mut Batch, turn: &TurnId, taint: &Taint) {
+    batch.run("UPDATE turns SET taint = $1 WHERE id = $2", [taint.into(), turn.into()]);
 }
 
 /// Puts a turn back in its lane for later, after an internal error or to wait for its time.
@@ -241,8 +249,12 @@ pub struct PastTurn {
     pub seq: i64,
     /// The message.
     pub text: String,
+    /// The outside sources of the message itself.
+    pub text_taint: Taint,
     /// The answer.
     pub answer: Option<String>,
+    /// The outside sources of the answer.
+    pub taint: Taint,
 }
 
 /// The newest ended turns after `after`, newest first.
@@ -254,11 +266,47 @@ pub async fn ended_after(
 ) -> Result<Vec<PastTurn>, StoreError> {
     store
         .all(
-            "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
+            "SELECT seq, text, text_taint, answer, taint FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )
         .await
+}
+
+/// What a person said here, newest first: this turn's message, and those before it.
+pub async fn said(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    limit: i64,
+) -> Result<Vec<String>, StoreError> {
+    let rows: Vec<(String,)> = store
+        .all(
+            "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
+             WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.text_taint = '' AND t.seq > c.history_from \
+             AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $3 + 0",
+            &[conversation.into(), person.into(), limit.into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(text,)| text).collect())
+}
+
+/// The turns of a person here before another, newest first.
+pub async fn before(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    turn: &TurnId,
+    limit: i64,
+) -> Result<Vec<TurnId>, StoreError> {
+    let rows: Vec<(TurnId,)> = store
+        .all(
+            "SELECT id FROM turns WHERE conversation_id = $1 AND person_id = $2 AND id <> $3 \
+             AND ended_at IS NOT NULL ORDER BY seq DESC LIMIT $4 + 0",
+            &[conversation.into(), person.into(), turn.into(), limit.into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(id,)| id).collect())
 }
 
 /// The oldest ended turns after `after`, oldest first.
@@ -270,7 +318,7 @@ pub async fn oldest_after(
 ) -> Result<Vec<PastTurn>, StoreError> {
     store
         .all(
-            "SELECT seq, text, answer FROM turns WHERE conversation_id = $1 AND seq > $2 \
+            "SELECT seq, text, text_taint, answer, taint FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )

@@ -63,7 +63,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 22] = [
+const TABLES: [PersonTable; 23] = [
     table!("tool_calls", of_execution!()),
     table!("calls", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -92,6 +92,7 @@ const TABLES: [PersonTable; 22] = [
     ),
     table!("objects", "person_id = $1"),
     table!("schedules", "person_id = $1"),
+    table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
     table!("allowed", of_account!("allowed")),
     table!("pairings", of_account!("pairings")),
@@ -197,6 +198,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
             batch.run(sql, [person.into(), (&linked).into()]);
         }
         batch.run("DELETE FROM objects WHERE person_id = $1", [(&linked).into()]);
+        batch.run("DELETE FROM taints WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM links WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM background_calls WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM spending WHERE who = $1", [(&linked).into()]);
@@ -206,7 +208,7 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
     spending::release_person(&mut batch, person);
     // A room's summary may mention this person.
     batch.run(
-        "UPDATE conversations SET summary = '' WHERE id IN (SELECT conversation_id FROM turns WHERE person_id = $1)",
+        "UPDATE conversations SET summary = '', summary_taint = '' WHERE id IN (SELECT conversation_id FROM turns WHERE person_id = $1)",
         [person.into()],
     );
     // This person may have answered other people's questions.

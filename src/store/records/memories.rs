@@ -1,5 +1,6 @@
 //! Memories. Each query limits what a person may recall in a place.
 
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, MemoryId, PersonId};
@@ -7,7 +8,7 @@ use crate::store::people::Conversation;
 use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A memory.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct MemoryRow {
     /// Six characters, for people to type.
     pub id: MemoryId,

@@ -8,4 +8,5 @@ pub mod objects;
 pub mod people;
 pub mod rooms;
 pub mod schedules;
+pub mod taints;
 pub mod tasks;

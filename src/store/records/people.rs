@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{ConversationId, PersonId};
+use crate::domain::{ConversationId, PersonId, Taint};
 use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A person, with any number of accounts.
@@ -31,6 +31,8 @@ pub struct Conversation {
     pub shared: i64,
     /// The summary of older turns.
     pub summary: String,
+    /// The outside sources of the summary.
+    pub summary_taint: Taint,
     /// `turns.seq` up to which turns are in the summary.
     pub compacted_to: i64,
     /// `turns.seq` up to which `/new` cleared the history.
@@ -88,7 +90,7 @@ pub async fn is_owner(store: &Store, person: &PersonId, owners: &[String]) -> Re
     Ok(accounts(store, person).await?.iter().any(|account| owners.contains(account)))
 }
 
-const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, compacted_to, history_from, \
+const CONVERSATION: &str = "SELECT id, channel, place, person_id, shared, summary, summary_taint, compacted_to, history_from, \
                             window_from FROM conversations WHERE channel = $1 AND place = $2";
 
 /// The conversation at a place, if there is one.
@@ -121,7 +123,7 @@ pub async fn direct_conversation(
 pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Conversation, StoreError> {
     let found = store
         .first(
-            "SELECT id, channel, place, person_id, shared, summary, compacted_to, history_from, window_from \
+            "SELECT id, channel, place, person_id, shared, summary, summary_taint, compacted_to, history_from, window_from \
              FROM conversations WHERE id = $1",
             &[id.into()],
         )
@@ -133,7 +135,7 @@ pub async fn conversation_by_id(store: &Store, id: &ConversationId) -> Result<Co
 pub async fn conversations_named(store: &Store, name: &str) -> Result<Vec<Conversation>, StoreError> {
     store
         .all(
-            "SELECT id, channel, place, person_id, shared, summary, compacted_to, history_from, window_from \
+            "SELECT id, channel, place, person_id, shared, summary, summary_taint, compacted_to, history_from, window_from \
              FROM conversations WHERE id = $1 OR place = $1 OR channel || ':' || place = $1 ORDER BY channel, id",
             &[name.into()],
         )
@@ -181,23 +183,25 @@ pub async fn conversation(
 /// Clears the history: the model won't see earlier turns any more.
 pub fn clear_history(batch: &mut Batch, conversation: &ConversationId) {
     batch.run(
-        "UPDATE conversations SET summary = '', \
+        "UPDATE conversations SET summary = '', summary_taint = '', \
          history_from = (SELECT coalesce(max(seq), 0) FROM turns WHERE conversation_id = $1) WHERE id = $1",
         [conversation.into()],
     );
 }
 
 /// Replaces the older turns by a new summary, unless the summary or the history has changed.
-pub fn compact(batch: &mut Batch, conversation: &Conversation, summary: &str, to: i64) {
+pub fn compact(batch: &mut Batch, conversation: &Conversation, (summary, taint): (&str, &Taint), to: i64) {
     batch.must(
         Stale::SummaryChanged,
-        "UPDATE conversations SET summary = $1, compacted_to = $2 WHERE id = $3 AND compacted_to = $4 AND history_from = $5",
+        "UPDATE conversations SET summary = $1, compacted_to = $2, summary_taint = $6 \
+         WHERE id = $3 AND compacted_to = $4 AND history_from = $5",
         [
             summary.into(),
             to.into(),
             (&conversation.id).into(),
             conversation.compacted_to.into(),
             conversation.history_from.into(),
+            taint.into(),
         ],
     );
 }

@@ -1,12 +1,13 @@
 //! Scheduled messages and reminders.
 
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, PersonId, ScheduleId, ScheduleState, TaskId};
 use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A recurring message.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct ScheduleRow {
     /// Six characters, for people to type.
     pub id: ScheduleId,

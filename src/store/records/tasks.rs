@@ -1,12 +1,13 @@
 //! The person's to-do list.
 
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::domain::{PersonId, Priority, TaskId, TaskState};
 use crate::store::{Batch, Stale, Store, StoreError};
 
 /// A task.
-#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq, FromRow, Serialize, Deserialize)]
 pub struct TaskRow {
     /// Six characters, for people to type.
     pub id: TaskId,

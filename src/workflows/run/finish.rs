@@ -73,13 +73,14 @@ impl Run<'_> {
             RunStatus::Cancelled => ExecutionStatus::Cancelled,
             RunStatus::Failed | RunStatus::Running | RunStatus::Waiting => ExecutionStatus::Failed,
         };
-        let (output, outside) = self.output();
+        let (output, taint) = (self.output(), self.taint());
         let why = report.run.warnings.last().filter(|_| status == ExecutionStatus::Failed);
         let closing = Closing {
             result: Some(plain(&output)),
             data: (!output.is_string() && !output.is_null()).then(|| output.to_string()),
             error: why.and_then(|why| failed(ErrorKind::Tool, why)),
-            untrusted: outside,
+            untrusted: !taint.is_clean(),
+            taint,
             ..Closing::default()
         };
         let mut batch = self.scope.batch();
@@ -129,14 +130,11 @@ impl Run<'_> {
         Ok(ExecutionRow { status, ended_at: Some(self.scope.store.now()), ..row })
     }
 
-    /// The output of the run (that of its last step with one), and whether it is untrusted.
-    fn output(&self) -> (Value, bool) {
-        let ends: Vec<StepResult> =
-            self.workflow.steps.iter().filter_map(|step| self.state.end_of(&step.id)).collect();
-        let outside = ends.iter().any(|end| end.outside.is_some());
-        let last =
-            ends.into_iter().rev().find(|end| end.how == StepOutcome::Completed && !end.output.is_null());
-        (last.map(|end| end.output).unwrap_or_default(), outside)
+    /// The output of the run: that of its last step with one.
+    fn output(&self) -> Value {
+        let mut ends = self.workflow.steps.iter().rev().filter_map(|step| self.state.end_of(&step.id));
+        let last = ends.find(|end| end.how == StepOutcome::Completed && !end.output.is_null());
+        last.map(|end| end.output).unwrap_or_default()
     }
 
     fn report(&self, walk: &Walk, now: i64) -> Report {
@@ -188,7 +186,7 @@ impl Run<'_> {
                 agents,
                 retries,
                 duration_ms: now - self.kept.started_at,
-                output: plain(&self.output().0),
+                output: plain(&self.output()),
                 warnings,
             },
             steps,

@@ -43,7 +43,7 @@ use super::Workflow;
 use super::catalogue::Workflows;
 use super::language::template::TemplateError;
 use crate::agents::{AgentEnd, Agents};
-use crate::domain::ExecutionId;
+use crate::domain::{ExecutionId, Taint};
 use crate::journal::{Limit, Scope};
 use crate::model::SharedModel;
 use crate::skills::Registry;
@@ -169,6 +169,8 @@ struct Run<'r> {
     kept: RunRow,
     /// Step results taken from an earlier run.
     seed: BTreeMap<String, StepResult>,
+    /// The outside sources of those.
+    seed_taint: Taint,
     workflow: Workflow,
     /// What each step does, in a few words.
     titles: Vec<String>,

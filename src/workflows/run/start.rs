@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::state::{State, StepOutcome, StepResult};
 use super::{NotStarted, Run, RunRequest, Runner};
 use crate::clock::utc;
-use crate::domain::RunStatus;
+use crate::domain::{RunStatus, Taint};
 use crate::journal::{Scope, fail_point};
 use crate::skills::Registry;
 use crate::store::executions::{self, ExecutionRow};
@@ -40,6 +40,10 @@ impl Runner {
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
         workflow.keep_skills(|skill| registry.get(skill).is_some());
         let rows = executions::of_agent(&scope.store, &row.id).await?;
+        let seed_taint = match &kept.rerun_of {
+            Some(earlier) => executions::taint(&scope.store, earlier).await?,
+            None => Taint::default(),
+        };
         let mut given = date_values(utc(kept.started_at).with_timezone(&scope.zone).naive_local());
         given.insert("inputs".to_owned(), serde_json::from_str(&kept.inputs).unwrap_or_default());
         let max = usize::try_from(scope.budget.limits.parallel_agents).unwrap_or(1);
@@ -56,6 +60,7 @@ impl Runner {
             cancel: scope.cancel.child_token(),
             state: State::new(&workflow, given, by_key(row, rows)),
             seed: kept.seed.as_deref().and_then(|seed| serde_json::from_str(seed).ok()).unwrap_or_default(),
+            seed_taint,
             kept,
             workflow,
         })

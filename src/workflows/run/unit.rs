@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Run, Stop};
 use crate::agents::{AgentEnd, AgentTask, Job, Report};
-use crate::domain::{ExecutionKind, ExecutionStatus};
+use crate::domain::{ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::store::StoreError;
@@ -33,7 +33,8 @@ impl Run<'_> {
         }
         job.task.agent_id = self.name_of(key);
         let row = self.open(key, &job).await?;
-        let scope = Scope { cancel: cancel.clone(), ..self.scope.clone() };
+        // The file is configuration: what it names is named by whoever runs this installation.
+        let scope = Scope { cancel: cancel.clone(), ..self.scope.with_words_of(&self.kept.text) };
         let end = self.runner.agents.run(&scope, self.registry, &row, job).await?;
         drop(slot);
         self.settle(key, row, end).await
@@ -60,6 +61,7 @@ impl Run<'_> {
         }
         let now = self.scope.store.now();
         let mut row = self.new_row(key, serde_json::to_string(&job.task).ok());
+        row.taint = self.taint();
         row.direct = i64::from(job.task.is_direct());
         let mut batch = self.scope.batch();
         executions::insert(&mut batch, &row, &self.scope.conversation.id);
@@ -76,12 +78,20 @@ impl Run<'_> {
 
     /// Writes the row of a sub-workflow's run.
     pub(super) async fn new_run(&self, key: &str, task: &AgentTask) -> Result<ExecutionRow, StoreError> {
-        let row = self.new_row(key, serde_json::to_string(task).ok());
+        let mut row = self.new_row(key, serde_json::to_string(task).ok());
+        row.taint = self.taint();
         let mut batch = self.scope.batch();
         executions::insert(&mut batch, &row, &self.scope.conversation.id);
         self.scope.store.write(batch).await?;
         self.state.put_row(key, row.clone());
         Ok(row)
+    }
+
+    /// The outside sources of what the run was given, and of everything that its units have read so far: a template may
+    /// use any of it.
+    pub(super) fn taint(&self) -> Taint {
+        let rows = self.state.rows();
+        [&self.row.taint, &self.seed_taint].into_iter().chain(rows.iter().map(|row| &row.taint)).collect()
     }
 
     pub(super) fn new_row(&self, key: &str, task: Option<String>) -> ExecutionRow {
@@ -166,6 +176,8 @@ fn closing(report: &Report) -> Closing {
         error: report.error.as_ref().and_then(|error| serde_json::to_string(error).ok()),
         bailout: report.bailout,
         untrusted: report.untrusted,
+        taint: report.taint.clone(),
+        undo: None,
         started_at: None,
     }
 }

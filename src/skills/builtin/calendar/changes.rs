@@ -7,6 +7,7 @@ use serde_json::json;
 use super::backend::{self, Change, StoredEvent};
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
 use super::{MOST_INSTANCES, event};
+use crate::skills::builtin::undo::{self, Step};
 use crate::skills::builtin::{CallContext, Preview, contacts, email};
 use crate::skills::{Approved, ErrorKind, Failure, Output, Risk, SkillError};
 use crate::store::{Batch, executions};
@@ -71,7 +72,9 @@ pub(super) async fn create(
         summary.push_str(", repeating");
     }
     summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
-    Ok(Output::new(summary, event::item(&planned, calendar.unwrap_or_default(), call.zone())))
+    let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
+    let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
+    Ok(Output::new(summary, item).undone_by(undo::left(&made)))
 }
 
 fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
@@ -113,7 +116,11 @@ pub(super) async fn update(
         backend::apply(call, Change::Create(tail, stored.calendar_name()), writes).await?;
     }
     backend::apply(call, Change::Update(&stored, &series), writes).await?;
-    finish_update(call, &stored, &new, notices, approved).await
+    let (uid, before) = (series.uid(), Some(stored.series.text()));
+    let mut changed = vec![Step::Event { uid, before, after: Some(series.text()) }];
+    changed.extend(tail.map(|tail| Step::Event { uid: tail.uid(), before: None, after: Some(tail.text()) }));
+    let output = finish_update(call, &stored, &new, notices, approved).await?;
+    Ok(output.undone_by(undo::left(&changed)))
 }
 
 /// Goes on with an update of "this and following" after an earlier attempt has cut the series.
@@ -183,8 +190,11 @@ pub(super) async fn delete(
         }
         left => cancel(call, &stored, &part, left?.as_ref(), approved, writes).await?,
     };
-    let data = json!({"id": stored.series.uid(), "title": title});
-    Ok(Output::new(format!("Deleted “{title}”{which}{note}"), data))
+    let (uid, before) = (stored.series.uid(), Some(stored.series.text()));
+    let after = without(&stored.series, &part, call.now()).ok().flatten().map(|left| left.text());
+    let data = json!({"id": uid, "title": title});
+    let deleted = [Step::Event { uid, before, after }];
+    Ok(Output::new(format!("Deleted “{title}”{which}{note}"), data).undone_by(undo::left(&deleted)))
 }
 
 /// Tells the people who are invited, then deletes. Returns a note about telling them.
@@ -213,6 +223,11 @@ async fn cancel(
     Ok(note)
 }
 
+/// The title of the event that a call means.
+pub(super) async fn title(call: &CallContext<'_>) -> Result<String, Failure> {
+    Ok(by_id(call).await?.series.event()?.title)
+}
+
 /// The event with the id in the arguments.
 async fn by_id(call: &CallContext<'_>) -> Result<StoredEvent, Failure> {
     let id = call.text("id").unwrap_or_default();
@@ -232,8 +247,9 @@ pub(super) async fn preview_create(call: &CallContext<'_>) -> Result<Preview, Fa
 pub(super) async fn preview_update(call: &CallContext<'_>) -> Result<Preview, Failure> {
     let stored = by_id(call).await?;
     let part = part(call, &stored.series)?;
-    let (_, new) = replanned(call, &stored.series, &part).await?;
-    Ok(preview(call, &new, "Change the event to", Risk::Medium, true))
+    let (old, new) = replanned(call, &stored.series, &part).await?;
+    let risk = if invites_to(call, &old) { Risk::Medium } else { Risk::High };
+    Ok(preview(call, &new, "Change the event to", risk, true))
 }
 
 pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -246,8 +262,9 @@ pub(super) async fn preview_delete(call: &CallContext<'_>) -> Result<Preview, Fa
         Part::All => ("Delete the event", Risk::Medium),
     };
     // Only the organizer's cancellation goes to others.
-    let is_announced = invites_to(call, &occasion);
-    Ok(preview(call, &occasion, verb, risk, is_announced))
+    let is_ours = invites_to(call, &occasion);
+    let risk = if is_ours { risk } else { Risk::High };
+    Ok(preview(call, &occasion, verb, risk, is_ours))
 }
 
 fn preview(
@@ -259,7 +276,8 @@ fn preview(
 ) -> Preview {
     let is_outside =
         is_announced && occasion.attendees.iter().any(|one| email::is_outside(call, &one.address));
-    let risk = if is_outside { Risk::High } else { risk };
+    let are_many = is_announced && occasion.attendees.len() > email::MANY;
+    let risk = if is_outside || are_many { Risk::High } else { risk };
     let mut text = format!("{verb}:\n{}", event::lines(occasion, call.zone()));
     if let Some(at) = call.text("instance") {
         text.push_str(&format!("\n- which: the one of {at}"));

@@ -58,13 +58,18 @@ impl Notice {
             NoticeKind::Cancellation => "Cancelled",
         };
         Draft {
-            to: self.to.iter().map(party).collect(),
+            to: self.to.iter().filter(|one| !is_own(call, one)).map(party).collect(),
             subject: format!("{subject}: {title}"),
             body: format!("{title}\n\n{} ({zone})\n\n{notes}", event::spoken(start, end, zone)),
             invitation: Some(self.calendar.clone()),
             ..email::blank(call, number)
         }
     }
+}
+
+/// Whether an attendee is the person: they know already.
+fn is_own(call: &CallContext<'_>, one: &Attendee) -> bool {
+    one.address.eq_ignore_ascii_case(&email::writer(call).address)
 }
 
 /// Whether we are an event's organizer: nobody else is named.

@@ -4,6 +4,7 @@ mod backend;
 mod changes;
 pub(super) mod event;
 mod invitations;
+mod restore;
 
 use std::collections::BTreeSet;
 
@@ -14,10 +15,12 @@ use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
 use backend::StoredEvent;
+pub(super) use restore::put_back;
 
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, listing};
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
+use crate::trust::{Act, Target};
 
 domain! {
     "calendar", "../../../../skills/calendar.toml", CalendarSkill {
@@ -47,6 +50,26 @@ impl BuiltinSkill for CalendarSkill {
         let invites_by_mail =
             matches!(self, Self::Create | Self::Update | Self::Delete) && services.mail.is_some();
         Effect::on_own_store_if(services.calendar.is_none() && !invites_by_mail)
+    }
+
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::List | Self::Search | Self::CheckAvailability => None,
+            Self::Create => Some(Act::Create),
+            Self::Update => Some(Act::Change),
+            Self::Delete => Some(Act::Delete),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        let title = match self {
+            Self::List | Self::Search | Self::CheckAvailability => return Ok(Vec::new()),
+            Self::Create => Target::New(call.text("title").unwrap_or_default().to_owned()),
+            Self::Update | Self::Delete => Target::Known(changes::title(call).await?),
+        };
+        let invited = contacts::parties(call, "attendees").await?;
+        let invited = contacts::recipients(call, &invited).await?;
+        Ok(std::iter::once(title).chain(invited).collect())
     }
 
     async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
@@ -112,8 +135,9 @@ impl Agenda {
         }
         let count = self.instances.len();
         let summary = listing(&lines, count, ("event", "events"), none);
-        // Other people write into a calendar on a server: they send invitations.
-        let untrusted = call.services.calendar.is_some() && !items.is_empty();
+        // Other people write into a calendar on a server: they send invitations. What we made is the person's own.
+        let is_others = |item: &Value| !item["id"].as_str().unwrap_or_default().ends_with("@adjutant");
+        let untrusted = call.services.calendar.is_some() && items.iter().any(is_others);
         Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": count})) })
     }
 }

@@ -12,7 +12,7 @@ use crate::skills::risk::fenced;
 use crate::skills::{Failure, Risk, SkillError};
 
 /// A mail to more recipients than this is risky.
-const MANY: usize = 5;
+pub(in crate::skills::builtin) const MANY: usize = 5;
 
 /// The sender: the mail account, or without one an address that nobody can answer.
 pub(in crate::skills::builtin) fn writer(call: &CallContext<'_>) -> Address {

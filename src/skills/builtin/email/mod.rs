@@ -3,19 +3,22 @@
 mod bounces;
 mod compose;
 mod sending;
+mod sorting;
 
 use adjutant_chat::Finding;
-use adjutant_mail::{Address, FlagChange, FolderKind, Imap, Message, Query, Smtp};
+use adjutant_mail::{Address, FolderKind, Imap, Message, Query, Smtp};
 use async_trait::async_trait;
 use chrono::NaiveDate;
 use serde_json::{Value, json};
 
-pub(super) use compose::{blank, is_outside, writer};
+pub(super) use compose::{MANY, blank, is_outside, writer};
 pub(super) use sending::send_once;
+pub(super) use sorting::{mark_back, move_back};
 
-use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services};
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
+use crate::trust::{Act, Target};
 
 domain! {
     "email", "../../../../skills/email.toml", EmailSkill {
@@ -25,7 +28,7 @@ domain! {
         Search = "email.search",
         Read = "email.read",
         Status = "email.status",
-        FlagChange = "email.mark",
+        Mark = "email.mark",
         Move = "email.move",
     }
 }
@@ -40,6 +43,32 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send | Self::Reply => Effect::Phased,
             _ => Effect::Repeatable,
+        }
+    }
+
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::Search | Self::Read | Self::Status => None,
+            Self::Send | Self::Reply => Some(Act::Send),
+            Self::Draft => Some(Act::Create),
+            Self::Mark | Self::Move => Some(Act::Sort),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        match self {
+            Self::Search | Self::Read | Self::Status => Ok(Vec::new()),
+            Self::Send | Self::Draft => {
+                contacts::recipients(call, &compose::letter(call).await?.recipients()).await
+            }
+            Self::Reply => {
+                let targets = contacts::recipients(call, &compose::reply(call).await?.recipients()).await?;
+                Ok(targets)
+            }
+            Self::Mark | Self::Move => {
+                let mail = imap(call.services)?.read(message_id(call)).await?;
+                Ok(vec![Target::Known(format!("{} {}", mail.subject, parties(&mail.from).join(" ")))])
+            }
         }
     }
 
@@ -64,8 +93,8 @@ impl BuiltinSkill for EmailSkill {
             Self::Search => search(call).await,
             Self::Read => read(call).await,
             Self::Status => status(call).await,
-            Self::FlagChange => mark(call).await,
-            Self::Move => move_to(call).await,
+            Self::Mark => sorting::mark(call).await,
+            Self::Move => sorting::move_to(call).await,
         }
     }
 }
@@ -215,25 +244,6 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
         None => ("not found", "There is no such mail in Sent, and none bounced"),
     };
     Ok(Output::new(summary, json!({"status": status})))
-}
-
-async fn mark(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let word = call.text("as").unwrap_or_default();
-    let mark = match word {
-        "read" => FlagChange::Read,
-        "unread" => FlagChange::Unread,
-        "flagged" => FlagChange::Flagged,
-        _ => FlagChange::Unflagged,
-    };
-    imap(call.services)?.flag(message_id(call), mark).await?;
-    Ok(Output::new(format!("Marked as {word}"), Value::Null))
-}
-
-async fn move_to(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let folder = call.text("folder").unwrap_or_default();
-    let now = imap(call.services)?.move_to(message_id(call), folder).await?;
-    let data = now.map_or(Value::Null, |found| json!({"id": found.id, "folder": found.folder}));
-    Ok(Output::new(format!("Moved to {folder}"), data))
 }
 
 fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {

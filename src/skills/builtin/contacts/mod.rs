@@ -1,24 +1,36 @@
 //! Contacts, and how other skills find an address by a name.
 
+mod account;
+mod recipients;
+mod restore;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adjutant_chat::Finding;
-use adjutant_dav::{Card, CardDav, Collection, Contact, CreateOutcome, WriteOutcome};
+use adjutant_dav::{Card, Contact, CreateOutcome, WriteOutcome};
 use adjutant_mail::Address;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
+pub use account::ContactsAccount;
+use account::Entry;
+pub(super) use recipients::recipients;
+pub(super) use restore::put_back;
+
+use super::undo::{self, Step};
 use super::{
-    BuiltinSkill, CallContext, Effect, Location, Resource, Services, ambiguous, has_all_words, listing,
+    BuiltinSkill, CallContext, Effect, Location, Preview, Resource, Services, ambiguous, has_all_words,
+    listing,
 };
+use crate::skills::executor;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::objects::{self, TimeSpan};
+use crate::trust::{Act, Target};
 
 domain! {
-    "contacts", "../../../skills/contacts.toml", ContactSkill {
+    "contacts", "../../../../skills/contacts.toml", ContactSkill {
         Search = "contacts.search",
         Get = "contacts.get",
         Create = "contacts.create",
@@ -30,9 +42,6 @@ domain! {
 
 /// How long a resolver may take.
 const DNS_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long the contacts of a server are cached.
-const CACHE_TIME: Duration = Duration::from_mins(1);
 
 #[async_trait]
 impl BuiltinSkill for ContactSkill {
@@ -50,6 +59,56 @@ impl BuiltinSkill for ContactSkill {
         })
     }
 
+    fn act(&self) -> Option<Act> {
+        match self {
+            Self::Search | Self::Get | Self::Organizations => None,
+            Self::Create => Some(Act::Create),
+            Self::Update => Some(Act::Change),
+            Self::ValidateEmail => Some(Act::Fetch),
+        }
+    }
+
+    async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        Ok(match self {
+            Self::Search | Self::Get | Self::Organizations => Vec::new(),
+            // The owner of the address's domain sees what is looked up.
+            Self::ValidateEmail if call.services.resolver.is_none() => Vec::new(),
+            Self::ValidateEmail => {
+                vec![executor::recipient(call.text("email").unwrap_or_default(), Vec::new())]
+            }
+            Self::Create => {
+                let addresses =
+                    call.texts("emails").into_iter().map(|one| executor::recipient(one, Vec::new()));
+                let name = Target::New(call.text("name").unwrap_or_default().to_owned());
+                std::iter::once(name).chain(addresses).collect()
+            }
+            Self::Update if call.arguments.get("emails").is_some() => {
+                vec![Target::Always("it changes where mail to a contact goes")]
+            }
+            Self::Update => vec![Target::Known(by_id(call).await?.contact.name)],
+        })
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let Self::Update = self else { return Ok(Preview::default()) };
+        let old = by_id(call).await?.contact;
+        let new = changed(&old, call)?;
+        let list = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
+        let mut text = format!("Change the contact {}:", old.name);
+        for (what, old, new) in [
+            ("name", old.name.clone(), new.name),
+            ("addresses", list(&old.emails), list(&new.emails)),
+            ("phones", list(&old.phones), list(&new.phones)),
+            ("organization", old.organization, new.organization),
+            ("notes", old.notes, new.notes),
+        ] {
+            if old != new {
+                text.push_str(&format!("\n- {what}: {old} → {new}"));
+            }
+        }
+        Ok(Preview { text: Some(text), ..Preview::default() })
+    }
+
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
         match self {
             Self::Search => search(call).await,
@@ -58,69 +117,6 @@ impl BuiltinSkill for ContactSkill {
             Self::Update => update(call, writes).await,
             Self::Organizations => organizations(call).await,
             Self::ValidateEmail => validate_email(call).await,
-        }
-    }
-}
-
-/// The address books of an account on a server.
-pub struct ContactsAccount {
-    dav: CardDav,
-    default: String,
-    cache: moka::future::Cache<(), Arc<Vec<Entry>>>,
-}
-
-/// A contact, and where it is kept.
-#[derive(Clone)]
-struct Entry {
-    contact: Contact,
-    card: Card,
-    location: Location,
-}
-
-impl ContactsAccount {
-    /// An account whose new contacts go into the address book of that name, or into the first if it is empty.
-    pub fn new(dav: CardDav, default: String) -> Self {
-        let cache = moka::future::Cache::builder().time_to_live(CACHE_TIME).max_capacity(1).build();
-        Self { dav, default, cache }
-    }
-
-    async fn default_book(&self) -> Result<Collection, Failure> {
-        let all = self.dav.address_books().await?;
-        let is_it =
-            |one: &Collection| self.default.is_empty() || one.name.eq_ignore_ascii_case(&self.default);
-        let missing = || SkillError::not_found("the account has no such address book");
-        all.into_iter().find(is_it).ok_or_else(|| missing().into())
-    }
-
-    async fn all(&self) -> Result<Arc<Vec<Entry>>, Failure> {
-        let load = async {
-            let mut entries = Vec::new();
-            for book in self.dav.address_books().await? {
-                for resource in self.dav.list(&book.url).await? {
-                    let Ok(card) = Card::read(&resource.text) else { continue };
-                    let location = Location::Server { url: resource.url, etag: resource.etag };
-                    entries.push(Entry { contact: card.contact(), card, location });
-                }
-            }
-            Ok::<_, adjutant_dav::DavError>(Arc::new(entries))
-        };
-        let all = self.cache.try_get_with((), load).await;
-        all.map_err(|error| error.as_ref().clone().into())
-    }
-
-    /// Whether the account works.
-    pub(super) async fn check(&self) -> Finding {
-        match self.dav.address_books().await {
-            Ok(all) if all.is_empty() => {
-                Finding::warning("logged in, but there is no address book", "create one on the server")
-            }
-            Ok(all) => {
-                let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
-                Finding::ok(format!("logged in; address books: {}", names.join(", ")))
-            }
-            Err(error) => {
-                Finding::error(error.to_string(), "check [contacts] url, user, password and ca_file")
-            }
         }
     }
 }
@@ -222,11 +218,14 @@ async fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
             }
         }
     }
-    Ok(Output::new(format!("Added the contact {}", spoken(&contact)), item(&contact)))
+    let made = [Step::Contact { uid: contact.id.clone(), before: None, after: Some(card.text()) }];
+    let summary = format!("Added the contact {}", spoken(&contact));
+    Ok(Output::new(summary, item(&contact)).undone_by(undo::left(&made)))
 }
 
 async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let Entry { contact, mut card, location } = by_id(call).await?;
+    let before = card.text();
     let contact = changed(&contact, call)?;
     card.change(&contact, call.now())?;
     match (&call.services.contacts, location) {
@@ -245,7 +244,9 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
         }
         (None, Location::Server { .. }) => {}
     }
-    Ok(Output::new(format!("Changed the contact {}", spoken(&contact)), item(&contact)))
+    let changed = [Step::Contact { uid: contact.id.clone(), before: Some(before), after: Some(card.text()) }];
+    let summary = format!("Changed the contact {}", spoken(&contact));
+    Ok(Output::new(summary, item(&contact)).undone_by(undo::left(&changed)))
 }
 
 async fn organizations(call: &CallContext<'_>) -> Result<Output, Failure> {

@@ -1,0 +1,192 @@
+//! What a typed text or a button says to the questions that are open.
+
+use super::commands::is_command;
+use crate::domain::{Answer, QuestionId, QuestionKind};
+use crate::store::questions::QuestionRow;
+
+/// What a typed text means for the open questions.
+#[derive(Debug, PartialEq)]
+pub(super) enum Typed {
+    /// These answers, by the places of the questions.
+    Answers(Vec<(usize, Answer)>),
+    /// A yes or a no, but not to which of them.
+    Unclear,
+}
+
+/// Reads a text as an answer to a question, if it is one.
+pub(super) fn typed(text: &str, kind: &QuestionKind) -> Option<Answer> {
+    let text = text.trim();
+    // A command is never an answer: `/stop` must end the turn that asks.
+    if text.is_empty() || is_command(text) {
+        return None;
+    }
+    let word = plain(text);
+    match (kind, word.as_str()) {
+        (QuestionKind::Input { .. }, _) => Some(Answer::Text(text.to_owned())),
+        (QuestionKind::Choice { options, .. }, _) => {
+            let by_word = options.iter().position(|option| plain(option) == word);
+            let number = by_word.or_else(|| word.parse::<usize>().ok()?.checked_sub(1))?;
+            options.get(number).cloned().map(Answer::Text)
+        }
+        (QuestionKind::Continue { .. }, "continue" | "yes" | "go on") => Some(Answer::Continue),
+        (QuestionKind::Continue { .. }, "summarise" | "summarize") => Some(Answer::Summarise),
+        (QuestionKind::Continue { .. }, "no" | "stop") => Some(Answer::Stop),
+        (QuestionKind::Approval { .. }, "continue" | "yes" | "go on" | "approve") => Some(Answer::Approve),
+        (QuestionKind::Approval { .. }, "no" | "stop" | "reject") => Some(Answer::Reject),
+        _ => None,
+    }
+}
+
+/// Reads a text as an answer to a question, or to those of the same message; `None` if it is something else.
+pub(super) fn read(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Option<Typed> {
+    if asked.len() > 1 && !is_command(text) {
+        return typed_to_several(text, asked);
+    }
+    typed(text, &question.kind).map(|answer| Typed::Answers(vec![(0, answer)]))
+}
+
+/// What a pressed button answers.
+pub(super) fn press(text: &str, question: &QuestionRow, asked: &[QuestionRow]) -> Vec<(QuestionRow, Answer)> {
+    let Some((_, which)) = button(text) else { return Vec::new() };
+    if let Some((_, answer)) = ALL.iter().find(|(name, _)| *name == which) {
+        return asked.iter().map(|question| (question.clone(), answer.clone())).collect();
+    }
+    pressed(which, &question.kind).map(|answer| vec![(question.clone(), answer)]).unwrap_or_default()
+}
+
+/// Reads a text as an answer to the approvals of one message: `yes to 1`, `1 and 3`, `reject 2`, `yes to all`. A yes
+/// alone is clear only if one of them is open.
+fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
+    let open = asked.iter().enumerate().filter(|(_, question)| question.is_open());
+    let open: Vec<usize> = open.map(|(place, _)| place).collect();
+    let word = plain(text).replace([',', '&'], " ");
+    let mut words =
+        word.split_whitespace().filter(|word| !matches!(*word, "to" | "and" | "please")).peekable();
+    let answer = match words.peek()? {
+        &"yes" | &"approve" | &"continue" => Some(Answer::Approve),
+        &"no" | &"reject" | &"stop" => Some(Answer::Reject),
+        _ => None,
+    };
+    if answer.is_some() {
+        words.next();
+    }
+    let rest: Vec<&str> = words.collect();
+    let answer_all = |answer: &Answer| open.iter().map(|place| (*place, answer.clone())).collect();
+    match (rest.as_slice(), answer) {
+        ([], Some(answer)) if open.len() == 1 => Some(Typed::Answers(answer_all(&answer))),
+        ([], Some(_)) => Some(Typed::Unclear),
+        (["all" | "both" | "everything"], answer) => {
+            Some(Typed::Answers(answer_all(&answer.unwrap_or(Answer::Approve))))
+        }
+        (["none" | "neither"], None) => Some(Typed::Answers(answer_all(&Answer::Reject))),
+        (numbers, answer) => {
+            let place =
+                |word: &&str| word.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < asked.len());
+            let places: Vec<usize> = numbers.iter().map(place).collect::<Option<_>>()?;
+            let answer = answer.unwrap_or(Answer::Approve);
+            Some(Typed::Answers(places.into_iter().map(|place| (place, answer.clone())).collect()))
+        }
+    }
+}
+
+/// Whether a text is nothing but a yes or a no.
+pub(super) fn is_bare(text: &str) -> bool {
+    matches!(plain(text).as_str(), "yes" | "no" | "approve" | "reject" | "continue" | "go on")
+}
+
+/// A text in the form used for comparison.
+fn plain(text: &str) -> String {
+    text.trim().trim_end_matches(['.', '!']).to_lowercase()
+}
+
+/// A button for all approvals of a message.
+pub(super) const ALL: [(&str, Answer); 2] =
+    [("approve-all", Answer::Approve), ("reject-all", Answer::Reject)];
+
+/// A button's question, and which of its buttons it is.
+pub fn button(button: &str) -> Option<(QuestionId, &str)> {
+    let (question, which) = button.split_once(':')?;
+    let is_known = matches!(which, "continue" | "summarise" | "stop" | "approve" | "reject")
+        || ALL.iter().any(|(name, _)| *name == which);
+    (is_known || which.parse::<usize>().is_ok()).then(|| (question.into(), which))
+}
+
+/// The answer that a button of a question stands for.
+fn pressed(which: &str, kind: &QuestionKind) -> Option<Answer> {
+    match kind {
+        QuestionKind::Continue { .. } | QuestionKind::Approval { .. } => Answer::to(kind, which),
+        QuestionKind::Choice { options, .. } => {
+            options.get(which.parse::<usize>().ok()?).cloned().map(Answer::Text)
+        }
+        QuestionKind::Input { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn go_on() -> QuestionKind {
+        QuestionKind::Continue { text: String::new(), needs_owner: false }
+    }
+
+    fn choice(options: &[&str]) -> QuestionKind {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        QuestionKind::Choice { subject: String::new(), options }
+    }
+
+    #[test]
+    fn the_words_of_the_contract_are_answers_and_nothing_else() {
+        let approval = QuestionKind::Approval { preview: String::new(), arguments: String::new() };
+        let answers = |text| (typed(text, &go_on()), typed(text, &approval));
+        for text in ["continue", "Yes", "go on.", "APPROVE!", "no", "Stop", "reject", "summarise"] {
+            assert_ne!(answers(text), (None, None), "{text}");
+        }
+        for text in ["yes please", "no, the other one", "", "ok", "yes and no", "don't stop", "1"] {
+            assert_eq!(answers(text), (None, None), "{text}");
+        }
+        assert_eq!(answers("yes!"), (Some(Answer::Continue), Some(Answer::Approve)));
+        assert_eq!(answers("approve").0, None);
+    }
+
+    #[test]
+    fn a_choice_is_typed_as_its_word_or_its_number() {
+        let question = choice(&["Send it", "2", "Stop!", "/usr"]);
+        let chosen = |text| typed(text, &question).map(|answer| answer.as_str().to_owned());
+        assert_eq!(chosen(" send IT. ").as_deref(), Some("Send it"));
+        assert_eq!(chosen("1").as_deref(), Some("Send it"));
+        assert_eq!(chosen("2").as_deref(), Some("2"), "a word before a number");
+        assert_eq!(chosen("stop").as_deref(), Some("Stop!"));
+        assert_eq!(chosen("3.").as_deref(), Some("Stop!"));
+        for text in ["0", "5", "-1", "99999999999999999999", "send", "yes", "", "/stop", "/usr"] {
+            assert_eq!(chosen(text), None, "{text}");
+        }
+        assert_eq!(typed("1", &choice(&[])), None);
+    }
+
+    #[test]
+    fn any_words_but_a_command_are_what_was_asked_for() {
+        let question = QuestionKind::Input { name: "company".into() };
+        for text in ["yes", "Acme GmbH\nand its sister", "/home/ada/leads.csv", "1."] {
+            assert_eq!(typed(text, &question), Some(Answer::Text(text.into())));
+        }
+        for text in ["", "  ", "/stop", "/status now"] {
+            assert_eq!(typed(text, &question), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_button_stands_for_an_answer_of_its_own_question_only() {
+        let colours = choice(&["red", "continue"]);
+        assert_eq!(pressed("1", &colours), Some(Answer::Text("continue".into())));
+        for which in ["2", "-1", "x", "continue", ""] {
+            assert_eq!(pressed(which, &colours), None, "{which}");
+        }
+        assert_eq!(pressed("approve", &go_on()), None);
+        assert_eq!(pressed("0", &QuestionKind::Input { name: "company".into() }), None);
+        assert_eq!(button("p:0"), Some(("p".into(), "0")));
+        for id in ["p", "p:", "p:dance", "p:-1"] {
+            assert_eq!(button(id), None, "{id}");
+        }
+    }
+}

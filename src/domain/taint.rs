@@ -1,0 +1,101 @@
+//! Where a text came from.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// How many sources are named; the others are counted as one more.
+const NAMED: usize = 20;
+/// The longest name of a source, in characters.
+const LONGEST: usize = 160;
+const OTHERS: &str = "other texts from outside";
+
+/// The outside sources that went into a text: none for what the person said, what is ours, and the configuration.
+/// Whatever is made from a tainted text is tainted by the same sources; only a person can clear it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Taint(BTreeSet<String>);
+
+impl Taint {
+    /// Of one source, as people are told: `the mail “Offsite” from dana@example.test`.
+    pub fn by(source: &str) -> Self {
+        let one_line: String = source.split_whitespace().collect::<Vec<_>>().join(" ");
+        let name: String = one_line.chars().filter(|one| !one.is_control()).take(LONGEST).collect();
+        Self(BTreeSet::from([if name.is_empty() { OTHERS.to_owned() } else { name }]))
+    }
+
+    /// Whether nothing from outside went into it.
+    pub fn is_clean(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds the sources of another text.
+    pub fn add(&mut self, other: &Self) {
+        for source in &other.0 {
+            if self.0.len() < NAMED || self.0.contains(source) {
+                self.0.insert(source.clone());
+            } else {
+                self.0.insert(OTHERS.to_owned());
+                return;
+            }
+        }
+    }
+
+    /// With the sources of another text.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.add(other);
+        self
+    }
+
+    /// The sources.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// The form in the store: a line for each source.
+    pub fn stored(&self) -> String {
+        self.sources().collect::<Vec<_>>().join("\n")
+    }
+
+    /// Reads the form in the store.
+    pub fn read(stored: &str) -> Self {
+        Self(stored.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    }
+}
+
+impl<'a> FromIterator<&'a Taint> for Taint {
+    fn from_iter<I: IntoIterator<Item = &'a Self>>(all: I) -> Self {
+        all.into_iter().fold(Self::default(), Self::and)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_source_is_one_short_line() {
+        let taint = Taint::by("the mail “a\nb\u{7}”\r\n from\tx");
+        assert_eq!(taint.sources().collect::<Vec<_>>(), ["the mail “a b” from x"]);
+        assert!(!Taint::by(" \n ").is_clean());
+        assert_eq!(Taint::by(&"x".repeat(9_999)).stored().len(), LONGEST);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_added_stays_and_reads_back(lists in prop::collection::vec(prop::collection::vec(".{0,12}", 0..8), 0..8)) {
+            let mut whole = Taint::default();
+            for source in lists.iter().flatten() {
+                let one = Taint::by(source);
+                whole.add(&one);
+                let is_named = whole.0.is_superset(&one.0) || whole.0.contains(OTHERS);
+                prop_assert!(is_named && whole.0.len() <= NAMED + 1);
+            }
+            prop_assert_eq!(whole.is_clean(), lists.iter().all(Vec::is_empty));
+            prop_assert_eq!(Taint::read(&whole.stored()), whole);
+        }
+    }
+}

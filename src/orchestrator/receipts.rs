@@ -1,0 +1,49 @@
+//! What a turn has really done, in lines that no model writes.
+
+use super::Run;
+use crate::domain::{ExecutionKind, ExecutionStatus};
+use crate::model::is_builtin;
+use crate::skills::{ErrorKind, call};
+use crate::store::executions::{self, ExecutionRow};
+use crate::store::{StoreError, outbox};
+use crate::wording;
+
+impl Run<'_> {
+    /// Adds the receipts of the turn's effects to a model's answer. The built-in planner's answers, and the reports of
+    /// workflows, are made of the calls' results already.
+    pub(super) async fn with_receipts(
+        &self,
+        mut answer: outbox::Message,
+    ) -> Result<outbox::Message, StoreError> {
+        let is_models = self.dialogue.rounds().last().is_some_and(|round| !is_builtin(&round.model));
+        if !is_models || self.plan.is_some() || self.task_graph.agents.is_empty() {
+            return Ok(answer);
+        }
+        let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;
+        let calls: Vec<&ExecutionRow> = rows.iter().filter(|row| row.kind == ExecutionKind::Skill).collect();
+        let mut lines = Vec::new();
+        for (at, row) in calls.iter().enumerate() {
+            let skill = row.skill.as_deref().unwrap_or_default();
+            let known = self.registry.get(skill);
+            let is_effect = known.is_some_and(|skill| skill.has_effect());
+            let title = known.map(|skill| skill.title().to_owned()).unwrap_or_default();
+            let is_made_good = row.status != ExecutionStatus::Completed
+                && calls[at + 1..]
+                    .iter()
+                    .any(|later| later.skill == row.skill && later.status == ExecutionStatus::Completed);
+            if is_effect && !is_made_good {
+                let report = call::report(row);
+                let error = report.error.as_ref();
+                // A model corrects wrong arguments, and a person knows what they said no to.
+                let is_known =
+                    error.is_some_and(|error| matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected));
+                if !is_known {
+                    let text = error.map_or(report.summary.as_str(), |error| error.message.as_str());
+                    lines.extend(wording::receipts::line(&title, report.status, text));
+                }
+            }
+        }
+        answer.text = wording::receipts::under(&answer.text, &lines);
+        Ok(answer)
+    }
+}

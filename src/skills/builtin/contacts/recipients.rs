@@ -1,0 +1,48 @@
+//! What the person's own contacts know of mail addresses, for the check of [`crate::trust`].
+
+use std::sync::Arc;
+
+use adjutant_mail::Address;
+
+use super::account::Entry;
+use super::entries;
+use crate::skills::builtin::{CallContext, Resource, email};
+use crate::skills::{Failure, executor};
+use crate::store::taints;
+use crate::trust::Target;
+
+/// Mail addresses for the check of [`crate::trust`]: with the names that only this person's contacts, or an address of
+/// the own domain, know each by.
+pub(in crate::skills::builtin) async fn recipients(
+    call: &CallContext<'_>,
+    parties: &[Address],
+) -> Result<Vec<Target>, Failure> {
+    let own = email::writer(call).address;
+    let others = parties.iter().filter(|party| !party.address.eq_ignore_ascii_case(&own));
+    let known = match call.services.check_access(call.scope, Resource::Contacts).await {
+        Ok(()) => entries(call).await.unwrap_or_default(),
+        Err(_) => Arc::default(),
+    };
+    let tainted = taints::of_domain(call.store(), "contacts").await?;
+    let names = |address: &str| {
+        let mut names = Vec::new();
+        let is_theirs =
+            |entry: &Entry| entry.contact.emails.iter().any(|one| one.eq_ignore_ascii_case(address));
+        let part_of = |entry: &Entry, word: &str| {
+            entry.contact.name.split_whitespace().any(|part| part.eq_ignore_ascii_case(word))
+        };
+        for entry in known.iter().filter(|entry| is_theirs(entry) && !tainted.contains_key(&entry.contact.id))
+        {
+            names.push(entry.contact.name.clone());
+            let is_only = |word: &&str| known.iter().filter(|other| part_of(other, word)).count() == 1;
+            names.extend(entry.contact.name.split_whitespace().filter(is_only).map(str::to_owned));
+        }
+        if !email::is_outside(call, address) {
+            let is_free =
+                |word: &String| !known.iter().any(|other| part_of(other, word) && !is_theirs(other));
+            names.extend(executor::local_names(address).into_iter().filter(is_free));
+        }
+        names
+    };
+    Ok(others.map(|party| executor::recipient(&party.address, names(&party.address))).collect())
+}

@@ -1,0 +1,97 @@
+//! Taking back what the assistant did last.
+//!
+//! A call that can be taken back leaves the version before and after it in its row. Properties:
+//!
+//! - Something is put back only if it still is as the call left it; whatever changed since is left alone, and said.
+//! - A call is taken back once: its row names the call that did.
+//! - What reached other people can't be taken back, and that is said too.
+//! - Taking back is a call like others: journalled, and after a crash made again, where a step that was done is found
+//!   done.
+
+mod steps;
+
+use async_trait::async_trait;
+use serde_json::json;
+
+pub(super) use steps::{Outcome, Step, left};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use crate::domain::{ExecutionKind, ExecutionStatus};
+use crate::skills::{Approved, Failure, Output};
+use crate::store::executions::{self, UndoRow};
+use crate::store::{Batch, turns};
+use crate::trust::Act;
+
+domain! {
+    "undo", "../../../../skills/undo.toml", UndoSkill {
+        Last = "undo.last",
+    }
+}
+
+/// How many turns back the last effect may be.
+const TURNS: i64 = 10;
+
+#[async_trait]
+impl BuiltinSkill for UndoSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, services: &Services) -> Effect {
+        let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
+        Effect::on_own_store_if(is_own)
+    }
+
+    fn act(&self) -> Option<Act> {
+        Some(Act::Change)
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        let effects = last_effects(call).await?;
+        if effects.is_empty() {
+            return Ok(Output::new("There is nothing to take back", json!({"undone": 0})));
+        }
+        let (mut lines, mut undone) = (Vec::new(), 0);
+        for row in effects.iter().rev() {
+            let what = row.result.lines().next().unwrap_or_default();
+            let steps: Vec<Step> =
+                row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+            let mut outcome = if steps.is_empty() { Outcome::Impossible } else { Outcome::Done };
+            for step in steps.iter().rev() {
+                outcome = outcome.and(step.take_back(call, writes).await?);
+            }
+            lines.push(match outcome {
+                Outcome::Done => {
+                    executions::mark_undone(writes, &row.id, call.execution);
+                    undone += 1;
+                    format!("Taken back: {what}")
+                }
+                Outcome::Changed => format!("Left alone, because it was changed since: {what}"),
+                Outcome::Impossible => format!("This can't be taken back: {what}"),
+            });
+        }
+        Ok(Output::new(lines.join("\n"), json!({"undone": undone, "of": effects.len()})))
+    }
+}
+
+/// The effects of the last turn of this person here that had any.
+async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
+    let scope = call.scope;
+    let before =
+        turns::before(call.store(), &scope.conversation.id, &scope.person.id, &scope.turn, TURNS).await?;
+    for turn in before {
+        let mut rows = executions::effects_of(call.store(), &turn).await?;
+        let has_effect = |row: &UndoRow| {
+            let act = super::find(&row.skill).and_then(BuiltinSkill::act);
+            row.undo.is_some() || act.is_some_and(|act| act != Act::Fetch)
+        };
+        rows.retain(|row| {
+            let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
+            is_call && row.undone_by.is_none() && !row.skill.starts_with("undo.") && has_effect(row)
+        });
+        if !rows.is_empty() {
+            return Ok(rows);
+        }
+    }
+    Ok(Vec::new())
+}

@@ -1,0 +1,167 @@
+//! One change, as it was before and after, and how to put it back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::skills::Failure;
+use crate::skills::builtin::{CallContext, calendar, contacts, email};
+use crate::store::memories::{self, MemoryRow};
+use crate::store::schedules::{self, ScheduleRow};
+use crate::store::tasks::{self, TaskRow};
+use crate::store::{Batch, StoreError};
+
+/// A change that a call made. Where there was nothing before, it was made; where there is nothing after, deleted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::skills::builtin) enum Step {
+    Task {
+        before: Option<TaskRow>,
+        after: Option<TaskRow>,
+    },
+    Memory {
+        before: Option<MemoryRow>,
+        after: Option<MemoryRow>,
+    },
+    Schedule {
+        before: Option<ScheduleRow>,
+        after: Option<ScheduleRow>,
+    },
+    /// iCalendar texts.
+    Event {
+        uid: String,
+        before: Option<String>,
+        after: Option<String>,
+    },
+    /// vCard texts.
+    Contact {
+        uid: String,
+        before: Option<String>,
+        after: Option<String>,
+    },
+    /// A mail was moved between folders.
+    Moved {
+        message_id: String,
+        from: String,
+        to: String,
+    },
+    /// A mail was marked; `back` marks it as it was.
+    Marked {
+        message_id: String,
+        back: String,
+    },
+}
+
+/// What a call leaves in its row, so that it can be taken back.
+pub(in crate::skills::builtin) fn left(steps: &[Step]) -> Option<Value> {
+    serde_json::to_value(steps).ok()
+}
+
+/// What came of taking something back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::skills::builtin) enum Outcome {
+    Done,
+    /// Somebody changed it since.
+    Changed,
+    Impossible,
+}
+
+impl Outcome {
+    /// Of two steps of one call.
+    pub(super) fn and(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
+    }
+}
+
+impl Step {
+    /// Puts it back, if it is as the call left it.
+    pub(super) async fn take_back(
+        &self,
+        call: &CallContext<'_>,
+        writes: &mut Batch,
+    ) -> Result<Outcome, Failure> {
+        match self {
+            Self::Task { before, after } => Ok(task(call, before.as_ref(), after.as_ref(), writes).await?),
+            Self::Memory { before, after } => {
+                Ok(memory(call, before.as_ref(), after.as_ref(), writes).await?)
+            }
+            Self::Schedule { before, after } => {
+                Ok(schedule(call, before.as_ref(), after.as_ref(), writes).await?)
+            }
+            Self::Event { uid, before, after } => {
+                calendar::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
+            }
+            Self::Contact { uid, before, after } => {
+                contacts::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
+            }
+            Self::Moved { message_id, from, to } => email::move_back(call, message_id, from, to).await,
+            Self::Marked { message_id, back } => email::mark_back(call, message_id, back).await,
+        }
+    }
+}
+
+async fn task(
+    call: &CallContext<'_>,
+    before: Option<&TaskRow>,
+    after: Option<&TaskRow>,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let now = tasks::by_id(call.store(), &call.scope.person.id, &one.id).await?;
+    // That a reminder went out is no change.
+    let content = |task: &TaskRow| TaskRow { remind_at: None, ..task.clone() };
+    if now.as_ref().map(content) != after.map(content) {
+        return Ok(Outcome::Changed);
+    }
+    if now.is_some() {
+        tasks::delete(writes, &one.id);
+    }
+    if let Some(before) = before {
+        tasks::insert(writes, before);
+    }
+    Ok(Outcome::Done)
+}
+
+async fn memory(
+    call: &CallContext<'_>,
+    before: Option<&MemoryRow>,
+    after: Option<&MemoryRow>,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let all = memories::list(call.store(), person, here, "", 100_000).await?;
+    let now = all.iter().find(|memory| memory.id == one.id);
+    if now != after {
+        return Ok(Outcome::Changed);
+    }
+    if now.is_some() {
+        memories::delete(writes, person, &one.id);
+    }
+    if let Some(before) = before {
+        memories::insert(writes, person, &here.id, before);
+    }
+    Ok(Outcome::Done)
+}
+
+async fn schedule(
+    call: &CallContext<'_>,
+    before: Option<&ScheduleRow>,
+    after: Option<&ScheduleRow>,
+    writes: &mut Batch,
+) -> Result<Outcome, StoreError> {
+    let Some(one) = before.or(after) else { return Ok(Outcome::Impossible) };
+    let all = schedules::of_person(call.store(), &call.scope.person.id).await?;
+    let now = all.iter().find(|row| row.id == one.id);
+    // That it ran meanwhile is no change.
+    let content = |row: &ScheduleRow| (row.text.clone(), row.rule.clone(), row.zone.clone(), row.state);
+    if now.map(content) != after.map(content) {
+        return Ok(Outcome::Changed);
+    }
+    if now.is_some() {
+        schedules::delete(writes, &one.id);
+    }
+    if let Some(before) = before {
+        schedules::insert(writes, &ScheduleRow { running: None, ..before.clone() });
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,174 @@
+//! Whether a person must be asked although the policy asks nobody: because of where a call's text came from, or because
+//! of how much its turn has done already.
+
+use serde_json::Value;
+
+use super::Attempt;
+use crate::domain::{ExecutionStatus, Taint};
+use crate::journal::Scope;
+use crate::skills::builtin::{self, BuiltinSkill};
+use crate::skills::{Failure, Output};
+use crate::store::{Batch, StoreError, executions, taints};
+use crate::trust::{self, Act, Doubt, MOST_DELETIONS, Reached, Target};
+
+/// The domains whose things a person keeps, with their ids in `data`.
+const KEPT: [&str; 5] = ["tasks", "memory", "schedule", "contacts", "calendar"];
+/// The arguments that hold words of a person's, which may be somebody else's.
+const WORDS: [&str; 8] =
+    ["title", "text", "name", "notes", "location", "organization", "description", "body"];
+
+impl Attempt<'_> {
+    /// Why a person must be asked; none if the call may go on.
+    pub(super) async fn doubt(&self, builtin: &dyn BuiltinSkill) -> Result<Option<Doubt>, Failure> {
+        let Some(act) = builtin.act() else { return Ok(None) };
+        let (scope, arguments) = (self.scope, self.call.arguments);
+        let recipients = recipients(self.call.skill, arguments);
+        let is_tainted = !self.call.taint.is_clean();
+        if !is_tainted && recipients == 0 && act != Act::Delete {
+            return Ok(None);
+        }
+        let so_far = scope.reached.get_or_try_init(|| reached_by(scope)).await?;
+        let reached = so_far.mail(if self.is_ahead { 0 } else { recipients });
+        let mut targets = Vec::new();
+        if is_tainted || act == Act::Delete {
+            let context = self.context(builtin.effect(&self.executor.services), false);
+            targets = builtin.targets(&context).await?;
+        }
+        if act == Act::Delete {
+            let things = targets.len().max(1);
+            if so_far.delete(if self.is_ahead { 0 } else { things }) + things > MOST_DELETIONS {
+                return Ok(Some(Doubt::TooManyDeletions));
+            }
+        }
+        if !is_tainted {
+            return Ok(None);
+        }
+        Ok(trust::doubt(act, &targets, scope.words().await?, reached))
+    }
+
+    /// The recipients that the person's words don't name, and all recipients.
+    pub(super) async fn recipients(
+        &self,
+        builtin: &dyn BuiltinSkill,
+    ) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let context = self.context(builtin.effect(&self.executor.services), false);
+        let targets = builtin.targets(&context).await?;
+        let address = |target: &Target| match target {
+            Target::Recipient { address, .. } => Some(address.clone()),
+            _ => None,
+        };
+        let all = targets.iter().filter_map(address).collect();
+        Ok((trust::strangers(&targets, self.scope.words().await?), all))
+    }
+
+    /// Adds the sources of outside text in an output, and of what the person keeps that was made from such text.
+    pub(super) async fn read_sources(&self, output: &mut Output) -> Result<Taint, StoreError> {
+        let mut taint = self.call.taint.clone();
+        if output.untrusted {
+            taint.add(&sources(self.call.skill, &output.data));
+        }
+        let domain = domain(self.call.skill);
+        if KEPT.contains(&domain) {
+            let kept = taints::of_domain(&self.scope.store, domain).await?;
+            for id in ids(&output.data).filter(|_| !kept.is_empty()) {
+                if let Some(source) = kept.get(id) {
+                    output.untrusted = true;
+                    taint.add(source);
+                }
+            }
+        }
+        Ok(taint)
+    }
+
+    /// Marks what a call in a tainted turn has kept, unless all its words are the person's own.
+    pub(super) async fn mark_kept(&self, output: &Output, writes: &mut Batch) -> Result<(), StoreError> {
+        let (scope, domain) = (self.scope, domain(self.call.skill));
+        let act = builtin::find(self.call.skill).and_then(|builtin| builtin.act());
+        let Some(id) = output.data["id"].as_str().filter(|_| KEPT.contains(&domain)) else { return Ok(()) };
+        match act {
+            Some(Act::Create | Act::Change) if !self.call.taint.is_clean() => {
+                let words = scope.words().await?;
+                let texts = WORDS.iter().filter_map(|name| self.call.arguments[*name].as_str());
+                if texts.into_iter().any(|text| !words.say_all_of(text)) {
+                    taints::mark(writes, &scope.person.id, domain, id, &self.call.taint);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn domain(skill: &str) -> &str {
+    skill.split('.').next().unwrap_or_default()
+}
+
+/// The ids in a result: its own, and those of its items.
+fn ids(data: &Value) -> impl Iterator<Item = &str> {
+    let items = data["items"].as_array().into_iter().flatten();
+    std::iter::once(data).chain(items).filter_map(|item| item["id"].as_str())
+}
+
+/// How many others a call mails or invites.
+fn recipients(skill: &str, arguments: &Value) -> usize {
+    let lists = ["to", "cc", "bcc", "attendees"].iter();
+    let named: usize = lists.filter_map(|name| arguments[*name].as_array()).map(Vec::len).sum();
+    named + usize::from(skill == "email.reply")
+}
+
+/// What the calls of a turn have reached, by the journal.
+async fn reached_by(scope: &Scope) -> Result<Reached, StoreError> {
+    let reached = Reached::default();
+    for row in executions::of_turn(&scope.store, &scope.turn).await? {
+        let skill = row.skill.as_deref().unwrap_or_default();
+        let act = builtin::find(skill).and_then(|builtin| builtin.act());
+        let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        if let (Some(act), Some(arguments)) = (act, arguments)
+            && row.status != ExecutionStatus::Failed
+        {
+            reached.mail(recipients(skill, &arguments));
+            reached.delete(usize::from(act == Act::Delete));
+        }
+    }
+    Ok(reached)
+}
+
+/// The sources of an output, as people are told.
+fn sources(skill: &str, data: &Value) -> Taint {
+    let text = |value: &Value, name: &str| match &value[name] {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+        _ => String::new(),
+    };
+    let source = |item: &Value| {
+        let field = |name: &str| Some(text(item, name)).filter(|text| !text.is_empty());
+        match (field("subject"), field("title"), field("name"), field("url")) {
+            (Some(subject), ..) => {
+                Some(format!("the mail “{subject}” from {}", field("from").unwrap_or_default()))
+            }
+            (_, Some(title), ..) => Some(format!("the event “{title}”")),
+            (_, _, Some(name), _) => Some(format!("the contact “{name}”")),
+            (.., Some(url)) => Some(format!("the page {url}")),
+            _ => None,
+        }
+    };
+    let items = data["items"].as_array().into_iter().flatten();
+    let named: Taint = std::iter::once(data)
+        .chain(items)
+        .filter_map(source)
+        .fold(Taint::default(), |all, one| all.and(&Taint::by(&one)));
+    if named.is_clean() { Taint::by(&format!("what {skill} returned")) } else { named }
+}
+
+/// Whether an address can only mean one mailbox: anything unusual counts as unknown.
+pub(crate) fn local_names(address: &str) -> Vec<String> {
+    let Some((local, _)) = address.rsplit_once('@') else { return Vec::new() };
+    let is_plain = local.chars().all(|one| one.is_ascii_alphanumeric() || "._-".contains(one));
+    let parts = local.split(['.', '_', '-']).filter(|part| is_plain && part.len() > 2);
+    parts.map(str::to_owned).collect()
+}
+
+/// A recipient for the check.
+pub(crate) fn recipient(address: &str, names: Vec<String>) -> Target {
+    Target::Recipient { address: address.to_owned(), names }
+}

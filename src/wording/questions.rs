@@ -1,0 +1,151 @@
+//! What people read when a call needs their approval.
+
+use adjutant_chat::Choice;
+
+use super::{APPROVE, choices, first_line};
+use crate::domain::{Answer, QuestionId, QuestionKind, Taint};
+use crate::store::questions::QuestionRow;
+use crate::trust::Doubt;
+
+/// The most questions of one message that have buttons of their own: platforms take 25 buttons.
+const BUTTONS: usize = 11;
+/// The longest quotation of a person's own message, in characters.
+const QUOTED: usize = 120;
+
+/// Asks for approval of calls that a turn has prepared: what the person asked, where the wish came from, and each call.
+pub fn approval(said: Option<&str>, taint: &Taint, bodies: &[&str]) -> String {
+    let mut lead = String::new();
+    if let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) {
+        lead = format!("You asked: “{}”. ", cut(said));
+    }
+    let things = match bodies.len() {
+        1 => "this".to_owned(),
+        many => format!("these {many} things"),
+    };
+    match sources(taint) {
+        None => lead.push_str(&format!("I need your approval for {things}:")),
+        Some(read) => lead.push_str(&format!(
+            "After reading {read}, I'd like to do {things}, and I need your approval, because it isn't in your own words:"
+        )),
+    }
+    let mut text = lead;
+    for (number, body) in (1..).zip(bodies) {
+        let number = if bodies.len() > 1 { format!("**{number}.** ") } else { String::new() };
+        text.push_str(&format!("\n\n{number}{body}"));
+    }
+    if bodies.len() > 1 {
+        text.push_str("\n\nPress a button, or answer “yes to 1”, “no to 2”, “yes to all” or “no to all”.");
+    }
+    text
+}
+
+/// The buttons of an approval.
+pub fn approve_choices(questions: &[QuestionId]) -> Vec<Choice> {
+    let [first, rest @ ..] = questions else { return Vec::new() };
+    if rest.is_empty() {
+        return choices(first, APPROVE);
+    }
+    let mut all = choices(first, [("approve-all", "Approve all"), ("reject-all", "Reject all")]);
+    for (number, question) in (1..).zip(questions.iter().take(BUTTONS)) {
+        let labels = APPROVE.map(|(answer, label)| Choice {
+            id: format!("{question}:{answer}"),
+            label: format!("{label} {number}"),
+        });
+        all.extend(labels);
+    }
+    all
+}
+
+/// One call as it is shown: what it would do, whom the person doesn't know, and at the end, next to the buttons, who
+/// gets something.
+pub fn body(preview: &str, doubt: Option<&Doubt>, strangers: &[String], recipients: &[String]) -> String {
+    let mut text = preview.to_owned();
+    let why = match doubt {
+        Some(Doubt::TooManyRecipients) => Some("More than five people would get something from this turn."),
+        Some(Doubt::TooManyDeletions) => Some("More than two things would be deleted in this turn."),
+        Some(Doubt::Because(why)) => {
+            text.push_str(&format!("\n\nNote: {why}."));
+            None
+        }
+        Some(Doubt::NotAskedFor | Doubt::NotNamed | Doubt::UnknownRecipient(_)) | None => None,
+    };
+    if let Some(why) = why {
+        text.push_str(&format!("\n\n{why}"));
+    }
+    let is_stranger = |address: &String| strangers.iter().any(|one| one == address);
+    if !recipients.is_empty() {
+        let marked = recipients.iter().map(|address| match is_stranger(address) {
+            true => format!("{address} (not in your contacts, not in your message)"),
+            false => address.clone(),
+        });
+        text.push_str(&format!("\n\nGoes to: {}", marked.collect::<Vec<_>>().join(", ")));
+    }
+    text
+}
+
+/// What was read from outside, as far as a sentence can hold it.
+fn sources(taint: &Taint) -> Option<String> {
+    let all: Vec<&str> = taint.sources().collect();
+    match all.as_slice() {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        [one, two] => Some(format!("{one} and {two}")),
+        [one, two, rest @ ..] => Some(format!("{one}, {two} and {} more", rest.len())),
+    }
+}
+
+fn cut(text: &str) -> String {
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &one_line[..end]),
+        None => one_line,
+    }
+}
+
+/// The first line of what a question is about.
+pub fn subject(question: &QuestionRow) -> &str {
+    let text = match &question.kind {
+        QuestionKind::Continue { .. } => "Continue with what I paused?",
+        QuestionKind::Approval { preview, .. } => preview,
+        QuestionKind::Choice { subject, .. } => subject,
+        QuestionKind::Input { name } => name,
+    };
+    first_line(text).trim_end_matches(':')
+}
+
+/// To a yes that may mean several questions, or one that was asked before something else was said.
+pub fn which(open: &[QuestionRow]) -> String {
+    let lines = open_questions(open);
+    match open {
+        [] => "No question is open.".to_owned(),
+        [_] => format!("Do you mean this?\n{lines}\n\nSend `/answer 1 yes` or `/answer 1 no`."),
+        _ => {
+            format!("Which one do you mean?\n{lines}\n\nSend for example `/answer 1 yes` or `/answer 2 no`.")
+        }
+    }
+}
+
+/// The open questions, with the numbers that `/answer` takes.
+pub fn open_questions(open: &[QuestionRow]) -> String {
+    let line = |(number, question): (usize, &QuestionRow)| format!("{number}. {}", subject(question));
+    (1..).zip(open).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// How to use `/answer`.
+pub const ANSWER_USAGE: &str =
+    "Send `/answer` with the number of a question and your answer, for example `/answer 1 yes`.";
+
+/// Confirms an answer by name.
+pub fn noted(question: &QuestionRow, answer: &Answer) -> String {
+    match answer {
+        Answer::Approve => format!("Approved: {}. Going ahead.", subject(question)),
+        Answer::Reject => format!("Rejected: {}. I'll leave it.", subject(question)),
+        Answer::Continue => "OK, I'll continue.".into(),
+        Answer::Summarise => "OK, I'll summarise.".into(),
+        Answer::Stop => "OK, I'll stop.".into(),
+        Answer::Text(_) if matches!(question.kind, QuestionKind::Input { .. }) => {
+            "Thanks. Going ahead.".into()
+        }
+        Answer::Text(chosen) => format!("OK: {chosen}."),
+    }
+}

@@ -1,0 +1,92 @@
+//! `/undo` and "undo that": what was done last is as it was before, once.
+
+use serde_json::json;
+
+use crate::app::{TestApp, configured, direct, scripted};
+use crate::scripted::{Scripted, calls, has_results, text};
+
+async fn tasks(app: &TestApp) -> Vec<String> {
+    let rows: Vec<(String, String)> =
+        app.store().all("SELECT title, state FROM tasks ORDER BY title", &[]).await.unwrap();
+    rows.into_iter().map(|(title, state)| format!("{title} {state}")).collect()
+}
+
+#[tokio::test]
+async fn what_was_done_last_is_taken_back_once() {
+    let app = configured(|_| {}).await;
+    app.says("ada", "add a task to buy milk").await;
+    app.says("ada", "add a task to call Ann").await;
+    app.says("ada", "show my open tasks").await;
+    let done = app.says("ada", "/undo").await;
+    insta::assert_snapshot!(done.text, @"Taken back: Added “call Ann”");
+    assert_eq!(tasks(&app).await, ["buy milk open"]);
+    let done = app.says("ada", "undo that").await;
+    insta::assert_snapshot!(done.text, @"Taken back: Added “buy milk”");
+    assert_eq!(tasks(&app).await, Vec::<String>::new());
+    let done = app.says("ada", "undo").await;
+    insta::assert_snapshot!(done.text, @"There is nothing to take back");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn everything_a_person_keeps_here_comes_back() {
+    let app = configured(|_| {}).await;
+    for (done, undone) in [
+        ("add a task to buy milk, due tomorrow", "SELECT count(*) FROM tasks"),
+        ("remember that Bob prefers mornings", "SELECT count(*) FROM memories"),
+        ("every Monday at 8 show my open tasks", "SELECT count(*) FROM schedules"),
+        (
+            "schedule a meeting called Review next Tuesday at 2pm for 30 minutes",
+            "SELECT count(*) FROM objects",
+        ),
+    ] {
+        app.says("ada", done).await;
+        assert_eq!(app.store().count(undone, &[]).await.unwrap(), 1, "{done}");
+        let said = app.says("ada", "/undo").await;
+        assert!(said.text.starts_with("Taken back: "), "{}", said.text);
+        assert_eq!(app.store().count(undone, &[]).await.unwrap(), 0, "{done}");
+    }
+    // What was deleted or changed, too.
+    for (first, then, sql, content) in [
+        ("add a task to buy milk", "mark buy milk as done", "SELECT state FROM tasks", "open"),
+        (
+            "remember that Bob prefers mornings",
+            "forget Bob",
+            "SELECT text FROM memories",
+            "Bob prefers mornings",
+        ),
+    ] {
+        app.says("ada", first).await;
+        app.says("ada", then).await;
+        let said = app.says("ada", "/undo").await;
+        assert!(said.text.starts_with("Taken back: "), "{then}: {}", said.text);
+        let rows: Vec<(String,)> = app.store().all(sql, &[]).await.unwrap();
+        assert_eq!(rows, [(content.to_owned(),)], "{then}");
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_changed_since_is_left_alone_and_what_went_out_is_named() {
+    let script = Scripted::new().orchestrator(|request| match has_results(request) {
+        true => text("Done."),
+        false => calls(vec![
+            direct("a", "tasks.create", json!({"title": "milk"})),
+            direct("b", "tasks.create", json!({"title": "figs"})),
+        ]),
+    });
+    let app = scripted(script).await;
+    app.says("ada", "go").await;
+    let mut batch = adjutant::store::Batch::new();
+    batch.run("UPDATE tasks SET title = 'more figs' WHERE title = 'figs'", []);
+    app.store().write(batch).await.unwrap();
+    let said = app.says("ada", "/undo").await;
+    let mut lines: Vec<&str> = said.text.lines().collect();
+    lines.sort_unstable();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    Left alone, because it was changed since: Added “figs”
+    Taken back: Added “milk”
+    ");
+    assert_eq!(tasks(&app).await, ["more figs open"]);
+    app.ends_well().await;
+}
