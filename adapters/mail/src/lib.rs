@@ -3,6 +3,7 @@
 //! Whatever comes from a server or is in a message is untrusted: sizes and counts are limited, every exchange has a
 //! timeout, and passwords are never shown.
 
+mod address;
 mod bounce;
 mod compose;
 mod connection;
@@ -18,8 +19,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use address::{Address, is_inside};
 pub use bounce::{Bounce, FailedRecipient};
-pub use compose::{Address, Attachment, Composed, Draft, Envelope};
+pub use compose::{Attachment, Composed, Draft, Envelope};
 pub use html::readable;
 pub use imap::{FlagChange, Folder, FolderKind, Imap, MessageLocation, Query};
 pub use message::{AttachmentInfo, MAX_TEXT, Message};

@@ -4,6 +4,7 @@ use chrono::{DateTime, FixedOffset};
 use mail_parser::{Address as AddressHeader, HeaderValue, MessageParser, MessagePart, MimeHeaders, PartType};
 
 use crate::compose::message_id;
+use crate::html::one_line as line;
 use crate::{Address, html};
 
 /// The longest text of a message, in bytes.
@@ -85,7 +86,7 @@ impl Message {
             ids.iter().filter_map(|id| message_id(id)).take(MAX_ITEMS).collect()
         };
         let mut parsed = body_text(whole.text_bodies());
-        if parsed.0.trim().is_empty() {
+        if parsed.0.replace(html::HIDDEN, "").trim().is_empty() {
             parsed = body_text(whole.html_bodies());
         }
         let (text, is_truncated) = truncate(parsed.0, parsed.1);
@@ -104,6 +105,14 @@ impl Message {
             attachments: whole.attachments().take(MAX_ITEMS).map(attached).collect(),
             ..Self::default()
         }
+    }
+
+    /// Where replies go if not to the sender: each address, or none if they are the sender's.
+    #[must_use]
+    pub fn reply_elsewhere(&self) -> &[Address] {
+        let is_sender =
+            |to: &Address| self.from.iter().any(|from| from.address.eq_ignore_ascii_case(&to.address));
+        if self.reply_to.iter().all(is_sender) { &[] } else { &self.reply_to }
     }
 
     /// The beginning of the text, in one line.
@@ -135,22 +144,29 @@ fn closers(bytes: &[u8]) -> Vec<u8> {
 
 fn addresses(address: Option<&AddressHeader<'_>>) -> Vec<Address> {
     let addresses = address.into_iter().flat_map(AddressHeader::iter).filter_map(|address| {
-        let name = address.name.as_deref().map(line).filter(|name| !name.is_empty());
+        let name = address.name.as_deref().map(line);
+        let name = name.filter(|name| !name.is_empty() && !looks_like_address(name));
         Some(Address { name, address: line(address.address.as_deref()?) })
     });
     addresses.take(MAX_ITEMS).collect()
 }
 
-/// One line, without invisible characters.
-fn line(text: &str) -> String {
-    html::visible(text).split_whitespace().collect::<Vec<_>>().join(" ")
+/// Whether a name passes for an address, which it would hide.
+fn looks_like_address(name: &str) -> bool {
+    let is_at = |c: char| matches!(c, '@' | '\u{fe6b}' | '\u{ff20}');
+    name.match_indices(is_at).any(|(at, sign)| {
+        let (before, after) = (&name[..at], &name[at + sign.len()..]);
+        let is_close = !before.ends_with(' ') && !after.starts_with(' ');
+        let domain = after.split_whitespace().next().unwrap_or_default();
+        !before.trim().is_empty() && !domain.is_empty() && (is_close || domain.contains('.'))
+    })
 }
 
 /// The text of these parts, and whether it was truncated.
 fn body_text<'a>(parts: impl Iterator<Item = &'a MessagePart<'a>>) -> (String, bool) {
     let parsed = parts.map(|part| match &part.body {
-        PartType::Text(text) => (html::visible(text), false),
-        PartType::Html(page) => html::readable(page),
+        PartType::Text(text) => (html::plain(text), false),
+        PartType::Html(page) => html::readable_mail(page),
         _ => (String::new(), false),
     });
     let (texts, cuts): (Vec<_>, Vec<_>) = parsed.unzip();
@@ -161,7 +177,10 @@ fn body_text<'a>(parts: impl Iterator<Item = &'a MessagePart<'a>>) -> (String, b
 pub(crate) fn truncate(mut text: String, is_truncated: bool) -> (String, bool) {
     let is_truncated = is_truncated || text.len() > MAX_TEXT;
     if is_truncated && !text.ends_with(CUT) {
-        text.truncate(text.floor_char_boundary(MAX_TEXT - CUT.len()));
+        let note = if text.ends_with(html::HIDDEN) { html::HIDDEN } else { "" };
+        text.truncate(text.len() - note.len());
+        text.truncate(text.floor_char_boundary(MAX_TEXT - CUT.len() - note.len()));
+        text.push_str(note);
         text.push_str(CUT);
     }
     (text, is_truncated)
@@ -227,9 +246,55 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_no_address_of_somebody_else() {
+        let from = |name: &str| {
+            let message = Message::parse(format!("From: {name} <eve@evil.test>\n\n").as_bytes());
+            message.from.first().unwrap().to_string()
+        };
+        for name in [
+            "\"boss@inside.test\"",
+            "\"The Boss boss@inside.test\"",
+            "\"boss @ inside.test\"",
+            "\"boss\u{ff20}inside.test\"",
+            "\"boss\u{200b}@inside.test\"",
+            "\"Boss <boss@inside.test>\"",
+            "\"eve@evil.test\"",
+        ] {
+            assert_eq!(from(name), "eve@evil.test", "{name}");
+        }
+        assert_eq!(from("\"E\u{202e}v\u{200b}e\u{e0041}\u{7}\""), "Eve <eve@evil.test>");
+        assert_eq!(from("\"Eve @ Work, @eve\""), "Eve @ Work, @eve <eve@evil.test>");
+    }
+
+    #[test]
+    fn a_reply_that_goes_elsewhere_is_told() {
+        let elsewhere = |to: &str| {
+            let message = Message::parse(format!("From: Eve <eve@evil.test>\nReply-To: {to}\n\n").as_bytes());
+            message.reply_elsewhere().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(elsewhere("Bob <bob@evil.test>"), "Bob <bob@evil.test>");
+        assert_eq!(elsewhere("eve@evil.test, bob@evil.test"), "eve@evil.test, bob@evil.test");
+        assert_eq!(elsewhere("Other <EVE@evil.test>"), "");
+        assert_eq!(Message::parse(b"From: a@b.test\n\n").reply_elsewhere(), []);
+    }
+
+    #[test]
+    fn a_note_about_hidden_text_survives_a_cut() {
+        let page = format!("<p style=color:#fff>x</p><p>{}</p>", "word ".repeat(20_000));
+        let message = Message::parse(format!("Content-Type: text/html\n\n{page}").as_bytes());
+        assert!(message.is_truncated && message.text.len() <= MAX_TEXT);
+        assert!(message.text.contains("\n[Hidden text was left out.]\n[The message continues"));
+    }
+
+    #[test]
     fn what_shows_nothing_is_left_out() {
         let message = Message::parse("\n\na\u{200b}b\u{e0041}\u{202e}c\u{7}\n\n\n\n\nd".as_bytes());
         assert_eq!(message.text, "abc\n\nd");
+        let spelled: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+        let message = Message::parse(format!("\nHello{spelled}").as_bytes());
+        assert_eq!(message.text, "Hello\n[Hidden text was left out.]");
+        let joined = "\n👩\u{200d}💻 می\u{200c}خواهم a\u{200d}b\u{fe0f}\u{fe0f}";
+        assert_eq!(Message::parse(joined.as_bytes()).text, "👩\u{200d}💻 می\u{200c}خواهم ab\u{fe0f}");
     }
 
     #[test]

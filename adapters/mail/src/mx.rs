@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 2;
 /// Whether a domain's records allow mail to an address: it has a mail server, or else an address of its own, and
 /// doesn't refuse all mail (RFC 7505).
 pub async fn accepts_mail(resolver: SocketAddr, address: &str, timeout: Duration) -> Result<bool, MailError> {
-    let domain = crate::compose::parse_address(address)?.domain().to_owned();
+    let domain = crate::address::parse_address(address)?.domain().to_owned();
     let servers = query(resolver, &domain, TYPE::MX, timeout).await?;
     if !servers.is_empty() {
         return Ok(servers.contains(&true));

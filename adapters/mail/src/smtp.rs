@@ -12,7 +12,7 @@ use lettre::transport::smtp::response::Response;
 use lettre::transport::smtp::{Error, commands};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::compose::parse_address;
+use crate::address::parse_address;
 use crate::connection::{Connection, connect, connection_lost, guarded, within};
 use crate::{Envelope, ErrorKind, MailError, Server, Tls};
 

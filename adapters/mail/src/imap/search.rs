@@ -151,8 +151,8 @@ impl Session {
     async fn newest(&mut self, query: &Query, folder: &str, limit: usize) -> Result<Vec<Dated>, MailError> {
         let opened = self.select(folder).await?;
         let what = format!(
-            "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO SUBJECT MESSAGE-ID MIME-VERSION \
-             CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
+            "(UID FLAGS INTERNALDATE BODY.PEEK[HEADER.FIELDS (DATE FROM TO REPLY-TO SUBJECT MESSAGE-ID \
+             MIME-VERSION CONTENT-TYPE CONTENT-TRANSFER-ENCODING)]<0.{HEADERS}> BODY.PEEK[TEXT]<0.{TEXT}>)"
         );
         let items = if opened.exists == 0 || limit == 0 {
             Vec::new()

@@ -93,12 +93,13 @@ async fn what_is_hidden_in_a_page_is_not_read() {
     insta::assert_snapshot!(read.text, @"
     # Offer
 
-    Pay **3 €** [here][1].
+    Pay **3 €** [here (example.test)][1].
 
     Left
     Right
 
     [1]: https://example.test/pay
+    [Hidden text was left out.]
     ");
 }
 

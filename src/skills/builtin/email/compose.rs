@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use adjutant_mail::{Address, Attachment, Draft};
+use adjutant_mail::{Address, Attachment, Draft, is_inside};
 use serde_json::Value;
 
 use super::sending::message_id;
@@ -100,11 +100,11 @@ pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, 
     Ok(Preview { risk, text: Some(text) })
 }
 
-/// Whether an address is neither ours nor of an internal domain.
+/// Whether an address is neither ours nor a plain one of an internal domain.
 pub(in crate::skills::builtin) fn is_outside(call: &CallContext<'_>, address: &str) -> bool {
-    let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain).to_lowercase();
+    let party = Address { name: None, address: address.to_owned() };
     !call.services.mail.as_ref().is_some_and(|mail| {
-        mail.internal_domains.contains(&domain) || mail.from.address.eq_ignore_ascii_case(address)
+        is_inside(&party, &mail.internal_domains) || mail.from.address.eq_ignore_ascii_case(address)
     })
 }
 

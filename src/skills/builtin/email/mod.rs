@@ -195,11 +195,14 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
         many => format!("{many} mails, the newest first:\n{}", lines.join("\n")),
     };
     let item = |one: &Message| {
-        json!({
-            "id": one.message_id.as_ref().unwrap_or(&one.id), "from": parties(&one.from), "to": parties(&one.to),
-            "subject": one.subject, "date": one.date.map(|date| date.to_rfc3339()), "unread": one.unread,
-            "folder": one.folder, "snippet": one.snippet(),
-        })
+        with_reply_to(
+            one,
+            json!({
+                "id": one.message_id.as_ref().unwrap_or(&one.id), "from": parties(&one.from), "to": parties(&one.to),
+                "subject": one.subject, "date": one.date.map(|date| date.to_rfc3339()), "unread": one.unread,
+                "folder": one.folder, "snippet": one.snippet(),
+            }),
+        )
     };
     let items: Vec<Value> = found.iter().map(item).collect();
     let untrusted = !items.is_empty();
@@ -223,7 +226,16 @@ async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
         "date": letter.date.map(|date| date.to_rfc3339()), "text": text, "attachments": files,
         "folder": letter.folder,
     });
-    Ok(Output { untrusted: true, ..Output::new(summary, data) })
+    Ok(Output { untrusted: true, ..Output::new(summary, with_reply_to(&letter, data)) })
+}
+
+/// With the addresses that a reply goes to, if not to the sender.
+fn with_reply_to(letter: &Message, mut data: Value) -> Value {
+    let elsewhere = letter.reply_elsewhere();
+    if !elsewhere.is_empty() {
+        data["reply_to"] = json!(parties(elsewhere));
+    }
+    data
 }
 
 async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
