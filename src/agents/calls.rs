@@ -170,7 +170,7 @@ fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64,
 fn for_model(report: &CallReport) -> String {
     let mut value = json!({"status": report.status.as_str()});
     if report.status == ExecutionStatus::Completed {
-        let outside = |text: &str| untrusted::block(&report.execution, text);
+        let outside = |text: &str| untrusted::block(&report.execution, "outside", text);
         let data = (!report.data.is_null()).then(|| report.data.clone());
         if report.untrusted {
             value["summary"] = json!(outside(&report.summary));

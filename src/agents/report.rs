@@ -77,7 +77,7 @@ impl Report {
             data.truncate(data.floor_char_boundary(room));
             result.push_str(" … (shortened; agents that depend on this one get all of it)");
         }
-        let outside = |text: &str| untrusted::block(&self.execution, text);
+        let outside = |text: &str| untrusted::block(&self.execution, "outside", text);
         value["result"] = Value::String(if self.untrusted { outside(&result) } else { result });
         let shows_data = !too_long || !data.is_empty();
         if shows_data && !self.data.is_null() {
@@ -107,8 +107,8 @@ impl Report {
         }
         let mut data = self.data.to_string();
         if self.untrusted {
-            text = untrusted::block(&self.execution, &text);
-            data = untrusted::block(&self.execution, &data);
+            text = untrusted::block(&self.execution, "outside", &text);
+            data = untrusted::block(&self.execution, "outside", &data);
         }
         let mut lines = format!("Result of {} ({}): {text}", self.agent_id, self.status.as_str());
         if !self.data.is_null() {

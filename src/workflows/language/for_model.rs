@@ -32,7 +32,7 @@ impl Template {
                     }
                     let rendered = render(source, values)?;
                     match names.iter().find_map(|name| outside(name)) {
-                        Some(mark) => text.push_str(&untrusted::block(&mark, &rendered)),
+                        Some(mark) => text.push_str(&untrusted::block(&mark, "outside", &rendered)),
                         None => text.push_str(&rendered),
                     }
                 }

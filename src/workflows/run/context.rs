@@ -53,7 +53,9 @@ impl<'v> TemplateScope<'v> {
             let mut values = self.run.state.marked_values();
             for (name, value) in &self.own {
                 let value = match &self.own_outside {
-                    Some(mark) => super::state::in_blocks(value, &|text| untrusted::block(mark, text)),
+                    Some(mark) => {
+                        super::state::in_blocks(value, &|text| untrusted::block(mark, "outside", text))
+                    }
                     None => value.clone(),
                 };
                 values = values.with(name, &value);
@@ -105,7 +107,7 @@ impl Run<'_> {
 pub(super) fn shown(output: &Value, outside: Option<&str>) -> String {
     let text = plain(output);
     match outside {
-        Some(mark) => untrusted::block(mark, &text),
+        Some(mark) => untrusted::block(mark, "outside", &text),
         None => text,
     }
 }

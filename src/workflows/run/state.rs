@@ -241,7 +241,9 @@ impl State {
 
     /// The same with each untrusted text in a block of its own.
     pub(super) fn marked_values(&self) -> Values {
-        Values::new(&self.lock().all(Some(crate::journal::untrusted::block)))
+        Values::new(
+            &self.lock().all(Some(|mark, text| crate::journal::untrusted::block(mark, "outside", text))),
+        )
     }
 
     /// The steps' outputs, as templates see them.
