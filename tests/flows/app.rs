@@ -434,6 +434,7 @@ impl Place<'_> {
             sender_name: who.into(),
             direct: self.direct,
             text: text.into(),
+            forwarded_from: None,
             reply_to,
             attachments: Vec::new(),
         };

@@ -234,6 +234,7 @@ impl Town {
             sender_name: who.into(),
             direct: place == who,
             text: text.into(),
+            forwarded_from: None,
             reply_to: None,
             attachments,
         };

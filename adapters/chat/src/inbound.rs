@@ -45,6 +45,8 @@ pub struct IncomingMessage {
     pub direct: bool,
     /// The text as written.
     pub text: String,
+    /// Who wrote the text, if the sender only passed it on.
+    pub forwarded_from: Option<String>,
     /// The receipt of our message that this one replies to.
     pub reply_to: Option<String>,
     /// The files that came with it.

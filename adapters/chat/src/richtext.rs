@@ -4,6 +4,7 @@
 //! control characters are made visible, and nesting is bounded so that no text can exhaust the stack of code that
 //! walks the tree.
 
+mod link;
 pub mod markup;
 mod parse;
 mod plain;
@@ -11,6 +12,7 @@ mod table;
 
 use std::borrow::Cow;
 
+pub use link::link_target;
 pub use table::aligned_table;
 
 /// Markdown for a text as a block of code whose fence the text can't close.

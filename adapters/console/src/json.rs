@@ -87,6 +87,7 @@ impl Entry {
                     sender_name,
                     direct,
                     text,
+                    forwarded_from: None,
                     reply_to,
                     attachments,
                 })

@@ -66,6 +66,10 @@ pub(crate) struct MessageObject {
     #[serde(default)]
     attachments: Vec<File>,
     referenced_message: Option<Quoted>,
+    /// What the message passes on. Discord doesn't say who wrote it.
+    /// Source: <https://discord.com/developers/docs/resources/message#message-snapshot-object>
+    #[serde(default)]
+    message_snapshots: Vec<Snapshot>,
     webhook_id: Option<String>,
 }
 
@@ -118,6 +122,21 @@ struct Quoted {
     author: Account,
 }
 
+#[derive(Debug, Deserialize)]
+struct Snapshot {
+    message: Forwarded,
+}
+
+#[derive(Debug, Deserialize)]
+struct Forwarded {
+    #[serde(default)]
+    content: String,
+    #[serde(default)]
+    mentions: Vec<Account>,
+    #[serde(default)]
+    attachments: Vec<File>,
+}
+
 /// The types of messages that people write: ordinary ones and replies. The others are Discord's own (joins, pins,
 /// boosts).
 /// Source: <https://discord.com/developers/docs/resources/message#message-object-message-types>
@@ -136,9 +155,18 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
     if !direct && answered.is_none() && !mentions_us(&message.content, bot) {
         return Received::Ignored;
     }
-    let text = cleaned(&message.content, &message.mentions, bot);
+    let own = cleaned(&message.content, &message.mentions, bot);
+    // Only one without words of its own is forwarded.
+    let forwarded = message.message_snapshots.into_iter().next().map(|snapshot| snapshot.message);
+    let forwarded = forwarded.filter(|_| own.is_empty());
+    let forwarded_from = forwarded.as_ref().map(|_| "somebody on Discord".to_owned());
+    let (text, forwarded_files) = match forwarded {
+        Some(forwarded) => (cleaned(&forwarded.content, &forwarded.mentions, bot), forwarded.attachments),
+        None => (own, Vec::new()),
+    };
+    let files = [message.attachments, forwarded_files].concat();
     // A sticker or a poll has nothing to read.
-    if text.is_empty() && message.attachments.is_empty() {
+    if text.is_empty() && files.is_empty() {
         return Received::Ignored;
     }
     let incoming = IncomingMessage {
@@ -148,10 +176,11 @@ pub(crate) fn message(message: MessageObject, bot: BotIdentity<'_>, direct: bool
         sender_name: name(&message.author, message.member.as_ref()),
         direct,
         text,
+        forwarded_from,
         reply_to: answered.map(|quoted| quoted.id.to_string()),
         attachments: Vec::new(),
     };
-    Received::Message(incoming, message.attachments)
+    Received::Message(incoming, files)
 }
 
 /// Reads an edit. One without a text only adds previews.
@@ -226,9 +255,18 @@ pub(crate) fn interaction(interaction: Interaction, bot: BotIdentity<'_>) -> Opt
             let name = format!("/{}", data.name?);
             let text = std::iter::once(name.as_str()).chain(words).collect::<Vec<_>>().join(" ");
             let event = EventId(id.to_string());
-            let (reply_to, attachments) = (None, Vec::new());
-            let message =
-                IncomingMessage { event, address, sender, sender_name, direct, text, reply_to, attachments };
+            let (forwarded_from, reply_to, attachments) = (None, None, Vec::new());
+            let message = IncomingMessage {
+                event,
+                address,
+                sender,
+                sender_name,
+                direct,
+                text,
+                forwarded_from,
+                reply_to,
+                attachments,
+            };
             Some(InteractionEvent::Command(message, token))
         }
         COMPONENT => {

@@ -204,7 +204,7 @@ impl Slack {
                 let name = names.iter().find(|(id, _)| *id == message.sender.0);
                 message.sender_name = name.map_or(message.sender_name, |(_, name)| name.clone());
                 message.text = text::readable(&message.text, &names);
-                message.attachments = attachments;
+                message.attachments.extend(attachments);
                 Update::New(Inbound::Message(message))
             }
             Received::Edit(mut edit) => {

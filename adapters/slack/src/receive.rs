@@ -4,7 +4,9 @@
 
 pub(crate) mod text;
 
-use adjutant_chat::{Address, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId};
+use adjutant_chat::{
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, one_line,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -48,6 +50,7 @@ pub(crate) struct MessageEvent {
     pub(crate) channel: Option<String>,
     channel_type: Option<String>,
     files: Value,
+    attachments: Value,
     message: Option<Box<MessageEvent>>,
     previous_message: Option<Box<MessageEvent>>,
 }
@@ -62,6 +65,9 @@ pub(crate) struct File {
     pub(crate) size: usize,
     pub(crate) mimetype: String,
 }
+
+/// The most messages that one passes on.
+const MAX_SHARED: usize = 10;
 
 /// Subtypes of messages that people write. The others are Slack's own (joins, topics) or bots'.
 pub(crate) const BY_PEOPLE: [&str; 3] = ["file_share", "thread_broadcast", "me_message"];
@@ -104,9 +110,20 @@ impl MessageEvent {
         }
         let text = text::without(written, bot.me);
         let files = self.files();
+        let mut shared = self.shared();
+        // What stands beside words of their own is an enclosure, or else the message itself.
+        let passed_on = if text.is_empty() && !shared.is_empty() { Some(shared.remove(0)) } else { None };
+        let (text, forwarded_from) = match passed_on {
+            Some((author, passed_on)) => (passed_on, Some(author)),
+            None => (text, None),
+        };
         if text.is_empty() && files.is_empty() {
             return Received::Ignored;
         }
+        let enclosure = |(author, text): (String, String)| {
+            let text = text::readable(&text, &[]);
+            Attachment { name: format!("message from {author}"), text: Some(text) }
+        };
         let message = IncomingMessage {
             event: event(channel, &self.ts),
             reply_to: place.thread.filter(|_| root_is_ours).map(|root| root.to_string()),
@@ -115,7 +132,8 @@ impl MessageEvent {
             sender_name: user.clone(),
             direct,
             text,
-            attachments: Vec::new(),
+            forwarded_from,
+            attachments: shared.into_iter().map(enclosure).collect(),
         };
         Received::Message(message, files)
     }
@@ -134,6 +152,27 @@ impl MessageEvent {
             }
             _ => Received::Ignored,
         }
+    }
+
+    /// The messages that it passes on: who wrote each, and the text. Other enclosures are previews.
+    /// Source: <https://docs.slack.dev/legacy/legacy-messaging/legacy-secondary-message-attachments>
+    fn shared(&self) -> Vec<(String, String)> {
+        let shared = self
+            .attachments
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["is_share"] == true || one["is_msg_unfurl"] == true);
+        let word = |one: &Value, keys: [&str; 2]| {
+            let text = keys.iter().find_map(|key| one[*key].as_str().filter(|text| !text.trim().is_empty()));
+            text.map(str::to_owned)
+        };
+        let read = |one: &Value| {
+            let author = word(one, ["author_name", "author_subname"]);
+            let author = author.map_or_else(|| "somebody on Slack".to_owned(), |name| one_line(&name));
+            Some((author, word(one, ["text", "fallback"])?))
+        };
+        shared.filter_map(read).take(MAX_SHARED).collect()
     }
 
     fn files(&self) -> Vec<File> {
@@ -188,6 +227,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
         sender_name: user_name,
         direct: place.is_direct(),
         text: text::readable(words.trim(), &[]),
+        forwarded_from: None,
         reply_to: None,
         attachments: Vec::new(),
     })

@@ -84,6 +84,7 @@ fn message_of(value: &Value, me: &BotUser, channel: &str) -> Option<Update> {
         sender_name: name(person),
         direct,
         text: text.text,
+        forwarded_from: message.forward_origin.as_ref().map(|origin| one_line(&origin.name())),
         reply_to,
         attachments,
     };

@@ -1,7 +1,7 @@
 //! Pure: rich text as Telegram's HTML, in parts, each also as plain text in case Telegram refuses the markup. <https://core.telegram.org/bots/api#html-style>
 
-use adjutant_chat::richtext::aligned_table;
 use adjutant_chat::richtext::markup::list_marker;
+use adjutant_chat::richtext::{aligned_table, link_target};
 use adjutant_chat::{Block, Choice, Inline, LengthUnit, RichText, one_line, split};
 use teloxide::types::{InlineKeyboardButton, InlineKeyboardMarkup};
 
@@ -15,7 +15,7 @@ const ENTITIES: usize = 100;
 const MARKUP: usize = 8;
 
 /// The widest table, in columns, that a phone shows without breaking its lines.
-const WIDEST_TABLE: usize = 40;
+const WIDEST_TABLE: usize = 36;
 
 /// Labels of at most this many characters share rows of three.
 const SHORT_LABEL: usize = 24;
@@ -206,7 +206,8 @@ impl HtmlWriter {
 
     fn link(&mut self, to: &str, text: &[Inline]) {
         let label = adjutant_chat::inline_text(text);
-        if to == label || to.strip_prefix("mailto:") == Some(&label) || label.trim().is_empty() {
+        let target = link_target(to, &label);
+        if label.trim().is_empty() || (target.is_none() && (to == label || !is_web(to))) {
             // Telegram itself makes addresses clickable.
             return self.raw(if label.trim().is_empty() { to } else { &label });
         }
@@ -218,8 +219,11 @@ impl HtmlWriter {
         self.linked = true;
         self.tagged("a", &href, |page| page.inlines(text));
         self.linked = false;
-        // Only the plain text shows the address.
+        // Only the plain text shows the whole address.
         self.plain.push_str(&format!(" ({to})"));
+        if let Some(host) = target {
+            self.html.push_str(&format!(" ({})", escaped(&host)));
+        }
     }
 }
 

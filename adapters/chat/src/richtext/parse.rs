@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag};
 
+use super::link::without_user;
 use super::{Block, Cell, Inline, RichText, inline_text, one_line, sanitized};
 
 /// Deeper nesting is flattened to this depth. A level of a list counts twice.
@@ -138,7 +139,7 @@ impl Builder {
             Tag::Emphasis if self.shallow() => Kind::Italic,
             Tag::Strikethrough if self.shallow() => Kind::Strike,
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } if self.shallow() => {
-                Kind::Link(one_line(&dest_url))
+                Kind::Link(one_line(&without_user(&dest_url)))
             }
             Tag::Paragraph | Tag::HtmlBlock | Tag::DefinitionListTitle => Kind::Paragraph,
             Tag::Strong | Tag::Emphasis | Tag::Strikethrough | Tag::Superscript | Tag::Subscript => {

@@ -39,6 +39,19 @@ fn the_mention_of_us_is_cut_out_and_others_get_their_names() {
 }
 
 #[test]
+fn a_forwarded_message_is_told_from_own_words() {
+    let read = |content: &str| {
+        let file = json!({"filename": "a.txt", "url": "b", "size": 1});
+        let passed_on = json!({"content": "pay <@2>", "mentions": [{"id": "2", "username": "bob"}], "attachments": [file]});
+        let fields = json!({"content": content, "message_snapshots": [{"message": passed_on}]});
+        let Received::Message(said, files) = received(fields, true) else { panic!() };
+        (said.text, said.forwarded_from, files.len())
+    };
+    assert_eq!(read(""), ("pay @bob".to_owned(), Some("somebody on Discord".to_owned()), 1));
+    assert_eq!(read("look"), ("look".to_owned(), None, 0));
+}
+
+#[test]
 fn who_speaks_to_us() {
     let ours = json!({"id": "4", "author": {"id": "9"}});
     let theirs = json!({"id": "4", "author": {"id": "2"}});

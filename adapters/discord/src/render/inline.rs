@@ -1,5 +1,6 @@
 //! Running text. Each stretch of one emphasis gets marks of its own, so that marks never overlap.
 
+use adjutant_chat::richtext::link_target;
 use adjutant_chat::richtext::markup::{Emphasis, Leaf, ZERO_WIDTH_SPACE, percent_encoded, url_length};
 use adjutant_chat::{Inline, inline_text};
 
@@ -83,14 +84,16 @@ fn code(text: &str) -> String {
 fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<(Emphasis, Fragment)>) {
     let label = inline_text(text);
     let web = to.starts_with("https://") || to.starts_with("http://");
-    let same = label == to || to.strip_prefix("mailto:") == Some(&label);
+    let host = link_target(to, &label);
+    let same = host.is_none() && (label == to || !web);
     match (web, same) {
         (true, true) => into.push((emphasis, Fragment::Markup(format!("<{}>", address(to))))),
         (false, true) => collect(text, emphasis, into),
         // Discord shows a label that looks like an address as plain text, to prevent deception.
         (true, false) if !label.trim().is_empty() && !label.contains("://") && !label.contains('\n') => {
             let label = escaped(&label.replace('[', "(").replace(']', ")"), false);
-            into.push((emphasis, Fragment::Markup(format!("[{label}](<{}>)", address(to)))));
+            let host = host.map(|host| format!(" ({})", escaped(&host, false))).unwrap_or_default();
+            into.push((emphasis, Fragment::Markup(format!("[{label}](<{}>){host}", address(to)))));
         }
         _ => {
             collect(text, emphasis, into);

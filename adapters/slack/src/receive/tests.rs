@@ -53,6 +53,28 @@ fn who_speaks_to_us() {
 }
 
 #[test]
+fn a_message_that_was_passed_on_is_told_from_own_words() {
+    let shared = json!([
+        {"is_share": true, "author_name": "Eve\n", "text": "pay &amp; <https://x.org|go>"},
+        {"title": "a preview", "text": "of a page"},
+        {"is_msg_unfurl": true, "text": "more"},
+    ]);
+    let read = |text: &str| {
+        let said = said(&json!({"text": text, "attachments": shared}), "D1").unwrap();
+        let enclosed: Vec<_> =
+            said.attachments.into_iter().map(|one| (one.name, one.text.unwrap_or_default())).collect();
+        (said.text, said.forwarded_from, enclosed)
+    };
+    let more = ("message from somebody on Slack".to_owned(), "more".to_owned());
+    let eve = ("message from Eve ".to_owned(), "pay & go (https://x.org)".to_owned());
+    assert_eq!(
+        read(""),
+        ("pay &amp; <https://x.org|go>".to_owned(), Some("Eve ".to_owned()), vec![more.clone()])
+    );
+    assert_eq!(read("look"), ("look".to_owned(), None, vec![eve, more]));
+}
+
+#[test]
 fn a_thread_is_a_place_of_its_own() {
     let place = |fields: Value| said(&fields, "D1").unwrap().address.place;
     assert_eq!(place(json!({})), "D1");

@@ -4,6 +4,7 @@
 //! from what it would enclose, because Slack ignores marks next to a space. Two backticks enclose code whatever is
 //! next to them, so a backtick becomes a character that looks like it.
 
+use adjutant_chat::richtext::link_target;
 use adjutant_chat::richtext::markup::{Emphasis, Leaf, ZERO_WIDTH_SPACE, percent_encoded, url_length};
 use adjutant_chat::{Inline, inline_text, sanitized};
 
@@ -105,13 +106,15 @@ fn code(text: &str) -> String {
 fn link(to: &str, text: &[Inline], emphasis: Emphasis, into: &mut Vec<Fragment>) {
     let label = inline_text(text).replace('\n', " ");
     let known = ["https://", "http://", "mailto:"].iter().any(|scheme| to.starts_with(scheme));
-    let same = label == to || to.strip_prefix("mailto:") == Some(&label);
+    let target = link_target(to, &label);
+    let same = target.is_none() && (label == to || !to.starts_with("http"));
     let fragment = |text: String| Fragment { emphasis, text };
     match known {
         true if same && to.starts_with("http") => into.push(fragment(format!("<{}>", address(to)))),
         // A label that looks like another address would deceive.
         true if !label.trim().is_empty() && (same || !label.contains("://")) => {
             into.push(fragment(format!("<{}|{}>", address(to), literal(&label))));
+            into.extend(target.map(|target| fragment(literal(&format!(" ({target})")))));
         }
         true => {
             collect(text, emphasis, into);

@@ -1,8 +1,9 @@
 //! The fields of an update that we read. The library's own types reject a whole message for an unknown entity, an
 //! invalid file type, or a voice message without a type; a message must not be lost for a field that nobody needs.
 
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 #[derive(Deserialize)]
 pub(super) struct Message {
@@ -16,6 +17,9 @@ pub(super) struct Message {
     pub(super) from: Option<Sender>,
     pub(super) sender_chat: Option<IgnoredAny>,
     pub(super) reply_to_message: Option<Reply>,
+    /// Who wrote it, if it was forwarded.
+    #[serde(default, deserialize_with = "origin")]
+    pub(super) forward_origin: Option<Origin>,
     text: Option<String>,
     #[serde(default)]
     entities: Vec<Entity>,
@@ -37,6 +41,38 @@ pub(super) struct Chat {
     pub(super) id: i64,
     #[serde(rename = "type")]
     kind: String,
+}
+
+/// Where a forwarded message is from. Source: <https://core.telegram.org/bots/api#messageorigin>
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Origin {
+    sender_user: Option<Sender>,
+    sender_user_name: Option<String>,
+    sender_chat: Option<Titled>,
+    chat: Option<Titled>,
+}
+
+#[derive(Deserialize)]
+struct Titled {
+    #[serde(default)]
+    title: String,
+}
+
+/// A message of a kind that we don't know was forwarded too.
+fn origin<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Origin>, D::Error> {
+    let origin = Option::<Value>::deserialize(from)?.filter(|origin| !origin.is_null());
+    Ok(origin.map(|origin| Origin::deserialize(origin).unwrap_or_default()))
+}
+
+impl Origin {
+    /// The name of a person, a group or a channel, as Telegram tells it.
+    pub(super) fn name(&self) -> String {
+        let person = self.sender_user.as_ref().map(Sender::name);
+        let chat = || self.chat.as_ref().or(self.sender_chat.as_ref()).map(|chat| chat.title.clone());
+        let name = person.or_else(|| self.sender_user_name.clone()).or_else(chat);
+        name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "somebody on Telegram".to_owned())
+    }
 }
 
 /// The message that is replied to.

@@ -65,12 +65,33 @@ fn a_private_message_is_for_us() {
             sender_name: "Ada Lovelace",
             direct: true,
             text: "Hello, @somebody",
+            forwarded_from: None,
             reply_to: None,
             attachments: [],
         },
         file: None,
     }
     "#);
+}
+
+#[test]
+fn a_forwarded_message_says_whose_it_is() {
+    let from = |origin: Value| {
+        received(in_private(json!({"text": "pay", "forward_origin": origin}))).unwrap().forwarded_from
+    };
+    for (origin, name) in [
+        (
+            json!({"type": "user", "date": 1, "sender_user": {"id": 8, "first_name": "Eve", "last_name": "X"}}),
+            "Eve X",
+        ),
+        (json!({"type": "hidden_user", "sender_user_name": "Eve\n\u{202e}"}), "Eve \u{fffd}"),
+        (json!({"type": "chat", "sender_chat": {"id": -1, "title": "News"}}), "News"),
+        (json!({"type": "channel", "chat": {"id": -1, "title": "Daily"}, "message_id": 3}), "Daily"),
+        (json!({"type": "something new", "chat": 7}), "somebody on Telegram"),
+    ] {
+        assert_eq!(from(origin).as_deref(), Some(name));
+    }
+    assert_eq!(from(Value::Null), None);
 }
 
 #[test]

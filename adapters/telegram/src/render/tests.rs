@@ -51,7 +51,7 @@ fn markdown_becomes_telegrams_html() {
 
     Two <i>open</i> tasks, <b>one</b> <s>late</s> &lt;now&gt; &amp; <code>a &lt; b</code>:
 
-    1. Call <a href="https://example.org/?a=1&amp;b=&quot;2&quot;">Bob</a>
+    1. Call <a href="https://example.org/?a=1&amp;b=&quot;2&quot;">Bob</a> (example.org)
     2. Write
        • to Ann
        • to Cy
@@ -94,16 +94,24 @@ fn a_narrow_table_is_aligned_and_a_wide_one_is_listed() {
     <b>Where to find it</b>: in the kitchen, on the upper shelf
 
     <b>Task</b>: Report
-    <b>Where to find it</b>: <a href="https://a.example">here</a>
+    <b>Where to find it</b>: <a href="https://a.example">here</a> (a.example)
     "#
     );
+}
+
+#[test]
+fn a_table_stays_aligned_up_to_what_a_phone_shows() {
+    let table = |width: usize| html(&format!("| {} | b |\n|---|---|\n| c | d |", "a".repeat(width - 4)));
+    assert!(table(36).starts_with("<pre>"), "{}", table(36));
+    assert!(table(37).starts_with("<b>aaa"), "{}", table(37));
+    assert!(table(37).ends_with("</b>: c\n<b>b</b>: d"), "{}", table(37));
 }
 
 #[test]
 fn links_that_telegram_would_drop_keep_their_address() {
     assert_snapshot!(
         html("[me](mailto:me@example.org) <me@example.org> [x](tg://user?id=1) [l](http://localhost/) [`c` d](https://a.example/x) <https://a.example/y> [](https://a.example/z)"),
-        @r#"me (mailto:me@example.org) me@example.org x (tg://user?id=1) l (http://localhost/) <a href="https://a.example/x">c d</a> https://a.example/y https://a.example/z"#
+        @r#"me (mailto:me@example.org) me@example.org x (tg://user?id=1) l (http://localhost/) <a href="https://a.example/x">c d</a> (a.example) https://a.example/y https://a.example/z"#
     );
 }
 
