@@ -323,6 +323,10 @@ pub fn came_back(subject: &str, lines: &[String]) -> String {
     format!("The mail “{subject}” didn't reach everyone. The mail server says:\n- {}", lines.join("\n- "))
 }
 
+/// To somebody who changes a message that was taken.
+pub const EDITED: &str =
+    "I had already read that message before you changed it. If the change matters, send it as a new message.";
+
 #[cfg(test)]
 mod tests {
     use super::*;

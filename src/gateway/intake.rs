@@ -15,12 +15,12 @@ use super::lanes::Lanes;
 use crate::conversation::access::Access;
 use crate::conversation::questions::Answered;
 use crate::conversation::{Conversations, commands, questions};
-use crate::domain::{InboxKind, QuestionId, Taint};
+use crate::domain::{InboxKind, QuestionId, QuestionState, Taint};
 use crate::journal::TurnEvent;
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow};
 use crate::store::people::{self, Conversation, Person};
-use crate::store::{Batch, StoreError, outbox};
+use crate::store::{self, Batch, StoreError, outbox};
 use crate::wording;
 
 /// Journals what arrives and passes it on.
@@ -57,6 +57,8 @@ pub enum Arrival {
     Nothing,
     /// A button press by someone who may not answer.
     NotTheirs,
+    /// A press of a button whose question is settled: what to tell them.
+    TooLate(String),
 }
 
 impl Intake {
@@ -171,8 +173,8 @@ impl Intake {
     }
 
     /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must
-    /// not fill the journal.
-    pub async fn receive(&self, inbound: Inbound) -> Result<Arrival, StoreError> {
+    /// not fill the journal. Where the platform tells one person alone, that is how they learn that they are too late.
+    pub async fn receive(&self, inbound: Inbound, shows_notices: bool) -> Result<Arrival, StoreError> {
         let journalled = match inbound {
             Inbound::Message(message) => self.message(message).await?,
             Inbound::ButtonPress(pressed) => {
@@ -182,19 +184,53 @@ impl Intake {
                 {
                     return Ok(Arrival::NotTheirs);
                 }
+                if shows_notices && let Some(notice) = self.too_late(&pressed).await? {
+                    return Ok(Arrival::TooLate(notice));
+                }
                 self.insert_press(pressed).await?
             }
         };
         Ok(journalled.map_or(Arrival::Nothing, Arrival::New))
     }
 
-    /// Replaces the text of a message that no turn has taken yet; its attachments stay.
+    /// What to tell somebody who presses a button of a settled question; nothing if this very press settled it and
+    /// comes again.
+    async fn too_late(&self, pressed: &ButtonPress) -> Result<Option<String>, StoreError> {
+        let store = &self.conversations.store;
+        let Some((id, _)) = questions::button(&pressed.button) else { return Ok(None) };
+        let question = store::questions::by_id(store, &id).await?;
+        let Some(question) = question.filter(|one| one.state != QuestionState::Pending) else {
+            return Ok(None);
+        };
+        if inbox::is_known(store, &format!("{} {}", pressed.address.channel, pressed.event.0)).await? {
+            return Ok(None);
+        }
+        let is_expired = question.state == QuestionState::Expired;
+        Ok(Some(wording::settled(&question.kind, question.answer.as_ref(), is_expired)))
+    }
+
+    /// Replaces the text of a message that no turn has taken yet; its attachments stay. If one has, its writer is told
+    /// so, once.
     pub async fn edit(&self, channel: &str, edited: &MessageEdit) -> Result<(), StoreError> {
         let store = &self.conversations.store;
         let event = format!("{channel} {}", edited.event.0);
-        let Some(before) = inbox::waiting_text(store, &event).await? else { return Ok(()) };
+        let Some((conversation, before)) = inbox::said(store, &event).await? else { return Ok(()) };
         let text = format!("{}{}", edited.text, attached(&before));
-        inbox::edit(store, &event, text.trim()).await.map(drop)
+        if text.trim() == before || inbox::edit(store, &event, text.trim()).await? {
+            return Ok(());
+        }
+        let mut batch = Batch::new();
+        outbox::announce_once(&mut batch, &format!("edited {event}"), store.now());
+        let answers = vec![edited.event.0.clone()];
+        let message = outbox::Message { text: wording::EDITED.into(), answers, ..outbox::Message::default() };
+        outbox::say(store, &mut batch, &conversation, &self.conversations.instance.id, &message);
+        match store.write(batch).await {
+            Ok(_) => self.conversations.events.send(TurnEvent::Said(conversation)),
+            // They were told before.
+            Err(StoreError::Stale(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     async fn press(&self, pressed: ButtonPress) -> Result<Option<Journalled>, StoreError> {

@@ -263,10 +263,11 @@ impl ChannelReceiver {
     }
 
     async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
-        match self.intake.receive(inbound).await? {
+        match self.intake.receive(inbound, self.connection.shows_notices()).await? {
             Arrival::New(journalled) => self.intake.dispatch(journalled),
             Arrival::Nothing => {}
             Arrival::NotTheirs => return Ok(IntakeOutcome::Notice(wording::NOT_YOURS.to_owned())),
+            Arrival::TooLate(notice) => return Ok(IntakeOutcome::Notice(notice)),
         }
         Ok(IntakeOutcome::Accepted)
     }

@@ -168,6 +168,9 @@ impl Connection for Phone {
         }
         "the line was cut; lay a new one".to_owned()
     }
+    fn shows_notices(&self) -> bool {
+        true
+    }
     async fn check(&self) -> Vec<Finding> {
         Vec::new()
     }
@@ -539,8 +542,15 @@ async fn a_settled_question_loses_its_buttons() {
     town.presses("ada", &asked.choices[0]);
     town.sees("Added “pay”").await;
     town.has_happened("retract", 1).await;
-    let asked = town.sees("I need your approval").await;
-    assert!(asked.choices.is_empty(), "{asked:?}");
+    let now = town.sees("I need your approval").await;
+    assert!(now.choices.is_empty(), "{now:?}");
+    // A screen that still shows them: its owner alone hears that it is too late.
+    let texts = town.texts().len();
+    town.presses("ada", &asked.choices[1]);
+    let late = town.sees("That's already been answered: Approve.").await;
+    assert_eq!((late.place.as_str(), town.texts().len()), ("notice", texts + 1));
+    let presses = "SELECT count(*) FROM inbox WHERE kind = 'press'";
+    assert_eq!(town.service.store().count(presses, &[]).await.unwrap(), 1, "the late one isn't kept");
     town.ends_well().await;
 }
 
@@ -566,6 +576,15 @@ async fn a_message_that_waits_can_be_changed() {
     gate.open();
     town.sees("You said: first").await;
     town.sees("You said: second\n\n[file list.txt]\nmilk").await;
+    // The first was taken before it was changed; a later change is told once, an unchanged text never.
+    town.sees("I had already read that message").await;
+    for (event, new) in [("1", "again"), (event.as_str(), "second"), (event.as_str(), "third")] {
+        let event = EventId(event.to_owned());
+        town.arrivals.send(Arrival::Edit(MessageEdit { event, text: new.into() })).unwrap();
+    }
+    town.has_happened("taken", 10).await;
+    let told = "SELECT count(*) FROM outbox WHERE text LIKE 'I had already read%'";
+    assert_eq!(town.service.store().count(told, &[]).await.unwrap(), 2);
     town.ends_well().await;
 }
 

@@ -102,6 +102,10 @@ pub trait Connection: Send + Sync {
         let _ = (intake, request);
         WebhookResponse::not_found()
     }
+    /// Whether it shows an [`IntakeOutcome::Notice`] to the one person it is for.
+    fn shows_notices(&self) -> bool {
+        false
+    }
     /// Checks, without receiving anything, that the platform lets us in and sends us everything we need.
     async fn check(&self) -> Vec<Finding>;
 }
@@ -125,8 +129,8 @@ pub trait ChannelIntake: Send + Sync {
 pub enum IntakeOutcome {
     /// It is journalled, if it has to be.
     Accepted,
-    /// It was a press by somebody who may not answer, and is not journalled. Show them this sentence at once, and
-    /// nobody else if the platform can.
+    /// It was a press by somebody who may not answer, or of a button whose question is settled, and is not journalled.
+    /// Show them this sentence at once, and nobody else if the platform can.
     Notice(String),
 }
 

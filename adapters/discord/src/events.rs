@@ -109,6 +109,10 @@ impl Connection for Discord {
         }
     }
 
+    fn shows_notices(&self) -> bool {
+        true
+    }
+
     async fn check(&self) -> Vec<Finding> {
         self.check_account().await
     }

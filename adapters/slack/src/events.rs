@@ -111,6 +111,10 @@ impl Connection for Slack {
         }
     }
 
+    fn shows_notices(&self) -> bool {
+        true
+    }
+
     async fn check(&self) -> Vec<Finding> {
         self.check_account().await
     }

@@ -174,6 +174,10 @@ impl Connection for Telegram {
         self.poll(intake).await
     }
 
+    fn shows_notices(&self) -> bool {
+        true
+    }
+
     async fn check(&self) -> Vec<Finding> {
         self.check_account().await
     }

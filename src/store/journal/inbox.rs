@@ -111,12 +111,16 @@ pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
-/// The text of a message that no turn has taken.
-pub async fn waiting_text(store: &Store, key: &str) -> Result<Option<String>, StoreError> {
-    let row: Option<(String,)> = store
-        .first("SELECT text FROM inbox WHERE event = $1 AND state = 'new' AND kind = 'said'", &[key.into()])
-        .await?;
-    Ok(row.map(|(text,)| text))
+/// A message's conversation and text.
+pub async fn said(store: &Store, key: &str) -> Result<Option<(ConversationId, String)>, StoreError> {
+    store
+        .first("SELECT conversation_id, text FROM inbox WHERE event = $1 AND kind = 'said'", &[key.into()])
+        .await
+}
+
+/// Whether something was journalled.
+pub async fn is_known(store: &Store, key: &str) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE event = $1", &[key.into()]).await? > 0)
 }
 
 /// Replaces a message's text, unless a turn has taken it. Returns whether it did.

@@ -264,3 +264,20 @@ fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillErr
     day.map(Some)
         .map_err(|_| SkillError::params(format!("/{name}: \"{said}\" isn't a date; write 2026-11-27")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_goes_elsewhere_is_told() {
+        let party = |address: &str| Address { name: None, address: address.to_owned() };
+        let mut letter = Message { from: vec![party("a@b.test")], ..Message::default() };
+        for (reply_to, told) in
+            [("A@b.test", json!({"id": "1"})), ("e@v.test", json!({"id": "1", "reply_to": ["e@v.test"]}))]
+        {
+            letter.reply_to = vec![party(reply_to)];
+            assert_eq!(with_reply_to(&letter, json!({"id": "1"})), told);
+        }
+    }
+}
