@@ -35,7 +35,9 @@ fn talk(slack: &FakeSlack, home: &Home, gateway: Gateway) {
     slack.say("ada", &thread, &format!("{} what is overdue?", slack.mention()));
     sees(slack, &thread, |seen| seen.text.contains("No overdue tasks"));
     slack.command("ada", &room, "/adjutant help");
-    sees(slack, &room, |seen| seen.text.contains("/new"));
+    let told = || slack.ephemeral("ada").into_iter().find(|(place, _)| *place == room);
+    let (_, help) = eventually("the answer to the command", told);
+    assert!(help.contains("/adjutant new") && slack.seen(&room).is_empty(), "{help}");
     wait_until("all is acknowledged", || slack.all_acknowledged());
     let (status, log) = gateway.stop();
     assert_eq!(status, Some(0), "{log}");

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::place::{SlackPlace, Ts};
 use crate::render::{self, MessagePart};
+use crate::respond::CommandId;
 use crate::web_api::ApiError;
 use crate::{Slack, files};
 
@@ -89,8 +90,13 @@ impl Slack {
     async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
         let place = place(&outbound.address)?;
         let parts = render::parts(&outbound.text);
+        let command = CommandId::of(outbound);
         let Some(part) = parts.get(outbound.part) else {
             return match outbound.file_part(|| parts.len()) {
+                // A file can't be shown to one person alone; its content can.
+                Some(_) if command.is_some() => {
+                    Err(Delivery::FileRefused("the answer to a command is for one person".to_owned()))
+                }
                 Some(file) => files::send(self, outbound, &place, file).await,
                 None => Err(Delivery::Refused(format!("the message has no part {}", outbound.part))),
             };
@@ -98,6 +104,9 @@ impl Slack {
         let is_last = outbound.part + 1 == parts.len();
         let mut message = message(&place, part);
         message["blocks"] = part.blocks(if is_last { &outbound.choices } else { &[] });
+        if let Some(command) = command {
+            return self.answer_command(outbound, &command, &message, part).await;
+        }
         if let Some(shown) = outbound.edit_of.as_deref().filter(|_| outbound.part == 0)
             && self.edit(&message, part, shown).await?
         {
@@ -224,7 +233,7 @@ impl Slack {
     }
 
     /// If Slack refuses the blocks, the message is sent once more as plain text.
-    async fn with_plain_fallback(
+    pub(crate) async fn with_plain_fallback(
         &self,
         method: &str,
         message: &Value,

@@ -134,7 +134,11 @@ impl Slack {
                 Some(Arrived::Interaction(Inbound::ButtonPress(press)))
             }
             "slash_commands" => {
-                let message = receive::command(Command::deserialize(payload).ok()?, &self.channel)?;
+                let command = Command::deserialize(payload).ok()?;
+                if let Some((event, url)) = command.response() {
+                    self.add_response_url(&event, &url);
+                }
+                let message = receive::command(command, &self.channel)?;
                 Some(Arrived::Interaction(Inbound::Message(message)))
             }
             _ => None,

@@ -13,6 +13,7 @@ mod files;
 mod place;
 mod receive;
 mod render;
+mod respond;
 mod rooms;
 mod setup;
 mod web_api;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::place::{SlackPlace, Ts};
+use crate::respond::CommandId;
 
 /// Something that arrived. Texts and names are still in Slack's form: see [`text::readable`].
 #[derive(Debug, Clone, PartialEq)]
@@ -203,16 +204,25 @@ pub(crate) struct Command {
     #[serde(default)]
     user_name: String,
     trigger_id: String,
+    /// Where it is answered.
+    response_url: Option<String>,
 }
 
 /// Our commands by their own names; Slack reserves some of these.
-const COMMANDS: [&str; 10] =
+pub(crate) const COMMANDS: [&str; 10] =
     ["/new", "/run", "/draft", "/stop", "/pause", "/status", "/trace", "/help", "/link", "/pair"];
+
+impl Command {
+    /// The id of its event, and where it is answered.
+    pub(crate) fn response(&self) -> Option<(String, String)> {
+        Some((CommandId::event(&self.user_id, &self.trigger_id), self.response_url.clone()?))
+    }
+}
 
 /// Reads a slash command; nothing if it is not understood. Under another name (`/adjutant status`) its text names our
 /// command.
 pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage> {
-    let Command { command, text, channel_id, user_id, user_name, trigger_id } = command;
+    let Command { command, text, channel_id, user_id, user_name, trigger_id, .. } = command;
     let place = channel_id.parse::<SlackPlace>().ok()?;
     let words = match COMMANDS.contains(&command.as_str()) {
         true => format!("{command} {text}"),
@@ -221,7 +231,7 @@ pub(crate) fn command(command: Command, channel: &str) -> Option<IncomingMessage
     };
     Some(IncomingMessage {
         // There is no message whose id we could take.
-        event: EventId(format!("command:{trigger_id}")),
+        event: EventId(CommandId::event(&user_id, &trigger_id)),
         address: Address { channel: channel.to_owned(), place: place.to_string() },
         sender: SenderId(user_id),
         sender_name: user_name,

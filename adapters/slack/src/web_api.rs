@@ -13,7 +13,7 @@ use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
 use thiserror::Error;
 
 /// Longer than any response takes, shorter than a person waits.
-const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 30 });
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 30 });
 
 /// Errors of an invalid token.
 const TOKEN: [&str; 6] = [

@@ -199,7 +199,8 @@ impl FakeSlack {
 
     /// Somebody uses a slash command, as `/link CODE`; the name of the envelope.
     pub fn command(&self, person: &str, place: &str, text: &str) -> String {
-        self.world().command(person, place, text)
+        let web = format!("http://{}", self.shared.web);
+        self.world().command(person, place, text, &web)
     }
 
     // What can be seen.

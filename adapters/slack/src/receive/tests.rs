@@ -130,7 +130,7 @@ fn commands_go_by_their_name_or_by_their_text() {
     ] {
         assert_eq!(of(name, text).text, expected);
     }
-    assert_eq!((of("/new", "").event.0.as_str(), of("/new", "").direct), ("command:1.2.x", false));
+    assert_eq!((of("/new", "").event.0.as_str(), of("/new", "").direct), ("command:U1:1.2.x", false));
 }
 
 #[test]

@@ -4,11 +4,14 @@
 //! from what it would enclose, because Slack ignores marks next to a space. Two backticks enclose code whatever is
 //! next to them, so a backtick becomes a character that looks like it.
 
+use std::borrow::Cow;
+
 use adjutant_chat::richtext::link_target;
 use adjutant_chat::richtext::markup::{Emphasis, Leaf, ZERO_WIDTH_SPACE, percent_encoded, url_length};
 use adjutant_chat::{Inline, inline_text, sanitized};
 
 use super::escaped;
+use crate::receive::COMMANDS;
 
 /// Looks like a backtick and means nothing.
 const FAKE_BACKTICK: char = '\u{2035}';
@@ -89,9 +92,18 @@ fn collect(inlines: &[Inline], emphasis: Emphasis, into: &mut Vec<Fragment>) {
         Leaf::Text(text) => into.push(Fragment { emphasis, text: literal(text) }),
         // Marks don't reach over the end of a line.
         Leaf::Break => into.push(Fragment { emphasis: Emphasis::default(), text: "\n".to_owned() }),
-        Leaf::Code(text) => into.push(Fragment { emphasis, text: code(text) }),
+        Leaf::Code(text) => into.push(Fragment { emphasis, text: code(&as_typed(text)) }),
         Leaf::Link(to, text) => link(to, text, emphasis, into),
     });
+}
+
+/// Our commands as people type them in Slack, which has its own `/status`.
+fn as_typed(text: &str) -> Cow<'_, str> {
+    let command = text.split(' ').next().unwrap_or_default();
+    match command.strip_prefix('/') {
+        Some(_) if COMMANDS.contains(&command) => Cow::Owned(format!("/adjutant {}", &text[1..])),
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// Code within a line, as text if it holds a backtick.

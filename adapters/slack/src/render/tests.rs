@@ -75,6 +75,14 @@ fn a_wide_table_is_told_row_by_row() {
 }
 
 #[test]
+fn commands_are_named_as_they_are_typed() {
+    assert_eq!(
+        section("- `/help`: help\n- `/run NAME` or `/statusx` or `a /new`"),
+        "• `/adjutant help`: help\n• `/adjutant run NAME` or `/statusx` or `a /new`"
+    );
+}
+
+#[test]
 fn code_can_hold_fences_and_ticks() {
     insta::assert_snapshot!(section("````\n```\ninner\n```\n````\n\n`` a`b `` and `` `c` ``"), @r#"
     ```

@@ -147,6 +147,65 @@ async fn commands_and_presses_are_journalled_and_then_acknowledged() {
     .await;
 }
 
+/// The answer to a command.
+fn answer_to(command: &IncomingMessage, text: &str) -> Outbound {
+    Outbound { answers: vec![command.event.0.clone()], ..outbound(&command.address.place, text) }
+}
+
+#[tokio::test]
+async fn only_who_gave_a_command_sees_its_answer() {
+    let (fake, journal) = (FakeSlack::start(), Journal::default());
+    let (place, dm) = (fake.channel("secret"), fake.dm("ada"));
+    fake.person("bob");
+    // Where the bot is no member, Slack's own address still takes the answer.
+    fake.close(&place, "not_in_channel");
+    let slack = connected(&fake);
+    let give = async |text: &str| {
+        tokio::select! {
+            sentence = slack.receive(&journal) => panic!("gave up: {sentence}"),
+            () = async {
+                let given = fake.command("ada", &place, text);
+                until("acknowledged", || fake.acknowledged(&given).is_some()).await;
+            } => {}
+        }
+        journal.said(journal.texts().len() - 1)
+    };
+    let status = give("/adjutant status").await;
+    for number in 1..=5 {
+        let sent = slack.deliver(&answer_to(&status, &format!("Nothing {number}, see `/help`"))).await;
+        assert!(matches!(sent, adjutant_chat::Delivery::Sent(_)), "{sent:?}");
+    }
+    let last = (place.clone(), "Nothing 5, see /adjutant help".to_owned());
+    assert_eq!((fake.ephemeral("ada").len(), fake.ephemeral("ada").pop()), (5, Some(last)));
+    // It takes no sixth; then it is a direct message.
+    assert!(matches!(
+        slack.deliver(&answer_to(&status, "Nothing 6")).await,
+        adjutant_chat::Delivery::Sent(_)
+    ));
+    assert_eq!(fake.seen(&dm).pop().map(|seen| seen.text), Some("Nothing 6".to_owned()));
+    assert!(fake.seen(&place).is_empty() && fake.ephemeral("bob").is_empty());
+    // A file would be for everyone.
+    let file = OutgoingFile { name: "trace.json".into(), text: "{}".into() };
+    let with_file = Outbound { part: 1, file: Some(file), ..answer_to(&status, "Trace") };
+    let refused = slack.deliver(&with_file).await;
+    assert!(matches!(refused, adjutant_chat::Delivery::FileRefused(_)), "{refused:?}");
+    assert_eq!(fake.faults(), [""; 0]);
+}
+
+#[tokio::test]
+async fn another_process_answers_a_command_privately_too() {
+    let fake = FakeSlack::start();
+    let place = fake.channel("general");
+    let progress = connected(&fake).show(&address(&place), None, "thinking").await;
+    let adjutant_chat::Delivery::Sent(progress) = progress else { panic!("{progress:?}") };
+    let answers = vec![format!("command:{}:1.2.x", fake.person("ada"))];
+    let answer = Outbound { answers, edit_of: Some(progress), ..outbound(&place, "Done") };
+    let sent = connected(&fake).deliver(&answer).await;
+    assert!(matches!(sent, adjutant_chat::Delivery::Sent(_)), "{sent:?}");
+    assert_eq!(fake.ephemeral("ada"), [(place.clone(), "Done".to_owned())]);
+    assert!(fake.seen(&place).is_empty(), "the progress is gone");
+}
+
 #[tokio::test]
 async fn a_wrong_presser_is_told_alone() {
     let (fake, journal) = (FakeSlack::start(), Journal::default());

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::world::{BOT, World};
+use super::world::{BOT, Kind, RESPONSES, World};
 use super::{APP_TOKEN, BOT_TOKEN, Call, Shared, blocks, files, mrkdwn, rooms};
 use crate::http::{self, HttpRequest};
 
@@ -46,6 +46,11 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Arc<Shared>
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     if let Some(name) = path.strip_prefix(files::FETCHED) {
         return files::fetch(stream, request, name, shared).map(|()| false);
+    }
+    if let Some(id) = path.strip_prefix(RESPONSES) {
+        let (status, body) = respond(&mut shared.world(), id, &request.body);
+        shared.news.notify_all();
+        return http::respond(stream, status, &[http::keep_alive()], body).map(|()| true);
     }
     let stored = path.strip_prefix(files::STORED);
     let (method, arguments) = match stored {
@@ -125,7 +130,10 @@ fn answer(token: &str, method: &str, arguments: &Value, shared: &Shared) -> Valu
     }
     let mut world = shared.world();
     let text = |key: &str| arguments[key].as_str().unwrap_or_default();
-    let (channel, ts) = (text("channel"), text("ts"));
+    // A person's id stands for the conversation with them.
+    let person = world.name_of(text("channel")).map(str::to_owned);
+    let direct = person.filter(|_| method == "chat.postMessage").map(|name| world.place(Kind::Direct, &name));
+    let (channel, ts) = (direct.as_deref().unwrap_or(text("channel")), text("ts"));
     if method.starts_with("chat.") || method.starts_with("conversations.") && method != "conversations.list" {
         if let Some(error) = world.closed.get(channel) {
             return failed(error);
@@ -284,6 +292,24 @@ fn whisper(world: &mut World, channel: &str, arguments: &Value) -> Value {
     };
     world.ephemerals.push((text("user"), place, mrkdwn::plain(&text("text"))));
     json!({"ok": true, "message_ts": world.new_ts()})
+}
+
+/// The answer to a command, which needs no token.
+fn respond(world: &mut World, id: &str, body: &[u8]) -> (u16, &'static str) {
+    let message: Value = serde_json::from_slice(body).unwrap_or_default();
+    if message["response_type"] != "ephemeral" || check(world, &message).is_err() {
+        return (400, "invalid_payload");
+    }
+    match world.responses.get_mut(id) {
+        Some((person, place, left)) if *left > 0 => {
+            *left -= 1;
+            let text = mrkdwn::plain(&blocks::sections(&message).join("\n"));
+            let shown = (person.clone(), place.clone(), text);
+            world.ephemerals.push(shown);
+            (200, "ok")
+        }
+        _ => (404, "used_url"),
+    }
 }
 
 fn ours(world: &World, channel: &str, ts: &str, error: &'static str) -> Result<(), &'static str> {

@@ -105,6 +105,9 @@ pub(super) struct Envelope {
     pub(super) acknowledged: Option<Duration>,
 }
 
+/// Where commands are answered.
+pub(super) const RESPONSES: &str = "/commands/";
+
 pub(super) struct World {
     /// Within this time events must be acknowledged.
     pub(super) patience: Duration,
@@ -126,6 +129,8 @@ pub(super) struct World {
     pub(super) uploads: Files,
     /// Person, place and text.
     pub(super) ephemerals: Vec<(String, String, String)>,
+    /// The addresses at which commands can be answered: whose, where, and how often yet.
+    pub(super) responses: BTreeMap<String, (String, String, usize)>,
     pub(super) envelopes: Vec<Envelope>,
     /// How much the bot has said.
     pub(super) said: usize,
@@ -158,6 +163,7 @@ impl World {
             files: BTreeMap::new(),
             uploads: Files::default(),
             ephemerals: Vec::new(),
+            responses: BTreeMap::new(),
             envelopes: Vec::new(),
             said: 0,
             lines: Vec::new(),
@@ -301,7 +307,7 @@ impl World {
         }))
     }
 
-    pub(super) fn command(&mut self, person: &str, place: &str, text: &str) -> String {
+    pub(super) fn command(&mut self, person: &str, place: &str, text: &str, web: &str) -> String {
         let (user, id) = (self.person(person), self.new_id());
         let channel = place.split('/').next().unwrap_or(place).to_owned();
         let (command, text) = text.split_once(' ').unwrap_or((text, ""));
@@ -313,7 +319,9 @@ impl World {
             "token": "old", "team_id": TEAM, "team_domain": "fake", "channel_id": channel, "channel_name": name,
             "user_id": user, "user_name": person, "command": command, "text": text, "api_app_id": "A0FAKE",
             "trigger_id": format!("{}.738474920.8088930838d88f008e0", 13_345_224_609_u64 + id),
+            "response_url": format!("{web}{RESPONSES}{id}"),
         });
+        self.responses.insert(id.to_string(), (user, place.to_owned(), 5));
         self.tell("slash_commands", payload)
     }
 
