@@ -6,7 +6,7 @@
 //! accepted: an answer whose delivery was cut off is sent again, since nobody can look for it.
 //! Source: <https://docs.slack.dev/interactivity/handling-user-interaction#message_responses>
 
-use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Retract};
+use adjutant_chat::{ChatPort, Delivery, Outbound, Retract};
 use reqwest::Url;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
@@ -98,8 +98,7 @@ impl Slack {
     /// The receipt of an answer: nobody can find or change it. The progress was for everyone and has done its work.
     async fn responded(&self, outbound: &Outbound) -> String {
         if let Some(shown) = &outbound.edit_of {
-            let address: &Address = &outbound.address;
-            self.retract(address, shown, Retract::Message).await;
+            self.retract(&outbound.address, shown, Retract::Message).await;
         }
         format!("response:{}:{}", outbound.id, outbound.part)
     }

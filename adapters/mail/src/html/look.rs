@@ -194,8 +194,7 @@ fn is_transformed_away(transform: &str) -> bool {
     let moves = ["translate(", "translatex(", "translatey(", "translate3d("];
     let is_far = |name: &&str| numbers(transform, name).iter().any(|by| by.abs() >= FAR);
     let is_nothing = |name: &&str| numbers(transform, name).first() == Some(&0.0);
-    moves.iter().any(|name| is_far(name))
-        || ["scale(", "scalex(", "scaley(", "scale3d("].iter().any(|name| is_nothing(name))
+    moves.iter().any(is_far) || ["scale(", "scalex(", "scaley(", "scale3d("].iter().any(is_nothing)
 }
 
 /// The numbers in a function's parentheses.

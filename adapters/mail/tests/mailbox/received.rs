@@ -82,9 +82,9 @@ async fn a_reply_that_goes_elsewhere_is_found_with_the_letter() {
     let headers = format!("From: Zoe <zoe@example.test>\r\nReply-To: eve@evil.test\r\nSubject: {subject}");
     let id = put(&alice, &headers, "hello\r\n").await;
     let found = alice.search(&Query { subject: some(&subject), ..in_inbox() }).await.unwrap().remove(0);
-    let evil: Address = "eve@evil.test".parse().unwrap();
-    assert_eq!(found.reply_elsewhere(), [evil.clone()]);
-    assert_eq!(alice.read(&id).await.unwrap().reply_elsewhere(), [evil]);
+    let evil: [Address; 1] = ["eve@evil.test".parse().unwrap()];
+    assert_eq!(found.reply_elsewhere(), evil);
+    assert_eq!(alice.read(&id).await.unwrap().reply_elsewhere(), evil);
 }
 
 #[tokio::test]
