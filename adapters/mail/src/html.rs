@@ -137,8 +137,10 @@ fn host_to_show(href: &str, text: &str) -> Option<String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     // A name before the host would pass for it.
-    let is_address =
-        text.is_ascii() && !text.contains(char::is_whitespace) && !authority.contains(['@', '\\']);
+    let is_address = rest.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.is_ascii()
+        && !text.contains(char::is_whitespace)
+        && !authority.contains(['@', '\\']);
     let says_it = is_address && said.is_ok_and(|said| said.host_str() == Some(host));
     (!says_it).then(|| host.to_owned())
 }
@@ -420,6 +422,11 @@ mod tests {
                 "[https://evil.example@bank.example (evil.example)][1]",
             ),
             ("https://bank.example@evil.example/", "bank.example", "[bank.example (evil.example)][1]"),
+            (
+                "https://evil.example/",
+                "/bank.example@evil.example",
+                "[/bank.example@evil.example (evil.example)][1]",
+            ),
             ("//evil.example", "here", "[here (evil.example)][1]"),
             ("https:\\\\evil.example", "here", "[here (evil.example)][1]"),
             (

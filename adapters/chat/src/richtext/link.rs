@@ -20,7 +20,11 @@ pub fn link_target(to: &str, text: &str) -> Option<String> {
 fn says_host(text: &str, host: &str) -> bool {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let is_clear = text.is_ascii() && !text.contains(char::is_whitespace) && !authority.contains(['@', '\\']);
+    // Slashes too many are skipped, so a host may come behind them.
+    let is_clear = rest.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.is_ascii()
+        && !text.contains(char::is_whitespace)
+        && !authority.contains(['@', '\\']);
     let url = if text.contains("://") { Url::parse(text) } else { Url::parse(&format!("https://{text}")) };
     is_clear && url.is_ok_and(|url| url.host_str() == Some(host))
 }
@@ -51,6 +55,7 @@ mod tests {
             ("https://evil.example/x", "https://evil.example@bank.example", Some("evil.example")),
             ("https://evil.example/x", "evil.example bank.example", Some("evil.example")),
             ("https://evil.example/x", "evil.example\\.bank.example", Some("evil.example")),
+            ("https://evil.example/x", "/bank.example@evil.example", Some("evil.example")),
             ("https://bank.example@evil.example/", "bank.example", Some("evil.example")),
             (
                 "https://bank.example@evil.example/",
