@@ -7,6 +7,7 @@ mod events;
 mod live;
 mod metrics;
 mod models;
+pub mod private;
 mod status;
 mod tasks;
 mod traces;
@@ -108,8 +109,11 @@ pub struct Service {
     tasks: Tasks,
 }
 
-/// Opens the configured store.
+/// Opens the configured store. From then on, nothing we write is readable for other users.
 pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, StoreError> {
+    for path in private::restrict(config).closed {
+        tracing::info!(path = %path.display(), "other users could read this; only you can now");
+    }
     Store::open(config.store.url.expose(), clock).await
 }
 

@@ -1,7 +1,7 @@
 //! `adjutant doctor`: checks everything the assistant depends on, and says how to fix each problem.
 //!
-//! Each check runs on its own, so one failure hides no other. Nothing is changed, except that opening an older store
-//! migrates it, as in every command.
+//! Each check runs on its own, so one failure hides no other. Nothing is changed, except what every command
+//! changes: opening an older store migrates it, and our files become private.
 
 mod machine;
 pub(super) mod parts;
@@ -72,6 +72,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
         .map_or("no file; using the defaults".to_owned(), |path| format!("{} is valid", path.display()));
     checks.add("configuration", Finding::ok(read));
     checks.add_all("secrets", machine::secrets(config));
+    checks.add_all("data", machine::private(service::private::restrict(config)));
     checks.add_all("data", machine::data_dir(&config.data_dir));
     match service::open_store(config, Arc::new(SystemClock)).await {
         Ok(store) => {

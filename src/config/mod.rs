@@ -13,6 +13,7 @@ mod limits;
 mod model;
 mod office;
 mod otlp;
+mod place;
 mod read;
 mod retention;
 mod secret;
@@ -38,6 +39,7 @@ pub use limits::Limits;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use otlp::Otlp;
+pub use place::{find, place};
 pub use retention::Retention;
 pub use secret::Secret;
 pub use settings::{Settings, SharedSettings};
@@ -167,6 +169,13 @@ impl Config {
         if problems.is_empty() { Ok(()) } else { Err(ConfigError { problems }) }
     }
 
+    /// The names of the tables that a file may have: what a reading of nothing asks for.
+    fn tables(env: &Env) -> Vec<String> {
+        let document = Document::toml("", "");
+        let reading = Reading { env, path: Path::new(""), document: &document, problems: RefCell::default() };
+        Section::keys(&reading, |root| drop(Self::in_dir("").read(root)))
+    }
+
     fn parse(self, source: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
         let document = Document::toml(&file, source);
@@ -229,33 +238,6 @@ fn filter(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     let filter = read::text(value, reading)?;
     let parsed = EnvFilter::builder().parse(&filter);
     parsed.map(|_| filter).map_err(|error| format!("{error}; {WRITE_A_FILTER}"))
-}
-
-/// The file to write when none is named: the one in use, or else a new one, in `/etc` for root and in the home
-/// folder for others. None without a home.
-pub fn place(env: &Env, is_root: bool) -> Option<PathBuf> {
-    let file = |folder: PathBuf| folder.join("config.toml");
-    let (here, etc) = (file(env.dir.clone()), file(env.etc.clone()));
-    let own = own_folder(env).map(file);
-    let in_use = std::iter::once(&here).chain(&own).find(|path| path.exists());
-    let new = if is_root { Some(&etc) } else { own.as_ref() };
-    env.path("ADJUTANT_CONFIG").or_else(|| in_use.or(new).cloned())
-}
-
-fn own_folder(env: &Env) -> Option<PathBuf> {
-    env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"))
-}
-
-/// The first of the usual files that exists.
-pub fn find(env: &Env) -> Option<PathBuf> {
-    if let Some(path) = env.path("ADJUTANT_CONFIG") {
-        if path.exists() {
-            return Some(path);
-        }
-        tracing::warn!(path = %path.display(), "$ADJUTANT_CONFIG names a file that doesn't exist; looking elsewhere");
-    }
-    let folders = [Some(env.dir.clone()), own_folder(env), Some(env.etc.clone())];
-    folders.into_iter().flatten().map(|folder| folder.join("config.toml")).find(|path| path.exists())
 }
 
 fn data_dir(env: &Env) -> Result<PathBuf, ConfigError> {

@@ -54,6 +54,13 @@ impl<'r> Section<'r> {
         Self { reading, path: String::new(), start: None, table, asked: Vec::new() }.run(read)
     }
 
+    /// The keys that `read` asks for at the root.
+    pub(super) fn keys(reading: &'r Reading<'r>, read: impl FnOnce(&mut Section<'r>)) -> Vec<String> {
+        let mut root = Self { reading, path: String::new(), start: None, table: None, asked: Vec::new() };
+        read(&mut root);
+        root.asked.into_iter().map(str::to_owned).collect()
+    }
+
     fn run<T>(mut self, read: impl FnOnce(&mut Section<'r>) -> T) -> T {
         let result = read(&mut self);
         for entry in self.table.into_iter().flatten() {

@@ -393,7 +393,7 @@ fn the_first_file_of_the_usual_places_is_read() {
     let write = |path: &str| {
         let path = home.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, "").unwrap();
+        fs::write(&path, "[assistant]\n").unwrap();
         Some(path)
     };
     assert_eq!(found(), None);
@@ -417,9 +417,15 @@ fn a_file_is_written_where_it_will_be_found() {
     assert_eq!(places(&Env::made_up([], home.path())), [Some(etc), None]);
     for path in [own, home.path().join("config.toml")] {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, "").unwrap();
+        fs::write(&path, "[assistant]\n").unwrap();
         assert_eq!(places(&env), [Some(path.clone()), Some(path)], "it would hide another");
     }
+    fs::write(home.path().join("config.toml"), "[tool]\n").unwrap();
+    assert_eq!(
+        places(&env)[1],
+        Some(home.path().join(".config/adjutant/config.toml")),
+        "it's another program's"
+    );
     let named = Env::made_up([vars[0], ("ADJUTANT_CONFIG", "/named.toml")], home.path());
     assert_eq!(places(&named), [Some("/named.toml".into()), Some("/named.toml".into())]);
 }

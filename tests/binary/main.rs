@@ -23,6 +23,7 @@ mod once;
 mod otlp;
 #[expect(dead_code, reason = "the benches use more of it")]
 mod platform;
+mod private;
 mod process;
 mod random;
 mod reload;

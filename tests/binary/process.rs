@@ -161,7 +161,7 @@ pub(crate) async fn undone(store: &Store) -> Vec<String> {
 }
 
 impl Ended {
-    fn of(output: Output) -> Self {
+    pub(crate) fn of(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Self { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
@@ -191,7 +191,7 @@ pub(crate) fn button(reply: &Value, label: &str) -> String {
 }
 
 impl Chat {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());

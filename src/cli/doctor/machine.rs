@@ -12,6 +12,7 @@ use toml::{Table, Value};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::model::provider;
+use crate::service::private::Exposed;
 
 /// Keys whose values are secrets.
 const SECRETS: [&str; 6] = ["api_key", "token", "bot_token", "app_token", "signing_secret", "password"];
@@ -101,6 +102,28 @@ pub(super) fn data_dir(folder: &Path) -> Vec<Finding> {
         _ if free < NEARLY_FULL => Finding::warning(reason, fix),
         _ => Finding::ok(reason),
     }]
+}
+
+/// Says which of our files other users could read.
+pub(super) fn private(exposed: Exposed) -> Vec<Finding> {
+    let named = |paths: &[PathBuf]| {
+        let shown: Vec<String> = paths.iter().take(3).map(|path| path.display().to_string()).collect();
+        let more = paths.len().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        shown.join(", ") + &more
+    };
+    let Exposed { closed, open } = exposed;
+    let is_private = closed.is_empty() && open.is_empty();
+    let fine = is_private.then(|| Finding::ok("other users can't read our files"));
+    let closed = (!closed.is_empty()).then(|| {
+        let reason = format!("other users could read {}; that is fixed now", named(&closed));
+        Finding::warning(reason, "if they shouldn't have seen this, ask who else uses this machine")
+    });
+    let open = open.iter().map(|path| {
+        let fix = format!("chmod go-rwx {}", path.display());
+        Finding::warning(format!("other users can read {}", path.display()), fix)
+    });
+    fine.into_iter().chain(closed).chain(open).collect()
 }
 
 /// Compares the clock with that of a configured server.

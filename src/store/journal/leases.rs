@@ -13,6 +13,7 @@
 //! Accepted delay: a dead instance's work waits for the next check of the instances, up to a second.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -336,6 +337,10 @@ fn is_free(folder: &std::path::Path, id: &InstanceId) -> bool {
 fn lock_file(folder: &std::path::Path, id: &InstanceId) -> std::io::Result<File> {
     std::fs::create_dir_all(folder)?;
     let file = File::create(folder.join(id.as_str()))?;
+    // Root's lock must be visible to the user of the service, who owns the folder.
+    if let Ok(folder) = folder.metadata() {
+        let _ = std::os::unix::fs::fchown(&file, Some(folder.uid()), Some(folder.gid()));
+    }
     file.try_lock()?;
     Ok(file)
 }
