@@ -12,6 +12,7 @@ mod status;
 mod tasks;
 mod traces;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -147,9 +148,25 @@ pub(crate) fn workflow_layer(config: &Config) -> (Layer, Arc<Workflows>) {
 /// Checks `[approval.skills]` against these skills.
 pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
-    let names = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let names = registry.domains().iter().flat_map(|domain| &domain.skills).chain(registry.unavailable());
     let names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
     config.check_skills(&names)
+}
+
+/// Builds what a start builds of the configuration alone, without the store or a network. Returns every problem.
+pub fn check(config: &Config, clock: &SharedClock) -> Vec<StartError> {
+    let models = load_skills(config).and_then(|skill_set| {
+        skill_set.workflows.current().log_problems();
+        build_models(config, &skill_set.skills, clock).map(drop)
+    });
+    let traces = trace_collector(config, &"check".into()).map_err(StartError::from);
+    let parts = [
+        models,
+        connect(config).map(drop),
+        build_services(config, BTreeMap::new()).map(drop),
+        traces.map(drop),
+    ];
+    parts.into_iter().filter_map(Result::err).collect()
 }
 
 impl Service {

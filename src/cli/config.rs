@@ -1,14 +1,25 @@
 //! `adjutant config`
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::{CliError, out};
+use crate::clock::{SharedClock, SystemClock};
 use crate::config::{BUILTIN, Chain, Config, Endpoint};
+use crate::service;
 
-/// Prints a summary of the configuration; loading it has already found any problems.
+/// Builds what a start would build, and prints a summary of the configuration.
 pub(super) fn check(config: &Config) -> Result<ExitCode, CliError> {
+    can_start(config)?;
     out(&summary(config))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fails with every problem that a start would find in this configuration.
+pub(super) fn can_start(config: &Config) -> Result<(), CliError> {
+    let clock: SharedClock = Arc::new(SystemClock);
+    let problems = service::check(config, &clock);
+    if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
 fn summary(config: &Config) -> String {

@@ -43,6 +43,19 @@ impl From<StartError> for CliError {
     }
 }
 
+impl From<Vec<StartError>> for CliError {
+    fn from(errors: Vec<StartError>) -> Self {
+        let mut problems = Vec::new();
+        for error in errors {
+            match Self::from(error) {
+                Self::Config(error) => problems.extend(error.problems),
+                other => return other,
+            }
+        }
+        Self::Config(ConfigError { problems })
+    }
+}
+
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         // Its message already names the cause.

@@ -20,13 +20,14 @@ use tempfile::NamedTempFile;
 use self::check::{Part, check, has_problem, shown};
 use self::draft::Draft;
 use self::terminal::Terminal;
+use super::config::can_start;
 use super::{CliError, InitArgs, out};
-use crate::config::{self, Env};
+use crate::config::{Env, find, place};
 
 /// Runs `adjutant init`.
 pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Result<ExitCode, CliError> {
     let is_root = rustix::process::geteuid().is_root();
-    let path = path.map(Path::to_owned).or_else(|| config::place(env, is_root)).ok_or_else(|| {
+    let path = path.map(Path::to_owned).or_else(|| place(env, is_root)).ok_or_else(|| {
         CliError::plain("$HOME isn't set, so there is no folder for the file; name one with --config PATH")
     })?;
     // Write to the target of a link.
@@ -47,6 +48,11 @@ pub(super) async fn run(path: Option<&Path>, env: &Env, args: &InitArgs) -> Resu
         }
     } else {
         wizard::ask(&mut draft, &mut Terminal::open()?).await?;
+    }
+    // Whatever was answered or skipped, a start must be able to read it.
+    match draft.read() {
+        Ok(config) => can_start(&config)?,
+        Err(_) => drop(draft.read_without_secrets()?),
     }
     write(&path, &draft.text())
         .map_err(|error| CliError::failed(format!("can't write {}", path.display()), error))?;
@@ -109,7 +115,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn ending(path: &Path, env: &Env) -> String {
-    let is_found = config::find(env).and_then(|found| found.canonicalize().ok());
+    let is_found = find(env).and_then(|found| found.canonicalize().ok());
     let option = match is_found == path.canonicalize().ok() {
         true => String::new(),
         false => format!(" --config {}", path.display()),

@@ -40,7 +40,10 @@ fn run(
         skills.map(|skills| skills.current()).map_err(|problems| CliError::plain(lines(&problems)))
     };
     Ok(match command {
-        Command::List => (list(load()?.domains()), true),
+        Command::List => {
+            let registry = load()?;
+            (list(registry.domains()) + &unavailable(&registry), true)
+        }
         Command::Show { name } => (show_named(load()?.as_ref(), name)?, true),
         Command::Check { path } => check(paths, path.as_deref(), builtins, layer),
         Command::New { name } => (new(paths, name)?, true),
@@ -48,6 +51,9 @@ fn run(
 }
 
 fn show_named(registry: &Registry, name: &str) -> Result<String, CliError> {
+    if let Some(skill) = registry.unavailable().iter().find(|skill| skill.name == name) {
+        return Ok(format!("{}\n  {}\n\n{NOT_HERE}\n", skill.signature(), skill.summary));
+    }
     match (registry.get(name), registry.domain(name)) {
         (Some(skill), _) => Ok(show(skill, &registry_file(registry.domains(), skill))),
         (None, Some(domain)) => Ok(list(std::slice::from_ref(domain))),
@@ -57,6 +63,14 @@ fn show_named(registry: &Registry, name: &str) -> Result<String, CliError> {
             Err(CliError::plain(format!("there is no skill '{name}'{hint} `adjutant skills list` shows all")))
         }
     }
+}
+
+/// Why skills that were read aren't offered.
+const NOT_HERE: &str = "not available here: no chat platform is configured in [channels]";
+
+fn unavailable(registry: &Registry) -> String {
+    let names: Vec<&str> = registry.unavailable().iter().map(|skill| skill.name.as_str()).collect();
+    if names.is_empty() { String::new() } else { format!("\n{NOT_HERE}\n  {}\n", names.join(", ")) }
 }
 
 fn registry_file(domains: &[Domain], skill: &Skill) -> String {
@@ -155,7 +169,7 @@ fn check(paths: &[PathBuf], path: Option<&Path>, builtins: &[&str], layer: &Laye
     for problem in &problems {
         let _ = writeln!(out, "{problem}");
     }
-    let skills: usize = domains.iter().map(|domain| domain.skills.len()).sum();
+    let skills: usize = domains.iter().map(|domain| domain.skills.len() + domain.unavailable.len()).sum();
     let (skills, files) = (several(skills, "skill"), several(domains.len(), "file"));
     if problems.is_empty() {
         let _ = writeln!(out, "{skills} in {files}: no problems");
@@ -256,7 +270,7 @@ type = "string"
     #[test]
     fn list_shows_aligned_columns() {
         let folder = folder();
-        insta::assert_snapshot!(said(folder.path(), &Command::List).1, @r"
+        insta::assert_snapshot!(said(folder.path(), &Command::List).1, @"
         calendar: About calendar
           calendar.run          low     Run it
 
@@ -281,6 +295,9 @@ type = "string"
 
         web: About web
           web.run               low     Run it
+
+        not available here: no chat platform is configured in [channels]
+          chat.read_channel, chat.read_thread, chat.search, chat.user_info, chat.summarise, chat.post
         ");
     }
 
@@ -318,7 +335,7 @@ type = "string"
         let check = |path: Option<PathBuf>| said(folder.path(), &Command::Check { path });
         let (result, text) = check(None);
         assert!(result);
-        insta::assert_snapshot!(text, @"9 skills in 8 files: no problems");
+        insta::assert_snapshot!(text, @"15 skills in 9 files: no problems");
         std::fs::write(folder.path().join("bad.toml"), "domain = \"bad\"\nsumary = \"x\"\n").unwrap();
         let (result, text) = check(None);
         assert!(!result);
@@ -326,7 +343,7 @@ type = "string"
         FOLDER/bad.toml:1: the file has no [[skill]]
         FOLDER/bad.toml:1: the file lacks `summary`
         FOLDER/bad.toml:2: the file has no key 'sumary'; did you mean 'summary'?
-        3 problems; 9 skills in 8 files have none
+        3 problems; 15 skills in 9 files have none
         ");
         let (result, text) = check(Some(folder.path().join("weather.toml")));
         assert!(result);

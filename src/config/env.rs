@@ -1,5 +1,7 @@
 //! The process environment as one value, so that tests can bring their own.
 
+pub(super) mod place;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ pub struct Env {
     pub etc: PathBuf,
     /// The machine's time zone, if known.
     pub zone: Option<String>,
+    /// Whether secrets that are missing will be there when they are needed.
+    pub expects_secrets: bool,
 }
 
 impl Env {
@@ -24,6 +28,7 @@ impl Env {
             dir: PathBuf::new(),
             etc: PathBuf::from("/etc/adjutant"),
             zone: iana_time_zone::get_timezone().ok(),
+            expects_secrets: false,
         }
     }
 
@@ -31,7 +36,7 @@ impl Env {
     pub fn made_up<'a>(vars: impl IntoIterator<Item = (&'a str, &'a str)>, dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         let vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Self { vars, etc: dir.join("etc"), dir, zone: None }
+        Self { vars, etc: dir.join("etc"), dir, zone: None, expects_secrets: false }
     }
 
     /// A variable's value; none when it is unset, empty or not UTF-8.

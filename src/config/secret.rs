@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use super::Env;
 use super::error::suggestion;
 use super::read::Reading;
 use crate::document::{Entry, Node, Value};
@@ -54,7 +55,10 @@ pub(super) fn secret(value: &Node, reading: &Reading<'_>) -> Result<Secret, Stri
                 ));
             }
             let place = place.as_str().ok_or_else(|| format!("`{source}` must be a text in quotes"))?;
-            fetch(source, place, reading)?
+            match fetch(source, place, reading) {
+                Err(_) if reading.env.expects_secrets => return Ok(Secret::new("missing")),
+                fetched => fetched?,
+            }
         }
         _ => {
             return Err(format!(
@@ -76,22 +80,16 @@ pub(super) fn secret(value: &Node, reading: &Reading<'_>) -> Result<Secret, Stri
 /// The path of a credential. systemd gives our unit a folder with files called `adjutant_NAME` (it loads a whole
 /// folder), and another unit one with files called `NAME`. A command outside the service has no such folder, and
 /// looks where our unit loads them from.
-fn credential(name: &str, reading: &Reading<'_>) -> Result<PathBuf, String> {
-    if let Some(folder) = reading.env.path("CREDENTIALS_DIRECTORY") {
+pub fn credential(name: &str, env: &Env) -> Option<PathBuf> {
+    if let Some(folder) = env.path("CREDENTIALS_DIRECTORY") {
         let of_folder = folder.join(format!("adjutant_{name}"));
-        return Ok(if of_folder.exists() { of_folder } else { folder.join(name) });
+        return Some(if of_folder.exists() { of_folder } else { folder.join(name) });
     }
-    let own = reading.env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
-    let folders = [own, Some(reading.env.etc.clone())].into_iter().flatten();
+    let own = env.xdg("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("adjutant"));
+    let folders = [own, Some(env.etc.clone())].into_iter().flatten();
     let folders = folders.map(|folder| folder.join("credentials")).filter(|folder| folder.exists());
     let files: Vec<PathBuf> = folders.map(|folder| folder.join(name)).collect();
-    let found = files.iter().find(|file| file.exists()).or(files.last());
-    found.cloned().ok_or_else(|| {
-        format!(
-            "there is no credential {name:?}, because $CREDENTIALS_DIRECTORY isn't set; \
-             systemd sets it for units with LoadCredential="
-        )
-    })
+    files.iter().find(|file| file.exists()).or(files.last()).cloned()
 }
 
 /// The secret, and its origin as the subject of a sentence.
@@ -107,7 +105,12 @@ fn fetch(source: &str, place: &str, reading: &Reading<'_>) -> Result<(String, St
         if place.contains('/') {
             return Err(format!("the credential {place:?} must be a name, not a path"));
         }
-        credential(place, reading)?
+        credential(place, reading.env).ok_or_else(|| {
+            format!(
+                "there is no credential {place:?}, because $CREDENTIALS_DIRECTORY isn't set; \
+                 systemd sets it for units with LoadCredential="
+            )
+        })?
     };
     let origin = format!("the file {path:?}");
     let mut text =

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::builtin;
 use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
@@ -26,7 +27,7 @@ struct Read {
     lookups: Vec<Pending>,
 }
 
-/// Reads a domain's TOML. `builtins` are the names of the handlers that are ours.
+/// Reads a domain's TOML. `builtins` are the names of our handlers that work here.
 pub fn parse(source_name: &str, toml: &str, builtins: &[&str]) -> Result<Domain, Vec<Problem>> {
     parse_with(source_name, toml, builtins, false)
 }
@@ -77,8 +78,14 @@ fn parse_with(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let skills = reads.into_iter().filter_map(|read| read.skill).map(Arc::new).collect();
-    Ok(Domain { name: name.to_owned(), summary: summary.to_owned(), skills, file: source_name.to_owned() })
+    let is_available = |skill: &Arc<Skill>| match &skill.handler {
+        Handler::Builtin(name) => builtins.contains(&name.as_str()),
+        Handler::Http(_) | Handler::Command(_) | Handler::Workflow(_) => true,
+    };
+    let (skills, unavailable) =
+        reads.into_iter().filter_map(|read| read.skill).map(Arc::new).partition(is_available);
+    let (name, summary, file) = (name.to_owned(), summary.to_owned(), source_name.to_owned());
+    Ok(Domain { name, summary, skills, unavailable, file })
 }
 
 const WORD_RULE: &str = "write small letters, digits and '_', a letter first";
@@ -278,7 +285,7 @@ fn read_handler(
         "workflow" => table.text("workflow", problems).map(|name| Handler::Workflow(name.to_owned())),
         _ => {
             let name = table.text("builtin", problems)?;
-            if !builtins.contains(&name) {
+            if !builtins.contains(&name) && builtin::find(name).is_none() {
                 let hint = did_you_mean(name, builtins.iter().copied());
                 problems.add(table.place("builtin"), format!("there is no built-in handler '{name}'{hint}"));
             }

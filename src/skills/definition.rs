@@ -57,6 +57,8 @@ pub struct Domain {
     pub summary: String,
     /// Its skills, in the order of the file.
     pub skills: Vec<Arc<Skill>>,
+    /// Those that can't work here: built-in skills for a chat platform, where there is none.
+    pub unavailable: Vec<Arc<Skill>>,
     /// The file it was read from.
     pub file: String,
 }

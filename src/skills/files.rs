@@ -143,10 +143,8 @@ pub(crate) fn check_files(
 /// Adds the built-in domains that no file replaces.
 fn add_built_in(domains: &mut Vec<Domain>, builtins: &[&str]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for BuiltinDomain { name, toml, skills } in builtin::DOMAINS {
-        // The skills of chat platforms are missing where there is no platform.
-        let is_usable = skills.iter().any(|(handler, _)| builtins.contains(handler));
-        if is_usable && !domains.iter().any(|domain| domain.name == *name) {
+    for BuiltinDomain { name, toml, .. } in builtin::DOMAINS {
+        if !domains.iter().any(|domain| domain.name == *name) {
             match parse_ours(&format!("skills/{name}.toml (built in)"), toml, builtins) {
                 Ok(domain) => domains.push(domain),
                 Err(wrong) => problems.extend(wrong),

@@ -19,6 +19,7 @@ const POLL: Duration = Duration::from_secs(1);
 pub struct Registry {
     domains: Vec<Domain>,
     by_name: HashMap<String, Arc<Skill>>,
+    unavailable: Vec<Arc<Skill>>,
     catalogue: String,
 }
 
@@ -26,10 +27,17 @@ impl Registry {
     /// A registry of these domains.
     pub fn new(mut domains: Vec<Domain>) -> Self {
         domains.sort_by(|a, b| a.name.cmp(&b.name));
+        let unavailable = domains.iter().flat_map(|domain| domain.unavailable.clone()).collect();
+        domains.retain(|domain| !domain.skills.is_empty());
         let skills = domains.iter().flat_map(|domain| &domain.skills);
         let by_name = skills.map(|skill| (skill.name.clone(), Arc::clone(skill))).collect();
         let catalogue = catalogue(&domains);
-        Self { domains, by_name, catalogue }
+        Self { domains, by_name, unavailable, catalogue }
+    }
+
+    /// The skills that were read and can't work here. Nobody is offered them.
+    pub fn unavailable(&self) -> &[Arc<Skill>] {
+        &self.unavailable
     }
 
     /// The skill of this name.
@@ -174,7 +182,8 @@ impl Skills {
     fn put(&self, registry: Registry) -> bool {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         // Every field of a skill can be seen in its Debug form, and reloads are rare.
-        let changed = format!("{:?}", current.domains) != format!("{:?}", registry.domains);
+        let shown = |registry: &Registry| format!("{:?}{:?}", registry.domains, registry.unavailable);
+        let changed = shown(&current) != shown(&registry);
         if changed {
             *current = Arc::new(registry);
         }

@@ -19,6 +19,7 @@ pub fn domain(catalogue: &Catalogue) -> Option<Domain> {
     let skills: Vec<Arc<Skill>> =
         catalogue.workflows.iter().map(|workflow| Arc::new(skill(workflow))).collect();
     (!skills.is_empty()).then(|| Domain {
+        unavailable: Vec::new(),
         name: WORKFLOW.to_owned(),
         summary: "Pipelines; dispatch one by itself, with arguments".to_owned(),
         skills,

@@ -15,6 +15,7 @@ mod injections;
 mod invitations;
 mod json;
 mod kill;
+mod loading;
 mod logs;
 mod maintenance;
 mod metrics;

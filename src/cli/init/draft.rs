@@ -77,6 +77,13 @@ impl Draft {
         Config::of_text(&self.text(), &self.path, &self.env)
     }
 
+    /// Reads all of it; secrets that are missing may come later.
+    pub(super) fn read_without_secrets(&self) -> Result<Config, ConfigError> {
+        let mut env = self.env.clone();
+        env.expects_secrets = true;
+        Config::of_text(&self.text(), &self.path, &env)
+    }
+
     /// Reads this table only, ignoring problems elsewhere. Line numbers in errors aren't those of the file.
     pub(super) fn read_only(&self, table: &[&str]) -> Result<Config, ConfigError> {
         let mut document = self.document.clone();

@@ -95,6 +95,9 @@ impl Check<'_> {
                 "'{name}' is a workflow, and agents can't call those; make it a step of `type: workflow`"
             ));
         }
+        if self.context.skills.unavailable().iter().any(|skill| skill.name == name) {
+            return Err(format!("the skill '{name}' isn't available here: no chat platform is configured"));
+        }
         let Some(skill) = skill else {
             let near = self.context.skills.nearest(name).map(|near| format!("; did you mean '{near}'?"));
             return Err(format!("there is no skill '{name}'{}", near.unwrap_or_default()));

@@ -8,7 +8,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{Config, Env};
+use crate::config::{Config, Env};
 use crate::document::Document;
 
 const FILE: &str = "config.toml";
