@@ -55,6 +55,53 @@ fn each_part_is_checked_on_its_own() {
     assert!(has(&ended, "channels.telegram", "ok", "logged in as @"), "{ended:?}");
 }
 
+const SKILLS: &str = r#"
+domain = "lab"
+summary = "Tries things"
+[[skill]]
+name = "lab.there"
+summary = "A program that is there"
+risk = "low"
+handler = { command = ["true"] }
+[[skill]]
+name = "lab.gone"
+summary = "A program that is not there"
+risk = "low"
+handler = { command = ["no-such-program"] }
+[[skill]]
+name = "lab.secret"
+summary = "A secret that is not there"
+risk = "low"
+handler.http = { url = "HOST/a", allow_hosts = ["127.0.0.1"], headers = { X = { env = "NO_SUCH_SECRET" } } }
+[[skill]]
+name = "lab.host"
+summary = "A host that is not there"
+risk = "low"
+handler.http = { url = "http://127.0.0.1:1/a", allow_hosts = ["127.0.0.1"] }
+"#;
+
+#[test]
+fn what_skills_need_is_tried() {
+    let model = FakeModel::start(|_| Reply::status(404, "{}"));
+    let home = Home::with_config("[skills]\npaths = [\"lab\"]\n");
+    let host = model.base_url();
+    let host = host.trim_end_matches('/').trim_end_matches("/v1");
+    home.write("lab/lab.toml", &SKILLS.replace("HOST", host));
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    let missing: Vec<_> = checks(&ended).into_iter().filter(|check| check.1 != "ok").collect();
+    let reasons: Vec<&str> = missing.iter().map(|check| check.2.as_str()).collect();
+    insta::assert_snapshot!(reasons.join("\n"), @"
+    lab.gone: the program 'no-such-program' is not installed (not found in PATH), or you may not run it
+    lab.secret: the skill's secret can't be read: the environment variable NO_SUCH_SECRET is missing
+    lab.host: 127.0.0.1 can't be reached: Connection refused (os error 111)
+    ");
+    let sound = SKILLS.split("[[skill]]").take(2).collect::<Vec<_>>().join("[[skill]]");
+    home.write("lab/lab.toml", &sound);
+    let ended = home.run(&["doctor"]);
+    assert!(ended.stdout.ends_with("\nNo problems.\n"), "{ended:?}");
+}
+
 #[test]
 fn a_running_gateway_is_asked_for_its_state() {
     let telegram = FakeTelegram::start();

@@ -11,6 +11,7 @@ use crate::clock::{Clock, SystemClock, rfc3339};
 use crate::config::{Config, Endpoint, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
+use crate::skills::handlers::{self, HttpClient};
 use crate::store::{Store, StoreError, backups, check, space};
 use crate::trace::text::several;
 
@@ -89,8 +90,8 @@ pub(super) fn backups(config: &Config, now: i64) -> Option<Finding> {
     Some(if is_late { Finding::warning(reason, fix) } else { Finding::ok(reason) })
 }
 
-/// Checks the skill and workflow files.
-pub(super) fn skills(config: &Config) -> Vec<Finding> {
+/// Checks the skill and workflow files, and what skills need: programs, secrets, hosts.
+pub(super) async fn skills(config: &Config) -> Vec<Finding> {
     match service::load_skills(config) {
         Ok(skill_set) => {
             let registry = skill_set.skills.current();
@@ -101,7 +102,12 @@ pub(super) fn skills(config: &Config) -> Vec<Finding> {
             let problems = workflows.problems.iter().filter(|problem| !problem.is_warning());
             let fix = "correct the file and run `adjutant workflow check`";
             let problems = problems.map(|problem| Finding::warning(problem.to_string(), fix));
-            std::iter::once(loaded).chain(problems).collect()
+            let missing = handlers::check(&registry, &HttpClient::new()).await;
+            let missing = missing.into_iter().map(|(skill, error)| {
+                let fix = format!("install or set it, or correct {skill} in its file");
+                Finding::error(format!("{skill}: {error}"), fix)
+            });
+            std::iter::once(loaded).chain(problems).chain(missing).collect()
         }
         Err(StartError::Skills(problems)) => {
             let fix = "correct the file and run `adjutant skills check`";

@@ -21,6 +21,8 @@ use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How much of a program's output is kept, unless the skill says otherwise.
 const OUTPUT: usize = 64 * 1024;
+/// Where programs are looked for without `$PATH`.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The most that a skill can ask for.
 const MOST_OUTPUT: usize = 1 << 20;
 /// How long we wait for pipes that a process outside the group still holds.
@@ -70,6 +72,22 @@ impl CommandHandler {
             }
         }
         Some(Self { program: (*program).to_owned(), words: checked, output_cap })
+    }
+
+    /// Checks that the program is there and may be run.
+    pub(super) fn check_program(&self) -> Result<(), SkillError> {
+        let path = std::env::var_os("PATH").unwrap_or_else(|| PATH.into());
+        // An absolute path replaces the folder.
+        let mut files = std::env::split_paths(&path).map(|folder| folder.join(&self.program));
+        let runs =
+            |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+        match files.any(|file| runs(&file)) {
+            true => Ok(()),
+            false => Err(SkillError::tool(format!(
+                "the program '{}' is not installed (not found in PATH), or you may not run it",
+                self.program
+            ))),
+        }
     }
 
     /// `date -u {{format}}`.
@@ -138,7 +156,7 @@ fn start(program: &str, words: &[String], folder: &Path) -> io::Result<Child> {
     Command::new(program)
         .args(words)
         .env_clear()
-        .env("PATH", inherited("PATH", "/usr/local/bin:/usr/bin:/bin"))
+        .env("PATH", inherited("PATH", PATH))
         .env("LANG", inherited("LANG", "C.UTF-8"))
         .env("HOME", folder)
         .current_dir(folder)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde_json::{Value, json};
 
 use super::address::{HttpClient, Refused, host};
@@ -20,6 +20,8 @@ use crate::skills::{ErrorKind, Output, SkillError};
 const READ: usize = 1 << 20;
 /// How much of it is kept.
 const KEPT: usize = 64 * 1024;
+/// How long a check waits for a host.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How much is kept of a service's own words about a failure.
 const WORDS: usize = 500;
 
@@ -51,6 +53,15 @@ pub async fn call(
         return Ok(output(handler, arguments, &host, status, &text, whole));
     }
     Err(failed(status, &headers, &host, &text, acts))
+}
+
+/// Checks that the host answers, whatever it answers; nothing is asked of it.
+pub(super) async fn reach(handler: &HttpHandler, client: &HttpClient) -> Result<(), SkillError> {
+    let url = Url::parse(handler.origin())
+        .map_err(|error| SkillError::params(format!("the address is wrong: {error}")))?;
+    let client = client.for_url(&url, &handler.allow_hosts)?;
+    let answer = client.head(url.clone()).timeout(PATIENCE).send().await;
+    answer.map(drop).map_err(|error| lost(&error, host(&url), false))
 }
 
 /// The body as text, cut where it is too long; and whether it is whole.

@@ -5,5 +5,33 @@ pub mod command;
 pub mod http;
 mod request;
 
+use std::collections::BTreeMap;
+
 pub use address::HttpClient;
 pub(in crate::skills) use address::host;
+use futures::future::join_all;
+
+use super::{Handler, Registry, SkillError};
+
+/// Checks that each skill's program, secrets and host are there, without calling any. Returns what is missing, with the
+/// skill's name. Skills on the same host need it once.
+pub async fn check(registry: &Registry, client: &HttpClient) -> Vec<(String, SkillError)> {
+    let mut missing = Vec::new();
+    let mut hosts = BTreeMap::new();
+    for skill in registry.domains().iter().flat_map(|domain| &domain.skills) {
+        let checked = match &skill.handler {
+            Handler::Builtin(_) | Handler::Workflow(_) => Ok(()),
+            Handler::Command(handler) => handler.check_program(),
+            Handler::Http(handler) => {
+                hosts.entry(handler.origin()).or_insert((&skill.name, handler));
+                handler.check_secrets()
+            }
+        };
+        missing.extend(checked.err().map(|error| (skill.name.clone(), error)));
+    }
+    let reached = hosts.into_values().map(async |(name, handler)| {
+        http::reach(handler, client).await.err().map(|error| (name.clone(), error))
+    });
+    missing.extend(join_all(reached).await.into_iter().flatten());
+    missing
+}

@@ -9,6 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::{Map, Value};
 
+use crate::config::{Env, credential};
 use crate::document::{Entry, Node, Problems, Table, Value as Written};
 use crate::skills::definition::Argument;
 use crate::skills::template::{Place, Template, TemplateError, split_outside};
@@ -85,6 +86,19 @@ impl HttpHandler {
     /// `GET https://api.example.org/v1/{{place}}`.
     pub fn describe(&self) -> String {
         format!("{} {}{}", self.method, self.origin, self.path.source())
+    }
+
+    /// Scheme, host and port.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Checks that each secret can be read.
+    pub(super) fn check_secrets(&self) -> Result<(), SkillError> {
+        self.headers.iter().try_for_each(|(_, header)| match header {
+            Header::Text(_) => Ok(()),
+            Header::Secret { from, .. } => from.reveal().map(drop),
+        })
     }
 
     /// The address for these arguments.
@@ -193,8 +207,8 @@ impl Secret {
             Self::Env(name) => (std::env::var(name).ok(), format!("the environment variable {name}")),
             Self::File(path) => (std::fs::read_to_string(path).ok(), format!("the file {}", path.display())),
             Self::Credential(name) => {
-                let folder = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
-                let text = folder.and_then(|folder| std::fs::read_to_string(folder.join(name)).ok());
+                let file = credential(name, &Env::of_process());
+                let text = file.and_then(|file| std::fs::read_to_string(file).ok());
                 (text, format!("the systemd credential {name}"))
             }
         };
