@@ -13,7 +13,7 @@ mod tasks;
 mod traces;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub use accounts::build_services;
@@ -369,7 +369,7 @@ fn receivers(
 ) -> Vec<Arc<ChannelReceiver>> {
     let receiver = |(channel, connection)| {
         let (intake, maintenance) = (intake.clone(), maintenance.clone());
-        Arc::new(ChannelReceiver { intake, channel, connection, maintenance })
+        Arc::new(ChannelReceiver { intake, channel, connection, maintenance, failures: Mutex::default() })
     };
     connections.into_iter().map(receiver).collect()
 }

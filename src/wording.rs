@@ -327,6 +327,18 @@ pub fn came_back(subject: &str, lines: &[String]) -> String {
 pub const EDITED: &str =
     "I had already read that message before you changed it. If the change matters, send it as a new message.";
 
+/// Answer to `/stop` when only other people's turns run here.
+pub const NOTHING_OF_YOURS: &str =
+    "Nothing of yours is running here. Only the person who asked, or an owner, can stop the rest.";
+
+/// Tells the owners that strangers fill the list of pairing codes.
+pub fn pairing_flood(most: usize) -> String {
+    format!(
+        "{most} strangers have asked to talk to me within the last hour, so I'm ignoring new ones for now. I tell you this \
+         once a day. Someone with an invitation still gets in: run `adjutant pair invite` and send them the code."
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

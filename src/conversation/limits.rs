@@ -88,7 +88,7 @@ impl Conversations {
             let midnight = wording::fresh_at(self.zone);
             let text = format!("{}\n\n{midnight}", warnings.join("\n"));
             let mut batch = Batch::new();
-            let owners = self.reachable_owners(scope).await?;
+            let owners = self.reachable_owners(&scope.settings).await?;
             for (conversation, _) in &owners {
                 let message = Message { text: text.clone(), ..Message::default() };
                 outbox::say(&self.store, &mut batch, conversation, &outbox::anybody(), &message);
@@ -123,15 +123,15 @@ impl Conversations {
     }
 
     /// The owners that have a direct conversation with us, in the order of the configuration.
-    pub(super) async fn reachable_owners(
+    pub(crate) async fn reachable_owners(
         &self,
-        scope: &Scope,
+        settings: &Settings,
     ) -> Result<Vec<(ConversationId, PersonId)>, StoreError> {
         let mut found: Vec<(ConversationId, PersonId)> = Vec::new();
-        for owner in &scope.settings.owners {
+        for owner in &settings.owners {
             let Some((channel, user)) = owner.split_once(':') else { continue };
             // Channels that aren't configured are skipped: nobody may ever serve them again.
-            if !scope.settings.allow.contains_key(channel) {
+            if !settings.allow.contains_key(channel) {
                 continue;
             }
             let direct = people::direct_conversation(&self.store, channel, user).await?;

@@ -67,7 +67,7 @@ impl Conversations {
         if questions::is_owner_asked(&self.store, person, &scope.turn).await? {
             return Ok(None);
         }
-        let mut owners = self.reachable_owners(scope).await?;
+        let mut owners = self.reachable_owners(&scope.settings).await?;
         // A person who is an owner decides for themselves.
         owners.sort_by_key(|(_, owner)| is_owner && owner != person);
         Ok(Some(owners.into_iter().next().map_or(Approver::NobodyReachable, Approver::Owner)))

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
 
 use super::lanes::Lanes;
+use crate::clock::utc;
 use crate::conversation::access::Access;
 use crate::conversation::questions::Answered;
 use crate::conversation::{Conversations, commands, questions};
@@ -123,11 +124,14 @@ impl Intake {
     ) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
-        let codes = access::open_codes(store).await?;
+        // Invitations don't count: they are an owner's.
+        let mut codes = access::open_codes(store).await?;
+        codes.retain(|code| code.user_id.is_some());
         let is_theirs =
             |code: &Pairing| code.channel.as_ref() == Some(channel) && code.user_id.as_ref() == Some(user);
         let has_code = codes.iter().any(is_theirs);
         if !has_code && codes.len() >= MOST_CODES {
+            self.tell_of_flood().await?;
             return Ok(None);
         }
         let (person, conversation) =
@@ -170,6 +174,33 @@ impl Intake {
             Err(error) => return Err(error),
         }
         Ok(None)
+    }
+
+    /// Tells the owners once a day that there are too many strangers to answer.
+    async fn tell_of_flood(&self) -> Result<(), StoreError> {
+        let Conversations { store, instance, settings, events, .. } = &*self.conversations;
+        let now = store.now();
+        let mut batch = Batch::new();
+        outbox::announce_once(&mut batch, &format!("pairing flood {}", utc(now).date_naive()), now);
+        let owners = self.conversations.reachable_owners(&settings.now()).await?;
+        let text = wording::pairing_flood(MOST_CODES);
+        for (conversation, _) in &owners {
+            let message = outbox::Message { text: text.clone(), ..outbox::Message::default() };
+            outbox::say(store, &mut batch, conversation, &instance.id, &message);
+        }
+        match store.write(batch).await {
+            Ok(_) => {
+                tracing::warn!(
+                    owners = owners.len(),
+                    "too many strangers ask for access; new ones are ignored"
+                );
+                owners.into_iter().for_each(|(conversation, _)| events.send(TurnEvent::Said(conversation)));
+                Ok(())
+            }
+            // They were told today.
+            Err(StoreError::Stale(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Like [`Self::journal`], but drops button presses by people who weren't asked: a room full of curious people must

@@ -6,18 +6,21 @@
 //!   left there, so that the adapter sends with what it learned by listening. The others stand by.
 //! - If two receive for a moment, because one was wrongly considered dead, each message is still journalled once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use adjutant_chat::{
-    Address, Connection, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, MessageEdit, WebhookRequest,
-    WebhookResponse,
+    Address, ChannelIntake, Connection, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome,
+    MessageEdit, WebhookRequest, WebhookResponse,
 };
+use futures::FutureExt;
 use tokio::sync::Notify;
 
 use super::intake::{Arrival, Intake};
 use super::maintenance::Maintenance;
+use crate::conversation::Conversations;
 use crate::metrics;
 use crate::store::leases::{self, Lease};
 use crate::store::{StoreError, inbox};
@@ -32,6 +35,10 @@ const HUNG: Duration = Duration::from_mins(5);
 const HUNG_AFTER_ERROR: Duration = Duration::from_hours(6);
 /// How often an instance checks whether it still holds a channel, or can take it over.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// How often our own code may fail on an arrival.
+const TRIES: u32 = 3;
+/// The pause after a panic of an adapter.
+const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
 /// The health of the channels.
 #[derive(Debug)]
@@ -44,6 +51,8 @@ pub struct Health {
 struct ChannelHealth {
     /// Whether this instance receives it.
     held: bool,
+    /// Whether another instance receives it.
+    standing_by: bool,
     received_at: Option<Instant>,
     /// When it last reported anything, including a failed attempt.
     reported_at: Option<Instant>,
@@ -67,7 +76,7 @@ impl Health {
         let error = |(name, channel): (&String, &ChannelHealth)| {
             let why = match (&channel.error, channel.received_at) {
                 (Some(error), _) => error.clone(),
-                _ if !channel.held => return None,
+                _ if channel.standing_by => return None,
                 (None, None) => "it isn't connected yet".to_owned(),
                 (None, Some(at)) if at.elapsed() > SILENCE => {
                     format!("no sign of life for {} s", at.elapsed().as_secs())
@@ -84,7 +93,7 @@ impl Health {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let word = |channel: &ChannelHealth| match channel {
             ChannelHealth { stopped: true, .. } => "stopped",
-            ChannelHealth { held: false, .. } => "standing by",
+            ChannelHealth { standing_by: true, .. } => "standing by",
             ChannelHealth { error: Some(_), .. } => "reconnecting",
             ChannelHealth { received_at: None, .. } => "connecting",
             ChannelHealth { received_at: Some(at), .. } if at.elapsed() > SILENCE => "silent",
@@ -192,6 +201,8 @@ pub struct ChannelReceiver {
     pub connection: Arc<dyn Connection>,
     /// Continues what dead instances left, and knows the channels' health.
     pub maintenance: Arc<Maintenance>,
+    /// How often our own code failed on each arrival that it hasn't taken.
+    pub failures: Mutex<HashMap<String, u32>>,
 }
 
 impl ChannelReceiver {
@@ -200,17 +211,26 @@ impl ChannelReceiver {
     pub async fn listen(&self) {
         let why = loop {
             let lease = self.hold().await;
-            self.maintenance.health.change(&self.channel, |health| health.held = true);
+            self.maintenance.health.change(&self.channel, |health| {
+                (health.held, health.standing_by) = (true, false);
+            });
             self.maintenance.delivering.forget_places();
             if let Err(error) = self.maintenance.wake_left_over().await {
                 tracing::error!(channel = self.channel, %error, "couldn't continue what other instances left; retrying");
             }
             tokio::select! {
-                why = self.connection.receive(self) => break why,
-                () = self.lost(&lease) => {}
+                ended = AssertUnwindSafe(self.connection.receive(self)).catch_unwind() => match ended {
+                    Ok(why) => break why,
+                    Err(_) => {
+                        self.report(ConnectionEvent::Error("our code panicked; receiving again".to_owned()));
+                        tokio::time::sleep(PANIC_PAUSE).await;
+                    }
+                },
+                () = self.lost(&lease) => {
+                    tracing::warn!(channel = self.channel, "another instance took over this channel");
+                    self.maintenance.health.change(&self.channel, |health| *health = ChannelHealth::default());
+                }
             }
-            tracing::warn!(channel = self.channel, "another instance took over this channel");
-            self.maintenance.health.change(&self.channel, |health| *health = ChannelHealth::default());
         };
         tracing::error!(channel = self.channel, why, "this channel stops; the others continue");
         self.maintenance.health.change(&self.channel, |health| {
@@ -232,6 +252,7 @@ impl ChannelReceiver {
                         channel = self.channel,
                         "another instance receives this channel; standing by"
                     );
+                    self.maintenance.health.change(&self.channel, |health| health.standing_by = true);
                     is_logged = true;
                 }
                 Err(error) => {
@@ -262,6 +283,28 @@ impl ChannelReceiver {
         self.connection.webhook(self, request).await
     }
 
+    /// Does this with an arrival. When our own code fails on it again and again, it is set aside, so that those behind it
+    /// are taken.
+    async fn attempt<T>(
+        &self,
+        event: &EventId,
+        set_aside: T,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, IntakeError> {
+        let why = match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it panicked".to_owned(),
+        };
+        tracing::error!(
+            channel = self.channel,
+            event = event.0,
+            why,
+            "couldn't journal an arrival; it is tried again"
+        );
+        self.failed(event.clone()).await.map(|()| set_aside)
+    }
+
     async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
         match self.intake.receive(inbound, self.connection.shows_notices()).await? {
             Arrival::New(journalled) => self.intake.dispatch(journalled),
@@ -274,22 +317,37 @@ impl ChannelReceiver {
 }
 
 #[async_trait::async_trait]
-impl adjutant_chat::ChannelIntake for ChannelReceiver {
+impl ChannelIntake for ChannelReceiver {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
-        self.try_take(inbound).await.map_err(|error| {
-            tracing::error!(channel = self.channel, %error, "couldn't journal a message; the platform will deliver it again");
-            IntakeError
-        })
+        let event = inbound.event().clone();
+        self.attempt(&event, IntakeOutcome::Accepted, self.try_take(inbound)).await
     }
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {
-        match self.intake.edit(&self.channel, &edited).await {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                tracing::error!(channel = self.channel, %error, "couldn't journal an edited message");
-                Err(IntakeError)
-            }
+        self.attempt(&edited.event, (), self.intake.edit(&self.channel, &edited)).await
+    }
+
+    async fn failed(&self, event: EventId) -> Result<(), IntakeError> {
+        let Conversations { store, instance, .. } = &*self.intake.conversations;
+        // When the store takes nothing, it isn't the arrival's fault.
+        instance.touch(store).await.map_err(|_| IntakeError)?;
+        let event = format!("{} {}", self.channel, event.0);
+        let failures = {
+            let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = failures.entry(event.clone()).or_default();
+            *count += 1;
+            *count
+        };
+        if failures < TRIES {
+            return Err(IntakeError);
         }
+        inbox::set_aside(store, &event).await.map_err(|_| IntakeError)?;
+        tracing::error!(
+            event,
+            "our code failed on this {TRIES} times; it is set aside, and the next one is taken"
+        );
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).remove(&event);
+        Ok(())
     }
 
     async fn places(&self) -> Vec<(Address, String)> {
@@ -326,8 +384,12 @@ mod tests {
             health.channels.lock().unwrap().get_mut("main").unwrap().reported_at = Some(at);
         };
         reported(HUNG_AFTER_ERROR * 2);
-        assert_eq!((word(), health.all_reported(), health.hung().len()), ("standing by", false, 0));
-        health.change("main", |channel| channel.held = true);
+        assert_eq!((word(), health.all_reported(), health.hung().len()), ("connecting", false, 0));
+        assert_eq!(health.errors(), [("main".to_owned(), "it isn't connected yet".to_owned())]);
+        health.change("main", |channel| channel.standing_by = true);
+        assert_eq!((word(), health.errors().len()), ("standing by", 0), "another instance receives it");
+        health.change("main", |channel| (channel.held, channel.standing_by) = (true, false));
+        assert_eq!(health.errors().len(), 1);
         assert_eq!((word(), health.all_reported(), health.hung().len()), ("connecting", false, 0));
         health.note("main", ConnectionEvent::Alive);
         assert_eq!((word(), health.all_reported(), health.hung().len()), ("ok", true, 0));

@@ -1,9 +1,11 @@
 //! `serve` with a platform on loopback.
 
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use adjutant::store::Batch;
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
 
@@ -215,4 +217,46 @@ fn without_a_channel_there_is_nothing_to_serve() {
     let ended = Home::new().run(&["serve"]);
     assert_eq!(ended.status, Some(78), "{ended:?}");
     assert!(ended.stderr.contains("no channel is configured"), "{ended:?}");
+}
+
+#[test]
+fn a_thousand_silent_clients_keep_no_health_check_out() {
+    let telegram = FakeTelegram::start();
+    let home = home(&telegram, "[]");
+    let mut gateway = Gateway::start(&home);
+    let address = gateway.address();
+    let silent: Vec<TcpStream> = (0..1_000).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let asked = Instant::now();
+    assert_eq!(gateway.get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
+    drop(silent);
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn an_update_that_our_code_fails_on_is_set_aside_and_the_next_one_is_taken() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let home = home(&telegram, "[]");
+    assert_eq!(home.run(&["db", "migrate"]).status, Some(0));
+    home.ask(async |store| {
+        let mut batch = Batch::new();
+        batch.run(
+            "CREATE TRIGGER poison BEFORE INSERT ON inbox WHEN NEW.text LIKE '%poison%' \
+             BEGIN SELECT RAISE(ABORT, 'it is poisoned'); END",
+            [],
+        );
+        store.write(batch).await.unwrap();
+    });
+    telegram.say(ada, ada, "this is poison");
+    telegram.say(ada, ada, "add a task to survive");
+    let mut gateway = Gateway::start(&home);
+    assert_eq!(sees(&telegram, ada, "Added"), "Added “survive”");
+    gateway.logs("it is set aside, and the next one is taken");
+    let doctor = home.run(&["doctor"]);
+    assert!(
+        doctor.stdout.contains("1 arrival set aside because our code failed on it three times"),
+        "{doctor:?}"
+    );
+    assert_eq!(gateway.stop().0, Some(0));
 }

@@ -414,6 +414,33 @@ async fn an_invitation_lets_one_in() {
 }
 
 #[tokio::test]
+async fn a_flood_of_strangers_is_told_once_and_keeps_no_invited_person_out() {
+    let town = town(echo(), |_| {}).await;
+    let store = town.service.store();
+    let code = access::new_code(77);
+    let mut batch = adjutant::store::Batch::new();
+    let expires_at = store.now() + 60_000;
+    let invitation =
+        access::Pairing { code: code.clone(), channel: None, user_id: None, name: None, expires_at };
+    access::add_code(&mut batch, &invitation, store.now());
+    store.write(batch).await.unwrap();
+    town.writes("ada", "hello");
+    town.sees("You said: hello").await;
+    for stranger in 0..53 {
+        town.writes(&format!("stranger{stranger}"), "let me in");
+    }
+    assert_eq!(town.sees("50 strangers have asked").await.place, "ada");
+    town.writes("bob", &format!("/start {code}"));
+    town.sees("Say what you need in your own words").await;
+    town.writes("bob", "I was invited");
+    town.sees("You said: I was invited").await;
+    let count = |words: &str| town.texts().iter().filter(|text| text.contains(words)).count();
+    assert_eq!((count("We haven't met"), count("50 strangers have asked")), (50, 1));
+    town.passes(Duration::from_hours(2)).await;
+    town.ends_well().await;
+}
+
+#[tokio::test]
 async fn two_accounts_become_one_person() {
     let script = Scripted::new().orchestrator(|request| match has_results(request) {
         true => text(crate::app::results(request).join("\n")),

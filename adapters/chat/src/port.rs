@@ -5,7 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    Address, Finding, Inbound, Limits, MessageEdit, Outbound, Progress, WebhookRequest, WebhookResponse,
+    Address, EventId, Finding, Inbound, Limits, MessageEdit, Outbound, Progress, WebhookRequest,
+    WebhookResponse,
 };
 
 /// One connected channel: the sending side.
@@ -117,6 +118,12 @@ pub trait ChannelIntake: Send + Sync {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError>;
     /// Replaces the text of a message that may have been journalled; it counts if the message's turn has not begun.
     async fn edit(&self, edit: MessageEdit) -> Result<(), IntakeError>;
+    /// Our own code failed on something that arrived and could not even be read: `Ok` once it is set aside, and the next
+    /// one may be taken.
+    async fn failed(&self, event: EventId) -> Result<(), IntakeError> {
+        let _ = event;
+        Err(IntakeError)
+    }
     /// The known places of this channel, each with the platform's id of the last message journalled there: where
     /// to catch up from.
     async fn places(&self) -> Vec<(Address, String)>;

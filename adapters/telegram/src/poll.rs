@@ -2,9 +2,13 @@
 //! journalled.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use adjutant_chat::{Backoff, ChannelIntake, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, backoff};
+use adjutant_chat::{
+    Backoff, ChannelIntake, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome, backoff,
+};
+use futures::FutureExt;
 use futures::future::join_all;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -108,7 +112,13 @@ impl Telegram {
         }
         let journalling = chats.into_values().map(async |updates| {
             for (id, update) in updates {
-                if self.journal(&update, me, intake).await.is_err() {
+                let journalled = AssertUnwindSafe(self.journal(&update, me, intake)).catch_unwind().await;
+                let journalled = match journalled {
+                    Ok(journalled) => journalled,
+                    // An update that our code panics over must not come back for ever.
+                    Err(_) => intake.failed(EventId(format!("update:{id}"))).await,
+                };
+                if journalled.is_err() {
                     return Some(id);
                 }
             }

@@ -12,7 +12,7 @@ use crate::config::{Config, Endpoint, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
 use crate::skills::handlers::{self, HttpClient};
-use crate::store::{Store, StoreError, backups, check, space};
+use crate::store::{Store, StoreError, backups, check, inbox, space};
 use crate::trace::text::several;
 
 /// A model that takes longer than this for one word counts as not answering.
@@ -37,6 +37,17 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
         findings.push(Finding::warning(
             format!("{} failed three times and won't be retried", several(dead, "message")),
             "the senders were told; see the log, or `adjutant trace --conversation NAME`",
+        ));
+    }
+    let set_aside = inbox::all_set_aside(store).await?;
+    if let Some((event, at)) = set_aside.last() {
+        findings.push(Finding::warning(
+            format!(
+                "{} set aside because our code failed on it three times, the last one {event} at {}",
+                several(set_aside.len(), "arrival"),
+                rfc3339(*at)
+            ),
+            "see the log for the reason, and please report it",
         ));
     }
     let dead = count("replies dead");

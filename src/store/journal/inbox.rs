@@ -106,6 +106,30 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 10] {
     ]
 }
 
+/// How the topic of an arrival that was set aside begins.
+const SET_ASIDE: &str = "set aside ";
+
+/// Records that our own code fails on an arrival, so that it was left out.
+pub async fn set_aside(store: &Store, event: &str) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
+        [format!("{SET_ASIDE}{event}").into(), store.now().into()],
+    );
+    store.write(batch).await.map(drop)
+}
+
+/// The arrivals that were set aside, oldest first, each with the time.
+pub async fn all_set_aside(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
+    store
+        .all(
+            "SELECT substr(topic, 11), announced_at FROM announcements WHERE topic LIKE 'set aside %' \
+             ORDER BY announced_at, topic",
+            &[],
+        )
+        .await
+}
+
 /// How many messages of a person wait for approval.
 pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
