@@ -1,11 +1,10 @@
 //! Slash commands: answered at once, without waiting for running turns.
 
-use super::Conversations;
 use super::answers::typed;
+use super::{Conversations, Handle};
 use crate::domain::{ExecutionStatus, TurnStatus};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
-use crate::store::leases::lane;
 use crate::store::outbox::Message;
 use crate::store::{Batch, StoreError, access, control, executions, links, people, questions, turns};
 use crate::trace;
@@ -51,14 +50,16 @@ impl Conversations {
         self.reply(row, None, text, batch).await
     }
 
-    /// Stops the conversation's running turns and ends the waiting ones.
+    /// Stops the person's running turns here and ends the waiting ones; an owner's `/stop` is for everyone's.
     async fn stop(&self, row: &InboxRow) -> Result<String, StoreError> {
-        let running = self.running.of(&row.conversation_id);
-        for handle in &running {
-            handle.cancel.cancel();
-        }
+        let is_owner = self.is_owner(&row.person_id).await?;
+        let open = turns::open_of(&self.store, &row.conversation_id).await?;
+        let (theirs, others): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|turn| is_owner || turn.person_id == row.person_id);
+        let running: Vec<Handle> = theirs.iter().filter_map(|turn| self.running.get(&turn.id)).collect();
+        running.iter().for_each(|handle| handle.cancel.cancel());
         let (mut stopping, mut ended) = (running.len(), 0);
-        for turn in turns::open_of(&self.store, &row.conversation_id).await? {
+        for turn in theirs {
             // A turn that was just going to sleep may have missed the signal.
             let Some(mut turn) = self.wait_until_asleep(&turn.id).await? else { continue };
             if turn.status == TurnStatus::Running {
@@ -74,10 +75,15 @@ impl Conversations {
                 turn = now;
             }
             if turn.ended_at.is_none() {
-                ended += usize::from(self.end_waiting(&turn).await?);
+                match self.end_waiting(&turn).await? {
+                    true => ended += 1,
+                    // It began to run just now.
+                    false => stopping += usize::from(control::request_stop(&self.store, &turn.id).await?),
+                }
             }
         }
         let text = match (stopping, ended) {
+            (0, 0) if !others.is_empty() => wording::NOTHING_OF_YOURS,
             (0, 0) => wording::NOTHING_TO_STOP,
             // The waiting turns said so themselves.
             (0, _) => wording::NOTHING_ELSE_TO_STOP,
@@ -106,12 +112,11 @@ impl Conversations {
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let text = wording::stopped(&Orchestrator::summary(&rows));
         let mut batch = Batch::new();
-        // If a process has started to run it, that process has the lane and handles the stop.
-        self.instance.take(&lane(&turn.conversation_id), &mut batch);
+        // Not under the lane's lease: another turn of this conversation may be running under it.
+        turns::must_rest(&mut batch, &turn.id);
         let last =
             Message { turn: Some(turn.id.clone()), answers: turn.answer_ids(), text, ..Message::default() };
         self.close(&mut batch, turn, TurnStatus::Cancelled, ExecutionStatus::Cancelled, &last);
-        self.instance.give_back(&lane(&turn.conversation_id), &mut batch);
         match self.store.write(batch).await {
             Ok(_) => {
                 self.ended(&turn.id, TurnStatus::Cancelled);

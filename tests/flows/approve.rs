@@ -7,7 +7,9 @@ use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
 use serde_json::json;
 
-use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill, without_receipts};
+use crate::app::{
+    TestApp, agent, direct, plan, reports, scripted_with, skill, user_text, without_receipts,
+};
 use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
@@ -368,6 +370,47 @@ async fn an_approval_and_a_limit_in_one_turn_are_two_questions() {
     assert_eq!(tasks(&app).await, 1);
     let done = app.presses("ada", &more, "Continue").await;
     assert_eq!(without_receipts(&done.text), "a completed, b completed, c completed");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn stop_ends_a_turn_that_runs_beside_an_open_question() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new().orchestrator(move |request| match user_text(request) {
+        "think" => text("never").behind(&held),
+        _ if has_results(request) => read_out(request),
+        _ => create("a", "pay"),
+    });
+    let app = careful(script).await;
+    app.says("ada", "pay it").await;
+    app.rests().await;
+    let event = app.tells("ada", "think").await;
+    gate.arrived(1).await;
+    app.says("ada", "/stop").await;
+    let stopped = app.answer(&event).await;
+    assert_eq!(app.turn(&stopped).await.status, TurnStatus::Cancelled);
+    // Each turn took the lane's lease once. Whoever takes it a third time, takes it away from the second turn.
+    let epoch = "SELECT epoch FROM leases WHERE name LIKE 'lane:%'";
+    assert_eq!(app.store().count(epoch, &[]).await.unwrap(), 2);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn in_a_room_stop_is_for_ones_own_turns() {
+    let app = careful(Scripted::new().orchestrator(plan(|| create("a", "pay")))).await;
+    let room = app.room("team");
+    let asked = room.says("ada", "go").await;
+    app.rests().await;
+    let told = room.says("bob", "/stop").await.text;
+    assert!(told.starts_with("Nothing of yours is running here."), "{told}");
+    app.presses("ada", &asked, "Approve").await;
+    app.rests().await;
+    assert_eq!(tasks(&app).await, 1);
+    let again = room.says("ada", "go").await;
+    app.rests().await;
+    room.says("ada", "/stop").await;
+    assert_eq!(app.presses("ada", &again, "Approve").await.text, "That question is no longer open.");
     app.ends_well().await;
 }
 

@@ -224,14 +224,6 @@ impl Instance {
         Ok(())
     }
 
-    /// Returns a lease that was taken in the same batch.
-    pub fn give_back(&self, name: &str, batch: &mut Batch) {
-        batch.run(
-            "UPDATE leases SET instance = NULL WHERE name = $1 AND instance = $2",
-            [name.into(), (&self.id).into()],
-        );
-    }
-
     /// Takes a lease as the first statement of a batch: see [`Self::taken`].
     pub fn take(&self, name: &str, batch: &mut Batch) {
         batch.must_return(

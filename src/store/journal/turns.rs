@@ -95,6 +95,15 @@ pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
     );
 }
 
+/// The batch is written only if the turn doesn't run: it waits for a person or for its time.
+pub fn must_rest(batch: &mut Batch, turn: &TurnId) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE turns SET status = status WHERE id = $1 AND status IN ('queued', 'waiting')",
+        [turn.into()],
+    );
+}
+
 /// Ends a turn. The outbox rows of its answer belong in the same batch.
 pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
     batch.must(
