@@ -74,6 +74,7 @@ fn all_models(rows: &[ModelUse]) -> ModelUse {
         cached: sum(|row| row.cached),
         completion: sum(|row| row.completion),
         cost_usd: rows.iter().map(|row| row.cost_usd).sum(),
+        unpriced: sum(|row| row.unpriced),
     }
 }
 
@@ -138,13 +139,25 @@ fn model_json(names: &[(&str, &str)], row: &ModelUse) -> Value {
     let tokens = json!({"prompt": row.prompt, "cached": row.cached, "completion": row.completion});
     json.insert("tokens".into(), tokens);
     json.insert("cost_usd".into(), row.cost_usd.into());
+    if row.unpriced > 0 {
+        json.insert("calls_of_unknown_cost".into(), row.unpriced.into());
+    }
     Value::Object(json)
 }
 
 fn model_cells(row: &ModelUse) -> [String; 7] {
     let [calls, failed, prompt, cached, completion] =
         [row.calls, row.failed, row.prompt, row.cached, row.completion].map(|cell| count(number(cell)));
-    [one_line(&row.name), calls, failed, prompt, cached, completion, cost(row.cost_usd)]
+    [one_line(&row.name), calls, failed, prompt, cached, completion, known_cost(row)]
+}
+
+/// The cost, as far as it is known.
+fn known_cost(row: &ModelUse) -> String {
+    match row.unpriced {
+        0 => cost(row.cost_usd),
+        _ if row.cost_usd == 0.0 => "unknown".to_owned(),
+        _ => format!("{} + unknown", cost(row.cost_usd)),
+    }
 }
 
 /// Sums are never negative; a row that somebody edited must not break the report.
@@ -285,6 +298,33 @@ mod tests {
 
         For tokens and cost, see `adjutant usage --by model`.
         ");
+    }
+
+    #[tokio::test]
+    async fn an_unknown_cost_is_no_zero_and_every_row_has_a_name() {
+        let app = TestApp::open().await;
+        fill(&app).await;
+        let mut batch = Batch::new();
+        batch.run("UPDATE calls SET cost_usd = 0 WHERE model = 'big'", []);
+        batch.run("UPDATE calls SET model = '' WHERE error IS NOT NULL", []);
+        batch.run(
+            "INSERT INTO calls (execution_id, n, prefix, text, model, prompt_tokens, cached_tokens, completion_tokens, \
+             cost_usd, started_at, duration_ms) SELECT execution_id, 7, prefix, text, 'none', 0, 0, 0, 0, started_at, 0 \
+             FROM calls WHERE model = 'big'",
+            [],
+        );
+        app.store.write(batch).await.unwrap();
+        insta::assert_snapshot!(output(&app, &["--week"]).await, @"
+        since 2025-12-29, 00:00 (Europe/Berlin)
+
+        model        calls  failed   prompt  cached  completion               cost
+        small�           1       0  123,456   1,000         789            $0.2500
+        big              1       0  123,456   1,000         789            unknown
+        (no answer)      1       1        0       0           0            $0.0000
+        total            3       1  246,912   2,000       1,578  $0.2500 + unknown
+        ");
+        let json: Value = serde_json::from_str(&output(&app, &["--week", "--json"]).await).unwrap();
+        assert_eq!(json["total"]["calls_of_unknown_cost"], 1);
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ pub struct ModelUse {
     pub completion: i64,
     /// US dollars.
     pub cost_usd: f64,
+    /// How many calls have no known cost: neither the provider nor the configuration has a price.
+    pub unpriced: i64,
 }
 
 /// The calls of one skill.
@@ -84,12 +86,12 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
     );
 }
 
-/// All model calls in a period, in turns or in the background, with their person.
+/// All model calls in a period, in turns or in the background, with their person. A plan that no model made is no call.
 macro_rules! all_calls {
     () => {
         "(SELECT t.person_id, k.model, k.error, k.prompt_tokens, k.cached_tokens, k.completion_tokens, k.cost_usd \
           FROM calls k JOIN executions e ON e.id = k.execution_id JOIN turns t ON t.id = e.turn_id \
-          WHERE k.started_at >= $1 AND k.started_at < $2 UNION ALL \
+          WHERE k.started_at >= $1 AND k.started_at < $2 AND k.model <> 'none' UNION ALL \
           SELECT person_id, model, error, prompt_tokens, cached_tokens, completion_tokens, cost_usd \
           FROM background_calls WHERE started_at >= $1 AND started_at < $2) c "
     };
@@ -105,7 +107,9 @@ macro_rules! of_models {
             " AS name, count(*) AS calls, \
              CAST(sum(CASE WHEN c.error IS NULL THEN 0 ELSE 1 END) AS BIGINT) AS failed, \
              CAST(sum(c.prompt_tokens) AS BIGINT) AS prompt, CAST(sum(c.cached_tokens) AS BIGINT) AS cached, \
-             CAST(sum(c.completion_tokens) AS BIGINT) AS completion, sum(c.cost_usd) AS cost_usd FROM ",
+             CAST(sum(c.completion_tokens) AS BIGINT) AS completion, sum(c.cost_usd) AS cost_usd, \
+             CAST(sum(CASE WHEN c.cost_usd = 0 AND c.prompt_tokens + c.completion_tokens > 0 THEN 1 ELSE 0 END) \
+             AS BIGINT) AS unpriced FROM ",
             all_calls!(),
             $rest,
             " ORDER BY cost_usd DESC, prompt DESC, name"
@@ -115,7 +119,11 @@ macro_rules! of_models {
 
 /// Model calls from `from` until before `to`, by model, the most expensive first.
 pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
-    const SQL: &str = of_models!("c.model", "c.model", "GROUP BY c.model");
+    const SQL: &str = of_models!(
+        "c.model",
+        "CASE WHEN c.model = '' THEN '(no answer)' ELSE c.model END",
+        "GROUP BY c.model"
+    );
     store.all(SQL, &[from.into(), to.into()]).await
 }
 
@@ -123,7 +131,7 @@ pub async fn by_model(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>
 pub async fn by_person(store: &Store, from: i64, to: i64) -> Result<Vec<ModelUse>, StoreError> {
     const SQL: &str = of_models!(
         "c.person_id",
-        "coalesce(p.name, c.person_id)",
+        "coalesce(nullif(p.name, ''), nullif(c.person_id, ''), '(command line)')",
         "LEFT JOIN people p ON p.id = c.person_id GROUP BY c.person_id, p.name"
     );
     store.all(SQL, &[from.into(), to.into()]).await
