@@ -1,18 +1,22 @@
 //! The HTTP server of `serve`: `/healthz` (the process makes progress), `/readyz` (it does its work, or why not),
 //! `/metrics` for Prometheus, and `/hooks/CHANNEL` for platforms that send events to us.
 
+mod connections;
+
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use adjutant_chat::{WebhookRequest, WebhookResponse};
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, to_bytes};
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::routing::{get, post};
+pub use connections::Limits;
 use futures::future::BoxFuture;
 use tokio::net::TcpListener;
 
@@ -36,15 +40,19 @@ pub type MetricsText = Arc<dyn Fn() -> BoxFuture<'static, String> + Send + Sync>
 /// Passes a request of a platform to the channel of this name.
 pub type Webhooks = Arc<dyn Fn(String, WebhookRequest) -> BoxFuture<'static, WebhookResponse> + Send + Sync>;
 
+/// The longest body of a request, in bytes.
+const LONGEST_BODY: usize = 2_000_000;
+
 /// The server, bound to its address.
 pub struct HttpServer {
     listener: TcpListener,
+    limits: Limits,
 }
 
 impl HttpServer {
     /// Binds to an address.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await? })
+        Ok(Self { listener: TcpListener::bind(address).await?, limits: Limits::default() })
     }
 
     /// The address, with the actual port if the system chose it.
@@ -63,19 +71,26 @@ impl HttpServer {
         let health = Router::new().route("/healthz", get(health)).with_state(stuck);
         let ready = Router::new().route("/readyz", get(ready)).with_state(is_ready);
         let metrics = Router::new().route("/metrics", get(metrics)).with_state(metrics_text);
+        let hooks = (hooks, self.limits.body);
         let hooks = Router::new().route("/hooks/{channel}", post(hook)).with_state(hooks);
         let routes = health.merge(ready).merge(metrics).merge(hooks);
-        async move { axum::serve(self.listener, routes).await }
+        connections::serve(self.listener, routes, self.limits)
     }
 }
 
-/// axum limits the body to 2 MB.
 async fn hook(
-    State(hooks): State<Webhooks>,
+    State((hooks, patience)): State<(Webhooks, Duration)>,
     Path(channel): Path<String>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> (StatusCode, String) {
+    let body = match tokio::time::timeout(patience, to_bytes(body, LONGEST_BODY)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            return (StatusCode::PAYLOAD_TOO_LARGE, "the body can't be read, or is too long\n".into());
+        }
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body took too long\n".into()),
+    };
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
     };
@@ -114,27 +129,66 @@ mod tests {
 
     use super::*;
 
-    async fn health(stuck: &'static [&'static str]) -> String {
-        let http = HttpServer::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let mut stream = TcpStream::connect(http.address().unwrap()).await.unwrap();
+    /// A server with nothing behind it, and its address.
+    async fn server(
+        stuck: &'static [&'static str],
+        limits: Limits,
+    ) -> (SocketAddr, impl Future<Output = io::Result<()>>) {
+        let mut http = HttpServer::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        http.limits = limits;
         let readiness = || async { Readiness { problems: Vec::new(), warnings: Vec::new() } }.boxed();
+        let address = http.address().unwrap();
         let serving = http.serve(
             Arc::new(|| stuck.iter().copied().map(str::to_owned).collect()),
             Arc::new(readiness),
             Arc::new(|| async { String::new() }.boxed()),
             Arc::new(|_, _| async { WebhookResponse::not_found() }.boxed()),
         );
+        (address, serving)
+    }
+
+    /// All that the server answers until it closes the connection.
+    async fn answer(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
-        let ask = async {
-            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await?;
-            stream.read_to_string(&mut answer).await
-        };
-        tokio::select! {
-            read = ask => drop(read.unwrap()),
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+    async fn health(stuck: &'static [&'static str]) -> String {
+        let (address, serving) = server(stuck, Limits::default()).await;
+        let answer = tokio::select! {
+            answer = answer(address, HEALTH) => answer,
             ended = serving => panic!("{ended:?}"),
-        }
+        };
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         format!("{}: {body}", head.split_whitespace().nth(1).unwrap())
+    }
+
+    #[tokio::test]
+    async fn slow_and_silent_clients_are_cut_off() {
+        let short = Duration::from_millis(50);
+        let (address, serving) = server(&[], Limits { head: short, body: short, ..Limits::default() }).await;
+        tokio::spawn(serving);
+        assert_eq!(answer(address, "").await, "");
+        let slow = answer(address, "GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ").await;
+        assert!(slow.is_empty() || slow.starts_with("HTTP/1.1 408"), "{slow}");
+        // It may send another request, but not wait for ever with it.
+        let idle = answer(address, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        assert!(idle.starts_with("HTTP/1.1 200"), "{idle}");
+        let body = answer(address, "POST /hooks/a HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nx").await;
+        assert!(body.starts_with("HTTP/1.1 408") && body.ends_with("the body took too long\n"), "{body}");
+    }
+
+    #[tokio::test]
+    async fn a_connection_does_not_last_for_ever() {
+        let life = Duration::from_millis(50);
+        let (address, serving) = server(&[], Limits { life, ..Limits::default() }).await;
+        tokio::spawn(serving);
+        assert_eq!(answer(address, "").await, "");
     }
 
     #[tokio::test]

@@ -291,3 +291,31 @@ fn stopping_a_waiting_turn_settles_it() {
     chat.finish_well();
     home.assert_tidy("/stop");
 }
+
+/// The events of a run without progress, sorted, with every turn called T.
+fn told(events: impl Iterator<Item = Value>) -> Vec<String> {
+    let mut told: Vec<String> = events
+        .filter(|event| event["event"] != "progress")
+        .map(|mut event| {
+            if event.get("turn").is_some() {
+                event["turn"] = "T".into();
+            }
+            event.to_string()
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn the_documented_example_is_what_happens() {
+    let document = include_str!("../../docs/programs.md");
+    let blocks = document.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let [_, input, output] = blocks.collect::<Vec<_>>()[..] else { panic!("the examples have moved") };
+    let home = Home::new();
+    let mut chat = home.chat();
+    input.lines().for_each(|line| assert!(chat.send_raw(line.as_bytes())));
+    assert_eq!(chat.finish().0, Some(0));
+    let expected = output.lines().map(|line| serde_json::from_str(line).unwrap());
+    assert_eq!(told(chat.seen.clone().into_iter()), told(expected));
+}
