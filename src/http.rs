@@ -84,12 +84,11 @@ async fn hook(
     headers: HeaderMap,
     body: Body,
 ) -> (StatusCode, String) {
-    let body = match tokio::time::timeout(patience, to_bytes(body, LONGEST_BODY)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => {
-            return (StatusCode::PAYLOAD_TOO_LARGE, "the body can't be read, or is too long\n".into());
-        }
-        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "the body took too long\n".into()),
+    let Ok(read) = tokio::time::timeout(patience, to_bytes(body, LONGEST_BODY)).await else {
+        return (StatusCode::REQUEST_TIMEOUT, "the body took too long\n".to_owned());
+    };
+    let Ok(body) = read else {
+        return (StatusCode::PAYLOAD_TOO_LARGE, "the body can't be read, or is too long\n".to_owned());
     };
     let text = |(name, value): (&HeaderName, &HeaderValue)| {
         Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))

@@ -329,7 +329,7 @@ pub const EDITED: &str =
 
 /// Answer to `/stop` when only other people's turns run here.
 pub const NOTHING_OF_YOURS: &str =
-    "Nothing of yours is running here. Only the person who asked, or an owner, can stop the rest.";
+    "Nothing of yours is running here. Other people's requests are theirs to stop.";
 
 /// Tells the owners that strangers fill the list of pairing codes.
 pub fn pairing_flood(most: usize) -> String {

@@ -50,12 +50,14 @@ impl Conversations {
         self.reply(row, None, text, batch).await
     }
 
-    /// Stops the person's running turns here and ends the waiting ones; an owner's `/stop` is for everyone's.
+    /// Stops the person's running turns here and ends the waiting ones. An owner stops what runs for others, too, but
+    /// nobody ends other people's questions.
     async fn stop(&self, row: &InboxRow) -> Result<String, StoreError> {
         let is_owner = self.is_owner(&row.person_id).await?;
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
-        let (theirs, others): (Vec<_>, Vec<_>) =
-            open.into_iter().partition(|turn| is_owner || turn.person_id == row.person_id);
+        let (theirs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| {
+            turn.person_id == row.person_id || (is_owner && turn.status == TurnStatus::Running)
+        });
         let running: Vec<Handle> = theirs.iter().filter_map(|turn| self.running.get(&turn.id)).collect();
         running.iter().for_each(|handle| handle.cancel.cancel());
         let (mut stopping, mut ended) = (running.len(), 0);
@@ -74,7 +76,7 @@ impl Conversations {
                 let Some(now) = turns::by_id(&self.store, &turn.id).await? else { continue };
                 turn = now;
             }
-            if turn.ended_at.is_none() {
+            if turn.ended_at.is_none() && turn.person_id == row.person_id {
                 match self.end_waiting(&turn).await? {
                     true => ended += 1,
                     // It began to run just now.

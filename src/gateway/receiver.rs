@@ -52,7 +52,7 @@ struct ChannelHealth {
     /// Whether this instance receives it.
     held: bool,
     /// Whether another instance receives it.
-    standing_by: bool,
+    is_standby: bool,
     received_at: Option<Instant>,
     /// When it last reported anything, including a failed attempt.
     reported_at: Option<Instant>,
@@ -76,7 +76,7 @@ impl Health {
         let error = |(name, channel): (&String, &ChannelHealth)| {
             let why = match (&channel.error, channel.received_at) {
                 (Some(error), _) => error.clone(),
-                _ if channel.standing_by => return None,
+                _ if channel.is_standby => return None,
                 (None, None) => "it isn't connected yet".to_owned(),
                 (None, Some(at)) if at.elapsed() > SILENCE => {
                     format!("no sign of life for {} s", at.elapsed().as_secs())
@@ -93,7 +93,7 @@ impl Health {
         let channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let word = |channel: &ChannelHealth| match channel {
             ChannelHealth { stopped: true, .. } => "stopped",
-            ChannelHealth { standing_by: true, .. } => "standing by",
+            ChannelHealth { is_standby: true, .. } => "standing by",
             ChannelHealth { error: Some(_), .. } => "reconnecting",
             ChannelHealth { received_at: None, .. } => "connecting",
             ChannelHealth { received_at: Some(at), .. } if at.elapsed() > SILENCE => "silent",
@@ -212,7 +212,7 @@ impl ChannelReceiver {
         let why = loop {
             let lease = self.hold().await;
             self.maintenance.health.change(&self.channel, |health| {
-                (health.held, health.standing_by) = (true, false);
+                (health.held, health.is_standby) = (true, false);
             });
             self.maintenance.delivering.forget_places();
             if let Err(error) = self.maintenance.wake_left_over().await {
@@ -252,7 +252,7 @@ impl ChannelReceiver {
                         channel = self.channel,
                         "another instance receives this channel; standing by"
                     );
-                    self.maintenance.health.change(&self.channel, |health| health.standing_by = true);
+                    self.maintenance.health.change(&self.channel, |health| health.is_standby = true);
                     is_logged = true;
                 }
                 Err(error) => {
@@ -288,13 +288,14 @@ impl ChannelReceiver {
     async fn attempt<T>(
         &self,
         event: &EventId,
-        set_aside: T,
+        instead: T,
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, IntakeError> {
-        let why = match AssertUnwindSafe(work).catch_unwind().await {
-            Ok(Ok(done)) => return Ok(done),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "it panicked".to_owned(),
+        let done = AssertUnwindSafe(work).catch_unwind().await;
+        let done = done.map_err(|_| "it panicked".to_owned());
+        let why = match done.and_then(|done| done.map_err(|error| error.to_string())) {
+            Ok(done) => return Ok(done),
+            Err(why) => why,
         };
         tracing::error!(
             channel = self.channel,
@@ -302,7 +303,7 @@ impl ChannelReceiver {
             why,
             "couldn't journal an arrival; it is tried again"
         );
-        self.failed(event.clone()).await.map(|()| set_aside)
+        self.failed(event.clone()).await.map(|()| instead)
     }
 
     async fn try_take(&self, inbound: Inbound) -> Result<IntakeOutcome, StoreError> {
@@ -341,7 +342,7 @@ impl ChannelIntake for ChannelReceiver {
         if failures < TRIES {
             return Err(IntakeError);
         }
-        inbox::set_aside(store, &event).await.map_err(|_| IntakeError)?;
+        inbox::add_dead_letter(store, &event).await.map_err(|_| IntakeError)?;
         tracing::error!(
             event,
             "our code failed on this {TRIES} times; it is set aside, and the next one is taken"
@@ -386,9 +387,9 @@ mod tests {
         reported(HUNG_AFTER_ERROR * 2);
         assert_eq!((word(), health.all_reported(), health.hung().len()), ("connecting", false, 0));
         assert_eq!(health.errors(), [("main".to_owned(), "it isn't connected yet".to_owned())]);
-        health.change("main", |channel| channel.standing_by = true);
+        health.change("main", |channel| channel.is_standby = true);
         assert_eq!((word(), health.errors().len()), ("standing by", 0), "another instance receives it");
-        health.change("main", |channel| (channel.held, channel.standing_by) = (true, false));
+        health.change("main", |channel| (channel.held, channel.is_standby) = (true, false));
         assert_eq!(health.errors().len(), 1);
         assert_eq!((word(), health.all_reported(), health.hung().len()), ("connecting", false, 0));
         health.note("main", ConnectionEvent::Alive);

@@ -106,7 +106,7 @@ mod tests {
         let database = write("adjutant.db", 0o644);
         let theirs = write("photos.zip", 0o644);
         let exposed = restrict(&config);
-        assert_eq!(exposed.open, [data.clone()]);
+        assert_eq!(exposed.open, std::slice::from_ref(&data));
         assert!(exposed.closed.contains(&database) && exposed.closed.contains(&draft), "{exposed:?}");
         assert_eq!(
             [&data, &database, &draft, &program, &theirs].map(|path| mode(path)),

@@ -52,7 +52,7 @@ fn config_check_finds_what_a_start_finds_all_at_once() {
     assert!(checked.stderr.contains("nowhere: can't be read"), "{checked:?}");
     let started = home.run(&["serve"]);
     assert_eq!(started.status, Some(78), "{started:?}");
-    let why = started.stderr.lines().filter(|line| !line.starts_with('{')).last().unwrap();
+    let why = started.stderr.lines().rfind(|line| !line.starts_with('{')).unwrap();
     assert!(checked.stderr.contains(why), "{checked:?} {started:?}");
 }
 

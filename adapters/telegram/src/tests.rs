@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{
-    Choice, ConnectionEvent, Inbound, IntakeError, IntakeOutcome, MessageEdit, OutgoingFile,
+    Choice, ConnectionEvent, EventId, Inbound, IntakeError, IntakeOutcome, MessageEdit, OutgoingFile,
 };
 use adjutant_fakes::conformance::{Platform, Seen, check_all};
 use adjutant_fakes::telegram::{FakeTelegram, Fault};
@@ -149,6 +149,8 @@ impl Journal {
 #[async_trait]
 impl ChannelIntake for Journal {
     async fn accept(&self, inbound: Inbound) -> Result<IntakeOutcome, IntakeError> {
+        let is_poisoned = matches!(&inbound, Inbound::Message(message) if message.text == "poison");
+        assert!(!is_poisoned, "on purpose");
         if self.refuses() {
             return Err(IntakeError);
         }
@@ -156,6 +158,10 @@ impl ChannelIntake for Journal {
         self.rows.lock().unwrap().push(inbound);
         let notice = self.notice.lock().unwrap().clone().filter(|_| is_press);
         Ok(notice.map_or(IntakeOutcome::Accepted, IntakeOutcome::Notice))
+    }
+
+    async fn failed(&self, _: EventId) -> Result<(), IntakeError> {
+        if self.refuses() { Err(IntakeError) } else { Ok(()) }
     }
 
     async fn edit(&self, edited: MessageEdit) -> Result<(), IntakeError> {

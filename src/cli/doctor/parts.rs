@@ -39,12 +39,12 @@ pub(super) async fn store(store: &Store) -> Result<Vec<Finding>, StoreError> {
             "the senders were told; see the log, or `adjutant trace --conversation NAME`",
         ));
     }
-    let set_aside = inbox::all_set_aside(store).await?;
-    if let Some((event, at)) = set_aside.last() {
+    let dead_letters = inbox::dead_letters(store).await?;
+    if let Some((event, at)) = dead_letters.last() {
         findings.push(Finding::warning(
             format!(
                 "{} set aside because our code failed on it three times, the last one {event} at {}",
-                several(set_aside.len(), "arrival"),
+                several(dead_letters.len(), "arrival"),
                 rfc3339(*at)
             ),
             "see the log for the reason, and please report it",

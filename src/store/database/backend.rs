@@ -87,12 +87,12 @@ impl Backend {
     /// The files of the store at a URL, if it is embedded.
     pub fn files(url: &str) -> Vec<PathBuf> {
         let Ok(Self::Embedded { file }) = Self::from_url(url) else { return Vec::new() };
-        let beside = |end: &str| {
+        let with_suffix = |end: &str| {
             let mut path = file.clone().into_os_string();
             path.push(end);
             PathBuf::from(path)
         };
-        ["", "-wal", "-shm"].map(beside).to_vec()
+        ["", "-wal", "-shm"].map(with_suffix).to_vec()
     }
 
     pub(in crate::store) fn file(&self) -> Option<PathBuf> {

@@ -107,23 +107,23 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 10] {
 }
 
 /// How the topic of an arrival that was set aside begins.
-const SET_ASIDE: &str = "set aside ";
+const DEAD_LETTER: &str = "dead letter ";
 
 /// Records that our own code fails on an arrival, so that it was left out.
-pub async fn set_aside(store: &Store, event: &str) -> Result<(), StoreError> {
+pub async fn add_dead_letter(store: &Store, key: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
         "INSERT INTO announcements (topic, announced_at) VALUES ($1, $2) ON CONFLICT (topic) DO NOTHING",
-        [format!("{SET_ASIDE}{event}").into(), store.now().into()],
+        [format!("{DEAD_LETTER}{key}").into(), store.now().into()],
     );
     store.write(batch).await.map(drop)
 }
 
 /// The arrivals that were set aside, oldest first, each with the time.
-pub async fn all_set_aside(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
+pub async fn dead_letters(store: &Store) -> Result<Vec<(String, i64)>, StoreError> {
     store
         .all(
-            "SELECT substr(topic, 11), announced_at FROM announcements WHERE topic LIKE 'set aside %' \
+            "SELECT substr(topic, 13), announced_at FROM announcements WHERE topic LIKE 'dead letter %' \
              ORDER BY announced_at, topic",
             &[],
         )

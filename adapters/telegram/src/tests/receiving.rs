@@ -22,6 +22,18 @@ async fn what_is_journalled_is_confirmed_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn an_update_that_our_code_panics_over_is_left_out_when_intake_says_so() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    telegram.say(ada, ada, "poison");
+    telegram.say(ada, ada, "two");
+    let first = receiving_into(&telegram, Journal { refusals: Mutex::new(3), ..Journal::default() });
+    until("the next one is journalled", || first.journal.texts() == ["two"]).await;
+    until("both are confirmed", || telegram.unconfirmed() == 0).await;
+    assert_eq!(first.journal.count(|one| matches!(one, ConnectionEvent::Error(_))), 2);
+}
+
+#[tokio::test]
 async fn what_is_not_journalled_stays_with_telegram() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");
