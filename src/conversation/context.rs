@@ -88,7 +88,7 @@ pub async fn opening(scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, Sto
 /// A text in a block that names its sources.
 fn marked(scope: &Scope, taint: &Taint, text: &str) -> String {
     let sources: Vec<&str> = taint.sources().collect();
-    format!("(from {})\n{}", line(&sources.join("; ")), untrusted::block(&scope.turn, text))
+    untrusted::block(&scope.turn, &sources.join("; "), text)
 }
 
 fn head(scope: &Scope) -> String {

@@ -88,6 +88,14 @@ impl Intake {
         let (person, conversation) = self
             .person_and_conversation(&message.address, user, &message.sender_name, message.direct)
             .await?;
+        let event = format!("{channel} {}", message.event.0);
+        // What somebody else wrote is neither an answer nor a command.
+        if let Some(writer) = &message.forwarded_from {
+            let taint = Taint::by(&format!("a forwarded message from {writer}"));
+            return self
+                .insert(event, &conversation, &person, InboxKind::Message, (&text, taint), None)
+                .await;
+        }
         let answered = self.conversations.answered_by(&message, &text, &conversation, &person.id).await?;
         let (kind, question_id) = match answered {
             Some(Answered::Question(question)) => (InboxKind::Answer, Some(question)),
@@ -98,8 +106,7 @@ impl Intake {
             None if commands::is_command(&text) => (InboxKind::Command, None),
             None => (InboxKind::Message, None),
         };
-        let event = format!("{channel} {}", message.event.0);
-        self.insert(event, &conversation, &person, kind, &text, question_id).await
+        self.insert(event, &conversation, &person, kind, (&text, Taint::default()), question_id).await
     }
 
     async fn brings_invitation(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
@@ -279,7 +286,8 @@ impl Intake {
             .await?;
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
-        self.insert(event, &conversation, &person, InboxKind::Press, &pressed.button, question_id).await
+        let button = (pressed.button.as_str(), Taint::default());
+        self.insert(event, &conversation, &person, InboxKind::Press, button, question_id).await
     }
 
     async fn person_and_conversation(
@@ -308,7 +316,7 @@ impl Intake {
         conversation: &Conversation,
         person: &Person,
         kind: InboxKind,
-        text: &str,
+        (text, taint): (&str, Taint),
         question_id: Option<QuestionId>,
     ) -> Result<Option<Journalled>, StoreError> {
         let row = NewRow {
@@ -317,7 +325,7 @@ impl Intake {
             person_id: &person.id,
             kind,
             text,
-            taint: Taint::default(),
+            taint,
             question_id,
             instance: &self.conversations.instance.id,
         };

@@ -105,7 +105,8 @@ impl Orchestrator {
         said: &str,
         opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
-        let plan = command::plan(said, &self.runner.workflows.current());
+        // Only a person's own words are a command.
+        let plan = scope.said.as_ref().and_then(|_| command::plan(said, &self.runner.workflows.current()));
         let opening = async || match &plan {
             // No model sees these messages.
             Some(_) => Ok((vec![Message::new(Role::User, said)], Taint::default())),

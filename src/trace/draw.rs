@@ -240,17 +240,21 @@ impl<'a> Table<'a> {
             let _ = write!(line, "{:>1$}", (column.cell)(execution), column.width);
         }
         let _ = writeln!(out, "{}", line.trim_end());
-        self.remark(out, at, ink);
+        if let Some(text) = self.why(at) {
+            self.remark(out, at, ink, &text);
+        }
+        if let Some(text) = read_from_outside(execution) {
+            self.remark(out, at, Ink::Dim, &text);
+        }
     }
 
-    /// Below the row: why it didn't succeed.
-    fn remark(&self, out: &mut String, at: usize, ink: Ink) {
-        let Some(text) = self.why(at) else { return };
+    /// A remark below the row.
+    fn remark(&self, out: &mut String, at: usize, ink: Ink, text: &str) {
         let depth = self.executions[at].depth;
         let mut tree: String = (1..=depth).map(|level| self.guide(at, level)).collect();
         tree.push_str(if self.is_parent(at) { "│ " } else { "  " });
         let tree = cut(&tree, self.label / 2);
-        let mut lines = wrap(&text, self.style.columns().saturating_sub(tree.chars().count() + 2));
+        let mut lines = wrap(text, self.style.columns().saturating_sub(tree.chars().count() + 2));
         let is_long = lines.len() > ERROR_LINES;
         lines.truncate(ERROR_LINES);
         if let Some(last) = lines.last_mut().filter(|_| is_long) {
@@ -359,6 +363,12 @@ fn label(execution: &Execution) -> String {
         (None, None) => {}
     }
     label
+}
+
+/// The outside texts that a skill call returned or was made from.
+fn read_from_outside(execution: &Execution) -> Option<String> {
+    let is_shown = execution.kind == ExecutionKind::Skill && !execution.taint.is_clean();
+    is_shown.then(|| format!("from outside: {}", execution.taint.sources().collect::<Vec<_>>().join("; ")))
 }
 
 fn mark(status: ExecutionStatus) -> (&'static str, Ink) {

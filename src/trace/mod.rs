@@ -21,7 +21,9 @@ pub(crate) use text::{cost, count, duration};
 
 use crate::agents::AgentTask;
 use crate::clock::rfc3339;
-use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, TurnId, TurnStatus};
+use crate::domain::{
+    Bailout, ExecutionId, ExecutionKind, ExecutionStatus, PersonId, Taint, TurnId, TurnStatus,
+};
 use crate::model::Usage;
 use crate::store::calls::CallRow;
 use crate::store::executions::{self, ExecutionRow};
@@ -101,6 +103,9 @@ pub struct Execution {
     pub depends_on: Vec<String>,
     /// How it stands.
     pub status: ExecutionStatus,
+    /// The outside texts that it was given or has read.
+    #[serde(skip_serializing_if = "Taint::is_clean")]
+    pub taint: Taint,
     /// What came out, or why it was skipped.
     pub result: Option<String>,
     /// Why it did not end well: `kind`, `message`, `skill`, `recoverable`, `retry_after_s`.
@@ -244,6 +249,7 @@ fn execution(
         parameters,
         depends_on: task.depends_on,
         status: row.status,
+        taint: row.taint.clone(),
         result: row.result.clone(),
         error: row.error.as_deref().map(error),
         tool_calls_used: rows.iter().filter(is_call_of).count(),

@@ -557,6 +557,7 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         parameters: Some(json!({text: [text]})),
         depends_on: vec![text.into()],
         status: ExecutionStatus::Failed,
+        taint: Taint::by(text),
         result: Some(text.into()),
         error: Some(json!({"kind": text, "message": text})),
         tool_calls_used: 1,

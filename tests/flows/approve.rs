@@ -7,9 +7,7 @@ use adjutant::config::Policy;
 use adjutant::domain::TurnStatus;
 use serde_json::json;
 
-use crate::app::{
-    TestApp, agent, direct, plan, reports, scripted_with, skill, user_text, without_receipts,
-};
+use crate::app::{TestApp, agent, direct, plan, reports, scripted_with, skill, user_text, without_receipts};
 use crate::scripted::{Gate, Reply, Scripted, Who, calls, has_results, in_order, text};
 
 /// An app where saving a task wants a yes.
