@@ -83,6 +83,38 @@ async fn nine_o_clock_stays_nine_o_clock_when_the_clocks_change() {
 }
 
 #[tokio::test]
+async fn what_overlaps_and_what_could_not_be_checked_is_told() {
+    let app = app_in(Tz::Europe__Berlin).await;
+    let at = |title: &str, start: &str| json!({"title": title, "start": start, "duration": "1h"});
+    let (said, data) = call(&app, "calendar.create_event", at("Customer call", "2026-11-27T13:00")).await;
+    assert!(!said.contains("overlaps") && data["overlaps"].is_null(), "{said}");
+    let (said, data) = call(&app, "calendar.create_event", at("Demo", "2026-11-27T13:30")).await;
+    assert_eq!(
+        said,
+        "Created “Demo”, Fri 27 Nov 2026, 13:30–14:30. It overlaps “Customer call” (Fri 27 Nov 2026, 13:00–14:00)"
+    );
+    assert_eq!(data["overlaps"][0]["title"], "Customer call");
+    let later = json!({"id": data["id"], "start": "2026-11-27T14:00"});
+    let (said, data) = call(&app, "calendar.update_event", later).await;
+    assert_eq!(said, "Changed “Demo”, Fri 27 Nov 2026, 14:00–15:00. It was Fri 27 Nov 2026, 13:30–14:30");
+    assert!(data["overlaps"].is_null());
+    let back = json!({"id": data["id"], "start": "2026-11-27T12:30"});
+    let (said, _) = call(&app, "calendar.update_event", back).await;
+    assert!(said.contains("It overlaps “Customer call”"), "{said}");
+    // The second event of a series meets both.
+    let daily =
+        json!({"title": "Jour fixe", "start": "2026-11-26T13:00", "recurrence": "FREQ=DAILY;COUNT=3"});
+    let (said, _) = call(&app, "calendar.create_event", daily).await;
+    assert!(said.contains("“Customer call”") && said.contains("“Demo”"), "{said}");
+    let period =
+        json!({"start": "2026-12-01T09:00", "end": "2026-12-01T10:00", "attendees": ["bob@example.test"]});
+    let (said, data) = call(&app, "calendar.check_availability", period).await;
+    assert_eq!(data["not_checked"], json!(["bob@example.test"]));
+    assert!(said.contains("bob@example.test") && said.contains("email.search"), "{said}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     let app = app_in(Tz::Europe__Berlin).await;
     let days = json!({"start": "2026-06-01", "end": "2026-06-30"});
@@ -99,7 +131,7 @@ async fn a_series_is_changed_and_deleted_in_parts_and_as_a_whole() {
     let id = &made["id"];
     let one = json!({"id": id, "instance": "2026-06-08T10:00", "start": "2026-06-09T11:00"});
     let (said, _) = call(&app, "calendar.update_event", one).await;
-    assert_eq!(said, "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30");
+    assert_eq!(said, "Changed “Jour fixe”, Tue 9 Jun 2026, 11:00–11:30. It was Mon 8 Jun 2026, 10:00–10:30");
     let gone = json!({"id": id, "instance": "2026-06-15T10:00"});
     let (said, _) = call(&app, "calendar.delete_event", gone).await;
     assert_eq!(said, "Deleted “Jour fixe” on 2026-06-15T10:00");

@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::json;
 
 use super::backend::{self, Change, StoredEvent};
+use super::clashes::Clashes;
 use super::invitations::{Notice, Update, invites_to, is_visible, notify};
 use super::{MOST_INSTANCES, event};
 use crate::skills::builtin::undo::{self, Step};
@@ -66,6 +67,7 @@ pub(super) async fn create(
     series.occurrences(TimeRange { from: start, to: start + TimeDelta::days(1) }, call.zone(), 1)?;
     let calendar = call.text("calendar");
     let invitation = Notice::invitation(&series, planned.clone())?;
+    let clashes = Clashes::of(call, &planned, &series).await;
     backend::apply(call, Change::Create(&series, calendar), writes).await?;
     let mut summary = format!("Created “{}”, {}", planned.title, spoken(&planned, call));
     if planned.rule.is_some() {
@@ -74,7 +76,7 @@ pub(super) async fn create(
     summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
     let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
     let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
-    Ok(Output::new(summary, item).undone_by(undo::left(&made)))
+    Ok(clashes.told(call, Output::new(summary, item)).undone_by(undo::left(&made)))
 }
 
 fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
@@ -112,6 +114,7 @@ pub(super) async fn update(
         )?,
         false => Vec::new(),
     };
+    let clashes = Clashes::of(call, &new, tail.as_ref().unwrap_or(&series)).await;
     if let Some(tail) = &tail {
         backend::apply(call, Change::Create(tail, stored.calendar_name()), writes).await?;
     }
@@ -119,8 +122,11 @@ pub(super) async fn update(
     let (uid, before) = (series.uid(), Some(stored.series.text()));
     let mut changed = vec![Step::Event { uid, before, after: Some(series.text()) }];
     changed.extend(tail.map(|tail| Step::Event { uid: tail.uid(), before: None, after: Some(tail.text()) }));
-    let output = finish_update(call, &stored, &new, notices, approved).await?;
-    Ok(output.undone_by(undo::left(&changed)))
+    let mut output = finish_update(call, &stored, &new, notices, approved).await?;
+    if (&old.start, &old.end) != (&new.start, &new.end) {
+        output.summary.push_str(&format!(". It was {}", spoken(&old, call)));
+    }
+    Ok(clashes.told(call, output).undone_by(undo::left(&changed)))
 }
 
 /// Goes on with an update of "this and following" after an earlier attempt has cut the series.

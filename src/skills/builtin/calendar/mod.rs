@@ -2,6 +2,7 @@
 
 mod backend;
 mod changes;
+mod clashes;
 pub(super) mod event;
 mod invitations;
 mod restore;
@@ -177,8 +178,14 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
             output
         }
     };
-    if !call.texts("attendees").is_empty() {
-        output.summary.push_str("\nI can't read the other people's calendars, so I only checked yours.");
+    let others = call.texts("attendees");
+    if !others.is_empty() {
+        output.summary.push_str(&format!(
+            "\nI can't read the calendars of {}, so I only checked yours. Their mails may say when they can \
+             (email.search with from).",
+            others.join(", ")
+        ));
+        output.data["not_checked"] = json!(others);
     }
     Ok(output)
 }
