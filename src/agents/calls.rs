@@ -9,14 +9,16 @@ use super::{AgentTask, Agents, Work};
 use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Scope, untrusted};
-use crate::skills::Registry;
-use crate::skills::call::{Call, CallEnd, CallReport};
+use crate::skills::call::{Call, CallEnd, CallError, CallReport};
+use crate::skills::{ErrorKind, Registry, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{StoreError, calls::ToolCallRow};
 
+const USED_UP: &str = "not run: your skill calls are used up. Answer in text now";
+
 impl Agents {
-    /// Makes the skill calls of a round: in parallel if all only read, otherwise in order. Calls beyond `room` aren't
-    /// made.
+    /// Makes the skill calls of a round: in parallel if all only read, otherwise in order. Calls beyond `room` are
+    /// refused.
     #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
     pub(super) async fn answer(
         &self,
@@ -31,11 +33,7 @@ impl Agents {
         let existing = executions::of_agent(&scope.store, &row.id).await?;
         let open: Vec<&ToolCallRow> = round.calls.iter().filter(|call| call.result.is_none()).collect();
         let one = async |call: &ToolCallRow| -> Result<(i64, CallOutcome), StoreError> {
-            if usize::try_from(call.idx).unwrap_or(0) >= room {
-                let text = r#"{"error":"not run: your skill calls are used up; answer in text now"}"#;
-                return Ok((call.idx, CallOutcome::Result(text.to_owned())));
-            }
-            let end = self.use_skill(scope, registry, row, task, call, &existing).await?;
+            let end = self.use_skill(scope, registry, row, task, call, &existing, room).await?;
             Ok((call.idx, end))
         };
         let mut end = None;
@@ -86,6 +84,7 @@ impl Agents {
         self.executor.ask_ahead(scope, registry, &call).await
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
     async fn use_skill(
         &self,
         scope: &Scope,
@@ -94,20 +93,13 @@ impl Agents {
         task: &AgentTask,
         call: &ToolCallRow,
         existing: &[ExecutionRow],
+        room: usize,
     ) -> Result<CallOutcome, StoreError> {
-        if call.name != "use_skill" {
-            let text =
-                format!("there is no tool {}; your only tool is use_skill(skill, arguments)", call.name);
-            return Ok(CallOutcome::Result(json!({"error": text}).to_string()));
-        }
-        let wanted: Result<UseSkill, _> = serde_json::from_str(&call.arguments);
-        let wanted = match wanted {
+        let beyond = usize::try_from(call.idx).unwrap_or(0) + 1;
+        let left = room.checked_sub(beyond);
+        let wanted = match read(call) {
             Ok(wanted) => wanted,
-            Err(error) => {
-                let text =
-                    format!("use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {error}");
-                return Ok(CallOutcome::Result(json!({"error": text}).to_string()));
-            }
+            Err(error) => return Ok(CallOutcome::Result(misread(&error, left))),
         };
         let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let call = Call {
@@ -119,8 +111,15 @@ impl Agents {
             arguments: &wanted.arguments,
             taint: read_before(row, existing, call.n),
         };
-        Ok(match self.executor.call(scope, registry, &call, known.cloned()).await? {
-            CallEnd::Closed(report) => CallOutcome::Result(for_model(&report)),
+        let end = match (left, known) {
+            (None, None) => {
+                let error = SkillError::new(ErrorKind::Budget, USED_UP);
+                self.executor.refuse(scope, &call, error).await?
+            }
+            _ => self.executor.call(scope, registry, &call, known.cloned()).await?,
+        };
+        Ok(match end {
+            CallEnd::Closed(report) => CallOutcome::Result(for_model(&report, left.unwrap_or(0))),
             CallEnd::Waiting => CallOutcome::Ends(Work::Waiting),
             CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::LimitReached(limit)),
         })
@@ -152,11 +151,24 @@ fn no_arguments() -> Value {
     json!({})
 }
 
+fn read(call: &ToolCallRow) -> Result<UseSkill, SkillError> {
+    if call.name != "use_skill" {
+        let message =
+            format!("there is no tool {}; your only tool is use_skill(skill, arguments)", call.name);
+        return Err(SkillError::params(message));
+    }
+    serde_json::from_str(&call.arguments).map_err(|error| {
+        SkillError::params(format!(
+            "use_skill expects {{\"skill\": \"...\", \"arguments\": {{...}}}}: {error}"
+        ))
+    })
+}
+
 fn is_read(registry: &Registry, call: &ToolCallRow) -> bool {
-    serde_json::from_str::<UseSkill>(&call.arguments)
+    read(call)
         .ok()
         .and_then(|wanted| registry.get(&wanted.skill).cloned())
-        .is_some_and(|skill| skill.repeatable && skill.risk == crate::skills::Risk::Low)
+        .is_some_and(|skill| skill.only_reads())
 }
 
 fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64, CallOutcome)) {
@@ -166,9 +178,16 @@ fn settle(dialogue: &mut Dialogue, end: &mut Option<Work>, (idx, outcome): (i64,
     }
 }
 
+/// The answer to a call that names no skill, in the shape of a failed skill call.
+fn misread(error: &SkillError, left: Option<usize>) -> String {
+    let error = CallError { skill: None, ..CallError::new("", error) };
+    let status = ExecutionStatus::Failed.as_str();
+    json!({"status": status, "error": error, "calls_left": left.unwrap_or(0)}).to_string()
+}
+
 /// The result of a skill call as the agent's model sees it.
-fn for_model(report: &CallReport) -> String {
-    let mut value = json!({"status": report.status.as_str()});
+fn for_model(report: &CallReport, left: usize) -> String {
+    let mut value = json!({"status": report.status.as_str(), "calls_left": left});
     if report.status == ExecutionStatus::Completed {
         let outside = |text: &str| untrusted::block(&report.execution, "outside", text);
         let data = (!report.data.is_null()).then(|| report.data.clone());

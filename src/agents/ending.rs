@@ -17,19 +17,21 @@ impl Agents {
     pub(super) async fn answered(
         &self,
         scope: &Scope,
-        row: &ExecutionRow,
+        registry: &Registry,
+        (row, granted): (&ExecutionRow, &[String]),
         text: String,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd, StoreError> {
         let rows = executions::of_agent(&scope.store, &row.id).await?;
         let calls: Vec<CallReport> = rows.iter().map(call::report).collect();
-        let failed: Vec<&CallReport> =
-            calls.iter().filter(|call| call.status != ExecutionStatus::Completed).collect();
+        let open = unfinished(registry, granted, &rows);
         let unknown = calls.iter().find(|call| call.status == ExecutionStatus::Unknown);
         let status = match () {
             () if unknown.is_some() => ExecutionStatus::Unknown,
-            () if !calls.is_empty() && failed.len() == calls.len() => ExecutionStatus::Failed,
-            () if bailout.is_some() => ExecutionStatus::Partial,
+            () if !calls.is_empty() && calls.iter().all(|call| call.status != ExecutionStatus::Completed) => {
+                ExecutionStatus::Failed
+            }
+            () if bailout.is_some() || !open.is_empty() => ExecutionStatus::Partial,
             () => ExecutionStatus::Completed,
         };
         let mut result = text;
@@ -37,18 +39,23 @@ impl Agents {
             // It was cut off before it could answer, so the results of its calls must do.
             result = summaries(&calls);
         }
-        for call in &failed {
-            let message = call.error.as_ref().map(|error| error.message.as_str()).unwrap_or_default();
-            result.push_str(&format!("\n({} failed: {message})", call.skill));
-        }
         let error = match status {
             ExecutionStatus::Unknown => unknown.and_then(|call| call.error.clone()),
-            ExecutionStatus::Failed => failed.last().and_then(|call| call.error.clone()),
-            ExecutionStatus::Partial => bailout
-                .filter(|bailout| matches!(bailout, Bailout::Tokens | Bailout::Cost))
-                .map(|_| error(ErrorKind::Budget, wording::AGENT_UNPAID.to_owned())),
+            ExecutionStatus::Failed => calls.last().and_then(|call| call.error.clone()),
+            ExecutionStatus::Partial => match bailout {
+                Some(Bailout::Tokens | Bailout::Cost) => {
+                    Some(error(ErrorKind::Budget, wording::AGENT_UNPAID.to_owned()))
+                }
+                _ => open.last().and_then(|call| call.error.clone()),
+            },
             _ => None,
         };
+        // Each failure is told once: the last one is the error.
+        for call in open {
+            if let Some(known) = call.error.filter(|known| error.as_ref() != Some(known)) {
+                result.push_str(&format!("\n({} failed: {})", call.skill, known.message));
+            }
+        }
         let closing = Closing {
             result: Some(result.trim().to_owned()),
             data: data(&calls).map(|data| data.to_string()),
@@ -170,6 +177,36 @@ impl Agents {
 /// The outside sources of what an agent was given and has read.
 fn taint(agent: &ExecutionRow, calls: &[CallReport]) -> Taint {
     std::iter::once(&agent.taint).chain(calls.iter().map(|call| &call.taint)).collect()
+}
+
+/// The effects that failed, and that no later call of the agent made good: the same skill with the same target, or
+/// after wrong arguments the same skill in a later answer.
+fn unfinished(registry: &Registry, granted: &[String], rows: &[ExecutionRow]) -> Vec<CallReport> {
+    let target = |row: &ExecutionRow| {
+        let skill = registry.get(row.skill.as_deref()?)?;
+        let arguments: Value = serde_json::from_str(row.parameters.as_deref()?).ok()?;
+        let first = skill.arguments().iter().find(|argument| argument.required);
+        Some(first.map_or(arguments.clone(), |first| arguments[&first.name].clone()))
+    };
+    let is_made_good = |at: usize, failed: &ExecutionRow| {
+        let kind = call::report(failed).error.map(|error| error.kind);
+        let was_misread = matches!(kind, Some(ErrorKind::Params | ErrorKind::NotFound));
+        let made_good = |later: &&ExecutionRow| {
+            later.status == ExecutionStatus::Completed
+                && later.skill == failed.skill
+                && (target(later) == target(failed) || (was_misread && later.call_n > failed.call_n))
+        };
+        rows[at + 1..].iter().any(|later| made_good(&later))
+    };
+    let is_effect = |row: &ExecutionRow| {
+        let skill = granted.iter().find(|name| row.skill.as_ref() == Some(name));
+        skill.and_then(|name| registry.get(name)).is_some_and(|skill| !skill.only_reads())
+    };
+    let failed = rows.iter().enumerate().filter(|(_, row)| row.status != ExecutionStatus::Completed);
+    failed
+        .filter(|(at, row)| is_effect(row) && !is_made_good(*at, row))
+        .map(|(_, row)| call::report(row))
+        .collect()
 }
 
 /// The summaries of the successful calls.

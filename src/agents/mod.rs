@@ -173,7 +173,9 @@ impl Agents {
             Some(Work::Failed(error)) => {
                 self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
-            Some(Work::Answered { text, bailout }) => self.answered(scope, row, text, bailout).await,
+            Some(Work::Answered { text, bailout }) => {
+                self.answered(scope, registry, (row, &job.task.skills), text, bailout).await
+            }
         }
     }
 
@@ -218,25 +220,26 @@ impl Agents {
         let key = format!("{}\n{}", task.skills.join(" "), registry.catalogue());
         let prefix = async { prompt::prefix(registry, &task.skills) };
         let prefix = self.prefixes.get_with(key, prefix).await;
+        let most = task.max_tool_calls.unwrap_or(scope.budget.limits.skill_calls_per_agent);
         let mut dialogue = match Dialogue::load(&scope.store, &row.id, prefix.clone()).await? {
             Some(dialogue) => dialogue,
             None => {
-                let opening = prompt::opening(task, &scope.now_line(), &job.inputs);
+                let opening = prompt::opening(task, &scope.now_line(), most, &job.inputs);
                 Dialogue::begin(&scope.store, row.id.clone(), prefix, opening).await?
             }
         };
-        let most = task.max_tool_calls.unwrap_or(scope.budget.limits.skill_calls_per_agent);
-        let mut bailout = None;
         loop {
+            let made: Vec<usize> = dialogue.rounds().iter().map(|round| round.calls.len()).collect();
+            let used = |rounds: &[usize]| rounds.iter().sum::<usize>();
+            let bailout = (used(&made) > most as usize).then_some(Bailout::ToolCalls);
             if let Some(round) = dialogue.unanswered().cloned() {
-                let before: usize = dialogue.rounds().iter().map(|round| round.calls.len()).sum();
-                let room = (most as usize).saturating_sub(before - round.calls.len());
-                if room == 0 {
-                    return Ok(Work::Answered { text: round.text, bailout: Some(Bailout::ToolCalls) });
+                let earlier = made.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
+                let last_but_one = earlier.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
+                // It was told once that its calls are used up.
+                if !earlier.is_empty() && used(last_but_one) >= most as usize {
+                    return Ok(Work::Answered { text: round.text, bailout });
                 }
-                if round.calls.len() > room {
-                    bailout = Some(Bailout::ToolCalls);
-                }
+                let room = (most as usize).saturating_sub(used(earlier));
                 if let Some(end) =
                     self.answer(scope, registry, row, task, &mut dialogue, &round, room).await?
                 {

@@ -53,8 +53,14 @@ pub(super) fn prefix(registry: &Registry, granted: &[String]) -> std::sync::Arc<
 }
 
 /// The first message: the mission with its context and inputs.
-pub(super) fn opening(task: &AgentTask, now_line: &str, inputs: &[Report]) -> Vec<Message> {
+pub(super) fn opening(task: &AgentTask, now_line: &str, most_calls: u32, inputs: &[Report]) -> Vec<Message> {
     let mut text = format!("Mission: {}\n{now_line}", task.mission);
+    if let Some(role) = task.role.as_deref().filter(|role| !role.is_empty()) {
+        let _ = write!(text, "\nYour role: {role}");
+    }
+    if !task.skills.is_empty() {
+        let _ = write!(text, "\nSkill calls: at most {most_calls}");
+    }
     if let Some(context) = task.context.as_deref().filter(|context| !context.is_empty()) {
         let _ = write!(text, "\nContext: {context}");
     }

@@ -105,6 +105,9 @@ impl Report {
         if let Some(bailout) = &self.bailout {
             text.push_str(&format!(" (ended early: {bailout} limit reached)"));
         }
+        if let Some(error) = &self.error {
+            text.push_str(&format!(" (failed: {})", error.message));
+        }
         let mut data = self.data.to_string();
         if self.untrusted {
             text = untrusted::block(&self.execution, "outside", &text);

@@ -43,8 +43,6 @@ pub struct Limits {
     pub parallel_agents: u32,
     /// How long a question waits for its answer.
     pub prompt_expires: Duration,
-    /// How long a dispatch waits for its agents before it answers `running`; not a key of the file.
-    pub dispatch_wait: Duration,
 }
 
 impl Default for Limits {
@@ -52,7 +50,7 @@ impl Default for Limits {
         Self {
             agents_per_turn: 8,
             skill_calls_per_turn: 30,
-            skill_calls_per_agent: 5,
+            skill_calls_per_agent: 15,
             orchestrator_calls_per_turn: 6,
             conversation_calls: 50,
             conversation_window: Duration::from_mins(5),
@@ -68,7 +66,6 @@ impl Default for Limits {
             all_day_cost_usd: 0.0,
             parallel_agents: 4,
             prompt_expires: Duration::from_hours(24),
-            dispatch_wait: Duration::from_secs(30),
         }
     }
 }

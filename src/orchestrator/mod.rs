@@ -5,8 +5,8 @@
 //! - Continuing (after a crash, an approval, a "continue") works like starting: dialogue and task graph are rebuilt
 //!   from the journal, and finished work isn't repeated.
 //! - An agent starts as soon as its own dependencies have succeeded; it doesn't wait for others.
-//! - A dispatch is answered once all agents of the same response have ended, after 30 seconds, or once only agents that
-//!   wait for a person are left.
+//! - A dispatch is answered once all agents of the same response have ended, or once only agents that wait for a person
+//!   are left.
 //! - Once a limit is reached, nothing new starts, running agents finish, and then the turn is parked.
 //! - If the model answers in text while agents are open, their results are collected first, so that none is lost.
 

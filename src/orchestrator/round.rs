@@ -1,6 +1,5 @@
 //! Runs and awaits the agents of one model response.
 
-use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::direct::run_request;
@@ -18,7 +17,7 @@ use crate::store::{Batch, StoreError};
 struct Awaited {
     idx: i64,
     agents: Vec<String>,
-    /// `get_agent_results` waits until its agents have ended. A dispatch waits a limited time, and not for a person.
+    /// `get_agent_results` waits until its agents have ended. A dispatch doesn't wait for a person.
     until_ended: bool,
 }
 
@@ -28,7 +27,6 @@ impl Run<'_> {
         self.catch_up(round).await?;
         let awaited = self.awaited(round);
         let until_ended = awaited.iter().any(|call| call.until_ended);
-        let deadline = Instant::now() + self.scope.budget.limits.dispatch_wait;
         let mut answered = self.scope.answered.clone();
         loop {
             if self.scope.cancel.is_cancelled() {
@@ -60,7 +58,6 @@ impl Run<'_> {
                 Ok(()) = answered.changed() => self.wake_waiting(),
                 () = self.scope.sub_progress.changed() => {}
                 () = self.scope.cancel.cancelled() => return self.cancelled().await.map(Some),
-                () = tokio::time::sleep_until(deadline), if !until_ended => break,
             }
         }
         self.show(Some("working"));

@@ -19,27 +19,30 @@ pub fn tools() -> Vec<Tool> {
             description: "Gives a mission to a sub-agent. Several calls in one answer form a graph: an agent starts \
                 as soon as those in depends_on have succeeded, and gets their results; the others run in parallel. \
                 With exactly one skill and its arguments the skill runs directly, which is fastest: do that whenever \
-                you know the arguments. The result comes back as the result of this call."
+                you know the arguments. The call returns the agent's result when it has ended, or its status waiting \
+                while a person is asked."
                 .into(),
             parameters: json!({
                 "type": "object",
                 "properties": {
-                    "agent_id": {"type": "string", "description": "unique in this turn"},
-                    "mission": {"type": "string", "description": "everything it needs to know; it sees nothing else"},
-                    "skills": strings,
-                    "arguments": {"type": "object", "description": "for exactly one skill: run it directly"},
+                    "agent_id": {"type": "string", "description": "Unique in this turn"},
+                    "mission": {"type": "string", "description": "Everything it needs to know; it sees nothing else"},
+                    "skills": {"type": "array", "items": {"type": "string"},
+                        "description": "What it may use; [] for thinking, writing and judging"},
+                    "arguments": {"type": "object", "description": "With exactly one skill: runs it directly"},
                     "depends_on": strings,
-                    "context": {"type": "string"},
-                    "role": {"type": "string"},
-                    "max_tool_calls": {"type": "integer", "minimum": 1},
-                    "timeout_s": {"type": "integer", "minimum": 1},
+                    "context": {"type": "string", "description": "Material for the mission, such as a text to work on"},
+                    "role": {"type": "string", "description": "Who it is, such as editor; default: none"},
+                    "max_tool_calls": {"type": "integer", "minimum": 1, "description": "Default: all it is allowed, usually 15"},
+                    "timeout_s": {"type": "integer", "minimum": 1, "description": "Default: usually 120"},
                 },
                 "required": ["agent_id", "mission", "skills"],
             }),
         },
         Tool {
             name: "get_agent_results".into(),
-            description: "Waits for agents (for all of them if you name none) and returns their results.".into(),
+            description: "Waits for agents that wait for a person (for all if you name none) and returns their results."
+                .into(),
             parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
         },
         Tool {
@@ -135,9 +138,6 @@ fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> 
     }
     task.skills.sort();
     task.skills.dedup();
-    if task.skills.is_empty() {
-        return Err("skills is empty: name at least one skill of the catalogue".into());
-    }
     for name in &task.skills {
         if registry.get(name).is_none() {
             let near =

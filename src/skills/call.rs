@@ -65,6 +65,19 @@ pub struct CallError {
     pub retry_after_s: Option<u64>,
 }
 
+impl CallError {
+    /// Why a call of this skill failed, before its outcome was journalled.
+    pub fn new(skill: &str, error: &SkillError) -> Self {
+        Self {
+            kind: error.kind,
+            message: error.message.clone(),
+            skill: Some(skill.to_owned()),
+            recoverable: !error.kind.is_final(),
+            retry_after_s: error.retry_after.map(|after| after.as_secs()),
+        }
+    }
+}
+
 /// How making a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallEnd {
@@ -127,13 +140,9 @@ impl Outcome {
             Self::Failed(error) if error.kind == ErrorKind::Timeout => (ExecutionStatus::Timeout, error),
             Self::Failed(error) => (ExecutionStatus::Failed, error),
         };
-        let is_final = matches!(error.kind, ErrorKind::Permission | ErrorKind::Rejected | ErrorKind::Budget);
         let error = CallError {
-            kind: error.kind,
-            message: error.message,
-            skill: Some(skill.to_owned()),
-            recoverable: status != ExecutionStatus::Unknown && !is_final,
-            retry_after_s: error.retry_after.map(|after| after.as_secs()),
+            recoverable: status != ExecutionStatus::Unknown && !error.kind.is_final(),
+            ..CallError::new(skill, &error)
         };
         (status, Closing { error: serde_json::to_string(&error).ok(), ..Closing::default() })
     }
@@ -151,5 +160,20 @@ pub fn report(row: &ExecutionRow) -> CallReport {
         untrusted: row.untrusted != 0,
         taint: row.taint.clone(),
         error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_recipient_is_refused_for_good() {
+        let error =
+            |kind| Outcome::Failed(SkillError::new(kind, "no")).closing("email.send").1.error.unwrap();
+        let refused: CallError = serde_json::from_str(&error(ErrorKind::Recipient)).unwrap();
+        assert_eq!((refused.kind.as_str(), refused.recoverable), ("recipient", false));
+        let unknown: CallError = serde_json::from_str(&error(ErrorKind::NotFound)).unwrap();
+        assert!(unknown.recoverable);
     }
 }

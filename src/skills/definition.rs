@@ -248,6 +248,11 @@ impl Skill {
         }
     }
 
+    /// Whether a call changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.repeatable && self.risk == Risk::Low
+    }
+
     /// The workflow that it runs, if it runs one.
     pub fn workflow(&self) -> Option<&str> {
         match &self.handler {

@@ -12,6 +12,7 @@
 mod approval;
 mod caution;
 mod retry;
+mod unmade;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -70,20 +71,6 @@ impl Executor {
         }
     }
 
-    /// Asks a person about a call whose turn hasn't come yet, if it needs that. Everything else waits until then.
-    pub async fn ask_ahead(
-        &self,
-        scope: &Scope,
-        registry: &Registry,
-        call: &Call<'_>,
-    ) -> Result<(), StoreError> {
-        let row = new_row(scope, call);
-        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled: false, is_ahead: true };
-        match attempt.make(registry).await {
-            Ok(_) | Err(Failure::Skill(_)) => Ok(()),
-            Err(Failure::Store(error)) => Err(error),
-        }
-    }
 }
 
 /// A call being made.

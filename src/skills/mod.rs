@@ -51,6 +51,8 @@ pub enum ErrorKind {
     Permission,
     /// What the call is about does not exist.
     NotFound,
+    /// The mail server refuses a recipient for good.
+    Recipient,
     /// No answer in time.
     Timeout,
     /// The skill has failed too often recently.
@@ -66,6 +68,11 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Whether neither another attempt nor other arguments help.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Permission | Self::Recipient | Self::Rejected | Self::Budget)
+    }
+
     /// Its text form.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,6 +82,7 @@ impl ErrorKind {
             Self::RateLimit => "rate_limit",
             Self::Permission => "permission",
             Self::NotFound => "not_found",
+            Self::Recipient => "recipient",
             Self::Timeout => "timeout",
             Self::CircuitOpen => "circuit_open",
             Self::Budget => "budget",
@@ -184,6 +192,7 @@ mod tests {
             RateLimit,
             Permission,
             NotFound,
+            Recipient,
             Timeout,
             CircuitOpen,
             Budget,

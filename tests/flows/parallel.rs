@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use adjutant::config::Policy;
 use adjutant::domain::Bailout;
 use adjutant::model::ModelErrorKind;
 use adjutant::model::Role;
@@ -142,7 +143,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
                 direct("f", "tasks.create", json!({"titel": "x"})),
                 raw_call("dispatch_agent", "{\"agent_id\": \"g\", "),
                 agent("h", &["tasks.search"], json!({"mission": "  "})),
-                agent("i", &[], json!({})),
+                agent("", &["tasks.search"], json!({})),
                 agent("j", &["tasks.search", "tasks.create"], json!({"arguments": {}})),
                 thinker("k", &["c"]),
                 direct("good", "tasks.create", json!({"title": "buy milk"})),
@@ -273,53 +274,49 @@ async fn a_domain_and_a_skill_are_looked_up() {
 }
 
 #[tokio::test]
-async fn a_long_wait_says_running_and_the_result_is_collected() {
+async fn a_dispatch_waits_for_all_that_it_started() {
     let slow = Gate::closed();
     let held = slow.clone();
-    let opened = slow.clone();
     let script = Scripted::new()
-        .orchestrator(move |request| {
-            let known = reports(request);
-            match known
-                .get("slow")
-                .map(|report| report["status"].as_str().unwrap_or_default().to_owned())
-                .as_deref()
-            {
-                None => calls(vec![thinker("slow", &[]), direct("quick", "tasks.search", json!({}))]),
-                Some("running") => {
-                    assert_eq!(known["quick"]["status"], "completed");
-                    opened.open();
-                    call("get_agent_results", json!({"agent_ids": ["slow"]}))
-                }
-                Some(status) => text(format!("slow is {status}: {}", known["slow"]["result"])),
-            }
-        })
+        .orchestrator(plan(|| calls(vec![thinker("slow", &[]), direct("quick", "tasks.search", json!({}))])))
         .agent(move |_| text("found it").behind(&held));
-    // Long enough for the quick one on a busy machine.
-    let app = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_secs(1)).await;
-    let heard = app.says("ada", "go").await;
-    assert_eq!(heard.text, "slow is completed: \"found it\"");
+    let app = scripted(script).await;
+    let event = app.tells("ada", "go").await;
+    slow.arrived(1).await;
+    assert_eq!(app.requests(Who::Orchestrator).len(), 1, "it isn't asked again for what runs");
+    slow.open();
+    let heard = app.answer(&event).await;
+    assert!(heard.text.contains("found it") && !heard.text.contains("running"), "{}", heard.text);
+    assert_eq!(app.requests(Who::Orchestrator).len(), 2);
     app.ends_well().await;
 }
 
 #[tokio::test]
-async fn text_while_agents_are_open_is_taken_as_a_wish_to_collect_them() {
-    let slow = Gate::closed();
-    let (held, opened) = (slow.clone(), slow.clone());
-    let script = Scripted::new()
-        .orchestrator(move |request| match reports(request).get("slow") {
-            None => thinker("slow", &[]),
-            Some(report) if report["status"] == "running" => {
-                opened.open();
-                text("All is well, I think.")
-            }
-            Some(report) => text(format!("It is {}.", report["status"])),
-        })
-        .agent(move |_| text("found it").behind(&held));
-    let app = scripted_with(script, |config| config.limits.dispatch_wait = Duration::from_millis(30)).await;
-    let heard = app.says("ada", "go").await;
+async fn text_while_agents_wait_for_a_person_is_taken_as_a_wish_to_collect_them() {
+    let script = Scripted::new().orchestrator(|request| match reports(request).get("a") {
+        None => direct("a", "tasks.create", json!({"title": "milk"})),
+        Some(report) if report["status"] == "waiting" => text("All is well, I think."),
+        Some(report) => text(format!("It is {}.", report["status"])),
+    });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    let asked = app.says("ada", "go").await;
+    let heard = app.presses("ada", &asked, "Approve").await;
     assert_eq!(heard.text, "It is \"completed\".");
-    assert_eq!(app.texts().len(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_agent_without_skills_thinks_in_its_role() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| agent("judge", &[], json!({"role": "a strict editor"}))))
+        .plain(|request| text(user_text(request)));
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.ends(&heard).await, ["judge completed"]);
+    assert!(heard.text.contains("Your role: a strict editor"), "{}", heard.text);
     app.ends_well().await;
 }
 
@@ -428,7 +425,13 @@ async fn too_many_calls_end_an_agent_as_partial_and_dependants_are_told() {
     let heard = app.says("ada", "go").await;
     assert_eq!(
         app.ends(&heard).await,
-        ["greedy partial", "after completed", "tasks.create completed", "tasks.create completed"]
+        [
+            "greedy partial budget",
+            "after completed",
+            "tasks.create completed",
+            "tasks.create completed",
+            "tasks.create failed budget"
+        ]
     );
     let greedy = app.agent(&heard, "greedy").await;
     assert_eq!(greedy.bailout.map(Bailout::as_str), Some("tool_calls"));
@@ -467,6 +470,73 @@ async fn time_up_is_a_timeout_and_what_depends_on_it_is_skipped() {
     let heard = app.says("ada", "go").await;
     assert_eq!(app.ends(&heard).await, ["slow timeout timeout", "after skipped"]);
     assert_eq!(app.agent(&heard, "slow").await.bailout.map(Bailout::as_str), Some("time"));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_effect_that_failed_makes_an_agent_partial_and_its_dependants_know() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| {
+            calls(vec![
+                agent("both", &["tasks.complete", "tasks.create"], json!({})),
+                thinker("after", &["both"]),
+            ])
+        }))
+        .when(Who::Agent, "Result of both", |request| text(user_text(request)))
+        .agent(in_order([
+            skill("tasks.create", json!({"title": "milk"})),
+            skill("tasks.complete", json!({"title": "the moon"})),
+            text("I added milk and finished the moon."),
+        ]));
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(app.ends(&heard).await[0], "both partial not_found");
+    let told = app.agent(&heard, "after").await.result.unwrap();
+    assert!(told.contains("Result of both (partial)") && told.contains("“the moon”"), "{told}");
+    assert!(heard.text.contains(r#""status":"partial""#), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_effect_that_a_later_call_made_good_leaves_an_agent_completed() {
+    let script =
+        Scripted::new().orchestrator(plan(|| agent("a", &["tasks.create"], json!({})))).agent(in_order([
+            skill("tasks.create", json!({"title": "milk", "due": "someday"})),
+            skill("tasks.create", json!({"title": "milk", "due": "2026-11-27"})),
+            text("Added."),
+        ]));
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    assert_eq!(
+        app.ends(&heard).await,
+        ["a completed", "tasks.create failed params", "tasks.create completed"]
+    );
+    assert_eq!(app.agent(&heard, "a").await.result.as_deref(), Some("Added."));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn an_agent_is_told_how_many_calls_it_has_and_refused_ones_stand_in_the_trace() {
+    let script = Scripted::new()
+        .orchestrator(plan(|| agent("a", &["tasks.search"], json!({"max_tool_calls": 2}))))
+        .agent(in_order([
+            skill("tasks.search", json!({})),
+            calls(vec![skill("tasks.search", json!({})), skill("tasks.search", json!({"query": "x"}))]),
+            text("Seen."),
+        ]));
+    let app = scripted(script).await;
+    let heard = app.says("ada", "go").await;
+    let mut ends = app.ends(&heard).await;
+    ends.sort();
+    let refused = "tasks.search failed budget";
+    assert_eq!(ends, ["a partial", "tasks.search completed", "tasks.search completed", refused]);
+    let requests = app.requests(Who::Agent);
+    assert!(user_text(&requests[0]).contains("Skill calls: at most 2"), "{}", user_text(&requests[0]));
+    let left = |text: &&str| serde_json::from_str::<Value>(text).unwrap()["calls_left"].clone();
+    assert_eq!(results(&requests[1]).iter().map(left).collect::<Vec<_>>(), [1]);
+    assert_eq!(results(&requests[2]).iter().map(left).collect::<Vec<_>>(), [0, 0]);
+    let refused: Value = serde_json::from_str(results(&requests[2])[1]).unwrap();
+    assert_eq!((&refused["status"], &refused["error"]["kind"]), (&json!("failed"), &json!("budget")));
     app.ends_well().await;
 }
 

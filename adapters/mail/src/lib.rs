@@ -88,8 +88,10 @@ pub enum ErrorKind {
     RateLimit,
     /// The server doesn't allow it.
     Permission,
-    /// The message, folder or recipient doesn't exist.
+    /// The message or folder doesn't exist.
     NotFound,
+    /// The server refuses this recipient for good.
+    Recipient,
     /// No response in time.
     Timeout,
     /// Any other failure or refusal by the server.

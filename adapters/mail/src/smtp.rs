@@ -127,8 +127,10 @@ impl Smtp {
             }
             parameters.push(MailParameter::SmtpUtfEight);
         }
+        // Most servers name the address themselves.
         let named = |address: &SmtpAddress, error: MailError| {
-            MailError::new(error.kind, format!("{address}: {}", error.message))
+            let says_it = error.message.to_lowercase().contains(&address.to_string().to_lowercase());
+            if says_it { error } else { MailError::new(error.kind, format!("{address}: {}", error.message)) }
         };
         self.command(smtp, Mail::new(Some(from.clone()), parameters)).await.map_err(|it| named(&from, it))?;
         for recipient in to {
@@ -224,11 +226,11 @@ fn kind(code: &str, response_text: &str) -> ErrorKind {
         "421" => ErrorKind::Network,
         _ if code.starts_with('4') => ErrorKind::RateLimit,
         "530" | "534" | "535" | "538" => ErrorKind::Auth,
-        _ if enhanced.starts_with("5.1.") => ErrorKind::NotFound,
+        _ if enhanced.starts_with("5.1.") => ErrorKind::Recipient,
         _ if enhanced.starts_with("5.7.") || response_text.contains("relay") => ErrorKind::Permission,
         _ if enhanced == "5.3.4" => ErrorKind::Params,
         _ if enhanced.starts_with("5.") => ErrorKind::Tool,
-        "550" | "551" | "553" => ErrorKind::NotFound,
+        "550" | "551" | "553" => ErrorKind::Recipient,
         _ => ErrorKind::Tool,
     }
 }
@@ -243,8 +245,8 @@ mod tests {
         assert_eq!(kind("450", "4.2.0 greylisted"), ErrorKind::RateLimit);
         assert_eq!(kind("452", "4.2.2 mailbox full"), ErrorKind::RateLimit);
         assert_eq!(kind("535", "5.7.8 bad password"), ErrorKind::Auth);
-        assert_eq!(kind("550", "5.1.1 no such user"), ErrorKind::NotFound);
-        assert_eq!(kind("550", "no such user"), ErrorKind::NotFound);
+        assert_eq!(kind("550", "5.1.1 no such user"), ErrorKind::Recipient);
+        assert_eq!(kind("550", "no such user"), ErrorKind::Recipient);
         assert_eq!(kind("550", "relaying denied"), ErrorKind::Permission);
         assert_eq!(kind("552", "5.2.2 mailbox full"), ErrorKind::Tool);
         assert_eq!(kind("552", "5.3.4 too big"), ErrorKind::Params);

@@ -75,7 +75,7 @@ impl Services {
 
 /// The kind of an adapter's error, whose variants have the same names as ours.
 macro_rules! error_kind {
-    ($adapter:ident, $kind:expr) => {
+    ($adapter:ident, $kind:expr $(, $more:ident)*) => {
         match $kind {
             $adapter::ErrorKind::Auth => ErrorKind::Auth,
             $adapter::ErrorKind::Params => ErrorKind::Params,
@@ -85,13 +85,14 @@ macro_rules! error_kind {
             $adapter::ErrorKind::NotFound => ErrorKind::NotFound,
             $adapter::ErrorKind::Timeout => ErrorKind::Timeout,
             $adapter::ErrorKind::Tool => ErrorKind::Tool,
+            $($adapter::ErrorKind::$more => ErrorKind::$more,)*
         }
     };
 }
 
 impl From<adjutant_mail::MailError> for SkillError {
     fn from(error: adjutant_mail::MailError) -> Self {
-        let kind = error_kind!(adjutant_mail, error.kind);
+        let kind = error_kind!(adjutant_mail, error.kind, Recipient);
         let message = match kind {
             ErrorKind::Auth => {
                 format!("the mail server rejected the login ([mail] user and password): {error}")

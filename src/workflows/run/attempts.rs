@@ -264,6 +264,9 @@ impl Run<'_> {
             let used = bailout.as_str().replace('_', " ");
             warnings.push(format!("{} ended early: its {used} were used up", assignment.worker.name()));
         }
+        if let Some(error) = report.error.as_ref().filter(|_| report.bailout.is_none()) {
+            warnings.push(format!("{} did only a part: {}", assignment.worker.name(), error.message));
+        }
         let outside = report.untrusted.then(|| report.execution.to_string());
         let output = match assignment.worker {
             Worker::Skill(_) if report.data.is_null() => Value::String(report.result),

@@ -48,7 +48,7 @@ async fn all_get_it_or_nobody() {
         Ok(())
     };
     let error = smtp(server).send(&composed.envelope, &composed.bytes, before).await.unwrap_err();
-    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::NotFound, false));
+    assert_eq!((error.kind, error.may_have_happened), (ErrorKind::Recipient, false));
     assert_eq!(error.message, "nobody@example.test: 550 no such user");
     assert!(!asked.load(Ordering::SeqCst), "nothing was about to be handed over");
 

@@ -1,0 +1,36 @@
+//! Calls that aren't made now.
+
+use super::{Attempt, Executor};
+use crate::journal::Scope;
+use crate::skills::call::{Call, CallEnd, new_row};
+use crate::skills::{Failure, Registry, SkillError};
+use crate::store::{Batch, StoreError};
+
+impl Executor {
+    /// Asks a person about a call whose turn hasn't come yet, if it needs that. Everything else waits until then.
+    pub async fn ask_ahead(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        call: &Call<'_>,
+    ) -> Result<(), StoreError> {
+        let row = new_row(scope, call);
+        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled: false, is_ahead: true };
+        match attempt.make(registry).await {
+            Ok(_) | Err(Failure::Skill(_)) => Ok(()),
+            Err(Failure::Store(error)) => Err(error),
+        }
+    }
+
+    /// Journals a call that isn't made, and why.
+    pub async fn refuse(
+        &self,
+        scope: &Scope,
+        call: &Call<'_>,
+        error: SkillError,
+    ) -> Result<CallEnd, StoreError> {
+        let row = new_row(scope, call);
+        let attempt = Attempt { executor: self, scope, call, row, is_journalled: false, is_ahead: false };
+        attempt.close(error.into(), Batch::new()).await
+    }
+}
