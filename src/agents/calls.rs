@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentTask, Agents, Work};
+use super::{AgentTask, Agents, Work, results};
 use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Scope, untrusted};
@@ -188,19 +188,24 @@ fn misread(error: &SkillError, left: Option<usize>) -> String {
 /// The result of a skill call as the agent's model sees it.
 fn for_model(report: &CallReport, left: usize) -> String {
     let mut value = json!({"status": report.status.as_str(), "calls_left": left});
-    if report.status == ExecutionStatus::Completed {
-        let outside = |text: &str| untrusted::block(&report.execution, "outside", text);
-        let data = (!report.data.is_null()).then(|| report.data.clone());
-        if report.untrusted {
-            value["summary"] = json!(outside(&report.summary));
-            value["data"] = json!(data.map(|data| outside(&data.to_string())));
-        } else {
-            value["summary"] = json!(report.summary);
-            value["data"] = json!(data);
-        }
-    }
     if let Some(error) = &report.error {
         value["error"] = json!(error);
     }
-    value.to_string()
+    if report.status != ExecutionStatus::Completed {
+        return value.to_string();
+    }
+    let (summary, data) = results::without_repeats(&report.summary, &report.data);
+    if !report.untrusted {
+        value["summary"] = json!(summary);
+        if !data.is_null() {
+            value["data"] = data;
+        }
+        return value.to_string();
+    }
+    let mut text = summary;
+    if !data.is_null() {
+        value["data"] = json!(results::DATA_IN_BLOCK);
+        text.push_str(&format!("\n{data}"));
+    }
+    format!("{value}\n{}", untrusted::block(&report.execution, &text))
 }

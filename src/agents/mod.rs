@@ -7,6 +7,7 @@ mod calls;
 mod ending;
 mod prompt;
 mod report;
+mod results;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -327,7 +328,7 @@ fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report 
         status: call.status,
         result: call.summary,
         data: call.data,
-        tools_used: vec![call.skill],
+        is_direct: true,
         tool_calls_used: 1,
         duration_ms: scope.store.now() - started,
         error: call.error,

@@ -29,7 +29,7 @@ pub(super) fn prefix(registry: &Registry, granted: &[String]) -> std::sync::Arc<
     let mut system = RULES.to_owned();
     for name in granted {
         if let Some(skill) = registry.get(name) {
-            let properties = skill.parameters.get("properties").cloned().unwrap_or(Value::Null);
+            let properties = skill.parameters.get("properties").map(bare).unwrap_or_default();
             let required = skill.parameters.get("required").cloned().unwrap_or(json!([]));
             let _ = write!(system, "\n- {name}: {}. Arguments: {properties}", skill.summary);
             if required.as_array().is_some_and(|names| !names.is_empty()) {
@@ -50,6 +50,21 @@ pub(super) fn prefix(registry: &Registry, granted: &[String]) -> std::sync::Arc<
         }),
     };
     Prefix::new(system, vec![tool])
+}
+
+/// A schema without what only its check needs.
+fn bare(schema: &Value) -> Value {
+    const LIMITS: [&str; 6] =
+        ["minLength", "maxLength", "minItems", "maxItems", "additionalProperties", "title"];
+    match schema {
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, value)| value.is_object() || !LIMITS.contains(&name.as_str()))
+            .map(|(name, value)| (name.clone(), bare(value)))
+            .collect(),
+        Value::Array(all) => all.iter().map(bare).collect(),
+        value => value.clone(),
+    }
 }
 
 /// The first message: the mission with its context and inputs.

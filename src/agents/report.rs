@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::results;
 use crate::domain::{Bailout, ExecutionId, ExecutionStatus, Taint};
 use crate::journal::untrusted;
 use crate::skills::call::CallError;
@@ -9,7 +10,7 @@ use crate::store::executions::ExecutionRow;
 use crate::wording;
 
 /// The orchestrator sees at most this many bytes of a result.
-const SHOWN: usize = 4096;
+const SHOWN: usize = 16 * 1024;
 
 /// An agent's result, or its current state.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +25,8 @@ pub struct Report {
     pub result: String,
     /// Data for the agents that depend on it.
     pub data: Value,
-    /// The skills it called.
-    pub tools_used: Vec<String>,
+    /// Whether it is one skill call without a model.
+    pub is_direct: bool,
     /// How many calls it made.
     pub tool_calls_used: usize,
     /// How long it took.
@@ -43,16 +44,13 @@ pub struct Report {
 impl Report {
     /// The report of an agent's row with the rows of its skill calls.
     pub fn of(row: &ExecutionRow, calls: &[ExecutionRow]) -> Self {
-        let mut tools_used: Vec<String> = calls.iter().filter_map(|call| call.skill.clone()).collect();
-        tools_used.sort();
-        tools_used.dedup();
         Self {
             agent_id: row.agent_id.clone().unwrap_or_default(),
             execution: row.id.clone(),
             status: row.status,
             result: row.result.clone().unwrap_or_default(),
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
-            tools_used,
+            is_direct: row.direct != 0,
             tool_calls_used: calls.len(),
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
@@ -62,41 +60,43 @@ impl Report {
         }
     }
 
-    /// The report for the orchestrator's model: long results are shortened, with a note.
-    pub fn for_orchestrator(&self) -> Value {
+    /// The report for the orchestrator's model: its text with identifiers, not its data. A text from outside stands in
+    /// a block below.
+    pub fn for_orchestrator(&self) -> String {
         let mut value = json!({"agent_id": self.agent_id, "status": self.status.as_str()});
-        if !self.status.has_ended() {
-            return value;
-        }
-        let mut data = self.data.to_string();
-        let too_long = self.result.len() + data.len() > SHOWN;
-        let mut result = self.result.clone();
-        if too_long {
-            result.truncate(result.floor_char_boundary(SHOWN));
-            let room = SHOWN.saturating_sub(result.len());
-            data.truncate(data.floor_char_boundary(room));
-            result.push_str(" … (shortened; agents that depend on this one get all of it)");
-        }
-        let outside = |text: &str| untrusted::block(&self.execution, "outside", text);
-        value["result"] = Value::String(if self.untrusted { outside(&result) } else { result });
-        let shows_data = !too_long || !data.is_empty();
-        if shows_data && !self.data.is_null() {
-            value["data"] = match (self.untrusted, too_long) {
-                (true, _) => Value::String(outside(&data)),
-                (false, true) => Value::String(data),
-                (false, false) => self.data.clone(),
-            };
-        }
-        value["tools_used"] = json!(self.tools_used);
-        value["tool_calls_used"] = json!(self.tool_calls_used);
-        value["duration_ms"] = json!(self.duration_ms);
         if let Some(error) = &self.error {
             value["error"] = json!(error);
         }
         if let Some(bailout) = &self.bailout {
             value["bailout"] = json!(bailout);
+            value["tool_calls_used"] = json!(self.tool_calls_used);
         }
-        value
+        if !self.status.has_ended() {
+            return value.to_string();
+        }
+        let (mut text, data) = match self.is_direct {
+            true => results::with_identifiers(&self.result, &self.data),
+            false => (self.result.clone(), Value::Null),
+        };
+        if !self.is_direct {
+            let touched = results::identifiers(&text, &self.data);
+            if !touched.is_empty() {
+                text.push_str(&format!("\n[{}]", touched.join("; ")));
+            }
+        }
+        let is_long = text.len() + data.to_string().len() > SHOWN;
+        if !data.is_null() && (self.untrusted || is_long) {
+            value["data"] = json!(results::DATA_IN_BLOCK);
+            text.push_str(&format!("\n{data}"));
+        } else if !data.is_null() {
+            value["data"] = data;
+        }
+        cut(&mut text);
+        if self.untrusted {
+            return format!("{value}\n{}", untrusted::block(&self.execution, &text));
+        }
+        value["result"] = Value::String(text);
+        value.to_string()
     }
 
     /// The report for an agent that depends on this one: not shortened.
@@ -131,6 +131,16 @@ impl Report {
     }
 }
 
+/// Cuts a text that is too long, and says so where it is cut.
+fn cut(text: &mut String) {
+    let all = text.len();
+    if all > SHOWN {
+        text.truncate(text.floor_char_boundary(SHOWN));
+        let rest = all - text.len();
+        text.push_str(&format!("… [cut: {rest} more bytes; agents that depend on this one get all of it]"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +152,7 @@ mod tests {
             status: ExecutionStatus::Completed,
             result: "found".into(),
             data: json!({"items": [1]}),
-            tools_used: vec!["tasks.search".into()],
+            is_direct: false,
             tool_calls_used: 1,
             duration_ms: 3,
             error: None,
@@ -154,17 +164,50 @@ mod tests {
 
     #[test]
     fn a_long_result_is_cut_for_the_orchestrator_and_whole_for_dependants() {
-        let long = Report { result: "ä".repeat(5000), ..report() };
-        let seen = long.for_orchestrator()["result"].as_str().unwrap().to_owned();
-        assert!(seen.len() < 4200 && seen.contains("shortened"), "{}", seen.len());
-        assert!(long.for_dependant().contains(&"ä".repeat(5000)));
+        let long = Report { result: "ä".repeat(9000), ..report() };
+        let seen = long.for_orchestrator();
+        assert!(seen.len() < SHOWN + 400 && seen.contains("… [cut: 1616 more bytes;"), "{}", seen.len());
+        assert!(long.for_dependant().contains(&"ä".repeat(9000)));
+        let whole = Report { result: "ä".repeat(8000), data: Value::Null, ..report() };
+        assert!(!whole.for_orchestrator().contains("cut"));
     }
 
     #[test]
-    fn outside_text_is_marked_everywhere() {
-        let outside = Report { untrusted: true, ..report() };
-        assert!(outside.for_orchestrator()["result"].as_str().unwrap().starts_with("[outside text X1"));
-        assert!(outside.for_orchestrator()["data"].as_str().unwrap().starts_with("[outside text X1"));
+    fn outside_text_is_marked_everywhere_and_no_json_is_escaped_in_json() {
+        let data =
+            json!({"items": [{"id": "7", "title": "a \"quoted\" thing"}, {"id": "8", "title": "other"}]});
+        let outside = Report { untrusted: true, is_direct: true, data, ..report() };
+        let told = outside.for_orchestrator();
+        let (head, block) = told.split_once('\n').unwrap();
+        assert_eq!(head, r#"{"agent_id":"a1","status":"completed","data":"the last line below"}"#);
+        assert!(
+            block.starts_with("[outside text X1") && block.ends_with("[end of outside text X1]"),
+            "{told}"
+        );
+        assert!(told.contains(r#"{"id":"7","title":"a \"quoted\" thing"}"#), "{told}");
         assert_eq!(outside.for_dependant().matches("[end of outside text X1]").count(), 2);
+    }
+
+    #[test]
+    fn the_orchestrator_gets_identifiers_and_each_text_once() {
+        let data = json!({"items": [
+            {"id": "t1", "title": "milk", "state": "open", "notes": ""},
+            {"id": "t2", "title": "bread", "notes": "whole grain"},
+        ]});
+        let found =
+            Report { result: "2 open tasks:\n- milk\n- bread".into(), is_direct: true, data, ..report() };
+        let told: Value = serde_json::from_str(&found.for_orchestrator()).unwrap();
+        assert_eq!(told["result"], "2 open tasks:\n- milk [id t1]\n- bread [id t2, notes whole grain]");
+        assert!(told["data"].is_null());
+        let made = json!({"id": "t3", "title": "milk", "due": null});
+        let made = Report { result: "Added “milk”".into(), is_direct: true, data: made, ..report() };
+        let told: Value = serde_json::from_str(&made.for_orchestrator()).unwrap();
+        assert_eq!((&told["result"], &told["data"]), (&json!("Added “milk” [id t3]"), &Value::Null));
+        // An agent's own text stands for what it read.
+        let calls = json!([{"skill": "tasks.search", "data": {"items": [{"id": "t1", "title": "milk"}]}},
+            {"skill": "tasks.create", "data": {"id": "t2", "title": "bread"}}]);
+        let agent = Report { result: "Milk is open; t2 is new.".into(), data: calls, ..report() };
+        let told: Value = serde_json::from_str(&agent.for_orchestrator()).unwrap();
+        assert_eq!(told["result"], "Milk is open; t2 is new.\n[id t1 “milk”]");
     }
 }

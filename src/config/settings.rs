@@ -16,6 +16,8 @@ pub struct Settings {
     pub owners: Vec<String>,
     /// The ids that may talk, by channel; `*` is everyone.
     pub allow: HashMap<String, Vec<String>>,
+    /// The mail account's address.
+    pub mail_address: Option<String>,
 }
 
 /// The current settings. They change as a whole.

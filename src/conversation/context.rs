@@ -3,11 +3,16 @@
 
 use std::fmt::Write;
 
-use crate::domain::{Taint, TaskState};
+use chrono_tz::Tz;
+
+use crate::clock::recurring::CronRule;
+use crate::domain::{ScheduleState, Taint, TaskState};
 use crate::journal::{Scope, untrusted};
 use crate::model::{Message, Role};
+use crate::store::schedules::{self, ScheduleRow};
+use crate::store::tasks::{self, TaskRow};
 use crate::store::turns::TurnRow;
-use crate::store::{StoreError, memories, taints, tasks};
+use crate::store::{StoreError, memories, taints};
 
 use super::history;
 
@@ -15,6 +20,8 @@ use super::history;
 const TASKS: i64 = 15;
 /// How many memories are shown.
 const MEMORIES: i64 = 5;
+/// How many schedules are shown.
+const SCHEDULES: usize = 5;
 
 /// The beginning of a turn for the orchestrator's model.
 pub struct FirstMessages {
@@ -29,31 +36,30 @@ pub struct FirstMessages {
 /// The first messages of a turn.
 pub async fn opening(scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, StoreError> {
     let said = turn.text.as_str();
-    let (mut tasks, mut memories, past, outside_tasks, outside_memories) = futures::try_join!(
-        tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS),
+    let (mut text, mut tasks, mut schedules, mut memories, past, outside) = futures::try_join!(
+        head(scope),
+        tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS + 1),
+        schedules::of_person(&scope.store, &scope.person.id),
         memories::search(&scope.store, &scope.person.id, &scope.conversation, said, "", MEMORIES),
         history::window(&scope.store, &scope.conversation),
-        taints::of_domain(&scope.store, "tasks"),
-        taints::of_domain(&scope.store, "memory"),
+        taints::all(&scope.store),
     )?;
-    let mut text = head(scope);
     // Text from outside is read on purpose, by a skill that marks it.
     let known = (tasks.len(), memories.len());
-    tasks.retain(|task| !outside_tasks.contains_key(task.id.as_str()));
-    memories.retain(|memory| !outside_memories.contains_key(memory.id.as_str()));
+    let is_ours = |domain: &str, key: &str| !outside.contains(&(domain.to_owned(), key.to_owned()));
+    tasks.retain(|task| is_ours("tasks", &task.id));
+    memories.retain(|memory| is_ours("memory", &memory.id));
+    schedules.retain(|row| is_ours("schedule", &row.id));
     let held_back = (known.0 - tasks.len(), known.1 - memories.len());
     // A to-do list is private: it isn't shown where others read along.
-    if scope.conversation.shared == 0 && !tasks.is_empty() {
-        text.push_str("\nOpen tasks:");
-        for task in tasks {
-            let due = task.due.map(|due| format!(" (due {due})")).unwrap_or_default();
-            let _ = write!(text, "\n- [{}] {}{due}", task.id, line(&task.title));
-        }
+    if scope.conversation.shared == 0 {
+        text.push_str(&to_do(&tasks));
+        text.push_str(&scheduled(&schedules));
     }
     if !memories.is_empty() {
         text.push_str("\nYou remember:");
         for memory in memories {
-            let _ = write!(text, "\n- {}", line(&memory.text));
+            let _ = write!(text, "\n- {} [{}]", line(&memory.text), memory.id);
         }
     }
     if scope.conversation.shared == 0 && held_back.0 > 0 {
@@ -91,14 +97,44 @@ fn marked(scope: &Scope, taint: &Taint, text: &str) -> String {
     untrusted::block(&scope.turn, &sources.join("; "), text)
 }
 
-fn head(scope: &Scope) -> String {
+/// The open tasks, and whether these are all.
+fn to_do(tasks: &[TaskRow]) -> String {
+    let shown = &tasks[..tasks.len().min(usize::try_from(TASKS).unwrap_or_default())];
+    let mut text = match shown.len() {
+        0 => return "\nOpen tasks: none".to_owned(),
+        all if all == tasks.len() => format!("\nOpen tasks (all {all}):"),
+        some => format!("\nOpen tasks (the first {some}; tasks.search has all):"),
+    };
+    for task in shown {
+        let due = task.due.as_ref().map(|due| format!(" (due {due})")).unwrap_or_default();
+        let _ = write!(text, "\n- [{}] {}{due}", task.id, line(&task.title));
+    }
+    text
+}
+
+fn scheduled(schedules: &[ScheduleRow]) -> String {
+    let active = schedules.iter().filter(|row| row.state == ScheduleState::Active);
+    let mut text = String::new();
+    for row in active.take(SCHEDULES) {
+        let zone = row.zone.parse().unwrap_or(Tz::UTC);
+        let rule = CronRule::parse(&row.rule, zone).map_or_else(|_| row.rule.clone(), |rule| rule.spoken());
+        let _ = write!(text, "\n- {} {rule} [{}]", line(&row.text), row.id);
+    }
+    if text.is_empty() { text } else { format!("\nScheduled:{text}") }
+}
+
+async fn head(scope: &Scope) -> Result<String, StoreError> {
     let kind = if scope.conversation.shared == 0 { "direct" } else { "others read here" };
-    format!(
-        "Person: {}\nChannel: {} ({kind})\n{}",
-        line(&scope.person.name),
-        scope.conversation.channel,
-        scope.now_line()
-    )
+    let mut text = format!("Person: {}", line(&scope.person.name));
+    // The mail account is the owners'.
+    let address = scope.settings.mail_address.as_ref().filter(|_| scope.conversation.shared == 0);
+    if let Some(address) = address
+        && (scope.conversation.channel == "console" || scope.is_owners().await?)
+    {
+        let _ = write!(text, "\nTheir mail address: {address}");
+    }
+    let _ = write!(text, "\nChannel: {} ({kind})\n{}", scope.conversation.channel, scope.now_line());
+    Ok(text)
 }
 
 /// The text as one short line.

@@ -4,6 +4,7 @@
 use tracing::Instrument;
 
 use super::Conversations;
+use super::touched::Touched;
 use crate::domain::{ConversationId, Taint, TurnId};
 use crate::journal::{BudgetLedger, Scope};
 use crate::model::price::tokens;
@@ -60,13 +61,16 @@ pub struct Said {
 pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window, StoreError> {
     let turns = newest(store, conversation).await?;
     let needs_compacting = compact_before(&turns).is_some();
+    let turns = &turns[..fitting(&turns)];
+    let touched = Touched::load(store, conversation, turns).await?;
     let mut said = Vec::with_capacity(turns.len() * 2);
-    for turn in turns[..fitting(&turns)].iter().rev() {
+    for turn in turns.iter().rev() {
         let answer = turn.answer.as_deref().filter(|answer| !answer.is_empty()).unwrap_or("(no answer)");
+        let answer = format!("{}{}", clip(answer), touched.line(turn.seq));
         for (role, text, taint) in
-            [(Role::User, turn.text.as_str(), &turn.text_taint), (Role::Assistant, answer, &turn.taint)]
+            [(Role::User, clip(&turn.text), &turn.text_taint), (Role::Assistant, &answer, &turn.taint)]
         {
-            said.push(Said { role, text: clip(text).to_owned(), taint: taint.clone() });
+            said.push(Said { role, text: text.to_owned(), taint: taint.clone() });
         }
     }
     let taint = said.iter().map(|one| &one.taint).collect();

@@ -11,6 +11,7 @@ pub mod history;
 mod limits;
 mod parking;
 pub mod questions;
+mod touched;
 pub mod turn;
 
 use std::collections::HashMap;

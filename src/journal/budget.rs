@@ -152,6 +152,8 @@ pub struct Budget {
     skill_calls: AtomicI64,
     orchestrator_calls: AtomicI64,
     window_calls: AtomicI64,
+    /// Agents and skill calls that what a person started may take, if that is more than the limits.
+    allowed: (AtomicI64, AtomicI64),
     counted_from: (i64, i64),
     account: Mutex<Account>,
     tripped: Mutex<Option<Limit>>,
@@ -169,6 +171,7 @@ impl Budget {
             skill_calls: AtomicI64::new(spent.skill_calls),
             orchestrator_calls: AtomicI64::new(spent.orchestrator_calls),
             window_calls: AtomicI64::new(spent.window_calls),
+            allowed: Default::default(),
             counted_from: spent.counted_from,
             account: Mutex::new(Account { used: spent.used, granted: spent.granted, ..Account::default() }),
             tripped: Mutex::new(None),
@@ -195,35 +198,46 @@ impl Budget {
         *self.tripped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(limit)
     }
 
+    /// Lets the turn have this many agents and skill calls, even where its limits are lower: a person started a plan
+    /// that is bounded by them.
+    pub fn allow(&self, agents: u64, skill_calls: u64) {
+        let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        self.allowed.0.fetch_max(count(agents), Ordering::Relaxed);
+        self.allowed.1.fetch_max(count(skill_calls), Ordering::Relaxed);
+    }
+
     /// Counts an agent, or returns the limit that forbids it.
     pub fn take_agent(&self) -> Result<(), Limit> {
         self.check_time()?;
-        self.take(&self.agents, self.limits.agents_per_turn, Limit::Agents)
+        self.take(&self.agents, (self.limits.agents_per_turn, &self.allowed.0), Limit::Agents)
     }
 
     /// Counts a skill call, or returns the limit that forbids it.
     pub fn take_skill_call(&self) -> Result<(), Limit> {
         self.check_at_work()?;
-        self.take(&self.window_calls, self.limits.conversation_calls, Limit::ConversationCalls)?;
-        self.take(&self.skill_calls, self.limits.skill_calls_per_turn, Limit::SkillCalls)
+        let (allowed, limits) = (&self.allowed.1, &self.limits);
+        self.take(&self.window_calls, (limits.conversation_calls, allowed), Limit::ConversationCalls)?;
+        self.take(&self.skill_calls, (limits.skill_calls_per_turn, allowed), Limit::SkillCalls)
     }
 
     /// Counts a call of the orchestrator's model, or returns the limit that forbids it.
     pub fn take_orchestrator_call(&self) -> Result<(), Limit> {
         self.check_time()?;
         self.before_model_call()?;
-        self.take(&self.orchestrator_calls, self.limits.orchestrator_calls_per_turn, Limit::OrchestratorCalls)
+        let most = self.limits.orchestrator_calls_per_turn;
+        self.take(&self.orchestrator_calls, (most, &AtomicI64::new(0)), Limit::OrchestratorCalls)
     }
 
     /// Counts an approved skill call again where its first count has expired, or returns the limit that forbids it.
     pub fn take_released_call(&self, asked_at: i64) -> Result<(), Limit> {
         self.before_model_call()?;
         let (turn, window) = self.counted_from;
+        let (allowed, limits) = (&self.allowed.1, &self.limits);
         if asked_at < window {
-            self.take(&self.window_calls, self.limits.conversation_calls, Limit::ConversationCalls)?;
+            self.take(&self.window_calls, (limits.conversation_calls, allowed), Limit::ConversationCalls)?;
         }
         if asked_at < turn {
-            self.take(&self.skill_calls, self.limits.skill_calls_per_turn, Limit::SkillCalls)?;
+            self.take(&self.skill_calls, (limits.skill_calls_per_turn, allowed), Limit::SkillCalls)?;
         }
         Ok(())
     }
@@ -305,8 +319,13 @@ impl Budget {
         }
     }
 
-    fn take(&self, counter: &AtomicI64, most: u32, limit: Limit) -> Result<(), Limit> {
-        let most = i64::from(most);
+    fn take(
+        &self,
+        counter: &AtomicI64,
+        (most, allowed): (u32, &AtomicI64),
+        limit: Limit,
+    ) -> Result<(), Limit> {
+        let most = i64::from(most).max(allowed.load(Ordering::Relaxed));
         let taken = counter
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |taken| (taken < most).then_some(taken + 1));
         taken.map(|_| ()).map_err(|_| self.trip(limit))

@@ -33,7 +33,7 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
         Some((of.into(), from.to_owned()))
     });
     let given = task.arguments.as_ref().and_then(|given| given.as_object()).cloned().unwrap_or_default();
-    Some(RunRequest { workflow: workflow.clone(), given, words: None, again })
+    Some(RunRequest { workflow: workflow.clone(), given, again, ..RunRequest::default() })
 }
 
 impl Run<'_> {

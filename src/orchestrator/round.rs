@@ -12,6 +12,7 @@ use crate::journal::dialogue::Round;
 use crate::metrics;
 use crate::store::executions::{self, Closing};
 use crate::store::{Batch, StoreError};
+use crate::workflows::run::RunRequest;
 
 /// A tool call of the round, and the agents it waits for.
 struct Awaited {
@@ -129,16 +130,9 @@ impl Run<'_> {
     }
 
     fn results(&self, call: &Awaited) -> String {
-        let reports: Vec<_> = call
-            .agents
-            .iter()
-            .filter_map(|id| self.task_graph.get(id))
-            .map(|agent| self.task_graph.report(agent).for_orchestrator())
-            .collect();
-        match (call.until_ended, reports.as_slice()) {
-            (false, [one]) => one.to_string(),
-            _ => tools::results(&reports),
-        }
+        let agents = call.agents.iter().filter_map(|id| self.task_graph.get(id));
+        let reports = agents.map(|agent| self.task_graph.report(agent).for_orchestrator());
+        reports.collect::<Vec<_>>().join("\n")
     }
 
     /// Closes agents that will never start.
@@ -210,9 +204,12 @@ impl Run<'_> {
         let registry = self.registry.clone();
         let id = name.to_owned();
         let runner = self.orchestrator.runner.clone();
+        let is_persons = self.plan.is_some();
         let work = async move {
             let end = match run_request(&registry, &job.task) {
-                Some(run_request) => runner.run_apart(&scope, &registry, &row, run_request).await,
+                Some(asked) => {
+                    runner.run_apart(&scope, &registry, &row, RunRequest { is_persons, ..asked }).await
+                }
                 None => agents.run(&scope, &registry, &row, job).await,
             };
             (id, end)

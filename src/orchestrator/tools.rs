@@ -19,22 +19,21 @@ pub fn tools() -> Vec<Tool> {
             description: "Gives a mission to a sub-agent. Several calls in one answer form a graph: an agent starts \
                 as soon as those in depends_on have succeeded, and gets their results; the others run in parallel. \
                 With exactly one skill and its arguments the skill runs directly, which is fastest: do that whenever \
-                you know the arguments. The call returns the agent's result when it has ended, or its status waiting \
-                while a person is asked."
+                you know the arguments. The call returns when the agent has ended or waits for a person."
                 .into(),
             parameters: json!({
                 "type": "object",
                 "properties": {
                     "agent_id": {"type": "string", "description": "Unique in this turn"},
-                    "mission": {"type": "string", "description": "Everything it needs to know; it sees nothing else"},
+                    "mission": {"type": "string", "description": "All it needs to know; it sees nothing else"},
                     "skills": {"type": "array", "items": {"type": "string"},
-                        "description": "What it may use; [] for thinking, writing and judging"},
+                        "description": "[] for thinking, writing and judging"},
                     "arguments": {"type": "object", "description": "With exactly one skill: runs it directly"},
                     "depends_on": strings,
-                    "context": {"type": "string", "description": "Material for the mission, such as a text to work on"},
-                    "role": {"type": "string", "description": "Who it is, such as editor; default: none"},
-                    "max_tool_calls": {"type": "integer", "minimum": 1, "description": "Default: all it is allowed, usually 15"},
-                    "timeout_s": {"type": "integer", "minimum": 1, "description": "Default: usually 120"},
+                    "context": {"type": "string", "description": "Texts to work on"},
+                    "role": {"type": "string", "description": "Who it is, such as editor"},
+                    "max_tool_calls": {"type": "integer", "minimum": 1, "description": "Default: usually 15"},
+                    "timeout_s": {"type": "integer", "minimum": 1, "description": "Default: 120"},
                 },
                 "required": ["agent_id", "mission", "skills"],
             }),
@@ -184,9 +183,4 @@ fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {
         let _ = write!(text, "\n- {}: {}", skill.signature(), skill.summary);
     }
     text
-}
-
-/// The agents' reports as JSON text.
-pub fn results(reports: &[Value]) -> String {
-    Value::Array(reports.to_vec()).to_string()
 }

@@ -95,7 +95,13 @@ fn settings(config: &Config, allow: HashMap<String, Vec<String>>) -> Settings {
     let mut owners = config.assistant.owner.clone();
     // The person at this machine's terminal is an owner.
     owners.push("console:local".into());
-    Settings { limits: config.limits.clone(), approval: config.approval.clone(), owners, allow }
+    Settings {
+        limits: config.limits.clone(),
+        approval: config.approval.clone(),
+        owners,
+        allow,
+        mail_address: config.mail.as_ref().map(|mail| mail.from.clone()),
+    }
 }
 
 const MODEL: &str = "model";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::builtin;
-use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, WORKFLOW};
+use super::definition::{self, Argument, Checker, Domain, Handler, Risk, Skill, WORKFLOW, kind};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::intents::{self, Pending, Target};
@@ -220,7 +220,11 @@ fn read_argument_names(
     }
     names
         .iter()
-        .map(|name| Argument { name: (*name).to_owned(), required: required.contains(name) })
+        .map(|name| Argument {
+            name: (*name).to_owned(),
+            required: required.contains(name),
+            kind: kind(&schema["properties"][*name]),
+        })
         .collect()
 }
 
@@ -408,7 +412,7 @@ lookup = { skill = "notes.add", arguments = { text = "{what}" } }
             (Risk::Medium, false, Some(Duration::from_secs(5)))
         );
         assert_eq!((drop.repeatable, drop.timeout), (true, None));
-        assert_eq!(add.signature(), "notes.add(text, due?, tags?, kind?)");
+        assert_eq!(add.signature(), "notes.add(text, due?, tags?: [text], kind?: short|long)");
         assert_eq!(drop.intents[0].lookup.as_ref().unwrap().arguments["text"], "{what}");
         assert_eq!(add.parameters["additionalProperties"], false);
     }

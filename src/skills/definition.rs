@@ -170,6 +170,8 @@ pub struct Argument {
     pub name: String,
     /// Whether every call must have it.
     pub required: bool,
+    /// What it is, in a word or two; empty for a text.
+    pub kind: String,
 }
 
 /// The code behind a skill.
@@ -291,11 +293,16 @@ impl Skill {
         Err(errors.join("\n"))
     }
 
-    /// `tasks.create(title, due?, notes?)`: required arguments first, else in the order of the file.
+    /// `tasks.create(title, due?: time, notes?)`: required arguments first, else in the order of the file.
     pub fn signature(&self) -> String {
-        let required = self.arguments.iter().filter(|a| a.required).map(|a| a.name.clone());
-        let optional = self.arguments.iter().filter(|a| !a.required).map(|a| format!("{}?", a.name));
-        format!("{}({})", self.name, required.chain(optional).collect::<Vec<_>>().join(", "))
+        let shown = |argument: &Argument| {
+            let optional = if argument.required { "" } else { "?" };
+            let kind = if argument.kind.is_empty() { "" } else { ": " };
+            format!("{}{optional}{kind}{}", argument.name, argument.kind)
+        };
+        let (required, optional): (Vec<_>, Vec<_>) = self.arguments.iter().partition(|one| one.required);
+        let all: Vec<String> = required.into_iter().chain(optional).map(shown).collect();
+        format!("{}({})", self.name, all.join(", "))
     }
 
     /// The arguments, in the order of the file.
@@ -314,8 +321,35 @@ impl Skill {
 fn arguments(schema: &Value) -> Vec<Argument> {
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|known| known == name));
-    let names = schema["properties"].as_object().into_iter().flat_map(Map::keys);
-    names.map(|name| Argument { name: name.clone(), required: is_required(name) }).collect()
+    let all = schema["properties"].as_object().into_iter().flatten();
+    let argument = |(name, schema): (&String, &Value)| Argument {
+        name: name.clone(),
+        required: is_required(name),
+        kind: kind(schema),
+    };
+    all.map(argument).collect()
+}
+
+/// What a value is, in a word or two: `title` of its schema, if it has one.
+pub(super) fn kind(schema: &Value) -> String {
+    if let Some(title) = schema["title"].as_str() {
+        return title.to_owned();
+    }
+    if let Some(words) = schema["enum"].as_array() {
+        return words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|");
+    }
+    match schema["type"].as_str() {
+        Some("array") => match kind(&schema["items"]).as_str() {
+            "" => "[text]".to_owned(),
+            item => format!("[{item}]"),
+        },
+        Some("object") => {
+            let names = schema["properties"].as_object().into_iter().flat_map(Map::keys);
+            format!("{{{}}}", names.map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+        // Names such as `limit` and `all_day` say it.
+        _ => String::new(),
+    }
 }
 
 /// The schema's pointer to the properties of the object at this path of the arguments.

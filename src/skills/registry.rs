@@ -230,7 +230,18 @@ mod tests {
         let names: Vec<&str> = skills.domains().iter().map(|domain| domain.name.as_str()).collect();
         assert_eq!(
             names,
-            ["calendar", "chat", "contacts", "email", "memory", "schedule", "tasks", "weather", "web"]
+            [
+                "assistant",
+                "calendar",
+                "chat",
+                "contacts",
+                "email",
+                "memory",
+                "schedule",
+                "tasks",
+                "weather",
+                "web"
+            ]
         );
         assert_eq!(skills.domain("tasks").unwrap().summary, "Ours");
         assert!(skills.get("tasks.run").is_some() && skills.get("tasks.search").is_none());

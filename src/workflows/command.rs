@@ -282,6 +282,7 @@ mod tests {
             given,
             words: None,
             again: Some(("R1".into(), "one".into())),
+            ..RunRequest::default()
         });
         let read = request(&written).unwrap();
         assert_eq!(Value::Object(read.given), json!({"customer": "a \"b\" \\ c=d  e\nf ü", "depth": "3"}));

@@ -475,11 +475,17 @@ pub(crate) fn results(request: &Request) -> Vec<&str> {
 pub(crate) fn reports(request: &Request) -> HashMap<String, Value> {
     let mut reports = HashMap::new();
     for result in results(request) {
-        let Ok(value) = serde_json::from_str::<Value>(result) else { continue };
-        let list = value.as_array().cloned().unwrap_or_else(|| vec![value]);
-        for report in list {
-            if let Some(id) = report["agent_id"].as_str() {
-                reports.insert(id.to_owned(), report.clone());
+        let mut last = None;
+        for line in result.lines() {
+            let report = serde_json::from_str::<Value>(line).ok().filter(Value::is_object);
+            if let Some((id, report)) = report.and_then(|it| Some((it["agent_id"].as_str()?.to_owned(), it)))
+            {
+                reports.insert(id.clone(), report);
+                last = Some(id);
+            } else if let Some(report) = last.as_ref().and_then(|id| reports.get_mut(id)) {
+                // A block with text from outside.
+                let before = report["result"].as_str().map(|text| format!("{text}\n")).unwrap_or_default();
+                report["result"] = Value::String(before + line);
             }
         }
     }

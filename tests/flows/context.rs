@@ -4,7 +4,7 @@ use adjutant::model::Role;
 use serde_json::json;
 
 use crate::app::{agent, configured, direct, plan, scripted, user_text};
-use crate::scripted::{Scripted, Who, call, calls, text};
+use crate::scripted::{Scripted, Who, call, calls, has_results, text};
 
 fn echo() -> Scripted {
     Scripted::new().orchestrator(|request| text(format!("You said: {}", user_text(request))))
@@ -82,11 +82,31 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     Person: ada
     Channel: console (direct)
     Now: 2026-11-21T10:00 Saturday, UTC
-    Open tasks:
+    Open tasks (all 1):
     - [t1] buy milk (due 2026-11-27)
     You remember:
-    - Bob prefers mornings, private
+    - Bob prefers mornings, private [m1]
     ");
+    let mut batch = adjutant::store::Batch::new();
+    for n in 2..20 {
+        batch.run(
+            "INSERT INTO tasks (id, person_id, title, notes, due, tags, priority, state, created_at) \
+             SELECT 't' || $1, id, 'more', '', '2026-11-27', '[]', 'normal', 'open', 0 FROM people",
+            [n.to_string().into()],
+        );
+    }
+    batch.run(
+        "INSERT INTO schedules (id, person_id, conversation_id, text, rule, zone, state, next_at, failures, created_at) \
+         SELECT 's1', p.id, c.id, 'tell me the news', '0 8 * * 1', 'UTC', 'active', 99999999999999, 0, 0 \
+         FROM people p, conversations c",
+        [],
+    );
+    app.store().write(batch).await.unwrap();
+    app.says("ada", "and now?").await;
+    let request = app.requests(Who::Orchestrator).pop().unwrap();
+    let told = &request.messages[1].text;
+    assert!(told.contains("Open tasks (the first 15; tasks.search has all):"), "{told}");
+    assert!(told.contains("\nScheduled:\n- tell me the news every Monday at 08:00 [s1]"), "{told}");
     // In a shared place, tasks and private memories stay out.
     app.room("team").says("ada", "when may I call Bob?").await;
     let request = app.requests(Who::Orchestrator).pop().unwrap();
@@ -95,6 +115,35 @@ async fn the_person_and_what_matters_are_in_a_message_of_their_own() {
     Channel: console (others read here)
     Now: 2026-11-21T10:00 Saturday, UTC
     ");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_later_turn_knows_the_ids_of_what_was_touched() {
+    let script = Scripted::new().orchestrator(|request| match (user_text(request), has_results(request)) {
+        ("add milk", false) => direct("a", "tasks.create", json!({"title": "milk"})),
+        ("what is there?", false) => direct("a", "tasks.search", json!({})),
+        ("and then?", _) => {
+            let answers = request.messages.iter().filter(|message| message.role == Role::Assistant);
+            text(answers.map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n--\n"))
+        }
+        _ => text("Here it is."),
+    });
+    let app = scripted(script).await;
+    app.says("ada", "add milk").await;
+    app.says("ada", "what is there?").await;
+    let heard = app.says("ada", "and then?").await;
+    let id = app.requests(Who::Orchestrator).pop().unwrap().messages[1].text.clone();
+    let id = id.split_once("- [").unwrap().1.split_once(']').unwrap().0.to_owned();
+    assert_eq!(
+        heard.text.replace(&id, "ID"),
+        "Here it is.\n(touched: task ID “milk”)\n--\nHere it is.\n(touched: task ID “milk”)"
+    );
+    // What was found for one person isn't told where others read.
+    let room = app.room("team");
+    room.says("ada", "what is there?").await;
+    let heard = room.says("ada", "and then?").await;
+    assert_eq!(heard.text, "Here it is.");
     app.ends_well().await;
 }
 

@@ -30,8 +30,14 @@ pub(crate) fn report_result(request: &Request) -> Reply {
             let error = &report["error"];
             text(format!("{}: {}", error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()))
         }
-        false => text(format!("{}\n{}", report["result"].as_str().unwrap(), report["data"])),
+        false => text(said(report["result"].as_str().unwrap())),
     }
+}
+
+/// A result's text for people: without identifiers, and outside of its block.
+fn said(result: &str) -> String {
+    let marks = regex::Regex::new(r"(?m)\s?\[id .*\]$|^\[(outside text|end of outside text) .*\n?").unwrap();
+    marks.replace_all(result, "").trim().to_owned()
 }
 
 async fn app_in(zone: Tz) -> TestApp {
@@ -41,23 +47,22 @@ async fn app_in(zone: Tz) -> TestApp {
 /// Calls a skill; returns the text for people and the data.
 pub(crate) async fn call(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
     let heard = app.says("ada", &format!("{skill} {arguments}")).await;
-    split(&heard)
+    split(app, &heard).await
 }
 
-pub(crate) fn split(heard: &Heard) -> (String, Value) {
-    let text = without_receipts(&heard.text);
-    let (said, data) = text.rsplit_once('\n').unwrap_or((text, ""));
-    match serde_json::from_str(data) {
-        Ok(data) => (said.to_owned(), data),
-        Err(_) => (text.to_owned(), Value::Null),
-    }
+/// An answer without its receipts, and the data of the skill call behind it.
+pub(crate) async fn split(app: &TestApp, heard: &Heard) -> (String, Value) {
+    let rows = app.executions(heard).await;
+    let data = rows.iter().rev().find(|row| row.skill.is_some()).and_then(|row| row.data.as_deref());
+    let said = without_receipts(&heard.text).to_owned();
+    (said, data.map_or(Value::Null, |data| serde_json::from_str(data).unwrap()))
 }
 
 /// Calls a skill that needs approval, and approves it.
 async fn approved(app: &TestApp, skill: &str, arguments: Value) -> (String, Value) {
     let asked = app.says("ada", &format!("{skill} {arguments}")).await;
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
-    split(&app.presses("ada", &asked, "Approve").await)
+    split(app, &app.presses("ada", &asked, "Approve").await).await
 }
 
 #[tokio::test]
@@ -110,7 +115,39 @@ async fn what_overlaps_and_what_could_not_be_checked_is_told() {
         json!({"start": "2026-12-01T09:00", "end": "2026-12-01T10:00", "attendees": ["bob@example.test"]});
     let (said, data) = call(&app, "calendar.check_availability", period).await;
     assert_eq!(data["not_checked"], json!(["bob@example.test"]));
-    assert!(said.contains("bob@example.test") && said.contains("email.search"), "{said}");
+    assert!(
+        said.contains("bob@example.test") && data["hint"].as_str().unwrap().contains("email.search"),
+        "{said}"
+    );
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn the_assistant_tells_what_it_did_and_what_that_cost() {
+    let app = app_in(Tz::Europe__Berlin).await;
+    call(&app, "tasks.create", json!({"title": "milk"})).await;
+    call(&app, "tasks.complete", json!({"title": "the moon"})).await;
+    let (said, data) = call(&app, "assistant.history", json!({"since": "2026-11-21T09:00"})).await;
+    assert!(said.contains("tasks.create: Added “milk”"), "{said}");
+    assert!(said.contains("tasks.complete failed: there is no open task called “the moon”"), "{said}");
+    assert_eq!((&data["count"], &data["items"][0]["at"]), (&json!(2), &json!("2026-11-21T11:00")));
+    let (said, _) = call(&app, "assistant.history", json!({"until": "2026-11-20"})).await;
+    assert_eq!(said, "Nothing was asked in that period");
+    // In a room, only what happened there.
+    let heard = app.room("team").says("ada", "assistant.history {}").await;
+    assert_eq!(heard.text, "Nothing was asked in that period");
+    let (said, data) = call(&app, "assistant.usage", json!({})).await;
+    assert!(said.contains("model calls") && data["calls"].as_i64().unwrap() >= 9, "{said} {data}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn whole_days_end_as_they_were_entered() {
+    let app = app_in(Tz::Europe__Berlin).await;
+    let days = json!({"title": "Fair", "start": "2026-12-01", "end": "2026-12-03"});
+    let (said, data) = call(&app, "calendar.create_event", days).await;
+    assert_eq!(said, "Created “Fair”, Tue 1 Dec 2026 to Thu 3 Dec 2026, all day");
+    assert_eq!((&data["start"], &data["end"]), (&json!("2026-12-01"), &json!("2026-12-03")));
     app.ends_well().await;
 }
 

@@ -23,7 +23,7 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
         let heard = app.says("ada", line).await;
         talk.push_str(&format!("> {line}\n{}\n", without_ids(&heard.text)));
     }
-    insta::assert_snapshot!(talk, @r"
+    insta::assert_snapshot!(talk, @"
     > add a task to buy milk
     Added “buy milk”
     > add a task to finalize the Q1 report, due 2024-02-15
@@ -40,11 +40,13 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
     - buy milk
     > mark the report as done, then show what is left
     - Done: “finalize the Q1 report”
+      About: finalize the Q1 report
     - 2 open tasks:
       - call Bob (due Sun 22 Nov 2026, 09:00)
       - buy milk
     > delete the task about milk
     Deleted “buy milk”
+    About: buy milk
     > show my open tasks
     1 open task:
     - call Bob (due Sun 22 Nov 2026, 09:00)

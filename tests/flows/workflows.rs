@@ -9,7 +9,7 @@ use adjutant::store::runs;
 use adjutant::workflows::view::report::Report;
 use serde_json::json;
 
-use crate::app::{Heard, TestApp, configured, plan, scripted_with, user_text};
+use crate::app::{Heard, TestApp, configured, direct, plan, scripted_with, user_text};
 use crate::scripted::{Gate, Reply, Scripted, Who, call, fails, text};
 
 /// Adds a workflow file to the configuration.
@@ -342,7 +342,10 @@ async fn a_plain_sentence_runs_a_workflow_unless_it_says_more() {
 
 #[tokio::test]
 async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
-    let script = Scripted::new().plain(agents(&[("One", "1"), ("Two", "2"), ("Three", "3")]));
+    // What a person starts themselves has its own plan's bound.
+    let script = Scripted::new()
+        .orchestrator(plan(|| direct("flow", "workflow.flow", json!({}))))
+        .plain(agents(&[("One", "1"), ("Two", "2"), ("Three", "3")]));
     let yaml = "workflow:\n  name: flow\n  agents:\n    one: { prompt: One }\n    two: { prompt: Two }\n    three: { prompt: Three }\n  \
         steps:\n    - { id: a, agent: one }\n    - { id: b, agent: two }\n    - { id: c, agent: three }\n";
     let app = scripted_with(script, |config| {
@@ -350,13 +353,13 @@ async fn a_limit_parks_a_run_and_continue_goes_on_where_it_was() {
         workflow_file(config, "flow", yaml);
     })
     .await;
-    for (times, said) in [(1, "/run flow"), (2, "run my flow")] {
-        let asked = app.says("ada", said).await;
+    for times in [1, 2] {
+        let asked = app.says("ada", "do what flow does").await;
         assert_eq!(asked.buttons(), ["Continue", "Summarise", "Stop"]);
         let heard = app.presses("ada", &asked, "Continue").await;
         let report = report(&app, &heard).await;
         assert_eq!(short(&report), "complete: a completed, b completed, c completed");
-        assert!(heard.text.starts_with("flow is complete: 3 of 3 steps"), "{}", heard.text);
+        assert!(heard.text.contains(r#""status":"completed""#), "{}", heard.text);
         assert_eq!(app.requests(Who::Plain).len(), 3 * times, "nothing was done twice");
     }
     app.ends_well().await;
@@ -837,5 +840,34 @@ async fn a_draft_with_errors_is_corrected_once_and_its_owner_saves_it() {
         saved.text
     );
     assert!(std::fs::read_to_string(file.path()).unwrap().contains("Do the thing."));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_workflow_that_a_person_starts_has_its_own_plans_bound() {
+    let yaml = r#"
+  agents:
+    maker: { name: Maker, role: makes, prompt: "make it" }
+    judge: { name: Judge, role: judges, prompt: "judge it" }
+    worker: { name: Worker, role: works, prompt: "work on it" }
+  steps:
+    - { id: one, agent: worker }
+    - { id: two, agent: worker, depends_on: [one] }
+    - { id: three, agent: worker, depends_on: [two] }
+    - { id: four, agent: worker, depends_on: [three] }
+    - { id: again, type: loop, loop: { agent: maker, validator: judge, max_iterations: 2 }, depends_on: [four] }
+"#;
+    let script = Scripted::new().plain(|request| match user_text(request) {
+        told if told.contains("judge it") => text(r#"{"passed": false, "score": 10, "feedback": ["more"]}"#),
+        _ => text("done"),
+    });
+    let app = scripted_with(script, |config| {
+        workflow_file(config, "long", &format!("workflow:\n  name: long\n{yaml}"));
+    })
+    .await;
+    // One run and eight agents are more than the eight that a turn may have.
+    let heard = app.says("ada", "/run long").await;
+    assert!(heard.choices.is_empty(), "{}", heard.text);
+    assert_eq!(report(&app, &heard).await.run.agents, 8, "{}", heard.text);
     app.ends_well().await;
 }

@@ -93,7 +93,7 @@ fn targets(messages: &[Message], brief: &Brief, meaning: &Meaning, now: &Now) ->
     let Some(answer) = answer_to(messages, SEARCH) else {
         return Err(Reply::Call(vec![call(SEARCH, &lookup.skill, &arguments)]));
     };
-    let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
+    let answer = input::results(answer).into_iter().next().unwrap_or(Value::Null);
     if answer.get("status").and_then(Value::as_str) != Some("completed") {
         return Err(Reply::Say(format!("The search failed: {}", failure(&answer))));
     }
@@ -129,7 +129,7 @@ fn act(messages: &[Message], brief: &Brief, meaning: &Meaning, targets: &[Value]
         );
     }
     let results = answers.iter().map(|answer| {
-        let answer: Value = serde_json::from_str(answer).unwrap_or(Value::Null);
+        let answer = input::results(answer).into_iter().next().unwrap_or(Value::Null);
         match answer.get("status").and_then(Value::as_str) {
             Some("completed") => {
                 answer.get("summary").and_then(Value::as_str).map_or("Done.", input::inside).to_owned()

@@ -43,7 +43,7 @@ fn result_lines(message: &Message) -> Vec<String> {
         });
         return lines.collect();
     }
-    let answer: Value = serde_json::from_str(&message.text).unwrap_or(Value::Null);
+    let answer = input::results(&message.text).into_iter().next().unwrap_or(Value::Null);
     let line = match answer.get("status").and_then(Value::as_str) {
         Some("completed") => {
             let said = answer.get("summary").and_then(Value::as_str).map_or("done", input::inside);

@@ -1,10 +1,12 @@
 //! What the assistant remembers about and for a person.
 
 use async_trait::async_trait;
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services, has_all_words};
+use crate::clock::utc;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
@@ -64,33 +66,38 @@ impl BuiltinSkill for MemorySkill {
             Self::Search => {
                 let query = call.text("query").unwrap_or_default();
                 let found = memories::search(call.store(), person, here, query, kind, limit).await?;
-                Ok(output(&found, "I remember", &format!("I don't remember anything about “{query}”")))
+                Ok(output(
+                    call.zone(),
+                    &found,
+                    "I remember",
+                    &format!("I don't remember anything about “{query}”"),
+                ))
             }
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
-                Ok(output(&found, "I remember", "I don't remember anything yet"))
+                Ok(output(call.zone(), &found, "I remember", "I don't remember anything yet"))
             }
             Self::Forget => forget(call, writes).await,
         }
     }
 }
 
-fn item(memory: &MemoryRow) -> Value {
+fn item(memory: &MemoryRow, zone: Tz) -> Value {
     json!({
         "id": memory.id, "text": memory.text, "kind": memory.kind, "scope": memory.scope,
         "tags": serde_json::from_str::<Value>(&memory.tags).unwrap_or_default(),
-        "since": crate::clock::rfc3339(memory.created_at),
+        "since": utc(memory.created_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
     })
 }
 
-fn output(memories: &[MemoryRow], verb: &str, none: &str) -> Output {
+fn output(zone: Tz, memories: &[MemoryRow], verb: &str, none: &str) -> Output {
     let lines: Vec<String> = memories.iter().map(|memory| format!("- {}", memory.text)).collect();
     let summary = match memories {
         [] => none.to_owned(),
         [memory] => format!("{verb}: {}", memory.text),
         _ => format!("{verb}:\n{}", lines.join("\n")),
     };
-    let items: Vec<Value> = memories.iter().map(item).collect();
+    let items: Vec<Value> = memories.iter().map(|memory| item(memory, zone)).collect();
     Output::new(summary, json!({"items": items, "count": items.len()}))
 }
 
@@ -111,7 +118,8 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     };
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);
     let saved = [Step::Memory { before: None, after: Some(memory.clone()) }];
-    Ok(Output::new(format!("I'll remember: {said}"), item(&memory)).undone_by(undo::left(&saved)))
+    let item = item(&memory, call.zone());
+    Ok(Output::new(format!("I'll remember: {said}"), item).undone_by(undo::left(&saved)))
 }
 
 async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -126,7 +134,7 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     }
     let forgotten: Vec<Step> =
         doomed.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();
-    Ok(output(&doomed, "Forgotten", "").undone_by(undo::left(&forgotten)))
+    Ok(output(call.zone(), &doomed, "Forgotten", "").undone_by(undo::left(&forgotten)))
 }
 
 /// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.

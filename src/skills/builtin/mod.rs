@@ -28,6 +28,7 @@ macro_rules! domain {
     };
 }
 
+mod assistant;
 mod calendar;
 mod chat;
 mod contacts;
@@ -251,6 +252,7 @@ pub const DOMAINS: [&BuiltinDomain; 9] = [
     &undo::DOMAIN,
     &web::DOMAIN,
     &chat::DOMAIN,
+    &assistant::DOMAIN,
 ];
 
 fn all() -> impl Iterator<Item = (&'static str, &'static dyn BuiltinSkill)> {

@@ -77,7 +77,7 @@ impl BuiltinSkill for ScheduleSkill {
 fn item(row: &ScheduleRow) -> Value {
     json!({
         "id": row.id, "text": row.text, "when": row.rule, "timezone": row.zone, "state": row.state,
-        "next": crate::clock::rfc3339(row.next_at),
+        "next": utc(row.next_at).with_timezone(&zone_of(row)).format("%Y-%m-%dT%H:%M").to_string(),
     })
 }
 
@@ -85,9 +85,12 @@ fn rule_of(row: &ScheduleRow) -> Option<CronRule> {
     CronRule::parse(&row.rule, row.zone.parse().ok()?).ok()
 }
 
+fn zone_of(row: &ScheduleRow) -> Tz {
+    row.zone.parse().unwrap_or(Tz::UTC)
+}
+
 fn next(row: &ScheduleRow) -> String {
-    let zone = row.zone.parse().unwrap_or(Tz::UTC);
-    utc(row.next_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M").to_string()
+    utc(row.next_at).with_timezone(&zone_of(row)).format("%a %-d %b %Y, %H:%M").to_string()
 }
 
 fn spoken(row: &ScheduleRow) -> String {

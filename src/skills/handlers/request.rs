@@ -390,7 +390,7 @@ fn read_result(table: Table, arguments: &[Argument], problems: &mut Problems<'_>
         return Some(Shape::Pointer(text.to_owned()));
     }
     let mut known = arguments.to_vec();
-    known.push(Argument { name: "response".to_owned(), required: true });
+    known.push(Argument { name: "response".to_owned(), required: true, kind: String::new() });
     Template::new(text, Place::Text, &known)
         .map(Shape::Template)
         .map_err(|error| problems.add(table.place("result"), format!("`result`: {error}")))

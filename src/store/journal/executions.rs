@@ -312,6 +312,38 @@ pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<Executio
         .await
 }
 
+/// A completed skill call with data, in a turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct PastCall {
+    /// The order of its turn.
+    pub turn_seq: i64,
+    /// Its execution.
+    pub id: ExecutionId,
+    /// Its skill.
+    pub skill: String,
+    /// JSON: what it returned.
+    pub data: String,
+    /// 1 when the data comes from outside.
+    pub untrusted: i64,
+}
+
+/// The completed skill calls of a conversation's turns from this one on, in order.
+pub async fn calls_since(
+    store: &Store,
+    conversation: &ConversationId,
+    from: i64,
+) -> Result<Vec<PastCall>, StoreError> {
+    store
+        .all(
+            "SELECT t.seq AS turn_seq, e.id, e.skill, e.data, e.untrusted \
+             FROM turns t JOIN executions e ON e.turn_id = t.id \
+             WHERE t.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL AND e.kind = 'skill' \
+             AND e.status = 'completed' AND e.data IS NOT NULL ORDER BY t.seq, e.seq",
+            &[conversation.into(), from.into()],
+        )
+        .await
+}
+
 /// How many skill calls a conversation made since a time, counted up to `most`.
 pub async fn skill_calls_since(
     store: &Store,

@@ -241,6 +241,31 @@ pub async fn of_conversation(
     store.all(select!("WHERE conversation_id = $1 ORDER BY seq"), &[conversation.into()]).await
 }
 
+/// A person's ended turns that began in a period, newest first; of one conversation if there is one.
+pub async fn of_person(
+    store: &Store,
+    person: &PersonId,
+    conversation: Option<&ConversationId>,
+    (from, to): (i64, i64),
+    limit: i64,
+) -> Result<Vec<TurnRow>, StoreError> {
+    store
+        .all(
+            select!(
+                "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
+                 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
+            ),
+            &[
+                person.into(),
+                conversation.map(ToString::to_string).unwrap_or_default().into(),
+                from.into(),
+                to.into(),
+                limit.into(),
+            ],
+        )
+        .await
+}
+
 /// The open turns of a conversation, newest first.
 pub async fn open_of(store: &Store, conversation: &ConversationId) -> Result<Vec<TurnRow>, StoreError> {
     store

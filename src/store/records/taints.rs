@@ -1,6 +1,6 @@
 //! What people keep that was made from outside text: tasks, memories, schedules, contacts and events, by domain and id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::domain::{PersonId, Taint};
 use crate::store::{Batch, Store, StoreError};
@@ -18,6 +18,12 @@ pub fn mark(batch: &mut Batch, person: &PersonId, domain: &str, key: &str, taint
 pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Taint>, StoreError> {
     let rows: Vec<(String, Taint)> =
         store.all("SELECT id, sources FROM taints WHERE domain = $1", &[domain.into()]).await?;
+    Ok(rows.into_iter().collect())
+}
+
+/// Everything marked, by domain and id.
+pub async fn all(store: &Store) -> Result<HashSet<(String, String)>, StoreError> {
+    let rows: Vec<(String, String)> = store.all("SELECT domain, id FROM taints", &[]).await?;
     Ok(rows.into_iter().collect())
 }
 

@@ -237,6 +237,8 @@ pub struct RunRequest {
     pub given: serde_json::Map<String, serde_json::Value>,
     /// Words to draft a workflow from; it has no name yet.
     pub words: Option<String>,
+    /// Whether a person started it, who thereby allows all that its plan may take.
+    pub is_persons: bool,
     /// An earlier run to take results from, and the step from which on to run again.
     pub again: Option<(ExecutionId, String)>,
 }

@@ -17,9 +17,12 @@ use crate::store::executions::{self, ExecutionRow};
 use crate::store::runs::{self, RunRow};
 use crate::store::turns;
 use crate::suggest::did_you_mean;
+use crate::workflows::check::CheckContext;
 use crate::workflows::definition::{Step, Workflow};
 use crate::workflows::language::inputs::{Inputs, resolve};
 use crate::workflows::view::diagram::Diagram;
+use crate::workflows::view::estimate;
+use crate::workflows::view::plan::EstimateContext;
 use crate::workflows::{ancestors, date_values, parse};
 
 impl Runner {
@@ -39,6 +42,9 @@ impl Runner {
         let mut workflow = parse(&kept.file, &kept.text)
             .map_err(|problems| problems.first().map(ToString::to_string).unwrap_or_default())?;
         workflow.keep_skills(|skill| registry.get(skill).is_some());
+        if request.is_persons {
+            self.allow(scope, registry, &workflow);
+        }
         let rows = executions::of_agent(&scope.store, &row.id).await?;
         let seed_taint = match &kept.rerun_of {
             Some(earlier) => executions::taint(&scope.store, earlier).await?,
@@ -64,6 +70,26 @@ impl Runner {
             kept,
             workflow,
         })
+    }
+
+    /// Lets the turn have what the workflow takes at most, and the run's own agent.
+    fn allow(&self, scope: &Scope, registry: &Registry, workflow: &Workflow) {
+        let all = self.workflows.current();
+        let workflows: Vec<&Workflow> = all.workflows.iter().collect();
+        let context = EstimateContext {
+            context: CheckContext {
+                skills: registry,
+                approval: &scope.settings.approval,
+                workflows: &workflows,
+            },
+            limits: &scope.budget.limits,
+            model: "",
+            price: None,
+            is_free: false,
+            values: None,
+        };
+        let most = estimate::workflow(workflow, &context);
+        scope.budget.allow(most.agents.1.saturating_add(1), most.skill_calls.1);
     }
 
     /// Creates a run, once it has everything it needs.

@@ -285,10 +285,10 @@ fn a_dry_run_shows_what_would_happen() {
 
     Estimate
       agents       2 to 4
-      model calls  2 to 9
-      skill calls  0 to 5
-      tokens       1,488 to 51,198
-      cost         $0.0069 to $0.3156
+      model calls  2 to 19
+      skill calls  0 to 15
+      tokens       1,488 to 282,468
+      cost         $0.0069 to $1.1894
     "#);
     let plan = planned(&built_in("morning-briefing"), &[], None);
     insta::assert_snapshot!(plan.text(), @r#"

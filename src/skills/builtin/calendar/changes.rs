@@ -76,7 +76,7 @@ pub(super) async fn create(
     summary.push_str(&notify(call, invitation.into_iter().collect(), calendar, approved).await?);
     let made = [Step::Event { uid: series.uid(), before: None, after: Some(series.text()) }];
     let item = event::item(&planned, calendar.unwrap_or_default(), call.zone());
-    Ok(clashes.told(call, Output::new(summary, item)).undone_by(undo::left(&made)))
+    Ok(clashes.described(call, Output::new(summary, item)).undone_by(undo::left(&made)))
 }
 
 fn spoken(occasion: &CalendarEvent, call: &CallContext<'_>) -> String {
@@ -126,7 +126,7 @@ pub(super) async fn update(
     if (&old.start, &old.end) != (&new.start, &new.end) {
         output.summary.push_str(&format!(". It was {}", spoken(&old, call)));
     }
-    Ok(clashes.told(call, output).undone_by(undo::left(&changed)))
+    Ok(clashes.described(call, output).undone_by(undo::left(&changed)))
 }
 
 /// Goes on with an update of "this and following" after an earlier attempt has cut the series.

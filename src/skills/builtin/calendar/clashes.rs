@@ -56,14 +56,16 @@ impl Clashes {
                 other.title,
                 event::spoken(&other.start, &other.end, zone)
             ));
-            let (start, end) = (event::iso(&other.start, zone), event::iso(&other.end, zone));
-            clashes.items.push(json!({"id": other.uid, "title": other.title, "start": start, "end": end}));
+            let item = event::item(&other, "", zone);
+            clashes.items.push(json!({
+                "id": item["id"], "title": item["title"], "start": item["start"], "end": item["end"],
+            }));
         }
         Ok(clashes)
     }
 
     /// The output of a change with what overlaps.
-    pub(super) fn told(self, call: &CallContext<'_>, mut output: Output) -> Output {
+    pub(super) fn described(self, call: &CallContext<'_>, mut output: Output) -> Output {
         if self.items.is_empty() {
             return output;
         }

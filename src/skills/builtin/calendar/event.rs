@@ -178,9 +178,14 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
         };
         json!({"email": one.address, "name": one.name, "answer": answer})
     };
+    // The end of whole days is their last one, as people enter it.
+    let end = match &occasion.end {
+        EventTime::Day(after) => EventTime::Day(after.pred_opt().unwrap_or(*after)),
+        end => end.clone(),
+    };
     let mut item = json!({
         "id": occasion.uid, "title": occasion.title, "start": iso(&occasion.start, zone),
-        "end": iso(&occasion.end, zone), "all_day": matches!(occasion.start, EventTime::Day(_)),
+        "end": iso(&end, zone), "all_day": matches!(occasion.start, EventTime::Day(_)),
     });
     let more = [
         ("location", json!(occasion.location)),

@@ -181,11 +181,11 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let others = call.texts("attendees");
     if !others.is_empty() {
         output.summary.push_str(&format!(
-            "\nI can't read the calendars of {}, so I only checked yours. Their mails may say when they can \
-             (email.search with from).",
+            "\nI can't read the calendars of {}, so I only checked yours. Their mails may say when they're free.",
             others.join(", ")
         ));
         output.data["not_checked"] = json!(others);
+        output.data["hint"] = json!("email.search with from finds mails that may say when they are free");
     }
     Ok(output)
 }

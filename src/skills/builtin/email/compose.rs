@@ -70,6 +70,21 @@ pub(super) async fn reply(call: &CallContext<'_>) -> Result<Draft, Failure> {
     })
 }
 
+/// The mail that forwards another one, and how many attachments it leaves out.
+pub(super) async fn forward(call: &CallContext<'_>) -> Result<(Draft, usize), Failure> {
+    let letter = imap(call.services)?.read(call.text("message_id").unwrap_or_default()).await?;
+    let note = call.text("body").map(|body| format!("{body}\n\n")).unwrap_or_default();
+    let quote = letter.reply(&[], false).quote;
+    let draft = Draft {
+        to: contacts::parties(call, "to").await?,
+        cc: contacts::parties(call, "cc").await?,
+        subject: format!("Fwd: {}", letter.subject),
+        body: format!("{note}Forwarded: {}\n\n{quote}", letter.subject),
+        ..blank(call, 0)
+    };
+    Ok((draft, letter.attachments.len()))
+}
+
 pub(super) fn preview(call: &CallContext<'_>, draft: &Draft) -> Result<Preview, Failure> {
     // A mail that can't be composed fails before anyone is asked.
     draft.compose()?;

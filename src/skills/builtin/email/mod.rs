@@ -2,13 +2,13 @@
 
 mod bounces;
 mod compose;
+mod reading;
 mod sending;
 mod sorting;
 
 use adjutant_chat::Finding;
-use adjutant_mail::{Address, FolderKind, Imap, Message, Query, Smtp};
+use adjutant_mail::{Address, FolderKind, Imap, Smtp};
 use async_trait::async_trait;
-use chrono::NaiveDate;
 use serde_json::{Value, json};
 
 pub(super) use compose::{MANY, blank, is_outside, writer};
@@ -24,6 +24,7 @@ domain! {
     "email", "../../../../skills/email.toml", EmailSkill {
         Send = "email.send",
         Reply = "email.reply",
+        Forward = "email.forward",
         Draft = "email.draft",
         Search = "email.search",
         Read = "email.read",
@@ -41,7 +42,7 @@ impl BuiltinSkill for EmailSkill {
 
     fn effect(&self, _: &Services) -> Effect {
         match self {
-            Self::Send | Self::Reply => Effect::Phased,
+            Self::Send | Self::Reply | Self::Forward => Effect::Phased,
             _ => Effect::Repeatable,
         }
     }
@@ -76,6 +77,7 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send => compose::preview(call, &compose::letter(call).await?),
             Self::Reply => compose::preview(call, &compose::reply(call).await?),
+            Self::Forward => compose::preview(call, &compose::forward(call).await?.0),
             _ => Ok(Preview::default()),
         }
     }
@@ -89,9 +91,17 @@ impl BuiltinSkill for EmailSkill {
         match self {
             Self::Send => sending::send(call, compose::letter(call).await?, approved).await,
             Self::Reply => sending::send(call, compose::reply(call).await?, approved).await,
+            Self::Forward => {
+                let (draft, files) = compose::forward(call).await?;
+                let mut sent = sending::send(call, draft, approved).await?;
+                if files > 0 {
+                    sent.summary.push_str(&format!(", without its attachments ({files})"));
+                }
+                Ok(sent)
+            }
             Self::Draft => draft(call).await,
-            Self::Search => search(call).await,
-            Self::Read => read(call).await,
+            Self::Search => reading::search(call).await,
+            Self::Read => reading::read(call).await,
             Self::Status => status(call).await,
             Self::Mark => sorting::mark(call).await,
             Self::Move => sorting::move_to(call).await,
@@ -167,75 +177,8 @@ async fn draft(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::new(summary, data))
 }
 
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let said = |name: &str| call.text(name).map(str::to_owned);
-    let query = Query {
-        text: said("text"),
-        from: said("from"),
-        to: said("to"),
-        subject: said("subject"),
-        since: day(call, "since")?,
-        before: day(call, "before")?,
-        unread: call.flag("unread"),
-        folder: said("folder"),
-        limit: call.limit(),
-    };
-    let found = imap(call.services)?.search(&query).await?;
-    let line = |one: &Message| {
-        let date = one.date.map(|date| date.with_timezone(&call.zone()).format("%a %-d %b %Y, %H:%M: "));
-        let date = date.map(|date| date.to_string()).unwrap_or_default();
-        let from = one.from.first().map(|party| party.name.as_ref().unwrap_or(&party.address));
-        let unread = if one.unread { " (unread)" } else { "" };
-        format!("- {date}{} — {}{unread}", from.map_or("", String::as_str), one.subject)
-    };
-    let lines: Vec<String> = found.iter().map(line).collect();
-    let summary = match found.len() {
-        0 => "I found no such mail".to_owned(),
-        1 => format!("1 mail:\n{}", lines[0]),
-        many => format!("{many} mails, the newest first:\n{}", lines.join("\n")),
-    };
-    let item = |one: &Message| {
-        with_reply_to(
-            one,
-            json!({
-                "id": one.message_id.as_ref().unwrap_or(&one.id), "from": parties(&one.from), "to": parties(&one.to),
-                "subject": one.subject, "date": one.date.map(|date| date.to_rfc3339()), "unread": one.unread,
-                "folder": one.folder, "snippet": one.snippet(),
-            }),
-        )
-    };
-    let items: Vec<Value> = found.iter().map(item).collect();
-    let untrusted = !items.is_empty();
-    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
-}
-
 fn message_id<'a>(call: &CallContext<'a>) -> &'a str {
     call.text("message_id").unwrap_or_default()
-}
-
-async fn read(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let letter = imap(call.services)?.read(message_id(call)).await?;
-    let Message { subject, text, .. } = &letter;
-    let files = letter.attachments.iter();
-    let files: Vec<Value> =
-        files.map(|file| json!({"name": file.name, "type": file.media_type, "bytes": file.size})).collect();
-    let summary = format!("From {}: {subject}\n\n{text}", parties(&letter.from).join(", "));
-    let data = json!({
-        "id": letter.message_id.as_ref().unwrap_or(&letter.id), "from": parties(&letter.from),
-        "to": parties(&letter.to), "cc": parties(&letter.cc), "subject": subject,
-        "date": letter.date.map(|date| date.to_rfc3339()), "text": text, "attachments": files,
-        "folder": letter.folder,
-    });
-    Ok(Output { untrusted: true, ..Output::new(summary, with_reply_to(&letter, data)) })
-}
-
-/// With the addresses that a reply goes to, if not to the sender.
-fn with_reply_to(letter: &Message, mut data: Value) -> Value {
-    let elsewhere = letter.reply_elsewhere();
-    if !elsewhere.is_empty() {
-        data["reply_to"] = json!(parties(elsewhere));
-    }
-    data
 }
 
 async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -258,26 +201,4 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(Output::new(summary, json!({"status": status})))
 }
 
-fn day(call: &CallContext<'_>, name: &str) -> Result<Option<NaiveDate>, SkillError> {
-    let Some(said) = call.text(name) else { return Ok(None) };
-    let day = NaiveDate::parse_from_str(said.get(..10).unwrap_or(said), "%Y-%m-%d");
-    day.map(Some)
-        .map_err(|_| SkillError::params(format!("/{name}: \"{said}\" isn't a date; write 2026-11-27")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_reply_that_goes_elsewhere_is_told() {
-        let party = |address: &str| Address { name: None, address: address.to_owned() };
-        let mut letter = Message { from: vec![party("a@b.test")], ..Message::default() };
-        for (reply_to, told) in
-            [("A@b.test", json!({"id": "1"})), ("e@v.test", json!({"id": "1", "reply_to": ["e@v.test"]}))]
-        {
-            letter.reply_to = vec![party(reply_to)];
-            assert_eq!(with_reply_to(&letter, json!({"id": "1"})), told);
-        }
-    }
 }

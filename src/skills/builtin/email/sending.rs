@@ -20,11 +20,11 @@ use adjutant_mail::{Address, Composed, Draft, FolderKind};
 use serde_json::json;
 
 use super::compose::save_as_file;
-use super::{Mailbox, no_mailbox, parties};
+use super::{Mailbox, imap, no_mailbox, parties};
 use crate::domain::ExecutionId;
 use crate::journal::fail_point;
 use crate::skills::builtin::CallContext;
-use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::skills::{Approved, ErrorKind, Failure, Output, SkillError};
 use crate::store::executions;
 
 /// How often, and at which interval, we look for a mail that may have been sent: it has to arrive first.
@@ -89,7 +89,11 @@ pub(super) async fn send(
     let to = recipients.join(", ");
     let summary = match &call.services.mail {
         Some(_) => {
-            let note = send_once(call, draft, 0, approved).await?;
+            let unsent = draft.clone();
+            let note = match send_once(call, draft, 0, approved).await {
+                Err(Failure::Skill(error)) => return Err(kept_as_draft(call, &unsent, error).await.into()),
+                note => note?,
+            };
             format!("Sent “{subject}” to {to}{note}")
         }
         None => {
@@ -101,6 +105,17 @@ pub(super) async fn send(
         }
     };
     Ok(Output::new(summary, json!({"message_id": message_id, "to": recipients, "subject": subject})))
+}
+
+/// Keeps a mail that the server refuses for good as a draft, and adds that to the error.
+async fn kept_as_draft(call: &CallContext<'_>, draft: &Draft, error: SkillError) -> SkillError {
+    let is_refused = matches!(error.kind, ErrorKind::Recipient | ErrorKind::Permission | ErrorKind::Tool);
+    let Ok(imap) = imap(call.services) else { return error };
+    let Ok(bytes) = draft.unsent() else { return error };
+    if error.unknown || !is_refused || imap.append(FolderKind::Drafts, &bytes, true).await.is_err() {
+        return error;
+    }
+    SkillError { message: format!("{}. The mail is in your drafts", error.message), ..error }
 }
 
 /// Sends one of a call's mails unless it was sent before. Returns a note if no copy could be put into Sent.

@@ -1,0 +1,164 @@
+//! Results as models are told them: every text once, with the identifiers that later calls need.
+
+use serde_json::{Map, Value};
+
+/// A text of the data that is at least this long isn't told again if the summary has it.
+const LONG: usize = 40;
+/// How much of a note stands beside an identifier.
+const LONGEST_NOTE: usize = 200;
+/// Fields that stand beside an identifier, unless the line says them.
+const NOTED: [&str; 8] =
+    ["instance", "from", "attendees", "emails", "phones", "recurrence", "notes", "snippet"];
+/// Stands for the data of a result from outside, which is the last line of the block below.
+pub(super) const DATA_IN_BLOCK: &str = "the last line below";
+/// The most identifiers of an agent's results.
+const MOST: usize = 15;
+
+/// A call's summary and data without what is in both: of a list, the summary's first line stays.
+pub(super) fn without_repeats(summary: &str, data: &Value) -> (String, Value) {
+    let items = items(data);
+    let head = match summary.split_once('\n') {
+        Some((head, _)) if !items.is_empty() => head,
+        _ => summary,
+    };
+    (head.to_owned(), compact(data, head))
+}
+
+/// A call's summary with the identifiers of what it is about, and what of the data it doesn't say.
+pub(super) fn with_identifiers(summary: &str, data: &Value) -> (String, Value) {
+    let items = items(data);
+    if serde_json::from_str::<Value>(summary).is_ok_and(|said| said == *data) {
+        return (summary.to_owned(), Value::Null);
+    }
+    if items.is_empty() {
+        return match identifier(data, summary) {
+            None if data.get("items").is_some() => (summary.to_owned(), Value::Null),
+            Some(id) if is_named(data, summary) => (with_id(summary, &id), Value::Null),
+            _ => (summary.to_owned(), compact(data, summary)),
+        };
+    }
+    let mut left = items.iter().peekable();
+    let mut lines = Vec::new();
+    for line in summary.lines() {
+        let item = left.next_if(|item| line.starts_with("- ") && begins(item, line));
+        lines.push(item.map_or_else(|| line.to_owned(), |item| annotated(line, summary, item)));
+    }
+    match items {
+        _ if left.next().is_none() => (lines.join("\n"), Value::Null),
+        [one] if is_named(one, summary) => (annotated(summary, summary, one), Value::Null),
+        _ => without_repeats(summary, data),
+    }
+}
+
+/// What an agent's calls were about, as far as its text doesn't say it: `id 7 “Demo”`.
+pub(super) fn identifiers(text: &str, data: &Value) -> Vec<String> {
+    let calls: Vec<&Value> = match data.as_array() {
+        Some(calls) => calls.iter().filter_map(|call| call.get("data")).collect(),
+        None => vec![data],
+    };
+    let things = calls.into_iter().flat_map(|data| match items(data) {
+        [] => std::slice::from_ref(data),
+        items => items,
+    });
+    let mut lines = Vec::new();
+    for thing in things {
+        let Some(id) = identifier(thing, "").filter(|_| !is_said(thing, text)) else { continue };
+        let line = format!("{id} “{}”", name(thing).unwrap_or_default().replace('\n', " "));
+        if lines.len() < MOST && !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The things that a result lists.
+fn items(data: &Value) -> &[Value] {
+    data.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// What people call a thing.
+fn name(thing: &Value) -> Option<&str> {
+    ["title", "name", "subject", "text"].iter().find_map(|field| thing.get(field)?.as_str())
+}
+
+/// A thing's identifier.
+fn id(thing: &Value) -> Option<&str> {
+    ["id", "message_id"].iter().find_map(|field| thing.get(field)?.as_str())
+}
+
+fn is_named(thing: &Value, text: &str) -> bool {
+    name(thing).is_none_or(|name| text.contains(name.trim()))
+}
+
+/// Whether a line of a list is about this item.
+fn begins(item: &Value, line: &str) -> bool {
+    name(item).is_none_or(|name| line.contains(name.trim().lines().next().unwrap_or_default()))
+}
+
+fn is_said(thing: &Value, text: &str) -> bool {
+    id(thing).is_some_and(|id| text.contains(id))
+}
+
+fn identifier(thing: &Value, said: &str) -> Option<String> {
+    let mut text = format!("id {}", id(thing)?);
+    for field in NOTED {
+        let value = words(&thing[field]);
+        if !value.is_empty() && !said.contains(&value) && (!said.is_empty() || field == "instance") {
+            let end = value.floor_char_boundary(LONGEST_NOTE);
+            let cut = if end < value.len() { " … (cut)" } else { "" };
+            text.push_str(&format!(", {field} {}{cut}", &value[..end]));
+        }
+    }
+    Some(text)
+}
+
+/// A field in words: a text, or the addresses of people.
+fn words(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => {
+            let word = |one: &Value| one.as_str().or(one["email"].as_str()).map(str::to_owned);
+            all.iter().filter_map(word).collect::<Vec<_>>().join(", ")
+        }
+        _ => String::new(),
+    };
+    text.replace(['\n', '\r'], " ")
+}
+
+fn annotated(line: &str, summary: &str, thing: &Value) -> String {
+    // A person needs a schedule's identifier, too.
+    let is_said = id(thing).is_some_and(|id| line.contains(&format!("[{id}]")));
+    let identifier = identifier(thing, line).filter(|_| !is_said);
+    let mut line = identifier.map_or_else(|| line.to_owned(), |id| with_id(line, &id));
+    if let Some(text) = thing["text"].as_str().filter(|text| !summary.contains(text.trim())) {
+        line.push_str(&format!("\n  {}", text.trim().replace('\n', "\n  ")));
+    }
+    line
+}
+
+/// The planner that is built in knows this form: see `model::builtin`.
+fn with_id(text: &str, identifier: &str) -> String {
+    let room = if text.contains('\n') { "\n" } else { " " };
+    format!("{text}{room}[{identifier}]").trim_start().to_owned()
+}
+
+/// The data without empty fields, and without long texts that were said.
+fn compact(data: &Value, said: &str) -> Value {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty() || (text.len() >= LONG && said.contains(text.trim())),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    };
+    match data {
+        Value::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| (name.clone(), compact(value, said)));
+            Value::Object(
+                fields.filter(|(name, value)| name == "items" || !is_empty(value)).collect::<Map<_, _>>(),
+            )
+        }
+        Value::Array(all) => all.iter().map(|value| compact(value, said)).collect(),
+        value => value.clone(),
+    }
+}

@@ -1,0 +1,122 @@
+//! What the assistant did for a person, and what that cost, from the journal.
+
+use async_trait::async_trait;
+use chrono::NaiveTime;
+use serde_json::{Value, json};
+
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
+use crate::clock::when::When;
+use crate::clock::{local_to_utc, utc};
+use crate::domain::{ExecutionKind, ExecutionStatus};
+use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::store::executions::{self, ExecutionRow};
+use crate::store::turns::{self, TurnRow};
+use crate::store::{Batch, usage};
+
+domain! {
+    "assistant", "../../../skills/assistant.toml", AssistantSkill {
+        History = "assistant.history",
+        Usage = "assistant.usage",
+    }
+}
+
+/// How much of a text a line shows, in bytes.
+const CLIP: usize = 160;
+
+#[async_trait]
+impl BuiltinSkill for AssistantSkill {
+    fn needs(&self) -> Resource {
+        Resource::Store
+    }
+
+    fn effect(&self, _: &Services) -> Effect {
+        Effect::OwnStore
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::History => history(call).await,
+            Self::Usage => spent(call).await,
+        }
+    }
+}
+
+/// The period that a call asks about, in milliseconds: by default today.
+fn period(call: &CallContext<'_>) -> Result<(i64, i64), SkillError> {
+    let moment = |name: &str| {
+        let when = call.text(name).map(|said| When::parse(said, call.zone()));
+        when.transpose().map_err(|message| SkillError::params(format!("/{name}: {message}")))
+    };
+    let start = match moment("since")? {
+        Some(When::Time(time)) => time,
+        Some(When::Day(day)) => day.and_time(NaiveTime::MIN),
+        None => call.now().with_timezone(&call.zone()).date_naive().and_time(NaiveTime::MIN),
+    };
+    let end = moment("until")?.map_or(call.store().now() + 1, |when| when.deadline(call.zone()));
+    Ok((local_to_utc(start, call.zone()).timestamp_millis(), end))
+}
+
+async fn history(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let limit = i64::try_from(call.limit()).unwrap_or(20);
+    // Where others read along, only what happened there is told.
+    let here = Some(&call.scope.conversation.id).filter(|_| call.scope.conversation.shared != 0);
+    let past = turns::of_person(call.store(), &call.scope.person.id, here, period(call)?, limit).await?;
+    let (mut lines, mut items, mut untrusted) = (Vec::new(), Vec::new(), false);
+    for turn in &past {
+        let rows = executions::of_turn(call.store(), &turn.id).await?;
+        let calls: Vec<&ExecutionRow> =
+            rows.iter().filter(|row| row.kind == ExecutionKind::Skill && row.status.has_ended()).collect();
+        untrusted |= calls.iter().any(|row| row.untrusted != 0);
+        let done: Vec<String> = calls.iter().map(|row| outcome(row)).collect();
+        let at = utc(turn.started_at).with_timezone(&call.zone());
+        let did = if done.is_empty() { String::new() } else { format!("; {}", done.join("; ")) };
+        let date = at.format("%a %-d %b %Y, %H:%M");
+        lines.push(format!("- {date}: “{}” {}{did}", clip(&turn.text), turn.status));
+        items.push(item(turn, &at.format("%Y-%m-%dT%H:%M").to_string(), done));
+    }
+    let summary = listing(&lines, lines.len(), ("message", "messages"), "Nothing was asked in that period");
+    Ok(Output { untrusted, ..Output::new(summary, json!({"items": items, "count": items.len()})) })
+}
+
+fn item(turn: &TurnRow, at: &str, done: Vec<String>) -> Value {
+    json!({"at": at, "text": clip(&turn.text), "status": turn.status, "done": done})
+}
+
+/// `tasks.create: Added “milk”`, or why it failed.
+fn outcome(row: &ExecutionRow) -> String {
+    let skill = row.skill.as_deref().unwrap_or_default();
+    let error: Option<Value> = row.error.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    let why = error.as_ref().and_then(|error| error["message"].as_str()).unwrap_or_default();
+    match row.status {
+        ExecutionStatus::Completed => format!("{skill}: {}", clip(row.result.as_deref().unwrap_or_default())),
+        status => format!("{skill} {status}: {}", clip(why)),
+    }
+}
+
+/// The beginning of a text's first line.
+fn clip(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let end = line.floor_char_boundary(CLIP);
+    if end < line.len() { format!("{}…", &line[..end]) } else { line.to_owned() }
+}
+
+async fn spent(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let (from, to) = period(call)?;
+    let all = usage::by_person(call.store(), from, to).await?;
+    let Some(own) = all.into_iter().find(|row| row.id == *call.scope.person.id) else {
+        return Ok(Output::new("No model was called in that period", json!({"calls": 0})));
+    };
+    let cost = match own.cost_usd > 0.0 {
+        true => format!("${:.4}", own.cost_usd),
+        false => "unknown, or nothing".to_owned(),
+    };
+    let summary = format!(
+        "{} model calls, {} tokens read ({} from the cache), {} written; cost: {cost}",
+        own.calls, own.prompt, own.cached, own.completion
+    );
+    let data = json!({
+        "calls": own.calls, "failed": own.failed, "prompt_tokens": own.prompt, "cached_tokens": own.cached,
+        "completion_tokens": own.completion, "cost_usd": own.cost_usd,
+    });
+    Ok(Output::new(summary, data))
+}

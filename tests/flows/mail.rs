@@ -1,0 +1,81 @@
+//! Mail on a server: reading in bulk, forwarding, and what the server refuses.
+
+use adjutant::config::{Config, MailConfig};
+use adjutant_fakes::mail_server;
+use serde_json::json;
+
+use crate::app::{TestApp, scripted_with};
+use crate::groupware::{call, skill_caller};
+use crate::prompts::{account, deliver};
+
+async fn app(server: &mail_server::Server) -> TestApp {
+    let mail = MailConfig {
+        from: "Carol Clark <carol@example.test>".into(),
+        internal_domains: vec!["example.test".into()],
+        self_copy: false,
+        smtp: account(server, server.submissions),
+        imap: Some(account(server, server.imaps)),
+    };
+    scripted_with(skill_caller(), move |config: &mut Config| config.mail = Some(mail)).await
+}
+
+#[tokio::test]
+async fn several_mails_are_read_at_once_and_what_is_cut_says_so() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let bob = "Bob Brown <bob@example.test>";
+    deliver(server, bob, "Bulk one", "The first text.").await;
+    deliver(server, bob, "Bulk two", &"A long text. ".repeat(2_000)).await;
+    let app = app(server).await;
+    let (said, found) = call(&app, "email.search", json!({"subject": "Bulk", "with_text": true})).await;
+    assert_eq!(found["count"], 2, "{said}");
+    let text = |subject: &str| {
+        let items = found["items"].as_array().unwrap();
+        let item = items.iter().find(|item| item["subject"] == subject).unwrap();
+        item["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text("Bulk one"), "The first text.");
+    assert!(text("Bulk two").len() < 8_000 && text("Bulk two").contains("… [cut: "), "{}", text("Bulk two"));
+    assert_eq!(found["items"][0]["date"], "2026-11-20T08:00", "in the person's zone");
+    let ids = json!({"message_ids": ["<bulk-one@example.test>", "<bulk-none@example.test>"]});
+    let (said, read) = call(&app, "email.read", ids).await;
+    assert!(
+        said.starts_with("1 of 2 mails:") && said.contains("Not found: <bulk-none@example.test>"),
+        "{said}"
+    );
+    assert_eq!(read["items"][0]["text"], "The first text.");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_mail_is_forwarded() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    deliver(server, "Bob Brown <bob@example.test>", "Onwards", "The plan is ready.").await;
+    let app = app(server).await;
+    let forward =
+        json!({"message_id": "<onwards@example.test>", "to": ["alice@example.test"], "body": "See below."});
+    let (said, _) = call(&app, "email.forward", forward).await;
+    assert_eq!(said, "Sent “Fwd: Onwards” to alice@example.test");
+    let sent = json!({"subject": "Fwd: Onwards", "folder": "Sent", "with_text": true});
+    let (_, found) = call(&app, "email.search", sent).await;
+    let text = found["items"][0]["text"].as_str().unwrap();
+    assert!(text.contains("See below.") && text.contains("> The plan is ready."), "{text}");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_refused_mail_is_kept_as_a_draft_and_names_the_address_once() {
+    let Some(server) = mail_server::shared().unwrap() else { return };
+    let app = app(server).await;
+    let mail = json!({"to": ["nobody@example.test"], "subject": "Refused", "body": "Hello"});
+    let heard = app.says("ada", &format!("email.send {mail}")).await;
+    assert!(
+        heard.text.starts_with("recipient: ") && heard.text.ends_with("The mail is in your drafts"),
+        "{}",
+        heard.text
+    );
+    assert_eq!(heard.text.matches("nobody@example.test").count(), 1, "{}", heard.text);
+    assert_eq!(app.ends(&heard).await, ["a failed recipient", "email.send failed recipient"]);
+    let (_, found) = call(&app, "email.search", json!({"subject": "Refused", "folder": "Drafts"})).await;
+    assert_eq!(found["count"], 1);
+    app.ends_well().await;
+}
