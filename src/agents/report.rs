@@ -108,7 +108,7 @@ impl Report {
         if let Some(error) = &self.error {
             text.push_str(&format!(" (failed: {})", error.message));
         }
-        let mut data = self.data.to_string();
+        let mut data = results::compact(&self.data, &self.result).to_string();
         if self.untrusted {
             text = untrusted::block(&self.execution, "outside", &text);
             data = untrusted::block(&self.execution, "outside", &data);

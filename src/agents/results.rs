@@ -34,7 +34,7 @@ pub(super) fn with_identifiers(summary: &str, data: &Value) -> (String, Value) {
         return match identifier(data, summary) {
             None if data.get("items").is_some() => (summary.to_owned(), Value::Null),
             Some(id) if is_named(data, summary) => (with_id(summary, &id), Value::Null),
-            _ => (summary.to_owned(), compact(data, summary)),
+            _ => (summary.to_owned(), without_listed(compact(data, summary), summary)),
         };
     }
     let mut left = items.iter().peekable();
@@ -90,6 +90,18 @@ fn is_named(thing: &Value, text: &str) -> bool {
     name(thing).is_none_or(|name| text.contains(name.trim()))
 }
 
+/// The data without a list that the summary has, a line each.
+fn without_listed(mut data: Value, summary: &str) -> Value {
+    let lines = summary.lines().filter(|line| line.starts_with("- ")).count();
+    let is_listed = |value: &Value| {
+        value.as_array().is_some_and(|all| all.len() == lines && all.iter().all(Value::is_object))
+    };
+    if let Value::Object(fields) = &mut data {
+        fields.retain(|_, value| !is_listed(value));
+    }
+    data
+}
+
 /// Whether a line of a list is about this item.
 fn begins(item: &Value, line: &str) -> bool {
     name(item).is_none_or(|name| line.contains(name.trim().lines().next().unwrap_or_default()))
@@ -143,7 +155,7 @@ fn with_id(text: &str, identifier: &str) -> String {
 }
 
 /// The data without empty fields, and without long texts that were said.
-fn compact(data: &Value, said: &str) -> Value {
+pub(super) fn compact(data: &Value, said: &str) -> Value {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::String(text) => text.is_empty() || (text.len() >= LONG && said.contains(text.trim())),

@@ -306,7 +306,7 @@ type = "string"
         let folder = folder();
         let show = |name: &str| said(folder.path(), &Command::Show { name: name.to_owned() });
         insta::assert_snapshot!(show("weather.today").1, @"
-        weather.today(place, units?, days?)
+        weather.today(place, units?: metric|imperial, days?: [number])
           Today's weather
 
         risk      low

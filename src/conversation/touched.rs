@@ -146,13 +146,13 @@ mod tests {
         touched.add(&call("calendar.check_availability", &json!({"free": true}), 0), "", Reason::Single);
         assert_eq!(touched.line(1), "\n(touched: task t1 “milk”; deleted event e1 “Demo”)");
         assert_eq!(touched.line(2), "");
-        let mail = |n: u32| json!({"id": format!("<{n}@x>"), "subject": "a\nb", "from": [format!("Writer {n} <w@x>")]});
+        let mail = |n: u32| json!({"id": format!("<{n}@x>"), "subject": "a\nb", "from": [format!("No. {n}: Ada <w@x>")]});
         let mails = call("email.search", &json!({"items": (0..20).map(mail).collect::<Vec<_>>()}), 1);
         for reason in [Reason::Named, Reason::Found] {
-            touched.add(&mails, "Writer 17 wants an answer.", reason);
+            touched.add(&mails, "No. 17: Ada wants an answer.", reason);
         }
         let line = touched.line(1);
         assert_eq!(line.matches("mail <").count(), 8, "{line}");
-        assert!(line.contains("; mail <17@x> “a b” from Writer 17; mail <0@x>"), "{line}");
+        assert!(line.contains("; mail <17@x> “a b” from No. 17: Ada; mail <0@x>"), "{line}");
     }
 }

@@ -40,7 +40,7 @@ pub fn tools() -> Vec<Tool> {
         },
         Tool {
             name: "get_agent_results".into(),
-            description: "Waits for agents that wait for a person (for all if you name none) and returns their results."
+            description: "Waits for agents that wait for a person; for all if you name none."
                 .into(),
             parameters: json!({"type": "object", "properties": {"agent_ids": strings}}),
         },

@@ -339,9 +339,10 @@ pub(super) fn kind(schema: &Value) -> String {
         return words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|");
     }
     match schema["type"].as_str() {
-        Some("array") => match kind(&schema["items"]).as_str() {
-            "" => "[text]".to_owned(),
-            item => format!("[{item}]"),
+        Some("array") => match (kind(&schema["items"]).as_str(), schema["items"]["type"].as_str()) {
+            ("", Some("string")) => "[text]".to_owned(),
+            ("", Some("integer" | "number")) => "[number]".to_owned(),
+            (item, _) => format!("[{item}]"),
         },
         Some("object") => {
             let names = schema["properties"].as_object().into_iter().flat_map(Map::keys);

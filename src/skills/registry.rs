@@ -255,14 +255,17 @@ mod tests {
         }
         let skills = load(&[&folder]);
         let before = skills.current();
-        insta::assert_snapshot!(before.catalogue(), @r"
+        insta::assert_snapshot!(before.catalogue(), @"
+        assistant: What the assistant did, and what it cost
+        - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
+        - assistant.usage(since?: time, until?: time): Model calls, tokens and cost; default: today
         calendar: The person's calendar: events, meetings, free time
-        - calendar.check_availability(start, end, timezone?, attendees?, duration?): Check whether a time is free, or find free slots
-        - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Create an event, and invite people to it
-        - calendar.delete_event(id, instance?, span?): Delete an event, or part of a series
-        - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
-        - calendar.search(query, start?, end?): Find events by words of their title, place or notes
-        - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
+        - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
+        - calendar.create_event(title, start: time, end?: time, duration?: PT45M | 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
+        - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
+        - calendar.list_events(start?: time, end?: time, calendar?): List the events of a period; default: the next 7 days
+        - calendar.search(query, start?: time, end?: time): Find events by words of their title, place or notes
+        - calendar.update_event(id, title?, start?: time, end?: time, duration?: 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?, reminders?: [minutes], instance?, span?: one|following|all): Change an event
         chat: The channels and groups of the chat platforms that the person is in
         - chat.post(place, text): Post a message into a channel or group
         - chat.read_channel(place, since?, limit?): Read the newest messages of a channel or group
@@ -271,24 +274,25 @@ mod tests {
         - chat.summarise(place, since?, limit?): Get the messages of a channel or group, to summarise them
         - chat.user_info(user): Look up a person on a chat platform
         contacts: The person's contacts: addresses, numbers, organizations
-        - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
+        - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
         - contacts.get(id): Get all details of a contact
         - contacts.organizations(query?): List the organizations of the contacts
         - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
-        - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
+        - contacts.update(id, name?, emails?: [text], phones?: [text], organization?, notes?): Change a contact
         - contacts.validate_email(email): Check whether a text can be a mail address
         email: The person's mail: writing, finding, reading, sorting
-        - email.draft(subject, body, to?, cc?, bcc?, attachments?): Save a mail as a draft, unsent
-        - email.mark(message_id, as): Mark a mail as read, unread, flagged or unflagged
+        - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
+        - email.forward(message_id, to: [address], body?, cc?: [address]): Forward a mail, without its attachments
+        - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
         - email.move(message_id, folder): Move a mail to another folder
-        - email.read(message_id): Read a mail: its text, recipients and attachments
+        - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
         - email.reply(message_id, body, all?): Reply to a mail
-        - email.search(text?, from?, to?, subject?, since?, before?, unread?, folder?, limit?): Find mails, the newest first
-        - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
-        - email.status(message_id): Check whether a mail was sent, and whether it bounced
+        - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
+        - email.send(to: [address], subject, body, cc?: [address], bcc?: [address], attachments?: [{name, text}]): Send a mail
+        - email.status(message_id): Check whether a mail was sent or bounced
         memory: Things
         - memory.run(x?): Run it
-        schedule: Recurring jobs that the assistant does by itself
+        schedule: Recurring jobs of the assistant; to remind once, add a task due then
         - schedule.create(when, text, timezone?): Schedule a recurring job
         - schedule.delete(id): Delete a schedule
         - schedule.list(): List the schedules

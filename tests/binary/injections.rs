@@ -83,8 +83,8 @@ fn agent(request: &Value) -> Reply {
         }
         1 => {
             // The id is in the untrusted list.
-            let id = last.split("\\\\\\\"id\\\\\\\":\\\\\\\"").nth(1).unwrap();
-            use_skill("email.read", json!({"message_id": id.split("\\\\\\\"").next().unwrap()}))
+            let id = last.split(r#"\"id\":\""#).nth(1).unwrap();
+            use_skill("email.read", json!({"message_id": id.split(r#"\""#).next().unwrap()}))
         }
         _ => Reply::text("It says nothing of note."),
     }

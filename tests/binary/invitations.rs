@@ -23,7 +23,8 @@ fn obedient() -> FakeModel {
             }
             _ => {
                 let report: Value = serde_json::from_str(said).unwrap_or_default();
-                Reply::text(report["error"]["message"].as_str().or(report["result"].as_str()).unwrap_or(said))
+                let told = report["error"]["message"].as_str().or(report["result"].as_str()).unwrap_or(said);
+                Reply::text(told.split(" [id ").next().unwrap_or_default())
             }
         }
     })
@@ -105,10 +106,10 @@ fn the_rest_of_a_series_that_is_cut_is_an_invitation_of_its_own() {
         let change = json!({"id": id, "instance": "2030-03-18T15:00", "span": "following", "start": "2030-03-18T16:00",
             "timezone": "Europe/Berlin"});
         let said = program.say("m2", &format!("calendar.update_event {change}"));
-        assert_eq!(
-            said["text"],
-            format!("Changed “{title}”, Mon 18 Mar 2030, 16:00–17:00; bob@example.test invited by mail")
-        );
+        // Where the crash came late, only the calendar knows when it was before.
+        let text = said["text"].as_str().unwrap().replace(". It was Mon 18 Mar 2030, 15:00–16:00", "");
+        let changed = "Mon 18 Mar 2030, 16:00–17:00; bob@example.test invited by mail";
+        assert_eq!(text, format!("Changed “{title}”, {changed}"), "{point}");
         insta::allow_duplicates! {
             insta::assert_debug_snapshot!(received(server, "bob", &format!("Invitation: {title}"), 3), @r#"
 [

@@ -101,9 +101,9 @@ fn a_dry_run_runs_nothing() {
 
     Estimate
       agents       2
-      model calls  3 to 8
-      skill calls  0 to 5
-      tokens       2,129 to 48,884
+      model calls  3 to 18
+      skill calls  0 to 15
+      tokens       2,129 to 279,994
       cost         none: the built-in planner is free
     ");
     let json = home.run(&[&run[..], &["--json"]].concat());

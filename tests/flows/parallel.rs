@@ -199,53 +199,53 @@ async fn skills_are_looked_up() {
     let app = scripted(script).await;
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @"
-    assistant: The assistant itself: what it did, and what that cost
-    - assistant.history(since?, until?, limit?): List what was asked and done, also in other conversations; default: today
-    - assistant.usage(since?, until?): Tell the model calls, tokens and cost; default: today
+    assistant: What the assistant did, and what it cost
+    - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
+    - assistant.usage(since?: time, until?: time): Model calls, tokens and cost; default: today
     calendar: The person's calendar: events, meetings, free time
-    - calendar.check_availability(start, end, timezone?, attendees?, duration?): Check whether a time is free, or find free slots
-    - calendar.create_event(title, start, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, calendar?): Create an event, and invite people to it
-    - calendar.delete_event(id, instance?, span?): Delete an event, or part of a series
-    - calendar.list_events(start?, end?, calendar?): List the events of a period; default: the next 7 days
-    - calendar.search(query, start?, end?): Find events by words of their title, place or notes
-    - calendar.update_event(id, title?, start?, end?, duration?, timezone?, all_day?, attendees?, location?, notes?, recurrence?, reminders?, instance?, span?): Change an event
+    - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
+    - calendar.create_event(title, start: time, end?: time, duration?: PT45M | 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?: RRULE, reminders?: [minutes], calendar?): Create an event, and invite people to it
+    - calendar.delete_event(id, instance?, span?: one|following|all): Delete an event, or part of a series
+    - calendar.list_events(start?: time, end?: time, calendar?): List the events of a period; default: the next 7 days
+    - calendar.search(query, start?: time, end?: time): Find events by words of their title, place or notes
+    - calendar.update_event(id, title?, start?: time, end?: time, duration?: 45m, timezone?, all_day?, attendees?: [address], location?, notes?, recurrence?, reminders?: [minutes], instance?, span?: one|following|all): Change an event
     contacts: The person's contacts: addresses, numbers, organizations
-    - contacts.create(name, emails?, phones?, organization?, notes?): Add a contact
+    - contacts.create(name, emails?: [text], phones?: [text], organization?, notes?): Add a contact
     - contacts.get(id): Get all details of a contact
     - contacts.organizations(query?): List the organizations of the contacts
     - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
-    - contacts.update(id, name?, emails?, phones?, organization?, notes?): Change a contact
+    - contacts.update(id, name?, emails?: [text], phones?: [text], organization?, notes?): Change a contact
     - contacts.validate_email(email): Check whether a text can be a mail address
     email: The person's mail: writing, finding, reading, sorting
-    - email.draft(subject, body, to?, cc?, bcc?, attachments?): Save a mail as a draft, unsent
-    - email.forward(message_id, to, body?, cc?): Forward a mail, without its attachments
-    - email.mark(message_id, as): Mark a mail as read, unread, flagged or unflagged
+    - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
+    - email.forward(message_id, to: [address], body?, cc?: [address]): Forward a mail, without its attachments
+    - email.mark(message_id, as: read|unread|flagged|unflagged): Mark a mail
     - email.move(message_id, folder): Move a mail to another folder
-    - email.read(message_id?, message_ids?): Read a mail, or several: text, recipients and attachments
+    - email.read(message_id?, message_ids?: [text]): Read a mail, or several: text, recipients and attachments
     - email.reply(message_id, body, all?): Reply to a mail
-    - email.search(text?, from?, to?, subject?, since?, before?, unread?, folder?, limit?, with_text?): Find mails, the newest first
-    - email.send(to, subject, body, cc?, bcc?, attachments?): Send a mail
-    - email.status(message_id): Check whether a mail was sent, and whether it bounced
+    - email.search(text?, from?, to?, subject?, since?: date, before?: date, unread?, folder?, limit?, with_text?): Find mails, the newest first
+    - email.send(to: [address], subject, body, cc?: [address], bcc?: [address], attachments?: [{name, text}]): Send a mail
+    - email.status(message_id): Check whether a mail was sent or bounced
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
-    - memory.list(kind?, limit?): List what is remembered, newest first
-    - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
-    - memory.search(query, kind?, limit?): Find what is remembered about something
-    schedule: Recurring jobs that the assistant does by itself; to remind once, add a task that is due then
+    - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
+    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting about the person or others
+    - memory.search(query, kind?: fact|preference|person|note, limit?): Find what is remembered about something
+    schedule: Recurring jobs of the assistant; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
     - schedule.delete(id): Delete a schedule
     - schedule.list(): List the schedules
     - schedule.pause(id, paused?): Pause or resume a schedule
     tasks: The person's to-do list
     - tasks.complete(id?, title?): Mark a task as done, by id or by title
-    - tasks.create(title, due?, notes?, tags?, priority?, recurrence?): Add a task; due at a time, it reminds once
+    - tasks.create(title, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?: RRULE): Add a task; due at a time, it reminds once
     - tasks.delete(id): Delete a task for good, by its id
-    - tasks.search(query?, state?, due_before?, due_after?, tag?, limit?): List or find tasks by text, state, due date or tag
-    - tasks.update(id, title?, due?, notes?, tags?, priority?, recurrence?): Change a task, by its id
+    - tasks.search(query?, state?: open|done|overdue|all, due_before?: time, due_after?: time, tag?, limit?): List or find tasks
+    - tasks.update(id, title?, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?): Change a task, by its id
     web: Web pages
     - web.fetch(url): Read a web page
     workflow: Pipelines; dispatch one by itself, with arguments
-    - workflow.content-pipeline(topic, audience?, words?: number): Write a text about a topic, from research to a reviewed draft
+    - workflow.content-pipeline(topic, audience?, words?): Write a text about a topic, from research to a reviewed draft
     - workflow.iterative-refinement(goal, criteria): Make something to a list of criteria, and improve it until it meets them
     - workflow.map-reduce(document, question?): Read a long document part by part and sum it up
     - workflow.morning-briefing(): What is on today, what is due, and which mails wait
@@ -268,9 +268,9 @@ async fn a_domain_and_a_skill_are_looked_up() {
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
     memory: What the assistant remembers about the person
-    - memory.save(text, kind?, tags?, scope?): Remember something lasting about the person or others
-    - memory.search(query, kind?, limit?): Find what is remembered about something
-    - memory.list(kind?, limit?): List what is remembered, newest first
+    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting about the person or others
+    - memory.search(query, kind?: fact|preference|person|note, limit?): Find what is remembered about something
+    - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
     {"name":"memory.forget","summary":"Forget a memory, by its id or words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}
     "#);

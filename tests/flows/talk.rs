@@ -40,13 +40,11 @@ async fn a_person_keeps_a_to_do_list_in_their_own_words() {
     - buy milk
     > mark the report as done, then show what is left
     - Done: “finalize the Q1 report”
-      About: finalize the Q1 report
     - 2 open tasks:
       - call Bob (due Sun 22 Nov 2026, 09:00)
       - buy milk
     > delete the task about milk
     Deleted “buy milk”
-    About: buy milk
     > show my open tasks
     1 open task:
     - call Bob (due Sun 22 Nov 2026, 09:00)

@@ -95,7 +95,7 @@ fn outcome(row: &ExecutionRow) -> String {
 
 /// The beginning of a text's first line.
 fn clip(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default();
+    let line = text.trim().lines().next().unwrap_or_default().trim_end_matches(':');
     let end = line.floor_char_boundary(CLIP);
     if end < line.len() { format!("{}…", &line[..end]) } else { line.to_owned() }
 }
