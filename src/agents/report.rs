@@ -203,6 +203,12 @@ mod tests {
         let made = Report { result: "Added “milk”".into(), is_direct: true, data: made, ..report() };
         let told: Value = serde_json::from_str(&made.for_orchestrator()).unwrap();
         assert_eq!((&told["result"], &told["data"]), (&json!("Added “milk” [id t3]"), &Value::Null));
+        // What the summary doesn't say stays.
+        let answered = json!({"id": "7", "temperature": 21});
+        let other =
+            Report { result: "It answered.".into(), is_direct: true, data: answered.clone(), ..report() };
+        let told: Value = serde_json::from_str(&other.for_orchestrator()).unwrap();
+        assert_eq!(told["data"], answered);
         // An agent's own text stands for what it read.
         let calls = json!([{"skill": "tasks.search", "data": {"items": [{"id": "t1", "title": "milk"}]}},
             {"skill": "tasks.create", "data": {"id": "t2", "title": "bread"}}]);

@@ -87,7 +87,7 @@ fn id(thing: &Value) -> Option<&str> {
 }
 
 fn is_named(thing: &Value, text: &str) -> bool {
-    name(thing).is_none_or(|name| text.contains(name.trim()))
+    name(thing).is_some_and(|name| text.contains(name.trim()))
 }
 
 /// The data without a list that the summary has, a line each.
