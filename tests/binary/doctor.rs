@@ -119,8 +119,9 @@ fn a_running_gateway_is_asked_for_its_state() {
     let mut gateway = Gateway::start(&home);
     let address = gateway.address();
     assert!(telegram.wait_for_said(1, crate::gateway::DEADLINE));
-    home.write("config.toml", &config(&address));
-    let ended = home.run(&["doctor", "--json"]);
+    // Not the gateway's own file, which it would read again.
+    home.write("doctor.toml", &config(&address));
+    let ended = home.run(&["doctor", "--json", "--config", "doctor.toml"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     assert!(has(&ended, "serve", "ok", "all channels receive"), "{ended:?}");
     assert_eq!(gateway.stop().0, Some(0));

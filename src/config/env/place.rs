@@ -12,6 +12,8 @@ use crate::config::{Config, Env};
 use crate::document::Document;
 
 const FILE: &str = "config.toml";
+/// What the log calls this.
+const LOG: &str = "adjutant::config";
 
 /// The file to write when none is named: the one in use, or else a new one, in `/etc` for root and in the home
 /// folder for others. None without a home.
@@ -29,10 +31,10 @@ pub fn find(env: &Env) -> Option<PathBuf> {
         if path.exists() {
             return Some(path);
         }
-        tracing::warn!(path = %path.display(), "$ADJUTANT_CONFIG names a file that doesn't exist; looking elsewhere");
+        tracing::warn!(target: LOG, path = %path.display(), "$ADJUTANT_CONFIG names a file that doesn't exist; looking elsewhere");
     }
     let here = here(env).unwrap_or_else(|why| {
-        tracing::warn!("ignoring {FILE} in this folder: {why}");
+        tracing::warn!(target: LOG, "ignoring {FILE} in this folder: {why}");
         None
     });
     let folders = [own_folder(env), Some(env.etc.clone())].into_iter().flatten();
