@@ -1,6 +1,6 @@
 //! `serve` with a platform on loopback.
 
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -258,5 +258,22 @@ fn an_update_that_our_code_fails_on_is_set_aside_and_the_next_one_is_taken() {
         doctor.stdout.contains("1 arrival set aside because our code failed on it three times"),
         "{doctor:?}"
     );
+    assert_eq!(gateway.stop().0, Some(0));
+}
+
+#[test]
+fn it_is_not_ready_until_the_platform_has_answered() {
+    // It accepts connections, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let home = Home::with_config(&format!(
+        "[http]\nlisten = \"127.0.0.1:0\"\n[channels.telegram]\ntoken = \"1:a\"\napi_url = \"http://{}\"\n",
+        silent.local_addr().unwrap()
+    ));
+    let mut gateway = Gateway::start(&home);
+    let unready = ("503".to_owned(), "telegram: it isn't connected yet\n".to_owned());
+    assert_eq!(gateway.get("/readyz"), unready);
+    assert_eq!(gateway.get("/healthz").0, "200");
+    gateway.logs("up: ");
+    assert_eq!(gateway.get("/readyz"), unready);
     assert_eq!(gateway.stop().0, Some(0));
 }
