@@ -207,5 +207,5 @@ fn for_model(report: &CallReport, left: usize) -> String {
         value["data"] = json!(results::DATA_IN_BLOCK);
         text.push_str(&format!("\n{data}"));
     }
-    format!("{value}\n{}", untrusted::block(&report.execution, &text))
+    format!("{value}\n{}", untrusted::block(&report.execution, &report.taint.label(), &text))
 }

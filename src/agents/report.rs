@@ -93,7 +93,7 @@ impl Report {
         }
         cut(&mut text);
         if self.untrusted {
-            return format!("{value}\n{}", untrusted::block(&self.execution, &text));
+            return format!("{value}\n{}", untrusted::block(&self.execution, &self.taint.label(), &text));
         }
         value["result"] = Value::String(text);
         value.to_string()
@@ -110,8 +110,8 @@ impl Report {
         }
         let mut data = results::compact(&self.data, &self.result).to_string();
         if self.untrusted {
-            text = untrusted::block(&self.execution, "outside", &text);
-            data = untrusted::block(&self.execution, "outside", &data);
+            text = untrusted::block(&self.execution, &self.taint.label(), &text);
+            data = untrusted::block(&self.execution, &self.taint.label(), &data);
         }
         let mut lines = format!("Result of {} ({}): {text}", self.agent_id, self.status.as_str());
         if !self.data.is_null() {

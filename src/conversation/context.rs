@@ -93,8 +93,7 @@ pub async fn opening(scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, Sto
 
 /// A text in a block that names its sources.
 fn marked(scope: &Scope, taint: &Taint, text: &str) -> String {
-    let sources: Vec<&str> = taint.sources().collect();
-    untrusted::block(&scope.turn, &sources.join("; "), text)
+    untrusted::block(&scope.turn, &taint.label(), text)
 }
 
 /// The open tasks, and whether these are all.

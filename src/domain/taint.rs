@@ -53,6 +53,11 @@ impl Taint {
         self.0.iter().map(String::as_str)
     }
 
+    /// The sources in a few words, for the head of a block.
+    pub fn label(&self) -> String {
+        if self.is_clean() { "outside".to_owned() } else { self.sources().collect::<Vec<_>>().join("; ") }
+    }
+
     /// The form in the store: a line for each source.
     pub fn stored(&self) -> String {
         self.sources().collect::<Vec<_>>().join("\n")

@@ -70,7 +70,6 @@ impl Executor {
             Err(Failure::Store(error)) => Err(error),
         }
     }
-
 }
 
 /// A call being made.

@@ -12,6 +12,7 @@ use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::turns::{self, TurnRow};
 use crate::store::{Batch, usage};
+use crate::trust::Act;
 
 domain! {
     "assistant", "../../../skills/assistant.toml", AssistantSkill {
@@ -27,6 +28,10 @@ const CLIP: usize = 160;
 impl BuiltinSkill for AssistantSkill {
     fn needs(&self) -> Resource {
         Resource::Store
+    }
+
+    fn act(&self) -> Option<Act> {
+        None
     }
 
     fn effect(&self, _: &Services) -> Effect {

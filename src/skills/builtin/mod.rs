@@ -242,7 +242,7 @@ pub struct BuiltinDomain {
 }
 
 /// All domains that are compiled in.
-pub const DOMAINS: [&BuiltinDomain; 9] = [
+pub const DOMAINS: [&BuiltinDomain; 10] = [
     &tasks::DOMAIN,
     &memory::DOMAIN,
     &email::DOMAIN,

@@ -9,7 +9,7 @@ mod sorting;
 use adjutant_chat::Finding;
 use adjutant_mail::{Address, FolderKind, Imap, Smtp};
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) use compose::{MANY, blank, is_outside, writer};
 pub(super) use sending::send_once;
@@ -50,7 +50,7 @@ impl BuiltinSkill for EmailSkill {
     fn act(&self) -> Option<Act> {
         match self {
             Self::Search | Self::Read | Self::Status => None,
-            Self::Send | Self::Reply => Some(Act::Send),
+            Self::Send | Self::Reply | Self::Forward => Some(Act::Send),
             Self::Draft => Some(Act::Create),
             Self::Mark | Self::Move => Some(Act::Sort),
         }
@@ -62,10 +62,8 @@ impl BuiltinSkill for EmailSkill {
             Self::Send | Self::Draft => {
                 contacts::recipients(call, &compose::letter(call).await?.recipients()).await
             }
-            Self::Reply => {
-                let targets = contacts::recipients(call, &compose::reply(call).await?.recipients()).await?;
-                Ok(targets)
-            }
+            Self::Reply => contacts::recipients(call, &compose::reply(call).await?.recipients()).await,
+            Self::Forward => contacts::recipients(call, &compose::forward(call).await?.0.recipients()).await,
             Self::Mark | Self::Move => {
                 let mail = imap(call.services)?.read(message_id(call)).await?;
                 Ok(vec![Target::Known(format!("{} {}", mail.subject, parties(&mail.from).join(" ")))])
@@ -199,6 +197,4 @@ async fn status(call: &CallContext<'_>) -> Result<Output, Failure> {
         None => ("not found", "There is no such mail in Sent, and none bounced"),
     };
     Ok(Output::new(summary, json!({"status": status})))
-}
-
 }
