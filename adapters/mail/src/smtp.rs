@@ -127,11 +127,6 @@ impl Smtp {
             }
             parameters.push(MailParameter::SmtpUtfEight);
         }
-        // Most servers name the address themselves.
-        let named = |address: &SmtpAddress, error: MailError| {
-            let says_it = error.message.to_lowercase().contains(&address.to_string().to_lowercase());
-            if says_it { error } else { MailError::new(error.kind, format!("{address}: {}", error.message)) }
-        };
         self.command(smtp, Mail::new(Some(from.clone()), parameters)).await.map_err(|it| named(&from, it))?;
         for recipient in to {
             let refused = self.command(smtp, Rcpt::new(recipient.clone(), Vec::new())).await;
@@ -147,6 +142,15 @@ impl Smtp {
     ) -> Result<Response, MailError> {
         within(self.server.timeout, command(smtp, what)).await
     }
+}
+
+/// An error that names the address it is about, once: most servers name it themselves.
+fn named(address: &SmtpAddress, error: MailError) -> MailError {
+    let address = address.to_string();
+    if error.message.to_lowercase().contains(&address.to_lowercase()) {
+        return error;
+    }
+    MailError::new(error.kind, format!("{address}: {}", error.message))
 }
 
 fn is_ascii(address: &SmtpAddress) -> bool {
@@ -237,7 +241,16 @@ fn kind(code: &str, response_text: &str) -> ErrorKind {
 
 #[cfg(test)]
 mod tests {
-    use super::{ErrorKind, kind};
+    use super::{ErrorKind, MailError, SmtpAddress, kind, named};
+
+    #[test]
+    fn an_error_names_its_address_once() {
+        let address: SmtpAddress = "bob@x.test".parse().unwrap();
+        let error = |message: &str| MailError::new(ErrorKind::Recipient, message);
+        let named = |message: &str| named(&address, error(message)).message;
+        assert_eq!(named("550 no such user"), "bob@x.test: 550 no such user");
+        assert_eq!(named("550 <Bob@X.test> unknown"), "550 <Bob@X.test> unknown");
+    }
 
     #[test]
     fn refusals_are_of_a_kind() {

@@ -88,7 +88,7 @@ async fn starttls_and_addresses_beyond_ascii() {
     let error = smtp_tls.send(&message.envelope, &message.bytes, async { Ok(()) }).await.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (ErrorKind::NotFound, "jürgen@example.test: 550 no such user")
+        (ErrorKind::Recipient, "jürgen@example.test: 550 no such user")
     );
 }
 
@@ -282,5 +282,5 @@ async fn everything_can_be_run_in_a_task() {
         let _ = mailbox.read("1:1:INBOX").await;
         smtp(server).send(&message.envelope, &message.bytes, async { Ok(()) }).await
     });
-    assert_eq!(sending.await.unwrap().unwrap_err().kind, ErrorKind::NotFound);
+    assert_eq!(sending.await.unwrap().unwrap_err().kind, ErrorKind::Recipient);
 }
