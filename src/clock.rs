@@ -2,6 +2,7 @@
 
 pub mod duration;
 pub mod recurring;
+pub mod span;
 pub mod when;
 
 use std::sync::Arc;

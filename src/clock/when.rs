@@ -44,11 +44,7 @@ impl When {
 
     /// When it is past, in milliseconds; a day is past when it is over.
     pub fn deadline(self, zone: Tz) -> i64 {
-        let local = match self {
-            Self::Day(day) => day.succ_opt().unwrap_or(day).and_time(NaiveTime::MIN),
-            Self::Time(time) => time,
-        };
-        local_to_utc(local, zone).timestamp_millis()
+        local_to_utc(self.ends(), zone).timestamp_millis()
     }
 
     /// For people: `Fri 27 Nov 2026, 17:00`.
@@ -63,6 +59,14 @@ impl When {
     pub fn local(self) -> NaiveDateTime {
         match self {
             Self::Day(day) => day.and_time(NaiveTime::MIN),
+            Self::Time(time) => time,
+        }
+    }
+
+    /// Where a span that ends with it ends: a day at the next midnight, so that it belongs to the span.
+    pub fn ends(self) -> NaiveDateTime {
+        match self {
+            Self::Day(day) => day.succ_opt().unwrap_or(day).and_time(NaiveTime::MIN),
             Self::Time(time) => time,
         }
     }

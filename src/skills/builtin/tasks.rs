@@ -2,15 +2,19 @@
 
 use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
-use chrono::NaiveTime;
+use chrono::{NaiveDateTime, NaiveTime};
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, ambiguous, has_all_words, listing};
+use super::{
+    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, listing,
+};
 use crate::clock::local_to_utc;
+use crate::clock::recurring::rule_in_words;
+use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::domain::{Priority, TaskState};
-use crate::skills::{Approved, Failure, Output, SkillError};
+use crate::skills::{Approved, Failure, Output, Risk, SkillError};
 use crate::store::Batch;
 use crate::store::tasks::{self, TaskRow};
 use crate::trust::{Act, Target};
@@ -64,6 +68,23 @@ impl BuiltinSkill for TaskSkill {
         let Some(id) = call.text("id") else { return Ok(None) };
         let task = tasks::by_id(call.store(), &call.scope.person.id, &id.into()).await?;
         Ok(task.map(|task| format!("the task: {}", spoken(&task, call))))
+    }
+
+    async fn preview(&self, call: &CallContext<'_>) -> Result<Preview, Failure> {
+        let verb = match self {
+            Self::Delete => "Delete",
+            Self::Complete => "Mark as done",
+            Self::Create | Self::Search | Self::Update => return Ok(Preview::default()),
+        };
+        let all = match call.text("all") {
+            Some(kind) => of_kind(call, Filter::of(Some(kind))).await?,
+            None => Vec::new(),
+        };
+        if all.is_empty() {
+            return Ok(Preview::default());
+        }
+        let text = listed(&all, call, &format!("{verb} {}", counted(&all)));
+        Ok(Preview { risk: Risk::High, text: Some(text) })
     }
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
@@ -176,8 +197,9 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     if let Some(due) = due_of(&task, call) {
         summary.push_str(&format!(", due {}", due.spoken()));
     }
-    if task.recurrence.is_some() {
+    if let Some(rule) = &task.recurrence {
         summary.push_str(", repeating");
+        summary.push_str(&rule_in_words(rule).map(|words| format!(" {words}")).unwrap_or_default());
     }
     let made = [Step::Task { before: None, after: Some(task.clone()) }];
     Ok(Output::new(summary, item(&task)).undone_by(undo::left(&made)))
@@ -211,19 +233,23 @@ impl Filter {
     }
 }
 
+/// From `due_after` on and before `due_before`; none if neither is given.
+fn due_span(call: &CallContext<'_>) -> Result<Option<Span>, SkillError> {
+    let (after, before) = (moment(call, "due_after")?, moment(call, "due_before")?);
+    let span = Span {
+        from: after.map_or(NaiveDateTime::MIN, When::local),
+        to: before.map_or(NaiveDateTime::MAX, When::local),
+    };
+    Ok((after.is_some() || before.is_some()).then_some(span))
+}
+
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let filter = Filter::of(call.text("state"));
-    let deadline =
-        |name: &str| Ok::<_, SkillError>(moment(call, name)?.map(|when| when.deadline(call.zone())));
-    let (before, after) = (deadline("due_before")?, deadline("due_after")?);
-    let all = tasks::of_person(call.store(), &call.scope.person.id, filter.stored(), 1000).await?;
+    let span = due_span(call)?;
+    let all = of_kind(call, filter).await?;
     let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
-    let now = call.store().now();
     let is_wanted = |task: &TaskRow| {
-        let is_due = |fits: &dyn Fn(i64) -> bool| task.due_at.is_some_and(fits);
-        (filter != Filter::Overdue || is_due(&|at| at < now))
-            && before.is_none_or(|before| is_due(&|at| at <= before))
-            && after.is_none_or(|after| is_due(&|at| at >= after))
+        span.is_none_or(|span| due_of(task, call).is_some_and(|due| span.meets(due)))
             && (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
             && mentions(task, &query)
     };
@@ -242,6 +268,34 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let none = format!("No {word}tasks{}", about.unwrap_or_default());
     let summary = listing(&lines, found.len(), nouns, none);
     Ok(Output::new(summary, json!({"items": items, "count": found.len()})))
+}
+
+/// All tasks of a kind, the most that a list can have.
+async fn of_kind(call: &CallContext<'_>, filter: Filter) -> Result<Vec<TaskRow>, Failure> {
+    let mut all = tasks::of_person(call.store(), &call.scope.person.id, filter.stored(), 1000).await?;
+    let now = call.store().now();
+    all.retain(|task| filter != Filter::Overdue || task.due_at.is_some_and(|at| at < now));
+    Ok(all)
+}
+
+fn counted(tasks: &[TaskRow]) -> String {
+    if tasks.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", tasks.len()) }
+}
+
+/// A heading and the tasks under it, a line each.
+fn listed(tasks: &[TaskRow], call: &CallContext<'_>, heading: &str) -> String {
+    let lines = tasks.iter().map(|task| format!("\n- {}", spoken(task, call)));
+    format!("{heading}:{}", lines.collect::<String>())
+}
+
+/// The tasks that the argument `all` means; none without it.
+async fn all_meant(call: &CallContext<'_>) -> Result<Option<Vec<TaskRow>>, Failure> {
+    let Some(kind) = call.text("all") else { return Ok(None) };
+    let all = of_kind(call, Filter::of(Some(kind))).await?;
+    if all.is_empty() {
+        return Err(SkillError::not_found(format!("there are no {kind} tasks")).into());
+    }
+    Ok(Some(all))
 }
 
 /// Whether a task contains every word of the query.
@@ -263,11 +317,20 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     apply(&mut task, call)?;
     tasks::update(writes, &task);
     let changed = [Step::Task { before: Some(old), after: Some(task.clone()) }];
-    let summary = format!("Changed: {}", spoken(&task, call));
+    let details = spoken(&task, call);
+    let details = details.strip_prefix(&task.title).unwrap_or_default();
+    let summary = format!("Changed “{}”{details}", task.title);
     Ok(Output::new(summary, item(&task)).undone_by(undo::left(&changed)))
 }
 
 async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    if let Some(all) = all_meant(call).await? {
+        let done = all.iter().map(|task| complete_one(task, call, writes));
+        let lines: Vec<String> = done.collect::<Result<_, _>>()?;
+        let items: Vec<Value> = all.iter().map(item).collect();
+        let data = json!({"items": items, "count": items.len()});
+        return Ok(Output::new(lines.join("\n"), data));
+    }
     let task = match (call.text("id"), call.text("title")) {
         (Some(_), _) => by_id(call).await?,
         (None, Some(title)) => by_title(call, title).await?,
@@ -276,10 +339,21 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
     if task.state == TaskState::Done {
         return Ok(Output::new(format!("“{}” is already done", task.title), item(&task)));
     }
+    let (summary, steps) = complete_one(&task, call, writes)?;
+    let done = TaskRow { state: TaskState::Done, ..task };
+    Ok(Output::new(summary, item(&done)).undone_by(undo::left(&steps)))
+}
+
+/// Completes a task, and makes the next one if it recurs. Returns what to say, and how to take it back.
+fn complete_one(
+    task: &TaskRow,
+    call: &CallContext<'_>,
+    writes: &mut Batch,
+) -> Result<(String, Vec<Step>), SkillError> {
     tasks::complete(writes, &task.id, call.store().now());
     let mut steps = Vec::new();
     let mut summary = format!("Done: “{}”", task.title);
-    if let Some(due) = next_due(&task, call)? {
+    if let Some(due) = next_due(task, call)? {
         let mut again = TaskRow { id: call.short_id(), created_at: call.store().now(), ..task.clone() };
         set_due(&mut again, due, call);
         tasks::insert(writes, &again);
@@ -287,8 +361,8 @@ async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, 
         summary.push_str(&format!("; the next one is due {}", due.spoken()));
     }
     let done = TaskRow { state: TaskState::Done, ..task.clone() };
-    steps.push(Step::Task { before: Some(task), after: Some(done.clone()) });
-    Ok(Output::new(summary, item(&done)).undone_by(undo::left(&steps)))
+    steps.push(Step::Task { before: Some(task.clone()), after: Some(done) });
+    Ok((summary, steps))
 }
 
 /// The one open task that a title means: an equal title wins over one that contains the words.
@@ -309,6 +383,15 @@ async fn by_title(call: &CallContext<'_>, title: &str) -> Result<TaskRow, Failur
 }
 
 async fn delete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    if let Some(all) = all_meant(call).await? {
+        all.iter().for_each(|task| tasks::delete(writes, &task.id));
+        let items: Vec<Value> = all.iter().map(item).collect();
+        let summary = listed(&all, call, &format!("Deleted {}", counted(&all)));
+        let deleted: Vec<Step> =
+            all.into_iter().map(|task| Step::Task { before: Some(task), after: None }).collect();
+        let data = json!({"items": items, "count": items.len()});
+        return Ok(Output::new(summary, data).undone_by(undo::left(&deleted)));
+    }
     let task = by_id(call).await?;
     tasks::delete(writes, &task.id);
     let deleted = [Step::Task { before: Some(task.clone()), after: None }];

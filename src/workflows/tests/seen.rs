@@ -297,10 +297,10 @@ fn a_dry_run_shows_what_would_happen() {
     1. (4 in parallel)
       calendar (sequential): calendar.list_events
           skill calendar.list_events: low risk
-          arguments: {"start":"2026-11-27","end":"2026-11-28"}
+          arguments: {"start":"2026-11-27","end":"2026-11-27"}
       due (sequential): tasks.search
           skill tasks.search: low risk
-          arguments: {"state":"open","due_before":"2026-11-28"}
+          arguments: {"state":"open","due_after":"2026-11-27","due_before":"2026-11-28"}
       overdue (sequential): tasks.search
           skill tasks.search: low risk
           arguments: {"state":"overdue"}

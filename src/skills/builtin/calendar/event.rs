@@ -1,11 +1,13 @@
 //! Events as arguments, as JSON and in words.
 
 use adjutant_dav::{Attendee, CalendarEvent, EventStatus, EventTime, ResponseStatus, Zone};
-use chrono::{NaiveDateTime, TimeDelta};
+use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::clock::{duration, when};
+use crate::clock::duration;
+use crate::clock::span::Span;
+use crate::clock::when::When;
 use crate::skills::SkillError;
 use crate::skills::builtin::CallContext;
 
@@ -21,13 +23,19 @@ pub(in crate::skills::builtin) fn moment(
     call: &CallContext<'_>,
     name: &str,
 ) -> Result<Option<EventTime>, SkillError> {
-    let Some(said) = call.text(name) else { return Ok(None) };
     let zone = zone(call)?;
-    match when::When::parse(said, zone) {
-        Ok(when::When::Day(day)) => Ok(Some(EventTime::Day(day))),
-        Ok(when::When::Time(local)) => Ok(Some(EventTime::Zoned(local, Zone::Named(zone)))),
-        Err(message) => Err(params(format!("/{name}: {message}"))),
-    }
+    let shaped = |when| match when {
+        When::Day(day) => EventTime::Day(day),
+        When::Time(local) => EventTime::Zoned(local, Zone::Named(zone)),
+    };
+    Ok(when(call, name)?.map(shaped))
+}
+
+/// A time argument as it was written.
+pub(super) fn when(call: &CallContext<'_>, name: &str) -> Result<Option<When>, SkillError> {
+    let Some(said) = call.text(name) else { return Ok(None) };
+    let when = When::parse(said, zone(call)?);
+    when.map(Some).map_err(|message| params(format!("/{name}: {message}")))
 }
 
 /// The zone of a call's times.
@@ -150,10 +158,15 @@ fn local(when: &EventTime, zone: Tz) -> NaiveDateTime {
     when.instant(zone).with_timezone(&zone).naive_local()
 }
 
+/// The last of an event's whole days; the format keeps the day after it.
+fn last_day(first: NaiveDate, after: NaiveDate) -> NaiveDate {
+    Span { from: When::Day(first).local(), to: When::Day(after).local() }.last_day().max(first)
+}
+
 /// When something takes place, in words: `Fri 27 Nov 2026, 14:00–15:00`.
 pub(super) fn spoken(start: &EventTime, end: &EventTime, zone: Tz) -> String {
     if let (EventTime::Day(first), EventTime::Day(after)) = (start, end) {
-        let last = after.pred_opt().unwrap_or(*after).max(*first);
+        let last = last_day(*first, *after);
         let day = |day: &chrono::NaiveDate| day.format("%a %-d %b %Y").to_string();
         return match last == *first {
             true => format!("{}, all day", day(first)),
@@ -178,10 +191,10 @@ pub(super) fn item(occasion: &CalendarEvent, calendar: &str, zone: Tz) -> Value 
         };
         json!({"email": one.address, "name": one.name, "answer": answer})
     };
-    // The end of whole days is their last one, as people enter it.
-    let end = match &occasion.end {
-        EventTime::Day(after) => EventTime::Day(after.pred_opt().unwrap_or(*after)),
-        end => end.clone(),
+    // As it is entered: whole days end with their last one.
+    let end = match (&occasion.start, &occasion.end) {
+        (EventTime::Day(first), EventTime::Day(after)) => EventTime::Day(last_day(*first, *after)),
+        (_, end) => end.clone(),
     };
     let mut item = json!({
         "id": occasion.uid, "title": occasion.title, "start": iso(&occasion.start, zone),

@@ -9,9 +9,9 @@ mod restore;
 
 use std::collections::BTreeSet;
 
-use adjutant_dav::{EventTime, Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
+use adjutant_dav::{Occurrence, Series, TimeRange, WorkingHours, conflicts, free_slots};
 use async_trait::async_trait;
-use chrono::{DateTime, NaiveTime, TimeDelta, Utc, Weekday};
+use chrono::{DateTime, Days, NaiveTime, TimeDelta, Utc, Weekday};
 use serde_json::{Value, json};
 
 pub use backend::CalendarAccount;
@@ -19,6 +19,8 @@ use backend::StoredEvent;
 pub(super) use restore::put_back;
 
 use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, contacts, listing};
+use crate::clock::span::Span;
+use crate::clock::when::When;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::trust::{Act, Target};
@@ -144,7 +146,7 @@ impl Agenda {
 }
 
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let period = period(call, TimeDelta::days(7))?;
+    let period = period(call, 7)?;
     let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
     agenda.output(call, "No events in that period".to_owned())
 }
@@ -152,7 +154,7 @@ async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
     let query = call.text("query").unwrap_or_default();
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-    let period = period(call, TimeDelta::days(366))?;
+    let period = period(call, 366)?;
     let mut agenda = Agenda::load(call, period, None, |series| mentions(series, &words)).await?;
     // The next instance of a series stands for all of them.
     let mut seen = BTreeSet::new();
@@ -161,7 +163,7 @@ async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
 }
 
 async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let period = period(call, TimeDelta::days(1))?;
+    let period = period(call, 1)?;
     let mut agenda = Agenda::load(call, period, None, |_| true).await?;
     agenda.instances.retain(|(_, instance)| instance.is_busy);
     let busy: Vec<TimeRange> = agenda.instances.iter().map(|(_, instance)| instance.range).collect();
@@ -190,18 +192,13 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     Ok(output)
 }
 
-/// The period that a call asks about: by default from now, and this long.
-fn period(call: &CallContext<'_>, default: TimeDelta) -> Result<TimeRange, Failure> {
-    let zone = call.zone();
-    let from = event::moment(call, "start")?.map_or(call.now(), |from| from.instant(zone));
-    let to = match event::moment(call, "end")? {
-        Some(EventTime::Day(last)) => EventTime::Day(last.succ_opt().unwrap_or(last)).instant(zone),
-        Some(to) => to.instant(zone),
-        None => from + default,
-    };
-    if to <= from {
-        return Err(SkillError::params("/end: it must be after start").into());
-    }
+/// The period that a call asks about: by default from now, and this many days long.
+fn period(call: &CallContext<'_>, default: u64) -> Result<TimeRange, Failure> {
+    let zone = event::zone(call)?;
+    let from = event::when(call, "start")?.map_or(call.now().with_timezone(&zone).naive_local(), When::local);
+    let to = event::when(call, "end")?.map_or(from + Days::new(default), When::ends);
+    let instants = Span { from, to }.instants(zone);
+    let (from, to) = instants.ok_or_else(|| SkillError::params("/end: it must be after start"))?;
     Ok(TimeRange { from, to })
 }
 
