@@ -8,8 +8,10 @@ use crate::document::{Node, Position, Problems, Table};
 use crate::suggest::did_you_mean;
 
 /// The conversions of `{capture|conversion}`; the built-in planner carries them out.
-pub(super) const CONVERSIONS: [&str; 12] =
-    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int", "value"];
+pub(super) const CONVERSIONS: [&str; 19] = [
+    "text", "title", "line", "words", "said", "lower", "time", "start", "from", "end", "last", "until",
+    "moved", "duration", "repeat", "tags", "list", "int", "value",
+];
 
 /// A pattern that needs more memory than this is a slip.
 const PATTERN_BYTES: usize = 1 << 20;

@@ -3,7 +3,7 @@
 use chrono_tz::Tz;
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, scripted_with};
+use crate::app::{TestApp, configured, scripted_with};
 use crate::groupware::{call, skill_caller};
 
 async fn app_in(zone: Tz) -> TestApp {
@@ -107,5 +107,47 @@ async fn tasks_are_due_on_their_own_day() {
     assert_eq!(due("2026-12-01T08:00", "2026-12-01T09:00").await, ["day"]);
     let before = titles(&app, "tasks.search", json!({"due_before": "2026-12-01"})).await;
     assert_eq!(before, ["before"]);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn all_of_a_kind_is_asked_about_once_and_leaves_the_others() {
+    let app = configured(|config| config.assistant.timezone = Tz::Europe__Berlin).await;
+    for said in ["add a task to call all customers", "add a task to buy milk", "add a task to sleep"] {
+        app.says("ada", said).await;
+    }
+    app.says("ada", "mark sleep as done").await;
+    let asked = app.says("ada", "mark all tasks as done").await;
+    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
+    assert!(asked.text.contains("Mark as done 2 tasks:\n- call all customers\n- buy milk"), "{}", asked.text);
+    app.presses("ada", &asked, "Reject").await;
+    let asked = app.says("ada", "delete all done tasks").await;
+    assert!(asked.text.contains("Delete 1 task:\n- sleep"), "{}", asked.text);
+    let done = app.presses("ada", &asked, "Approve").await;
+    assert_eq!(done.text, "Deleted 1 task:\n- sleep");
+    assert_eq!(
+        app.says("ada", "show my tasks").await.text,
+        "2 open tasks:\n- call all customers\n- buy milk"
+    );
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn it_is_what_the_last_turn_touched() {
+    let app = configured(|config| config.assistant.timezone = Tz::Europe__Berlin).await;
+    for (said, answer) in [
+        ("add a task to call Bob on 24/12/2026", "Added “call Bob”, due Thu 24 Dec 2026"),
+        ("make it 3pm", "Changed “call Bob” (due Thu 24 Dec 2026, 15:00)"),
+        ("no, make it 28 December 2026", "Changed “call Bob” (due Mon 28 Dec 2026, 15:00)"),
+        ("rename it to call Robert", "Changed “call Robert” (due Mon 28 Dec 2026, 15:00)"),
+        ("mark it as done", "Done: “call Robert”"),
+        ("put lunch into my calendar on 24/12/2026 at noon", "Created “Lunch”, Thu 24 Dec 2026, 12:00–13:00"),
+        ("move it to 28/12/2026", "Changed “Lunch”, Mon 28 Dec 2026, 12:00–13:00"),
+        ("cancel it", "Deleted “Lunch”"),
+    ] {
+        assert_eq!(app.says("ada", said).await.text, answer, "{said}");
+    }
+    let unknown = app.says("ada", "delete it").await.text;
+    assert_eq!(unknown, "I found nothing that matches “Lunch”, so I changed nothing.");
     app.ends_well().await;
 }

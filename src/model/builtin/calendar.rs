@@ -1,93 +1,49 @@
-//! Days, clock times and repetitions as single components of a time phrase.
+//! Days, spans of days and repetitions as single components of a time phrase.
 
 use chrono::{Datelike, Duration, Months, NaiveDate, NaiveTime, Weekday};
 use chrono_tz::Tz;
 
-use super::phrase::Cursor;
+use super::hours::{self, two_digits};
+use super::now::Now;
+use super::phrase::{Cursor, number};
+use crate::clock::span::Span;
 use crate::clock::when::When;
 
-/// A day, and for a span like a week the day after its last one.
-pub(super) type Span = (NaiveDate, Option<NaiveDate>);
-
-/// A time of day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
-    /// The time as written.
-    pub(super) time: NaiveTime,
-    /// Only an hour was given.
-    pub(super) bare: bool,
-    /// It has "pm".
-    pub(super) pm: bool,
-    /// How many words it takes.
-    pub(super) used: usize,
-}
-
-/// The clock time this many words ahead.
-pub(super) fn clock(cursor: Cursor, ahead: usize) -> Option<Clock> {
-    let word = cursor.word(ahead);
-    if matches!(word, "noon" | "midday") {
-        let time = NaiveTime::from_hms_opt(12, 0, 0)?;
-        return Some(Clock { time, bare: false, pm: true, used: 1 });
-    }
-    let (digits, half, used) = match (half_of_day(word), cursor.word(ahead + 1)) {
-        ((digits, Some(half)), _) => (digits, Some(half), 1),
-        (_, "am" | "a.m") => (word, Some(false), 2),
-        (_, "pm" | "p.m") => (word, Some(true), 2),
-        (_, "o'clock") => (word, None, 2),
-        _ => (word, None, 1),
-    };
-    let (hour, minute, bare) = match digits.split_once([':', '.']) {
-        // "5.30" is a time only beside am or pm; alone it's a number.
-        Some(_) if half.is_none() && digits.contains('.') => return None,
-        Some((hour, minute)) if minute.len() == 2 => (hour, two_digits(minute)?, false),
-        Some(_) => return None,
-        None => (digits, 0, true),
-    };
-    let hour = two_digits(hour)?;
-    let hour = match half {
-        Some(_) if !(1..=12).contains(&hour) => return None,
-        Some(pm) => hour % 12 + if pm { 12 } else { 0 },
-        None => hour,
-    };
-    let time = NaiveTime::from_hms_opt(hour, minute, 0)?;
-    Some(Clock { time, bare: bare && half.is_none(), pm: half == Some(true), used })
-}
-
-/// Whether a word by itself is a clock time, a bare hour included.
-pub(super) fn is_clock(word: &str) -> bool {
-    let word = word.to_lowercase();
-    let (digits, _) = half_of_day(&word);
-    digits.split_once([':', '.']).map_or_else(
-        || two_digits(digits).is_some(),
-        |(hour, minute)| two_digits(hour).is_some() && two_digits(minute).is_some(),
-    )
-}
-
-fn half_of_day(word: &str) -> (&str, Option<bool>) {
-    let cut =
-        |ends: [&str; 2]| ends.iter().find_map(|end| word.strip_suffix(end)).filter(|rest| !rest.is_empty());
-    match (cut(["am", "a.m"]), cut(["pm", "p.m"])) {
-        (Some(rest), _) => (rest, Some(false)),
-        (_, Some(rest)) => (rest, Some(true)),
-        _ => (word, None),
-    }
-}
-
-fn two_digits(text: &str) -> Option<u32> {
-    let sound = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-    sound.then(|| text.parse().ok()).flatten()
-}
-
 /// A day or a span of days, with the time that an ISO date carries, and the words used.
-pub(super) fn day(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, Option<NaiveTime>, usize)> {
+pub(super) fn day(cursor: Cursor, prep: &str, now: &Now) -> Option<(Span, Option<NaiveTime>, usize)> {
     if let Some((date, time)) = iso(cursor.word(0)) {
-        return Some(((date, None), time, 1));
+        return Some((Span::day(date), time, 1));
     }
+    let today = now.local.date();
     let (span, used) = near(cursor, today)
         .or_else(|| end_of(cursor, today))
         .or_else(|| named(cursor, prep, today))
-        .or_else(|| dated(cursor, prep, today).map(|(date, used)| ((date, None), used)))?;
+        .or_else(|| dated(cursor, prep, now).map(|(date, used)| (Span::day(date), used)))
+        .or_else(|| in_month(cursor, prep, today))?;
     Some((span, None, used))
+}
+
+/// "Monday to Wednesday", "20 December to 3 January", "20-22 December".
+pub(super) fn range(cursor: Cursor, prep: &str, now: &Now) -> Option<(Span, usize)> {
+    let joins = |word: &str| {
+        matches!(word, "to" | "-" | "–" | "till" | "until" | "through")
+            || (word == "and" && prep == "between")
+    };
+    // The day after the first one: "Friday to Monday" ends next week, "20 December to 3 January" next year.
+    let last_after = |first: NaiveDate, ahead: usize| {
+        let from = Now { local: first.and_time(NaiveTime::MIN), ..*now };
+        let (last, time, used) = day(cursor.skip(ahead), prep, &from)?;
+        let is_day = time.is_none() && last.first_day() == last.last_day() && last.first_day() > first;
+        is_day.then(|| (Span::days(first, last.last_day()), ahead + used))
+    };
+    if let Some((number, _)) = ordinal(cursor.word(0)).filter(|_| joins(cursor.word(1)))
+        && let Some((last, _)) = dated(cursor.skip(2), prep, now)
+    {
+        return last_after(last.with_day(number)?, 2);
+    }
+    let (first, time, used) = day(cursor, prep, now)?;
+    let is_day = time.is_none() && first.first_day() == first.last_day();
+    if is_day && joins(cursor.word(used)) { last_after(first.first_day(), used + 1) } else { None }
 }
 
 fn iso(word: &str) -> Option<(NaiveDate, Option<NaiveTime>)> {
@@ -103,19 +59,18 @@ fn iso(word: &str) -> Option<(NaiveDate, Option<NaiveTime>)> {
 }
 
 fn near(cursor: Cursor, today: NaiveDate) -> Option<(Span, usize)> {
-    let on = |days: i64| today.checked_add_signed(Duration::days(days)).map(|day| (day, None));
+    let on = |days: i64| today.checked_add_signed(Duration::days(days)).map(Span::day);
     match (cursor.word(0), cursor.word(1), cursor.word(2)) {
         ("day", "after", "tomorrow") => Some((on(2)?, 3)),
         ("today" | "eod", ..) => Some((on(0)?, 1)),
-        ("tomorrow" | "tmrw" | "tomorow", ..) => Some((on(1)?, 1)),
+        ("tomorrow" | "tmrw" | "tmr" | "2moro", ..) => Some((on(1)?, 1)),
         ("yesterday", ..) => Some((on(-1)?, 1)),
         _ => None,
     }
 }
 
 fn monday(day: NaiveDate) -> NaiveDate {
-    let back = i64::from(day.weekday().num_days_from_monday());
-    day.checked_sub_signed(Duration::days(back)).unwrap_or(day)
+    day.week(Weekday::Mon).first_day()
 }
 
 fn first_of_month(day: NaiveDate, later: i32) -> Option<NaiveDate> {
@@ -140,11 +95,11 @@ fn end_of(cursor: Cursor, today: NaiveDate) -> Option<(Span, usize)> {
             let friday = monday(today).checked_add_signed(Duration::days(4 + 7 * i64::from(later)))?;
             if friday < today { friday.checked_add_signed(Duration::days(7))? } else { friday }
         }
-        "month" => first_of_month(today, later + 1)?.pred_opt()?,
+        "month" => Span::month(today, later)?.last_day(),
         "year" => NaiveDate::from_ymd_opt(today.year() + later, 12, 31)?,
         _ => return None,
     };
-    Some(((day, None), used))
+    Some((Span::day(day), used))
 }
 
 /// "this week", "next month", "last Monday", "next Tuesday", "Friday".
@@ -163,7 +118,8 @@ fn named(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, usize)> 
     }
     let short_needs_lead =
         step.is_some() || matches!(prep, "on" | "by" | "due" | "before" | "until" | "since");
-    let day = weekday(word, short_needs_lead || clock(cursor, ahead + 1).is_some_and(|time| !time.bare))?;
+    let timed = || hours::clock(cursor, ahead + 1, "").is_some_and(|time| !time.lone);
+    let day = weekday(word, short_needs_lead || timed())?;
     let week = monday(today);
     let offset = i64::from(day.num_days_from_monday());
     // "next Friday" is next week's; a bare "Friday" the coming one, and never today.
@@ -174,36 +130,43 @@ fn named(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, usize)> 
         _ => today.succ_opt()?.iter_days().take(7).find(|date| date.weekday() == day)?,
     };
     let follows = step.is_none() && (cursor.word(1), cursor.word(2)) == ("next", "week");
-    Some(((date, None), ahead + if follows { 3 } else { 1 }))
+    Some((Span::day(date), ahead + if follows { 3 } else { 1 }))
 }
 
-fn unit(word: &str, step: i32, today: NaiveDate) -> Option<(NaiveDate, Option<NaiveDate>)> {
-    let weeks = |count: i64| monday(today).checked_add_signed(Duration::days(7 * count));
-    let step_weeks = i64::from(step);
-    match word {
-        // What is left of this week, the whole of another.
-        "week" => Some((if step == 0 { today } else { weeks(step_weeks)? }, weeks(step_weeks + 1))),
+/// What is left of this week, month or year, the whole of another.
+fn unit(word: &str, step: i32, today: NaiveDate) -> Option<Span> {
+    let week = || Span::week(today, i64::from(step));
+    let span = match word {
+        "week" => week()?,
         "weekend" => {
-            let end = weeks(step_weeks + 1)?;
-            let start = end.checked_sub_signed(Duration::days(2))?;
-            Some((if step == 0 { start.max(today) } else { start }, Some(end)))
+            let sunday = week()?.last_day();
+            Span::days(sunday.pred_opt()?, sunday)
         }
-        "month" => {
-            let start = if step == 0 { today } else { first_of_month(today, step)? };
-            Some((start, first_of_month(today, step + 1)))
-        }
-        "year" => {
-            let start = NaiveDate::from_ymd_opt(today.year() + step, 1, 1)?;
-            Some((
-                if step == 0 { today } else { start },
-                NaiveDate::from_ymd_opt(today.year() + step + 1, 1, 1),
-            ))
-        }
-        _ => None,
-    }
+        "month" => Span::month(today, step)?,
+        "year" => Span::year(today.year() + step)?,
+        _ => return None,
+    };
+    Some(if step == 0 { span.since(today) } else { span })
 }
 
-fn weekday(word: &str, short: bool) -> Option<Weekday> {
+/// "in December", "December 2027".
+fn in_month(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, usize)> {
+    let lead = usize::from(cursor.word(0) == "in");
+    let month = month(cursor.word(lead))?;
+    let said = year(cursor.word(lead + 1));
+    // "May" and "march" are also verbs, and a name alone may be a person's.
+    if lead == 0 && said.is_none() && prep != "for" {
+        return None;
+    }
+    let years = said.map_or(today.year()..=today.year() + 1, |year| year..=year);
+    let months = years.filter_map(|year| Span::month(NaiveDate::from_ymd_opt(year, month, 1)?, 0));
+    let span = months.into_iter().find(|span| said.is_some() || span.last_day() >= today)?;
+    let span = if said.is_none() { span.since(today) } else { span };
+    Some((span, lead + 1 + usize::from(said.is_some())))
+}
+
+/// A weekday by its name, or by three letters of it and more where it can hardly be another word.
+pub(super) fn weekday(word: &str, short: bool) -> Option<Weekday> {
     const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     let full = NAMES.iter().position(|name| *name == word);
     let shortened = || {
@@ -233,6 +196,11 @@ fn month(word: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
+/// Whether a word is the name of a month, or three letters of it and more.
+pub(super) fn is_month(word: &str) -> bool {
+    month(word).is_some()
+}
+
 fn ordinal(word: &str) -> Option<(u32, bool)> {
     let cut = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
     let day = two_digits(cut.unwrap_or(word)).filter(|day| (1..=31).contains(day))?;
@@ -245,7 +213,8 @@ fn year(word: &str) -> Option<i32> {
 }
 
 /// "15 Feb", "Feb 15th, 2027", "15th of February", "15.02.2027", "28/11/2026", "on the 15th".
-fn dated(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(NaiveDate, usize)> {
+fn dated(cursor: Cursor, prep: &str, now: &Now) -> Option<(NaiveDate, usize)> {
+    let today = now.local.date();
     let (first, second) = (cursor.word(0), cursor.word(1));
     let of = usize::from(second == "of");
     let written = match (ordinal(first), month(cursor.word(1 + of)), month(first), ordinal(second)) {
@@ -258,22 +227,32 @@ fn dated(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(NaiveDate, usi
         return Some((in_year(day, month, said, today)?, used + usize::from(said.is_some())));
     }
     if let Some((day, true)) = ordinal(first)
-        && matches!(prep, "the" | "on" | "by" | "due")
+        && matches!(prep, "the" | "on" | "by" | "due" | "for" | "before" | "until")
+        && month(second).is_none()
     {
         let fits = |first: NaiveDate| first.with_day(day).filter(|date| *date >= today);
         return (0..3).filter_map(|later| first_of_month(today, later)).find_map(fits).map(|date| (date, 1));
     }
     let numbers: Vec<&str> = first.split(['.', '/']).filter(|part| !part.is_empty()).collect();
-    match (numbers.as_slice(), first.contains('/')) {
-        ([day, month, full], _) if year(full).is_some() => {
-            Some((in_year(two_digits(day)?, two_digits(month)?, year(full), today)?, 1))
-        }
+    let (first, second, said) = match (numbers.as_slice(), first.contains('/')) {
+        ([first, second, said], _) => (
+            first,
+            second,
+            Some(year(said).or_else(|| {
+                Some(2000 + i32::try_from(two_digits(said).filter(|_| said.len() == 2)?).ok()?)
+            })?),
+        ),
+        ([first, second], true) => (first, second, None),
         // "15.2." needs its lead: "version 1.2" is no date.
-        ([day, month], false) if matches!(prep, "on" | "by" | "due" | "until" | "before") => {
-            Some((in_year(two_digits(day)?, two_digits(month)?, None, today)?, 1))
+        ([first, second], false) if matches!(prep, "on" | "by" | "due" | "until" | "before") => {
+            (first, second, None)
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    let (first, second) = (two_digits(first)?, two_digits(second)?);
+    let (day, month) =
+        if cursor.word(0).contains('/') { now.day_and_month(first, second)? } else { (first, second) };
+    Some((in_year(day, month, said, today)?, 1))
 }
 
 /// Without a year it is the next such day.
@@ -284,10 +263,7 @@ fn in_year(day: u32, month: u32, year: Option<i32>, today: NaiveDate) -> Option<
 }
 
 /// "every Monday", "every 2 weeks", "daily": the RRULE, the weekdays it names, the words used.
-pub(super) fn repetition(
-    cursor: Cursor,
-    number: fn(&str) -> Option<u32>,
-) -> Option<(String, Vec<Weekday>, usize)> {
+pub(super) fn repetition(cursor: Cursor) -> Option<(String, Vec<Weekday>, usize)> {
     let alone = |freq: &str| Some((format!("FREQ={freq}"), Vec::new(), 1));
     match cursor.word(0) {
         "daily" => return alone("DAILY"),
@@ -295,12 +271,20 @@ pub(super) fn repetition(
         "monthly" => return alone("MONTHLY"),
         "yearly" | "annually" => return alone("YEARLY"),
         "every" | "each" => {}
-        _ => return None,
+        // "on Mondays"
+        word => {
+            weekday(word.strip_suffix('s')?, false)?;
+            return on_weekdays(cursor, 0, 1);
+        }
     }
     let (interval, ahead) = match cursor.word(1) {
         "other" => (2, 2),
         word => number(word).map_or((1, 1), |count| (count.max(1), 2)),
     };
+    // "Every 3 Mondays" may be every third one.
+    if number(cursor.word(1)).is_some() && weekday(cursor.word(2).trim_end_matches('s'), true).is_some() {
+        return None;
+    }
     let with_interval =
         |rule: &str| if interval > 1 { format!("{rule};INTERVAL={interval}") } else { rule.to_owned() };
     let plain = match cursor.word(ahead) {
@@ -315,10 +299,15 @@ pub(super) fn repetition(
         let used = ahead + usize::from(!matches!(cursor.word(ahead), "morning" | "evening" | "night"));
         return Some((with_interval(rule), Vec::new(), used));
     }
+    on_weekdays(cursor, ahead, interval)
+}
+
+fn on_weekdays(cursor: Cursor, ahead: usize, interval: u32) -> Option<(String, Vec<Weekday>, usize)> {
     let (days, used) = weekdays(cursor, ahead)?;
     let names: Vec<String> =
         days.iter().map(|day| day.to_string().chars().take(2).collect::<String>().to_uppercase()).collect();
-    Some((with_interval(&format!("FREQ=WEEKLY;BYDAY={}", names.join(","))), days, used))
+    let every = if interval > 1 { format!("INTERVAL={interval};") } else { String::new() };
+    Some((format!("FREQ=WEEKLY;{every}BYDAY={}", names.join(",")), days, used))
 }
 
 fn weekdays(cursor: Cursor, ahead: usize) -> Option<(Vec<Weekday>, usize)> {

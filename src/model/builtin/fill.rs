@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
+use super::now::Now;
 use super::replies::clipped;
-use super::when::{self, Now};
+use super::when::{self, MARKS, Period};
+use super::words::words;
+use crate::clock::when::When;
 
 /// What placeholders are filled from, besides the captures.
 #[derive(Clone, Copy)]
@@ -33,8 +37,10 @@ pub(super) enum FillError {
 pub(super) struct PlaceholderError(pub(super) String);
 
 /// The conversions, as a message lists them.
-const CONVERSIONS: [&str; 12] =
-    ["text", "title", "line", "lower", "time", "end", "duration", "repeat", "tags", "list", "int", "value"];
+const CONVERSIONS: [&str; 19] = [
+    "text", "title", "line", "words", "said", "lower", "time", "start", "from", "end", "last", "until",
+    "moved", "duration", "repeat", "tags", "list", "int", "value",
+];
 
 /// A segment of an argument's string.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +50,39 @@ enum Segment<'a> {
     Placeholder(&'a str, &'a str, bool),
 }
 
-type Captures = BTreeMap<String, String>;
+/// What a pattern captured.
+pub(super) type Captures = BTreeMap<String, Capture>;
+
+/// A capture, and what the intent makes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Capture {
+    /// Its words.
+    pub(super) text: String,
+    /// Where they stand.
+    pub(super) range: Range<usize>,
+    /// The conversions of all its placeholders.
+    pub(super) conversions: Vec<String>,
+}
+
+impl Capture {
+    /// Its conversions, to be compared.
+    pub(super) fn conversions(&self) -> Vec<&str> {
+        self.conversions.iter().map(String::as_str).collect()
+    }
+
+    /// The text with a title in quotes in its place.
+    pub(super) fn replaced(&self, text: &str, title: &str) -> Option<String> {
+        let (before, after) = (text.get(..self.range.start)?, text.get(self.range.end..)?);
+        Some(format!("{before}“{title}”{after}"))
+    }
+
+    /// The time phrase in it; where it gives no name to anything, it must be nothing else.
+    fn time(&self, now: &Now) -> Option<Period> {
+        let names = self.conversions.iter().any(|conversion| matches!(conversion.as_str(), "text" | "title"));
+        let found = when::find(&self.text, now, !names)?;
+        (names || words(&found.rest(&self.text)).is_empty()).then_some(found.when)
+    }
+}
 
 /// Fills all strings of the arguments; those without a value are left out.
 pub(super) fn fill(
@@ -53,12 +91,16 @@ pub(super) fn fill(
     context: &FillContext,
 ) -> Result<Map<String, Value>, FillError> {
     let mut filled = Map::new();
+    let mut is_known = true;
     for (name, value) in arguments {
-        if let Some(value) = fill_value(value, captures, context)? {
-            filled.insert(name.clone(), value);
+        match fill_value(value, captures, context) {
+            Ok(value) => filled.extend(value.map(|value| (name.clone(), value))),
+            // The others may still show that the intent doesn't match.
+            Err(FillError::Missing) => is_known = false,
+            Err(FillError::Mismatch) => return Err(FillError::Mismatch),
         }
     }
-    Ok(filled)
+    if is_known { Ok(filled) } else { Err(FillError::Missing) }
 }
 
 fn fill_value(value: &Value, captures: &Captures, context: &FillContext) -> Result<Option<Value>, FillError> {
@@ -117,10 +159,22 @@ fn placeholder(
         return if value.is_none() && !optional { Err(FillError::Mismatch) } else { Ok(value) };
     }
     let Some(capture) = captures.get(name) else { return Ok(None) };
-    match convert(capture, conversion, optional, context.now) {
-        None if !optional => Err(FillError::Mismatch),
-        value => Ok(value),
-    }
+    let value = match conversion {
+        "moved" => moved(capture, context)?,
+        _ => convert(capture, conversion, context.now),
+    };
+    if value.is_none() && !optional { Err(FillError::Mismatch) } else { Ok(value) }
+}
+
+/// The new time of what was found.
+fn moved(capture: &Capture, context: &FillContext) -> Result<Option<Value>, FillError> {
+    let period = capture.time(context.now).filter(|period| period.moment().is_some());
+    let period = period.ok_or(FillError::Mismatch)?;
+    let found = context.found.ok_or(FillError::Missing)?;
+    let old = ["start", "due"].iter().find_map(|field| found.get(field)?.as_str());
+    let old = old.and_then(|old| When::parse(old, context.now.zone).ok());
+    let new = old.map_or_else(|| period.moment(), |old| period.moved(old));
+    Ok(new.map(|new| Value::from(new.iso())))
 }
 
 /// A field of the hit, or the first value of its plural ("emails" for `email`).
@@ -132,12 +186,17 @@ fn found(hit: &Value, field: &str) -> Option<Value> {
     hit.get(format!("{field}s")).and_then(|list| list.get(0)).cloned()
 }
 
-fn convert(text: &str, conversion: &str, optional: bool, now: &Now) -> Option<Value> {
-    // Where a time is optional, a title keeps the words in its middle.
-    let time = || when::find(text, now, !optional).map(|found| found.when);
+fn convert(capture: &Capture, conversion: &str, now: &Now) -> Option<Value> {
+    let text = capture.text.as_str();
+    let time = || capture.time(now);
+    let iso = |when: Option<When>| Some(Value::from(when?.iso()));
     let value = match conversion {
-        "time" => time()?.start().into(),
-        "end" => time()?.end()?.into(),
+        "time" => iso(time()?.moment())?,
+        "start" => iso(time()?.beginning())?,
+        "from" => iso(time()?.from())?,
+        "end" => iso(time()?.end())?,
+        "last" => iso(time()?.last())?,
+        "until" => iso(time()?.until())?,
         "duration" => time()?.duration()?.into(),
         "repeat" => time()?.rule?.into(),
         "text" => plain(text, now)?.into(),
@@ -179,16 +238,10 @@ fn plain(text: &str, now: &Now) -> Option<String> {
         text = Cow::Owned(words.join(" "));
     }
     if let Some(found) = when::find(&text, now, false) {
-        let before = text.get(..found.range.start).unwrap_or_default().trim_end_matches(MARKS);
-        let after = text.get(found.range.end..).unwrap_or_default().trim_start_matches(MARKS);
-        let after = if before.is_empty() { after.strip_prefix("to ").unwrap_or(after) } else { after };
-        let gap = if before.is_empty() || after.is_empty() { "" } else { " " };
-        text = Cow::Owned(format!("{before}{gap}{after}"));
+        text = Cow::Owned(found.rest(&text));
     }
     bare(&text)
 }
-
-const MARKS: [char; 9] = [' ', ',', ':', ';', '-', '(', ')', '\t', '\n'];
 
 /// Without punctuation and quotes around it; none if nothing is left.
 fn bare(text: &str) -> Option<String> {
@@ -265,6 +318,16 @@ pub(super) fn check(
             Ok(())
         })
     })
+}
+
+/// The conversions of a capture's placeholders.
+pub(super) fn conversions(arguments: &Map<String, Value>, capture: &str) -> Vec<String> {
+    let parts = arguments.values().flat_map(strings).filter_map(|text| parts(text).ok()).flatten();
+    let of_capture = |part: Segment| match part {
+        Segment::Placeholder(name, conversion, _) if name == capture => Some(conversion.to_owned()),
+        _ => None,
+    };
+    parts.filter_map(of_capture).collect()
 }
 
 /// Whether the arguments hold this placeholder.

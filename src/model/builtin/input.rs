@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::items;
-use super::when::Now;
+use super::now::Now;
 use crate::domain::ExecutionStatus;
 use crate::model::{Message, Role};
 
@@ -45,13 +45,13 @@ pub(super) fn now<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<Now
     messages.filter_map(|message| line(&message.text, "Now:")).find_map(Now::parse)
 }
 
-/// The open tasks of the context: id and title.
-pub(super) fn open_tasks(before: &[Message]) -> Vec<(&str, &str)> {
+/// The titles of the open tasks of the context.
+pub(super) fn open_tasks(before: &[Message]) -> Vec<&str> {
     let lines =
         before.iter().filter(|message| message.role == Role::System).flat_map(|message| message.text.lines());
     lines
         .filter_map(|line| line.trim().strip_prefix("- [")?.split_once("] "))
-        .map(|(id, title)| (id, title.rsplit_once(" (").map_or(title, |(title, _)| title)))
+        .map(|(_, title)| title.rsplit_once(" (").map_or(title, |(title, _)| title))
         .collect()
 }
 

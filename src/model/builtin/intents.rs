@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::fill::{self, FillContext, FillError, PlaceholderError};
-use super::when::Now;
+use super::fill::{self, Capture, Captures, FillContext, FillError, PlaceholderError};
+use super::leftover;
+use super::now::Now;
 
 /// One `[[skill.intents]]` of a skill's TOML.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,9 +54,45 @@ pub struct Intents {
 pub(super) struct Intent {
     pub(super) source: IntentSource,
     pattern: Regex,
+    /// The conversions of each capture.
+    conversions: BTreeMap<String, Vec<String>>,
 }
 
 impl Intent {
+    fn meaning(
+        &self,
+        text: &str,
+        now: &Now,
+        usable: &dyn Fn(&Self, Option<&str>) -> bool,
+    ) -> Option<((bool, usize, bool), Meaning<'_>)> {
+        let found = self.pattern.captures(text)?;
+        let captures: Captures = self
+            .conversions
+            .iter()
+            .filter_map(|(name, conversions)| {
+                let hit = found.name(name)?;
+                let text = hit.as_str().trim().to_owned();
+                Some((name.clone(), Capture { text, range: hit.range(), conversions: conversions.clone() }))
+            })
+            .filter(|(_, capture)| !capture.text.is_empty())
+            .collect();
+        let hit = found.get(0).map_or("", |hit| hit.as_str());
+        let taken: usize = captures.values().map(|capture| capture.text.len()).sum();
+        let pronoun = captures.values().map(|capture| &capture.text).find(|text| is_pronoun(text)).cloned();
+        let own_words = own_words(hit, &captures);
+        let mut meaning = Meaning { entry: self, captures, pronoun, leftover: None, own_words };
+        if !usable(self, meaning.pronoun.as_deref()) {
+            return None;
+        }
+        let left = |capture: &Capture| leftover::of(&capture.text, &capture.conversions(), now);
+        meaning.leftover = meaning.captures.values().find_map(left);
+        if meaning.leftover.is_none() && !meaning.can_be_filled(now) {
+            return None;
+        }
+        let rank = (hit.len() == text.len(), hit.len().saturating_sub(taken), meaning.leftover.is_none());
+        Some((rank, meaning))
+    }
+
     /// Whether its arguments need earlier results.
     pub(super) fn needs_results(&self) -> bool {
         fill::mentions(&self.source.arguments, "results")
@@ -68,9 +105,11 @@ pub(super) struct Meaning<'a> {
     /// The intent.
     pub(super) entry: &'a Intent,
     /// Its captures.
-    pub(super) captures: BTreeMap<String, String>,
+    pub(super) captures: Captures,
     /// "it", "them": a capture that refers to something else.
     pub(super) pronoun: Option<String>,
+    /// What looks like a date, a time, a repetition or a quantity and isn't used. The text is refused for it.
+    pub(super) leftover: Option<String>,
     /// How many words the pattern itself has, without articles.
     pub(super) own_words: usize,
 }
@@ -92,7 +131,10 @@ impl Intents {
                     message: format!("the pattern is not valid: {error}"),
                 })?;
             check(&source, &pattern).map_err(|PlaceholderError(message)| IntentError { index, message })?;
-            entries.push(Intent { source, pattern });
+            let conversions =
+                pattern.capture_names().flatten().map(|name| (name.to_owned(), conversions(&source, name)));
+            let conversions = conversions.collect();
+            entries.push(Intent { source, pattern, conversions });
         }
         Ok(Self { entries })
     }
@@ -106,33 +148,19 @@ impl Intents {
 
     /// The best match for a text among the intents that `usable` admits.
     ///
-    /// A pattern that covers the whole text wins, then the one with more words of its own, then the earlier one.
+    /// A pattern that covers the whole text wins, then the one with more words of its own, then one that uses all that
+    /// the text says about time, then the earlier one. A better match isn't given up for what it can't use: the text
+    /// means that, and something else would be a guess.
     pub(super) fn meaning(
         &self,
         text: &str,
         now: &Now,
         usable: &dyn Fn(&Intent, Option<&str>) -> bool,
     ) -> Option<Meaning<'_>> {
-        let mut best: Option<((bool, usize), Meaning)> = None;
+        let mut best: Option<((bool, usize, bool), Meaning)> = None;
         for entry in &self.entries {
-            let Some(found) = entry.pattern.captures(text) else { continue };
-            let captures: BTreeMap<String, String> = entry
-                .pattern
-                .capture_names()
-                .flatten()
-                .filter_map(|name| Some((name.to_owned(), found.name(name)?.as_str().trim().to_owned())))
-                .filter(|(_, value)| !value.is_empty())
-                .collect();
-            let whole = found.get(0).map_or(0, |hit| hit.len());
-            let taken: usize = captures.values().map(String::len).sum();
-            let rank = (whole == text.len(), whole.saturating_sub(taken));
-            if best.as_ref().is_some_and(|(known, _)| *known >= rank) {
-                continue;
-            }
-            let pronoun = captures.values().find(|value| is_pronoun(value)).cloned();
-            let own_words = own_words(found.get(0).map_or("", |hit| hit.as_str()), &captures);
-            let meaning = Meaning { entry, captures, pronoun, own_words };
-            if usable(entry, meaning.pronoun.as_deref()) && meaning.can_be_filled(now) {
+            let Some((rank, meaning)) = entry.meaning(text, now, usable) else { continue };
+            if best.as_ref().is_none_or(|(known, _)| *known < rank) {
                 best = Some((rank, meaning));
             }
         }
@@ -152,6 +180,37 @@ impl Meaning<'_> {
         Some(fill::fill(&lookup.arguments, &self.captures, context))
     }
 
+    /// The text with the pronoun replaced by a title in quotes.
+    pub(super) fn naming(&self, text: &str, title: &str) -> Option<String> {
+        let pronoun = self.pronoun.as_ref()?;
+        let capture = self.captures.values().find(|capture| capture.text == *pronoun)?;
+        capture.replaced(text, title)
+    }
+
+    /// The text with the words that it searches for replaced by a title in quotes.
+    pub(super) fn about(&self, text: &str, title: &str) -> Option<String> {
+        let searched = self.captures.values().find(|capture| capture.conversions().contains(&"words"));
+        searched?.replaced(text, title)
+    }
+
+    /// What follows an "and" in a text that is kept as typed, though nothing marks where that text ends.
+    pub(super) fn tail<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let last = self.captures.values().max_by_key(|capture| capture.range.end)?;
+        let is_kept =
+            last.conversions().contains(&"") && last.range.end == text.len() && !text.contains(": ");
+        text.rsplit_once(" and ").filter(|_| is_kept).map(|(_, tail)| tail)
+    }
+
+    /// Whether its last capture is a time and ends the text: what stands before the text may be that time.
+    pub(super) fn ends_with_time(&self, text: &str) -> bool {
+        let last = self.captures.values().max_by_key(|capture| capture.range.end);
+        self.is_direct()
+            && last.is_some_and(|last| {
+                last.range.end == text.len()
+                    && last.conversions().iter().any(|one| matches!(*one, "time" | "start"))
+            })
+    }
+
     /// Whether it needs neither a search nor earlier results.
     pub(super) fn is_direct(&self) -> bool {
         self.entry.source.lookup.is_none() && !self.entry.needs_results() && self.pronoun.is_none()
@@ -164,13 +223,13 @@ impl Meaning<'_> {
     }
 }
 
-fn own_words(text: &str, captures: &BTreeMap<String, String>) -> usize {
+fn own_words(text: &str, captures: &Captures) -> usize {
     let count = |text: &str| {
         let article =
             |word: &&str| ["the", "my", "a", "an"].iter().any(|article| word.eq_ignore_ascii_case(article));
         text.split_whitespace().filter(|word| !article(word)).count()
     };
-    count(text).saturating_sub(captures.values().map(|capture| count(capture)).sum())
+    count(text).saturating_sub(captures.values().map(|capture| count(&capture.text)).sum())
 }
 
 /// Whether a text refers to something earlier.
@@ -196,6 +255,12 @@ pub(super) fn is_pronoun(text: &str) -> bool {
 /// Whether a pronoun may mean several items.
 pub(super) fn is_plural(pronoun: &str) -> bool {
     ["them", "these", "those", "all of them"].iter().any(|word| pronoun.eq_ignore_ascii_case(word))
+}
+
+fn conversions(source: &IntentSource, capture: &str) -> Vec<String> {
+    let mut found = fill::conversions(&source.arguments, capture);
+    found.extend(source.lookup.iter().flat_map(|lookup| fill::conversions(&lookup.arguments, capture)));
+    found
 }
 
 fn check(source: &IntentSource, pattern: &Regex) -> Result<(), PlaceholderError> {
@@ -228,7 +293,7 @@ mod tests {
         assert_eq!(faulty.index, 1);
         assert!(faulty.message.starts_with("the pattern is not valid: "), "{}", faulty.message);
         insta::assert_snapshot!(message("^a$", "{what}"), @"the pattern has no capture `what`; add (?P<what>...) to it");
-        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: there is no conversion `tmie`; the conversions are text, title, line, lower, time, end, duration, repeat, tags, list, int, value");
+        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: there is no conversion `tmie`; the conversions are text, title, line, words, said, lower, time, start, from, end, last, until, moved, duration, repeat, tags, list, int, value");
         insta::assert_snapshot!(message("^a$", "{found.id}"), @"`{found.id}` needs a lookup, which this intent doesn't have");
         insta::assert_snapshot!(message("^a$", "{what"), @"`{what` has no closing brace; write {{ for a literal brace");
     }

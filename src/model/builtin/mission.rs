@@ -6,9 +6,10 @@ use super::fill::FillContext;
 use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
-use super::replies::clipped;
+use super::now::Now;
+use super::plan::Reason;
+use super::replies::{self, clipped};
 use super::split;
-use super::when::Now;
 use crate::model::{Message, Request, Role, ToolCall};
 
 /// What the planner answers.
@@ -19,6 +20,9 @@ pub(super) enum Reply {
     /// Text, which ends the work.
     Say(String),
 }
+
+/// The question above a list of things that match.
+pub(super) const WHICH: &str = "Which one do you mean?";
 
 /// The id of the search call.
 const SEARCH: &str = "search";
@@ -67,6 +71,9 @@ pub(super) fn next(request: &Request, intents: &Intents, now: &Now) -> Reply {
             if granted.is_empty() { "no skills".into() } else { granted.join(", ") }
         ));
     };
+    if let Some(leftover) = meaning.leftover {
+        return Reply::Say(replies::refusal(&Reason::Leftover(leftover)));
+    }
     match targets(&request.messages, &brief, &meaning, now) {
         Ok(targets) => act(&request.messages, &brief, &meaning, &targets, now),
         Err(next) => next,
@@ -165,7 +172,7 @@ fn granted(request: &Request) -> Vec<&str> {
 
 fn ask_which(wanted: &str, several: &[Value]) -> String {
     let list = items::list(several.iter());
-    format!("Several things match “{wanted}”, so I changed nothing. Which one do you mean?\n{list}")
+    format!("Several things match “{wanted}”, so I changed nothing. {WHICH}\n{list}")
 }
 
 fn same(one: &str, other: &str) -> bool {

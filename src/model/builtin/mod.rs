@@ -22,18 +22,29 @@
 //!
 //! | conversion | gives |
 //! | --- | --- |
-//! | `time` | the date or time phrase in it: `2026-11-27T17:00`, or `2024-02-15` without a time |
-//! | `end` | the exclusive end of the period: "tomorrow", "this week", "2pm to 4pm" |
+//! | `time` | the date or time phrase in it, "by Friday" included: `2026-11-27T17:00`, or `2024-02-15` without a time |
+//! | `start` | the same as the start of an event, which "by Friday" is not |
+//! | `moved` | the same, and what it leaves out is taken from `{found.start}` or `{found.due}`: "3pm" stays on its day |
+//! | `from` | the beginning of the period that a question is about: "tomorrow", "this week", "2pm to 4pm" |
+//! | `end` | its end, exclusive: for days the day after the last one |
+//! | `last` | its end as an argument: for days the last one, else the time |
+//! | `until` | the same, only if the text gives an end: "for 30 minutes", "to 3 January" |
 //! | `duration` | "for 30 minutes", as `PT30M` |
 //! | `repeat` | "every Monday", "daily", as an RRULE |
 //! | `text` | its words without time phrase and `#tags` |
 //! | `title` | the same with a capital letter |
 //! | `line` | its first line with a capital letter, shortened: a subject |
+//! | `words` | words to search for: they must name one thing, so "all" and "the last two" are refused |
+//! | `said` | as typed, if it doesn't go on with what came before it ("and at 5, ...") |
 //! | `lower` | lower case |
 //! | `tags` | its `#tags`, as a list |
 //! | `list` | its items, separated by commas or "and", as a list |
 //! | `int` | a whole number |
 //! | `value` | a number, true ("yes"), false ("no") or other JSON; otherwise a string |
+//!
+//! What looks like a date, a time, a repetition or a quantity must be used: in a capture with one of the conversions from
+//! `text` to `repeat`, words like "every Monday" that no argument takes make the planner refuse, with these words as the
+//! reason. Words in quotes are exempt, and so are captures without a conversion, which keep everything as typed.
 //!
 //! `{name|?}` converts nothing and may be missing. A list inside a list is flattened:
 //! `["{found.tags|?}", "{tags|list}"]`.
@@ -43,21 +54,26 @@
 //!
 //! `lookup = { skill = "tasks.search", arguments = { query = "{title}" } }` searches first. If there is
 //! one hit (or one whose title is exactly `query`), its fields are `{found.id}`, `{found.email}` and so
-//! on. Otherwise it does nothing and says so. "it", "them" and "him" in a capture mean what
-//! an earlier part found or made, so they only match intents with a `lookup` or `{results}`.
+//! on. Otherwise it does nothing and says so. "it", "them" and "him" in a capture mean what an earlier part found or made, or what the last turn touched, so they only match intents with a
+//! `lookup` or `{results}`.
 
 mod calendar;
 mod fill;
+mod follow;
+mod hours;
 mod input;
 mod intents;
 mod items;
+mod leftover;
 mod mission;
+mod now;
 mod phrase;
 mod plan;
 mod replies;
 mod split;
 mod summary;
 mod when;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -72,8 +88,8 @@ pub use intents::{IntentError, IntentSource, Intents, Lookup};
 use super::price::Price;
 use super::{Answer, Message, Model, ModelError, ModelErrorKind, Request, Role, ToolCall};
 use mission::Reply;
-use plan::{LastAnswer, Plan, Step};
-use when::Now;
+use now::Now;
+use plan::{Plan, Step};
 
 /// The model's name in its answers.
 pub(super) const NAME: &str = "builtin";
@@ -135,14 +151,15 @@ fn orchestrate(request: &Request, intents: &Intents) -> Result<Reply, ModelError
         ));
     };
     let now = timed(before.iter().filter(|message| message.role == Role::System))?;
-    let answer = before.iter().rfind(|message| message.role == Role::Assistant);
-    let last = LastAnswer {
-        tasks: input::open_tasks(before),
-        answer: answer.map_or("", |message| message.text.as_str()),
-    };
-    let plan = plan::plan(text, intents, &now, &last);
+    let touched = follow::touched(before, intents, &now);
+    let mut plan = plan::plan(text, intents, &now, touched.as_ref());
+    if plan.steps.is_empty()
+        && let Some(chosen) = follow::chosen(before, text, intents, &now)
+    {
+        plan = plan::plan(&chosen, intents, &now, None);
+    }
     if plan.steps.is_empty() {
-        return Ok(Reply::Say(replies::nothing_to_do(text, intents)));
+        return Ok(Reply::Say(replies::nothing_to_do(text, plan.reason.as_ref(), intents)));
     }
     Ok(follow(&plan, exchange, intents))
 }

@@ -1,55 +1,13 @@
 //! The words of a time phrase, read one component after another: a day, a clock time, a length, a
 //! repetition, in any order, each at most once.
 
-use std::ops::Range;
-
 use chrono::{Datelike, Duration, Months, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 
 use super::calendar;
-use super::when::Now;
-
-/// A word and its position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    /// In lower case, without punctuation around it.
-    pub(super) text: String,
-    /// Its bytes in the text.
-    pub(super) range: Range<usize>,
-}
-
-/// Splits a text into words.
-pub(super) fn words(text: &str) -> Vec<Word> {
-    let inside = |c: char| c.is_alphanumeric() || matches!(c, ':' | '.' | '/' | '-' | '\'' | '@' | '#');
-    let edge = |c: char| !c.is_alphanumeric() && c != '@' && c != '#';
-    let mut words = Vec::new();
-    let mut rest = 0;
-    while let Some(start) = text.get(rest..).and_then(|tail| tail.find(inside)).map(|at| rest + at) {
-        let tail = text.get(start..).unwrap_or_default();
-        let end = start + tail.find(|c| !inside(c)).unwrap_or(tail.len());
-        let raw = text.get(start..end).unwrap_or_default();
-        let left = start + (raw.len() - raw.trim_start_matches(edge).len());
-        let word = raw.trim_matches(edge);
-        push_word(&mut words, word, left);
-        rest = end;
-    }
-    words
-}
-
-/// "2-4pm" becomes three words; "2024-02-15" and "follow-up" stay one.
-fn push_word(words: &mut Vec<Word>, word: &str, left: usize) {
-    let mut push = |text: &str, from: usize| {
-        words.push(Word { text: text.to_lowercase(), range: from..from + text.len() });
-    };
-    match word.split_once('-') {
-        Some((from, to)) if calendar::is_clock(from) && calendar::is_clock(to) => {
-            push(from, left);
-            push("-", left + from.len());
-            push(to, left + from.len() + 1);
-        }
-        _ if word.is_empty() => {}
-        _ => push(word, left),
-    }
-}
+use super::hours;
+use super::now::Now;
+use super::words::{Word, is_one_of};
+use crate::clock::span::Span;
 
 /// A part of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,12 +22,63 @@ pub(super) enum DayPart {
     Night,
 }
 
+impl DayPart {
+    /// The usual time in it.
+    pub(super) fn hour(self) -> u32 {
+        match self {
+            Self::Morning => 9,
+            Self::Afternoon => 14,
+            Self::Evening => 18,
+            Self::Night => 20,
+        }
+    }
+
+    /// From which hour to which it lasts.
+    pub(super) fn hours(self) -> (u32, u32) {
+        match self {
+            Self::Morning => (0, 12),
+            Self::Afternoon => (12, 18),
+            Self::Evening | Self::Night => (18, 24),
+        }
+    }
+}
+
+/// How a day or time bounds something, by its preposition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// "by Friday": up to it.
+    By,
+    /// "before Friday": up to it, and not in it.
+    Before,
+    /// "after Friday": later than it.
+    After,
+    /// "from Friday", "since Friday".
+    From,
+    /// "until Friday".
+    Until,
+}
+
+impl Bound {
+    fn of(prep: &str) -> Option<Self> {
+        match prep {
+            "by" | "due" => Some(Self::By),
+            "before" => Some(Self::Before),
+            "after" => Some(Self::After),
+            "from" | "since" | "starting" => Some(Self::From),
+            "until" | "till" => Some(Self::Until),
+            _ => None,
+        }
+    }
+}
+
 /// What the words of a phrase say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TimeWords {
-    /// The day, and for a span like a week the day after its last.
-    pub(super) span: Option<(NaiveDate, Option<NaiveDate>)>,
-    /// The clock time, and whether it came without am, pm or minutes.
+    /// The days.
+    pub(super) span: Option<Span>,
+    /// "from Monday to Wednesday": the text itself says both ends.
+    pub(super) is_range: bool,
+    /// The clock time, and whether it came without am or pm.
     pub(super) time: Option<(NaiveTime, bool)>,
     /// The end of "2pm to 4pm", and whether it is as bare as `time`.
     pub(super) until: Option<(NaiveTime, bool)>,
@@ -79,28 +88,24 @@ pub(super) struct TimeWords {
     pub(super) moment: Option<NaiveDateTime>,
     /// "for 30 minutes".
     pub(super) minutes: Option<i64>,
+    /// "for 3 days".
+    pub(super) days: Option<i64>,
     /// RRULE.
     pub(super) rule: Option<String>,
     /// The weekdays of a repetition.
     pub(super) weekdays: Vec<Weekday>,
     /// Midnight ends a day.
     pub(super) next_day: bool,
+    /// "by", "after".
+    pub(super) bound: Option<Bound>,
 }
 
 impl TimeWords {
     /// The clock time, adjusted to the part of the day.
     pub(super) fn clock(&self) -> Option<NaiveTime> {
-        use DayPart::{Afternoon, Evening, Morning, Night};
+        use DayPart::Morning;
         use chrono::Timelike;
-        let Some((time, bare)) = self.time else {
-            let hour = match self.part? {
-                Morning => 9,
-                Afternoon => 14,
-                Evening => 18,
-                Night => 20,
-            };
-            return NaiveTime::from_hms_opt(hour, 0, 0);
-        };
+        let Some((time, bare)) = self.time else { return NaiveTime::from_hms_opt(self.part?.hour(), 0, 0) };
         // For nearly everybody "at 3" is in the afternoon, but "at 9" isn't.
         let later = match self.part {
             Some(Morning) => false,
@@ -110,7 +115,8 @@ impl TimeWords {
         if bare && later { Some(time.overflowing_add_signed(Duration::hours(12)).0) } else { Some(time) }
     }
 
-    fn says_when(&self) -> bool {
+    /// Whether it says more than how long something lasts.
+    pub(super) fn says_when(&self) -> bool {
         self.span.is_some()
             || self.time.is_some()
             || self.part.is_some()
@@ -119,14 +125,13 @@ impl TimeWords {
     }
 }
 
-/// Reads the phrase that begins at a word. Also returns the word after it.
-pub(super) fn read(words: &[Word], from: usize, now: &Now) -> Option<(TimeWords, usize)> {
-    let mut parts = TimeWords::default();
+/// Reads the phrase that begins at a word, in addition to what is known. Returns the word after it.
+pub(super) fn read(words: &[Word], from: usize, now: &Now, parts: &mut TimeWords) -> Option<usize> {
     let mut at = from;
-    while let Some(next) = component(words, at, now, &mut parts) {
+    while let Some(next) = component(words, at, now, parts) {
         at = next;
     }
-    parts.says_when().then_some((parts, at))
+    (at > from && parts.says_when()).then_some(at)
 }
 
 /// A position in the words; reading past their end gives "".
@@ -143,51 +148,50 @@ impl<'a> Cursor<'a> {
         self.words.get(self.at + ahead).map_or("", |word| word.text.as_str())
     }
 
-    fn skip(&self, count: usize) -> Self {
+    /// The position this many words ahead.
+    pub(super) fn skip(&self, count: usize) -> Self {
         Self { words: self.words, at: self.at + count }
     }
 }
 
 /// Reads one component at `at`, with the prepositions before it. Returns the word after it.
 fn component(words: &[Word], at: usize, now: &Now, parts: &mut TimeWords) -> Option<usize> {
+    const PREPS: &str = "\
+        at on by due before until till from starting the for @ of is between since after";
     let mut cursor = Cursor { words, at };
-    let mut prep = "";
-    while cursor.at < at + 3
-        && matches!(
-            cursor.word(0),
-            "at" | "on"
-                | "by"
-                | "due"
-                | "before"
-                | "until"
-                | "from"
-                | "starting"
-                | "the"
-                | "for"
-                | "@"
-                | "of"
-                | "is"
-                | "between"
-                | "since"
-                | "after"
-        )
-    {
-        prep = cursor.word(0);
+    let (mut prep, mut bound) = ("", None);
+    while cursor.at < at + 3 && is_one_of(cursor.word(0), PREPS) {
+        // "the" says nothing about the preposition before it.
+        prep = if cursor.word(0) == "the" && !prep.is_empty() { prep } else { cursor.word(0) };
+        bound = bound.or(Bound::of(prep));
         cursor = cursor.skip(1);
     }
     let tries = [length, repetition, relative, day, part_of_day, clock];
-    tries.iter().find_map(|read| read(cursor, prep, now, parts)).map(|used| cursor.at + used)
+    let (ranged, lasts) = (parts.is_range || parts.until.is_some(), parts.minutes.or(parts.days));
+    let used = tries.iter().find_map(|read| read(cursor, prep, now, parts))?;
+    let is_new_range = !ranged && (parts.is_range || parts.until.is_some());
+    if !is_new_range && lasts == parts.minutes.or(parts.days) {
+        parts.bound = parts.bound.or(bound);
+    }
+    Some(cursor.at + used)
 }
 
-fn number(word: &str) -> Option<u32> {
+/// A number in digits or words.
+pub(super) fn number(word: &str) -> Option<u32> {
     const NAMES: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",
     ];
     let named = NAMES.iter().position(|name| *name == word).and_then(|at| u32::try_from(at).ok());
-    let one = matches!(word, "a" | "an").then_some(1);
+    let more = match word {
+        "a" | "an" => Some(1),
+        "fifteen" => Some(15),
+        "twenty" => Some(20),
+        "thirty" => Some(30),
+        _ => None,
+    };
     let digits = || word.parse().ok().filter(|n| *n < 10_000);
-    named.or(one).or_else(digits)
+    named.or(more).or_else(digits)
 }
 
 /// Minutes in a unit of the clock.
@@ -199,19 +203,25 @@ fn clock_unit(word: &str) -> Option<i64> {
     }
 }
 
-/// "30 minutes", "half an hour", "an hour", "1.5 hours", "90m": minutes, and the words used.
+/// "30 minutes", "half an hour", "an hour and a half", "1.5 hours", "90m", "1h30": minutes, and the words used.
 fn minutes(cursor: Cursor) -> Option<(i64, usize)> {
     if cursor.word(0) == "half" && matches!(cursor.word(1), "an" | "a") && cursor.word(2) == "hour" {
         return Some((30, 3));
     }
     if let Some(split) = cursor.word(0).find(|c: char| c.is_ascii_alphabetic()).filter(|at| *at > 0) {
         let (count, unit) = cursor.word(0).split_at(split);
+        if let Some((hours, rest)) = unit.strip_prefix('h').and_then(|rest| Some((scaled(count, 60)?, rest)))
+            && let Some(more) = hours::two_digits(rest.trim_end_matches('m'))
+        {
+            return Some((hours + i64::from(more), 1));
+        }
         return Some((scaled(count, clock_unit(unit)?)?, 1));
     }
     let unit = clock_unit(cursor.word(1))?;
     let count =
         number(cursor.word(0)).map(|n| i64::from(n) * unit).or_else(|| scaled(cursor.word(0), unit))?;
-    Some((count, 2))
+    let and_a_half = (cursor.word(2), cursor.word(3), cursor.word(4)) == ("and", "a", "half");
+    Some(if and_a_half { (count + unit / 2, 5) } else { (count, 2) })
 }
 
 fn scaled(count: &str, unit: i64) -> Option<i64> {
@@ -221,20 +231,25 @@ fn scaled(count: &str, unit: i64) -> Option<i64> {
     Some(whole * unit + tenths * unit / 10)
 }
 
-fn length(cursor: Cursor, prep: &str, _: &Now, parts: &mut TimeWords) -> Option<usize> {
-    if prep != "for" || parts.minutes.is_some() {
+fn length(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Option<usize> {
+    if prep != "for" || parts.minutes.or(parts.days).is_some() {
         return None;
     }
-    let (count, used) = minutes(cursor)?;
-    parts.minutes = Some(count);
-    Some(used)
+    if let Some((count, used)) = minutes(cursor) {
+        parts.minutes = Some(count);
+        return Some(used);
+    }
+    let after = later_day(now.local.date(), cursor)
+        .filter(|_| matches!(cursor.word(1), "day" | "days" | "week" | "weeks"))?;
+    parts.days = Some((after - now.local.date()).num_days());
+    Some(2)
 }
 
 fn repetition(cursor: Cursor, _: &str, _: &Now, parts: &mut TimeWords) -> Option<usize> {
     if parts.rule.is_some() {
         return None;
     }
-    let (rule, days, used) = calendar::repetition(cursor, number)?;
+    let (rule, days, used) = calendar::repetition(cursor)?;
     (parts.rule, parts.weekdays) = (Some(rule), days);
     Some(used)
 }
@@ -255,7 +270,7 @@ fn relative(cursor: Cursor, _: &str, now: &Now, parts: &mut TimeWords) -> Option
         return None;
     }
     parts.moment = moment;
-    parts.span = day.map(|day| (day, None));
+    parts.span = day.map(Span::day);
     Some(used + usize::from(inward) + if ends { 2 } else { 0 })
 }
 
@@ -264,6 +279,7 @@ fn later_day(today: NaiveDate, cursor: Cursor) -> Option<NaiveDate> {
     match cursor.word(1) {
         "day" | "days" => today.checked_add_signed(Duration::days(i64::from(count))),
         "week" | "weeks" => today.checked_add_signed(Duration::weeks(i64::from(count))),
+        "fortnight" | "fortnights" => today.checked_add_signed(Duration::weeks(2 * i64::from(count))),
         "month" | "months" => today.checked_add_months(Months::new(count)),
         "year" | "years" => today.with_year(today.year() + i32::try_from(count).ok()?),
         _ => None,
@@ -274,15 +290,23 @@ fn day(cursor: Cursor, prep: &str, now: &Now, parts: &mut TimeWords) -> Option<u
     if parts.span.is_some() || parts.moment.is_some() {
         return None;
     }
-    if cursor.word(0) == "tonight" {
-        (parts.span, parts.part) = (Some((now.local.date(), None)), Some(DayPart::Night));
+    let today = now.local.date();
+    if cursor.word(0) == "tonight" && parts.part.is_none() {
+        (parts.span, parts.part) = (Some(Span::day(today)), Some(DayPart::Night));
         return Some(1);
     }
     if cursor.word(0) == "this" && part_named(cursor.word(1)).is_some() {
-        parts.span = Some((now.local.date(), None));
+        parts.span = Some(Span::day(today));
         return Some(1);
     }
-    let (span, time, used) = calendar::day(cursor, prep, now.local.date())?;
+    if let Some((span, used)) = calendar::range(cursor, prep, now) {
+        (parts.span, parts.is_range) = (Some(span), true);
+        return Some(used);
+    }
+    if prep == "between" {
+        return None;
+    }
+    let (span, time, used) = calendar::day(cursor, prep, now)?;
     parts.span = Some(span);
     if parts.time.is_none() {
         parts.time = time.map(|time| (time, false));
@@ -316,30 +340,28 @@ fn clock(cursor: Cursor, prep: &str, _: &Now, parts: &mut TimeWords) -> Option<u
     if parts.time.is_some() || parts.moment.is_some() {
         return None;
     }
-    if cursor.word(0) == "midnight" {
-        (parts.time, parts.next_day) = (Some((NaiveTime::MIN, false)), true);
-        return Some(1);
-    }
     let anchored = matches!(prep, "at" | "@" | "from" | "between");
-    let first = calendar::clock(cursor, 0)?;
+    let first = hours::clock(cursor, 0, prep)?;
     let joined = match cursor.word(first.used) {
         "to" | "till" | "until" | "-" => true,
         word => word == "and" && prep == "between",
     };
-    let second = calendar::clock(cursor, first.used + 1)
-        .filter(|second| joined && (anchored || !(first.bare && second.bare)));
+    let second = hours::clock(cursor, first.used + 1, "-")
+        .filter(|second| joined && (anchored || parts.span.is_some() || !(first.lone && second.lone)));
     if let Some(second) = second {
         // "2 to 4pm": the first hour takes over the half of the day unless that would turn them round.
         let shifted = first.time.overflowing_add_signed(Duration::hours(12)).0;
         let takes_over = first.bare && second.pm && first.time < shifted && shifted < second.time;
         let time = if takes_over { shifted } else { first.time };
+        // "10pm to 2am" has two halves; "10 to 11:30" none.
         parts.time = Some((time, first.bare && second.bare));
         parts.until = Some((second.time, second.bare));
         return Some(first.used + 1 + second.used);
     }
-    if prep == "between" || (first.bare && !anchored) {
+    if prep == "between" || (first.lone && !anchored) {
         return None;
     }
+    parts.next_day = cursor.word(0) == "midnight";
     parts.time = Some((first.time, first.bare));
     Some(first.used)
 }

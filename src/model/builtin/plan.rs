@@ -1,12 +1,15 @@
 //! Plans a person's message: which skills run, in which order, and what waits for what.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::fill::FillContext;
+use super::follow::Touched;
 use super::intents::{Intent, Intents, Meaning, is_plural};
-use super::phrase;
+use super::leftover;
+use super::now::Now;
 use super::split::{self, Position, Segment};
-use super::when::Now;
+use super::when;
+use super::words::{is_one_of, words};
 
 /// One dispatch.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,49 +37,31 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
     /// The parts that weren't understood.
     pub(super) missed: Vec<String>,
+    /// Why not.
+    pub(super) reason: Option<Reason>,
 }
 
-/// What "it" may mean in the first part: a task that the last answer mentioned.
-#[derive(Debug, Default)]
-pub(super) struct LastAnswer<'a> {
-    /// The open tasks, id and title.
-    pub(super) tasks: Vec<(&'a str, &'a str)>,
-    /// The last answer.
-    pub(super) answer: &'a str,
-}
-
-impl LastAnswer<'_> {
-    /// The only task that the last answer mentions. The context lists only tasks, so this works for them alone.
-    fn meant(&self, meaning: &Meaning) -> Option<Value> {
-        let lookup = meaning.entry.source.lookup.as_ref()?;
-        let pronoun = meaning.pronoun.as_deref()?;
-        if domain(&lookup.skill) != "tasks" || is_plural(pronoun) {
-            return None;
-        }
-        let answer = self.answer.to_lowercase();
-        let mut named = self.tasks.iter().filter(|(_, title)| answer.contains(&title.to_lowercase()));
-        let (id, title) = named.next()?;
-        named.next().is_none().then(|| json!({ "id": id, "title": title }))
-    }
+/// Why a part that looks like a request isn't carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// These words say something that its skill can't take.
+    Leftover(String),
+    /// Nobody can tell what this pronoun means.
+    Pronoun(String),
 }
 
 /// A longer text is taken as one part: nobody types so many requests at once.
 const SPLIT_BYTES: usize = 16 * 1024;
 
-/// Plans a person's message.
-pub(super) fn plan(text: &str, intents: &Intents, now: &Now, last: &LastAnswer) -> Plan {
-    let understand = |part: &str, place: Position| {
-        let later = place.later;
-        let sure = |meaning: &Meaning| !place.doubtful || meaning.own_words >= 2;
-        let usable = |entry: &Intent, pronoun: Option<&str>| usable(entry, pronoun, later);
-        if let Some(meaning) = intents.meaning(part, now, &usable) {
-            return sure(&meaning).then_some((meaning, None));
-        }
-        // Nothing comes before it in this message: "it" may be what the last answer mentioned.
-        let meaning = intents.meaning(part, now, &|entry, pronoun| self::usable(entry, pronoun, true))?;
-        let meant = last.meant(&meaning)?;
-        Some((meaning, Some(meant)))
-    };
+/// What a part means, and how it reads if it had to be put in other words.
+struct Understood<'a> {
+    meaning: Meaning<'a>,
+    reads: Option<String>,
+}
+
+/// Plans a person's message. `touched` is what "it" means at its beginning.
+pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&Touched>) -> Plan {
+    let understand = |part: &str, place: Position| understand(part, place, intents, now, touched);
     let segments = if text.len() > SPLIT_BYTES {
         let text = split::tidy(text);
         vec![Segment {
@@ -90,14 +75,87 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, last: &LastAnswer) 
     let mut plan = Plan::default();
     for segment in segments {
         match segment.meaning {
-            Some((meaning, meant)) => {
-                let step = step(&plan.steps, segment.text, segment.then, &meaning, meant.as_ref(), now);
+            Some(Understood { meaning, reads }) => {
+                let reads = reads.as_deref().unwrap_or(segment.text);
+                let step = step(&plan.steps, reads, segment.then, &meaning, now);
                 plan.steps.push(step);
             }
             None => plan.missed.push(segment.text.to_owned()),
         }
     }
+    plan.reason = plan.missed.iter().find_map(|missed| reason(missed, intents, now));
+    // What wasn't understood may belong to what was: "Add a task to call Bob. Every Monday."
+    let changes = plan.missed.iter().find_map(|missed| amends(missed, now));
+    if let Some(changes) = changes.filter(|_| !plan.steps.is_empty()) {
+        plan.steps.clear();
+        plan.reason = plan.reason.or(Some(Reason::Leftover(changes)));
+    }
     plan
+}
+
+fn understand<'a>(
+    part: &str,
+    place: Position,
+    intents: &'a Intents,
+    now: &Now,
+    touched: Option<&Touched>,
+) -> Option<Understood<'a>> {
+    let usable = |entry: &Intent, pronoun: Option<&str>| usable(entry, pronoun, place.later);
+    if let Some(meaning) = intents.meaning(part, now, &usable) {
+        let is_sure = !place.doubtful || meaning.own_words >= 2;
+        // "Remember that Bob is ill and cancel the review" may be two wishes or one.
+        let second = |tail: &str| !split::goes_on(tail) && intents.meaning(tail, now, &usable).is_some();
+        let is_one = !meaning.tail(part).is_some_and(second);
+        return (is_sure && is_one && meaning.leftover.is_none())
+            .then_some(Understood { meaning, reads: None });
+    }
+    if let Some(turned) = time_last(part, now)
+        && let Some(meaning) = intents.meaning(&turned, now, &usable)
+        && meaning.leftover.is_none()
+        && meaning.ends_with_time(&turned)
+    {
+        return Some(Understood { meaning, reads: Some(turned) });
+    }
+    // Nothing comes before it in this message: "it" may be what the last turn touched.
+    let touched = touched?;
+    let is_of_its_kind = |entry: &Intent, pronoun: Option<&str>| {
+        let lookup = entry.source.lookup.as_ref();
+        pronoun.is_some_and(|pronoun| !is_plural(pronoun))
+            && !entry.needs_results()
+            && lookup.is_some_and(|lookup| domain(&lookup.skill) == touched.domain)
+    };
+    let named = intents.meaning(part, now, &is_of_its_kind)?.naming(part, &touched.title)?;
+    let is_same = |entry: &Intent, _: Option<&str>| is_of_its_kind(entry, Some("it"));
+    let meaning = intents.meaning(&named, now, &is_same).filter(|meaning| meaning.leftover.is_none())?;
+    Some(Understood { meaning, reads: Some(named) })
+}
+
+/// "Tomorrow at 9 remind me to call Bob", with the time at the end.
+fn time_last(part: &str, now: &Now) -> Option<String> {
+    let words = words(part);
+    let to = when::phrase_at(&words, 0, now)?;
+    let (last, next) = (words.get(to.checked_sub(1)?)?, words.get(to)?);
+    let (time, rest) = (part.get(..last.range.end)?, part.get(next.range.start..)?);
+    Some(format!("{} {time}", split::tidy(rest)))
+}
+
+/// Why a part isn't carried out, if it can be said.
+fn reason(missed: &str, intents: &Intents, now: &Now) -> Option<Reason> {
+    if ["the other one", "the other", "that one", "this one"].contains(&missed.to_lowercase().as_str()) {
+        return Some(Reason::Pronoun(missed.to_lowercase()));
+    }
+    let meaning = intents.meaning(missed, now, &|entry, pronoun| usable(entry, pronoun, true))?;
+    let pronoun = || Some(Reason::Pronoun(meaning.pronoun.clone()?));
+    meaning.leftover.clone().map(Reason::Leftover).or_else(pronoun)
+}
+
+/// The words of a part that change what other parts ask for.
+fn amends(missed: &str, now: &Now) -> Option<String> {
+    const WORDS: &str = "\
+        no not never but except only instead unless if actually wait sorry don't";
+    let first = words(missed).first().map(|word| word.text.clone())?;
+    let amends = is_one_of(&first, WORDS).then(|| missed.to_owned());
+    amends.or_else(|| leftover::temporal(missed, now))
 }
 
 fn usable(entry: &Intent, pronoun: Option<&str>, later: bool) -> bool {
@@ -105,25 +163,17 @@ fn usable(entry: &Intent, pronoun: Option<&str>, later: bool) -> bool {
     (!results || later) && (pronoun.is_none() || (later && (results || entry.source.lookup.is_some())))
 }
 
-fn step(
-    earlier: &[Step],
-    text: &str,
-    then: bool,
-    meaning: &Meaning,
-    meant: Option<&Value>,
-    now: &Now,
-) -> Step {
+fn step(earlier: &[Step], text: &str, then: bool, meaning: &Meaning, now: &Now) -> Step {
     let source = &meaning.entry.source;
-    let context = FillContext { now, results: None, found: meant };
-    let direct = meaning.is_direct() || meant.is_some();
+    let context = FillContext { now, results: None, found: None };
+    let direct = meaning.is_direct();
     let mut skills = vec![source.skill.clone()];
     if let Some(lookup) = source.lookup.as_ref().filter(|_| !direct) {
         skills.push(lookup.skill.clone());
     }
     skills.sort();
     skills.dedup();
-    let needs =
-        meaning.entry.needs_results() || (meaning.pronoun.is_some() && meant.is_none()) || refers(text);
+    let needs = meaning.entry.needs_results() || meaning.pronoun.is_some() || refers(text);
     Step {
         agent_id: format!("a{}", earlier.len() + 1),
         skill: source.skill.clone(),
@@ -135,7 +185,8 @@ fn step(
     }
 }
 
-fn domain(skill: &str) -> &str {
+/// The domain of a skill.
+pub(super) fn domain(skill: &str) -> &str {
     skill.split('.').next().unwrap_or(skill)
 }
 
@@ -165,5 +216,5 @@ fn dependencies(earlier: &[Step], skill: &str, then: bool, needs: bool) -> Vec<S
 /// Whether a text refers to something before it.
 fn refers(text: &str) -> bool {
     const WORDS: [&str; 6] = ["it", "them", "these", "those", "him", "her"];
-    phrase::words(text).iter().any(|word| WORDS.contains(&word.text.as_str()))
+    words(text).iter().any(|word| WORDS.contains(&word.text.as_str()))
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::input::Report;
 use super::intents::Intents;
-use super::phrase;
-use super::plan::Plan;
+use super::plan::{Plan, Reason};
 use super::split;
+use super::words::words;
 use crate::domain::ExecutionStatus;
 
 /// The final answer of a turn.
@@ -23,7 +23,8 @@ pub(super) fn answer(plan: &Plan, reports: &BTreeMap<String, Report>, intents: &
     let mut answer = together(&lines);
     if !plan.missed.is_empty() {
         let missed = plan.missed.join("\n");
-        answer = format!("{answer}\n\n{}", not_understood(&missed, intents));
+        let why = plan.reason.as_ref().map_or_else(|| not_understood(&missed, intents), refusal);
+        answer = format!("{answer}\n\n{why}");
     }
     answer
 }
@@ -64,8 +65,11 @@ fn outcome(mission: &str, report: Option<&Report>) -> String {
 }
 
 /// The answer to a message without a request.
-pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
-    let words: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).collect();
+pub(super) fn nothing_to_do(text: &str, reason: Option<&Reason>, intents: &Intents) -> String {
+    if let Some(reason) = reason {
+        return refusal(reason);
+    }
+    let words: Vec<String> = words(text).into_iter().map(|word| word.text).collect();
     let said = words.join(" ");
     let greets = [
         "hi",
@@ -96,6 +100,18 @@ pub(super) fn nothing_to_do(text: &str, intents: &Intents) -> String {
         return "You're welcome!".into();
     }
     not_understood(text, intents)
+}
+
+/// Why a request is not carried out, and what to do.
+pub(super) fn refusal(reason: &Reason) -> String {
+    match reason {
+        Reason::Leftover(words) => format!(
+            "I understood everything but “{words}”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.",
+        ),
+        Reason::Pronoun(pronoun) => {
+            format!("I don't know what “{pronoun}” refers to, so I did nothing. What do you mean?")
+        }
+    }
 }
 
 fn help(intents: &Intents) -> String {
@@ -133,13 +149,13 @@ fn not_understood(text: &str, intents: &Intents) -> String {
 /// Up to four examples: those that share the most words with the text, then one of each domain in turn.
 fn nearest<'a>(text: &str, intents: &'a Intents) -> Vec<&'a str> {
     const COMMON: [&str; 8] = ["what", "about", "that", "this", "with", "show", "find", "have"];
-    let mut said: Vec<String> = phrase::words(text).into_iter().map(|word| word.text).take(200).collect();
+    let mut said: Vec<String> = words(text).into_iter().map(|word| word.text).take(200).collect();
     said.retain(|word| word.len() > 3 && !COMMON.contains(&word.as_str()));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, usize, &str)> = intents
         .examples()
         .map(|(skill, example)| {
-            let words = phrase::words(example);
+            let words = words(example);
             let shared = words.iter().filter(|word| said.contains(&word.text)).count();
             let turn = seen.entry(skill.split('.').next().unwrap_or(skill)).or_default();
             *turn += 1;

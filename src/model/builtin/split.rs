@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use super::words::is_one_of;
+
 /// One part of a message.
 #[derive(Debug)]
 pub(super) struct Segment<'a, T> {
@@ -144,13 +146,22 @@ fn best<'a, T>(
 /// Whether a weak cut more likely joins words: after a colon everything belongs to what it introduces, and
 /// "the", "he" and the like continue a sentence rather than ask for something.
 fn joins(before: &str, cut: &Cut, text: &str) -> bool {
-    const GO_ON: [&str; 19] = [
-        "the", "a", "an", "my", "his", "her", "their", "our", "your", "it", "they", "he", "she", "we", "i",
-        "that", "this", "is", "not",
-    ];
-    let next = text.get(cut.gap.end..).unwrap_or_default().split_whitespace().next().unwrap_or_default();
-    cut.strength == Strength::Weak
-        && (before.contains(": ") || GO_ON.iter().any(|word| next.eq_ignore_ascii_case(word)))
+    let next = text.get(cut.gap.end..).unwrap_or_default();
+    cut.strength == Strength::Weak && (before.contains(": ") || repeats(before) || goes_on(next))
+}
+
+/// Whether a text continues a sentence rather than asks for something.
+pub(super) fn goes_on(text: &str) -> bool {
+    const WORDS: &str = "\
+        the a an my his her their our your it they he she we i that this is not";
+    let first = text.split_whitespace().next().unwrap_or_default();
+    is_one_of(&first.to_lowercase(), WORDS)
+}
+
+/// "Every weekday at 8, show my tasks": what follows belongs to it.
+fn repeats(before: &str) -> bool {
+    let first = before.split_whitespace().next().unwrap_or_default();
+    ["every", "each"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
 /// Where a text may be split, outside quotes.
@@ -234,39 +245,14 @@ fn link_words(text: &str) -> (usize, Option<bool>) {
 
 /// Without politeness around it and punctuation at its end.
 pub(super) fn tidy(text: &str) -> &str {
-    const LEADS: [&str; 26] = [
-        "i need to know",
-        "i want to know",
-        "i want to see",
-        "i would like to know",
-        "please",
-        "pls",
-        "hey",
-        "hi",
-        "hello",
-        "ok",
-        "okay",
-        "so",
-        "also",
-        "and",
-        "then",
-        "now",
-        "can you",
-        "could you",
-        "would you",
-        "will you",
-        "i'd like you to",
-        "i would like you to",
-        "i want you to",
-        "just",
-        "assistant",
-        "adjutant",
-    ];
+    const LEADS: &str = "i need to know|i want to know|i want to see|i would like to know|please|pls|hey|hi|hello|ok|okay|\
+        so|also|and|then|now|can you|could you|would you|will you|i'd like you to|i would like you to|\
+        i want you to|just|assistant|adjutant|no,|actually|sorry,|oh";
     const TAILS: [&str; 5] = ["please", "pls", "thanks", "thank you", "thx"];
     let ends = |c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?' | ',' | ';' | ':' | '…');
     let mut text = text.trim().trim_end_matches(ends);
     loop {
-        let lead = LEADS.iter().find_map(|lead| {
+        let lead = LEADS.split('|').find_map(|lead| {
             let head = text.get(..lead.len()).filter(|head| head.eq_ignore_ascii_case(lead))?;
             let rest = text.get(head.len()..)?;
             let cut = rest.trim_start_matches([' ', ',', '\t', '!', ':']);

@@ -1,190 +1,344 @@
 //! Dates and times as people write them, in the person's own zone.
 //!
-//! A phrase is found at the end of a text ("call Bob tomorrow at 9"), at its start when "to", "that",
-//! "about" or a mark follows ("tomorrow at 9 to call Bob"), and in its middle only where it can hardly
-//! mean anything else ("call Bob tomorrow about the budget"), so that titles keep their words.
+//! A phrase is found at the end of a text ("call Bob tomorrow at 9"), at its start ("tomorrow at 9 to call Bob"), at
+//! both, and in its middle only where it can hardly mean anything else ("call Bob tomorrow about the budget"), so that
+//! titles keep their words.
 
 use std::ops::Range;
 
 use chrono::{Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
-use chrono_tz::Tz;
 
-use super::phrase::{self, TimeWords, Word};
-use crate::clock::local_to_utc;
+use super::leftover::masked;
+use super::now::Now;
+use super::phrase::{self, Bound, DayPart, TimeWords};
+use super::words::{Word, is_one_of, words};
+use crate::clock::span::Span;
 use crate::clock::when::When;
-
-/// The person's local time and zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Now {
-    /// Local time.
-    pub(super) local: NaiveDateTime,
-    /// Where that is.
-    pub(super) zone: Tz,
-}
-
-impl Now {
-    /// Reads `2026-11-21T10:15 Saturday, Europe/Berlin`; an unknown zone counts as UTC.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let Ok(When::Time(local)) =
-            When::parse(text.split_whitespace().next()?.trim_end_matches(','), Tz::UTC)
-        else {
-            return None;
-        };
-        let zone = text.rsplit([',', ' ']).next().and_then(|zone| zone.parse().ok()).unwrap_or(Tz::UTC);
-        Some(Self { local, zone })
-    }
-
-    /// The local time this much later, across changes of the clocks.
-    pub(super) fn after(&self, by: Duration) -> Option<NaiveDateTime> {
-        let later = local_to_utc(self.local, self.zone).checked_add_signed(by)?;
-        Some(later.with_timezone(&self.zone).naive_local())
-    }
-
-    /// The local time, moved if the clocks jump over it.
-    fn existing(&self, local: NaiveDateTime) -> NaiveDateTime {
-        local_to_utc(local, self.zone).with_timezone(&self.zone).naive_local()
-    }
-}
 
 /// What a time phrase means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Period {
-    start: NaiveDateTime,
-    timed: bool,
-    end: Option<NaiveDateTime>,
-    end_timed: bool,
-    /// Its length, if the text gives one.
-    minutes: Option<i64>,
+    words: TimeWords,
+    /// Its first day or its time.
+    pub(super) start: When,
+    /// The first moment and the end of the period that a question is about; none is open.
+    asked: (Option<When>, Option<NaiveDateTime>),
+    /// The end, if the text itself gives one.
+    said_end: Option<NaiveDateTime>,
     /// The RRULE if it repeats.
     pub(super) rule: Option<String>,
 }
 
 impl Period {
-    /// `2026-11-27T17:00`, or the date alone without a time.
-    pub(super) fn start(&self) -> String {
-        show(self.start, self.timed)
+    /// The moment that it names: a deadline, a reminder. None if it is none.
+    pub(super) fn moment(&self) -> Option<When> {
+        match (self.words.bound, self.start) {
+            (None | Some(Bound::By), start) => Some(start),
+            (Some(Bound::Before), When::Day(day)) => day.pred_opt().map(When::Day),
+            (Some(Bound::Before), time) => Some(time),
+            (Some(_), _) => None,
+        }
     }
 
-    /// Where the period ends (exclusive): as the text says, else an hour or a day later.
-    pub(super) fn end(&self) -> Option<String> {
-        let later = |by| self.start.checked_add_signed(by);
-        let end = match (self.end, self.minutes) {
-            (Some(end), _) => return Some(show(end, self.end_timed)),
-            (None, Some(minutes)) => later(Duration::try_minutes(minutes)?),
-            (None, None) if self.timed => later(Duration::hours(1)),
-            (None, None) => later(Duration::days(1)),
-        };
-        end.map(|end| show(end, self.timed || self.minutes.is_some()))
+    /// When an event begins. None for "by Friday" and the like.
+    pub(super) fn beginning(&self) -> Option<When> {
+        self.words.bound.is_none().then_some(self.start)
+    }
+
+    /// Where the period in question begins.
+    pub(super) fn from(&self) -> Option<When> {
+        self.asked.0
+    }
+
+    /// Where the period in question ends: the day or the time after it.
+    pub(super) fn end(&self) -> Option<When> {
+        let end = self.asked.1?;
+        Some(if self.in_days() { When::Day(end.date()) } else { When::Time(end) })
+    }
+
+    /// The same as the end of an argument: its last day, or the time.
+    pub(super) fn last(&self) -> Option<When> {
+        let end = self.asked.1?;
+        Some(if self.in_days() { When::Day(Span { from: end, to: end }.last_day()) } else { When::Time(end) })
+    }
+
+    /// The same, if the text itself gives an end: "for 30 minutes", "to 3 January".
+    pub(super) fn until(&self) -> Option<When> {
+        let end = self.said_end?;
+        Some(if self.in_days() { When::Day(Span { from: end, to: end }.last_day()) } else { When::Time(end) })
     }
 
     /// Its length as iCalendar writes it (`PT30M`), if the text gives one.
     pub(super) fn duration(&self) -> Option<String> {
-        let said =
-            self.end.filter(|_| self.timed && self.end_timed).map(|end| (end - self.start).num_minutes());
-        self.minutes.or(said).filter(|minutes| *minutes > 0).map(|minutes| {
-            match (minutes / 60, minutes % 60) {
-                (0, rest) => format!("PT{rest}M"),
-                (hours, 0) => format!("PT{hours}H"),
-                (hours, rest) => format!("PT{hours}H{rest}M"),
-            }
+        let until = self.said_end.filter(|_| !self.in_days());
+        let minutes = until.map(|end| (end - self.start.local()).num_minutes()).or(self.words.minutes);
+        minutes.filter(|minutes| *minutes > 0).map(|minutes| match (minutes / 60, minutes % 60) {
+            (0, rest) => format!("PT{rest}M"),
+            (hours, 0) => format!("PT{hours}H"),
+            (hours, rest) => format!("PT{hours}H{rest}M"),
         })
+    }
+
+    /// What the phrase leaves out, taken from the time that a thing has now: "3pm" stays on its day, and on "Friday"
+    /// it keeps its time.
+    pub(super) fn moved(&self, old: When) -> Option<When> {
+        Some(match (self.moment()?, old) {
+            (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
+            (When::Time(time), old) if self.words.span.is_none() && self.words.moment.is_none() => {
+                When::Time(old.local().date().and_time(time.time()))
+            }
+            (new, _) => new,
+        })
+    }
+
+    /// Whether these conversions together say all that it says, so that nothing is dropped.
+    pub(super) fn is_used_by(&self, conversions: &[&str]) -> bool {
+        let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
+        let is_one_day = self.words.span.is_none_or(|span| span.first_day() == span.last_day());
+        let lasts = self.words.minutes.or(self.words.days).is_some() || self.words.until.is_some();
+        let ends = has(&["end", "last"]);
+        let is_asked = has(&["from"]) && ends;
+        // "Every day for 2 weeks" is no length of what happens each day.
+        let is_odd = self.words.days.is_some() && (self.rule.is_some() || !self.in_days());
+        !is_odd
+            && (self.rule.is_none() || has(&["repeat"]))
+            && (!lasts || ends || has(&["until", "duration"]))
+            && (is_one_day || ends || (self.words.is_range && has(&["until"])))
+            && match self.words.bound {
+                None => true,
+                Some(Bound::By | Bound::Before) => has(&["time", "moved"]) || is_asked,
+                Some(_) => is_asked,
+            }
+    }
+
+    /// Whether it is over.
+    pub(super) fn is_past(&self, now: &Now) -> bool {
+        self.rule.is_none() && self.start.ends() <= now.local
+    }
+
+    /// Whether it is about days, not about times in them.
+    fn in_days(&self) -> bool {
+        self.words.time.is_none()
+            && self.words.part.is_none()
+            && self.words.moment.is_none()
+            && self.words.minutes.is_none()
     }
 }
 
-fn show(time: NaiveDateTime, timed: bool) -> String {
-    if timed { When::Time(time).iso() } else { When::Day(time.date()).iso() }
-}
-
-/// A phrase and where in the text it stands, its preposition included.
+/// A phrase and where in the text it stands, its prepositions included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Bytes of the text.
-    pub(super) range: Range<usize>,
+    /// Its parts, as bytes of the text, in order.
+    ranges: Vec<Range<usize>>,
     /// What it means.
     pub(super) when: Period,
+    /// "not", "or" before it: it doesn't mean that, or not that alone.
+    pub(super) is_doubtful: bool,
 }
 
-/// Finds the time phrase of a text. `anywhere` also takes one from the middle of other words.
-pub(super) fn find(text: &str, now: &Now, anywhere: bool) -> Option<Found> {
-    let words = phrase::words(text);
-    let at_end =
-        (0..words.len()).find_map(|from| reading(&words, from, now).filter(|hit| hit.1 == words.len()));
-    let hit = at_end.map(|hit| (0, hit)).or_else(|| {
-        let starts = reading(&words, 0, now).filter(|hit| anywhere || leads(text, &words, hit.1));
-        starts.map(|hit| (0, hit)).or_else(|| in_the_middle(&words, now, anywhere))
-    })?;
-    let (_, (from, to, when)) = hit;
-    let (first, last) = (words.get(from)?, words.get(to.checked_sub(1)?)?);
-    Some(Found { range: first.range.start..last.range.end, when })
+pub(super) const MARKS: [char; 9] = [' ', ',', ':', ';', '-', '(', ')', '\t', '\n'];
+
+impl Found {
+    /// The phrase as it was written.
+    pub(super) fn said(&self, text: &str) -> String {
+        let said = self.ranges.iter().filter_map(|range| text.get(range.clone()));
+        said.collect::<Vec<_>>().join(" … ")
+    }
+
+    /// Whether it names a date in figures: somebody may note that for a day that is over.
+    pub(super) fn is_dated(&self, text: &str, now: &Now) -> bool {
+        self.when.start.local().date() != now.local.date()
+            && self.said(text).contains(|c: char| c.is_ascii_digit())
+    }
+
+    /// The text without the phrase.
+    pub(super) fn rest(&self, text: &str) -> String {
+        let mut rest = String::new();
+        let mut from = 0;
+        for range in self.ranges.iter().cloned().chain(std::iter::once(text.len()..text.len())) {
+            let part = text.get(from..range.start).unwrap_or_default().trim_matches(MARKS);
+            let part = if range.is_empty() { part } else { part.trim_end_matches(['.', '!', '?']) };
+            let link = ["to ", "that ", "about "].iter().find_map(|link| part.strip_prefix(link));
+            let part = if rest.is_empty() && from > 0 { link.unwrap_or(part) } else { part };
+            if !rest.is_empty() && !part.is_empty() {
+                rest.push(' ');
+            }
+            rest.push_str(part);
+            from = range.end;
+        }
+        rest
+    }
 }
 
-type Reading = (usize, usize, Period);
+/// Words that change the meaning of a time phrase after them, or connect it with what was not understood.
+const CHANGES: &str = "\
+    not no or and than except but never unless if maybe first second third fourth last next other every each same \
+    past half quarter around about until till within over during as almost nearly roughly circa \
+    through coming following previous early late holiday exactly earliest latest least soonest week";
 
-fn reading(words: &[Word], from: usize, now: &Now) -> Option<Reading> {
-    let (parts, to) = phrase::read(words, from, now)?;
-    Some((from, to, resolve(&parts, now)?))
+/// Finds the time phrase of a text. `whole` is a text that should be nothing else.
+pub(super) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
+    let words = words(&masked(text));
+    let mut parts = TimeWords::default();
+    let at_end = (0..words.len()).find_map(|from| {
+        let mut said = TimeWords::default();
+        let to = phrase::read(&words, from, now, &mut said).filter(|to| *to == words.len())?;
+        resolve(&said, now, &words)?;
+        parts = said;
+        Some(from..to)
+    });
+    let mut more = parts.clone();
+    let at_start = phrase::read(&words, 0, now, &mut more)
+        .filter(|to| {
+            at_end.as_ref().is_none_or(|end| *to < end.start) && (whole || leads(text, &words, *to, &more))
+        })
+        .filter(|_| resolve(&more, now, &words).is_some())
+        .map(|to| 0..to);
+    if at_start.is_some() {
+        parts = more;
+    }
+    let mut found: Vec<Range<usize>> = at_start.into_iter().chain(at_end).collect();
+    if found.is_empty() {
+        let (range, said) = in_the_middle(&words, now)?;
+        parts = said;
+        found.push(range);
+    }
+    let before = |range: &Range<usize>| {
+        range.start.checked_sub(1).and_then(|at| words.get(at)).map(|word| word.text.as_str())
+    };
+    let after = |range: &Range<usize>| words.get(range.end).map(|word| word.text.as_str());
+    let is_doubtful = found.iter().filter_map(before).any(|word| is_one_of(word, CHANGES))
+        || found
+            .iter()
+            .filter_map(after)
+            .any(|word| is_one_of(word, "or ish not but except unless until instead rather through"));
+    let bytes = |range: Range<usize>| {
+        Some(words.get(range.start)?.range.start..words.get(range.end.checked_sub(1)?)?.range.end)
+    };
+    let ranges = found.into_iter().map(bytes).collect::<Option<Vec<_>>>()?;
+    Some(Found { ranges, when: resolve(&parts, now, &words)?, is_doubtful })
 }
 
-fn leads(text: &str, words: &[Word], to: usize) -> bool {
+/// The phrase that begins at a word, and the word after it.
+pub(super) fn phrase_at(words: &[Word], from: usize, now: &Now) -> Option<usize> {
+    phrase::read(words, from, now, &mut TimeWords::default())
+}
+
+/// Whether a phrase at the start leads to what is to be done.
+fn leads(text: &str, words: &[Word], to: usize, parts: &TimeWords) -> bool {
     let next = words.get(to).map_or("", |word| word.text.as_str());
     let gap = match (to.checked_sub(1).and_then(|last| words.get(last)), words.get(to)) {
         (Some(last), Some(next)) => text.get(last.range.end..next.range.start).unwrap_or_default(),
         _ => "",
     };
-    matches!(next, "to" | "that" | "about") || gap.contains([':', ',', '-'])
+    matches!(next, "to" | "that" | "about") || gap.contains([':', ',', '-']) || parts.moment.is_some()
 }
 
-fn in_the_middle(words: &[Word], now: &Now, anywhere: bool) -> Option<(usize, Reading)> {
-    (0..words.len()).find_map(|from| {
-        let plain = matches!(words.get(from)?.text.as_str(), "today" | "tomorrow" | "tonight" | "by" | "due");
-        if !(anywhere || plain) {
-            return None;
-        }
-        reading(words, from, now).map(|hit| (from, hit))
+/// A phrase with a preposition, or an unmistakable day, before another preposition.
+fn in_the_middle(words: &[Word], now: &Now) -> Option<(Range<usize>, TimeWords)> {
+    const FIRST: &str = "\
+        today tomorrow tonight by due on at every before in";
+    const NEXT: &str = "\
+        about with to at regarding re because via from";
+    (1..words.len()).find_map(|from| {
+        let first = words.get(from)?.text.as_str();
+        let mut parts = TimeWords::default();
+        let to = phrase::read(words, from, now, &mut parts).filter(|_| is_one_of(first, FIRST))?;
+        let next = words.get(to).map_or("", |word| word.text.as_str());
+        (is_one_of(next, NEXT) && resolve(&parts, now, words).is_some()).then_some((from..to, parts))
     })
 }
 
 /// Turns the words of a phrase into one period.
-fn resolve(parts: &TimeWords, now: &Now) -> Option<Period> {
-    let rule = parts.rule.clone();
-    if let Some(start) = parts.moment {
-        return Some(Period {
-            start,
-            timed: true,
-            end: None,
-            end_timed: false,
-            minutes: parts.minutes,
-            rule,
-        });
+fn resolve(parts: &TimeWords, now: &Now, words: &[Word]) -> Option<Period> {
+    const EVENING: &str = "\
+        dinner supper drinks party concert movie cinema theatre theater";
+    let mut parts = parts.clone();
+    let bare_hour = parts.time.is_some_and(|(_, bare)| bare) && parts.part.is_none();
+    if bare_hour && words.iter().any(|word| is_one_of(&word.text, EVENING)) {
+        parts.part = Some(DayPart::Evening);
     }
-    let time = parts.clock();
-    let (first, last) = match (parts.span, time) {
-        (Some(span), _) => span,
-        (None, Some(time)) => {
-            let late = time <= now.local.time();
-            let day = now.local.date();
-            let day = if parts.weekdays.is_empty() && late { day.succ_opt()? } else { day };
-            (day, None)
-        }
-        (None, None) if rule.is_some() => (now.local.date(), None),
+    let mut time = parts.clock();
+    // "Today at 9" at ten in the morning is in the evening.
+    let is_today = parts.span == Some(Span::day(now.local.date()));
+    if let Some(said) = time.filter(|said| is_today && bare_hour && *said <= now.local.time())
+        && said < NaiveTime::from_hms_opt(12, 0, 0)?
+    {
+        time = Some(said.overflowing_add_signed(Duration::hours(12)).0);
+    }
+    let (start, last) = first_and_last(&parts, time, now)?;
+    let said_end = said_end(&parts, start, last);
+    let asked = asked(&parts, start, last, said_end)?;
+    let rule = parts.rule.clone();
+    Some(Period { words: parts, start, asked, said_end, rule })
+}
+
+/// When it begins, and its last day.
+fn first_and_last(parts: &TimeWords, time: Option<NaiveTime>, now: &Now) -> Option<(When, NaiveDate)> {
+    if let Some(moment) = parts.moment {
+        return Some((When::Time(moment), moment.date()));
+    }
+    let today = now.local.date();
+    let first = match (parts.span, time) {
+        (Some(span), _) => span.first_day(),
+        (None, Some(time)) if parts.weekdays.is_empty() && time <= now.local.time() => today.succ_opt()?,
+        (None, Some(_)) => today,
+        (None, None) if parts.rule.is_some() => today,
         (None, None) => return None,
     };
     let first = if parts.weekdays.is_empty() { first } else { next_of(&parts.weekdays, first, time, now)? };
-    let first = if parts.next_day { first.succ_opt()? } else { first };
-    let start = first.and_time(time.unwrap_or_default());
-    let start = if time.is_some() { now.existing(start) } else { start };
-    let until = parts.until.and_then(|(until, bare)| {
+    let last = parts.span.filter(|_| parts.weekdays.is_empty()).map_or(first, Span::last_day);
+    // Midnight ends the day that it is said with.
+    let first = if parts.next_day && parts.span.is_some() { first.succ_opt()? } else { first };
+    let start = time.map_or(When::Day(first), |time| When::Time(now.existing(first.and_time(time))));
+    Some((start, last.max(first)))
+}
+
+/// The end that the text gives.
+fn said_end(parts: &TimeWords, start: When, last: NaiveDate) -> Option<NaiveDateTime> {
+    let start = start.local();
+    if let Some((until, bare)) = parts.until {
         let steps = if bare { [0, 12, 24] } else { [0, 24, 24] };
-        let end = first.and_time(until);
-        steps
-            .iter()
-            .filter_map(|hours| end.checked_add_signed(Duration::hours(*hours)))
-            .find(|end| *end > start)
-    });
-    let end_timed = until.is_some();
-    let end = until.or_else(|| last.filter(|_| time.is_none()).map(|day| day.and_time(NaiveTime::MIN)));
-    Some(Period { start, timed: time.is_some(), end, end_timed, minutes: parts.minutes, rule })
+        let end = start.date().and_time(until);
+        let ends = steps.iter().filter_map(|hours| end.checked_add_signed(Duration::hours(*hours)));
+        return ends.into_iter().find(|end| *end > start);
+    }
+    let length = parts.minutes.and_then(Duration::try_minutes).or_else(|| Duration::try_days(parts.days?));
+    match length {
+        Some(length) => start.checked_add_signed(length),
+        None => parts.is_range.then(|| When::Day(last).ends()),
+    }
+}
+
+type Asked = (Option<When>, Option<NaiveDateTime>);
+
+/// The period that a question with this phrase is about.
+fn asked(parts: &TimeWords, start: When, last: NaiveDate, said_end: Option<NaiveDateTime>) -> Option<Asked> {
+    let first = start.local().date();
+    let hour =
+        |hour: u32| first.and_time(NaiveTime::MIN).checked_add_signed(Duration::hours(i64::from(hour)));
+    let is_timed = matches!(start, When::Time(_));
+    let (from, to) = match (parts.part, is_timed) {
+        (Some(part), _) if parts.time.is_none() => {
+            let (from, to) = part.hours();
+            (When::Time(hour(from)?), hour(to)?)
+        }
+        (_, true) => {
+            (start, said_end.map_or_else(|| start.local().checked_add_signed(Duration::hours(1)), Some)?)
+        }
+        (_, false) => (start, said_end.unwrap_or_else(|| When::Day(last).ends())),
+    };
+    let midnight = |day: NaiveDate| When::Time(day.and_time(NaiveTime::MIN));
+    Some(match (parts.bound, is_timed) {
+        (None, _) => (Some(from), Some(to)),
+        (Some(Bound::By | Bound::Before), true) => (Some(midnight(first)), Some(start.local())),
+        (Some(Bound::By), false) => (None, Some(to)),
+        (Some(Bound::Before), false) => (None, Some(start.local())),
+        (Some(Bound::After | Bound::From), true) => (Some(start), Some(When::Day(first).ends())),
+        (Some(Bound::After), false) => (Some(When::Day(last.succ_opt()?)), None),
+        (Some(Bound::From), false) => (Some(start), None),
+        (Some(Bound::Until), _) => (None, None),
+    })
 }
 
 /// The first of these weekdays on or after `from` whose time has not passed.

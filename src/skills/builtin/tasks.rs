@@ -326,10 +326,11 @@ async fn update(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 async fn complete(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     if let Some(all) = all_meant(call).await? {
         let done = all.iter().map(|task| complete_one(task, call, writes));
-        let lines: Vec<String> = done.collect::<Result<_, _>>()?;
+        let (lines, steps): (Vec<String>, Vec<Vec<Step>>) =
+            done.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let items: Vec<Value> = all.iter().map(item).collect();
         let data = json!({"items": items, "count": items.len()});
-        return Ok(Output::new(lines.join("\n"), data));
+        return Ok(Output::new(lines.join("\n"), data).undone_by(undo::left(&steps.concat())));
     }
     let task = match (call.text("id"), call.text("title")) {
         (Some(_), _) => by_id(call).await?,

@@ -5,6 +5,7 @@ mod missions;
 mod phrases;
 mod plans;
 mod random;
+mod sentences;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,9 @@
 //! What time phrases mean on Saturday, 21 November 2026, 10:15, in Berlin.
 
-use super::super::when::{Now, find};
+use super::super::now::Now;
+use super::super::when::find;
 use super::*;
+use crate::clock::when::When;
 
 fn read(phrase: &str) -> String {
     read_at(NOW, phrase)
@@ -11,7 +13,8 @@ fn read_at(now: &str, phrase: &str) -> String {
     let now = Now::parse(now).unwrap();
     let Some(found) = find(phrase, &now, true) else { return "none".into() };
     let rule = found.when.rule.as_deref().unwrap_or_default();
-    format!("{} … {} {rule}", found.when.start(), found.when.end().unwrap_or_default()).trim_end().to_owned()
+    let iso = |when: Option<When>| when.map(When::iso).unwrap_or_default();
+    format!("{} … {} {rule}", found.when.start.iso(), iso(found.when.end())).trim_end().to_owned()
 }
 
 fn table(phrases: &str) -> String {
@@ -72,7 +75,7 @@ fn days() {
     15th of February 2028: 2028-02-15 … 2028-02-16
     Feb 15th, 2027: 2027-02-15 … 2027-02-16
     on the 15th: 2026-12-15 … 2026-12-16
-    31 February 2027: none
+    31 February 2027: 2027-02-01 … 2027-03-01
     24.12.2026: 2026-12-24 … 2026-12-25
     24/12/2026: 2026-12-24 … 2026-12-25
     by 3.12.: 2026-12-03 … 2026-12-04
@@ -132,18 +135,18 @@ fn times() {
     at 11: 2026-11-21T11:00 … 2026-11-21T12:00
     at 3: 2026-11-21T15:00 … 2026-11-21T16:00
     Friday 5pm: 2026-11-27T17:00 … 2026-11-27T18:00
-    by Friday 5pm: 2026-11-27T17:00 … 2026-11-27T18:00
+    by Friday 5pm: 2026-11-27T17:00 … 2026-11-27T17:00
     next Tuesday at 2pm: 2026-11-24T14:00 … 2026-11-24T15:00
     tomorrow at 9: 2026-11-22T09:00 … 2026-11-22T10:00
     tomorrow 9:30: 2026-11-22T09:30 … 2026-11-22T10:30
-    tomorrow morning: 2026-11-22T09:00 … 2026-11-22T10:00
-    tonight: 2026-11-21T20:00 … 2026-11-21T21:00
+    tomorrow morning: 2026-11-22T09:00 … 2026-11-22T12:00
+    tonight: 2026-11-21T20:00 … 2026-11-22T00:00
     tonight at 8: 2026-11-21T20:00 … 2026-11-21T21:00
-    this evening: 2026-11-21T18:00 … 2026-11-21T19:00
+    this evening: 2026-11-21T18:00 … 2026-11-22T00:00
     Friday evening at 7: 2026-11-27T19:00 … 2026-11-27T20:00
     at 9 in the evening tomorrow: 2026-11-22T21:00 … 2026-11-22T22:00
     tomorrow at noon: 2026-11-22T12:00 … 2026-11-22T13:00
-    midnight: 2026-11-23T00:00 … 2026-11-23T01:00
+    midnight: 2026-11-22T00:00 … 2026-11-22T01:00
     Feb 15 at 14:00: 2027-02-15T14:00 … 2027-02-15T15:00
     2024-02-15T17:00: 2024-02-15T17:00 … 2024-02-15T18:00
     2024-02-15 17:00: 2024-02-15T17:00 … 2024-02-15T18:00
@@ -185,8 +188,8 @@ fn repetitions() {
     every Monday and Thursday at 18:00: 2026-11-23T18:00 … 2026-11-23T19:00 FREQ=WEEKLY;BYDAY=MO,TH
     every weekday at 7am: 2026-11-23T07:00 … 2026-11-23T08:00 FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR
     every 2 weeks: 2026-11-21 … 2026-11-22 FREQ=WEEKLY;INTERVAL=2
-    every other Friday: 2026-11-27 … 2026-11-28 FREQ=WEEKLY;BYDAY=FR;INTERVAL=2
-    every morning: 2026-11-22T09:00 … 2026-11-22T10:00 FREQ=DAILY
+    every other Friday: 2026-11-27 … 2026-11-28 FREQ=WEEKLY;INTERVAL=2;BYDAY=FR
+    every morning: 2026-11-22T09:00 … 2026-11-22T12:00 FREQ=DAILY
     monthly: 2026-11-21 … 2026-11-22 FREQ=MONTHLY
     every year on 24 December: 2026-12-24 … 2026-12-25 FREQ=YEARLY
     ");

@@ -79,11 +79,11 @@ fn later_domains_of_the_promise() {
         Find my overdue tasks, email the report to bob@example.test, then create a follow-up meeting with bob@example.test tomorrow at 2pm
     "), @r#"
     > what is on my calendar tomorrow?
-    a1 calendar.list_events {"end":"2026-11-23","start":"2026-11-22"}
+    a1 calendar.list_events {"end":"2026-11-22","start":"2026-11-22"}
     > am I free on Friday at 3pm?
     a1 calendar.check_availability {"end":"2026-11-27T16:00","start":"2026-11-27T15:00"}
     > schedule a meeting with bob@example.test next Tuesday at 2pm for 30 minutes
-    a1 calendar.create_event {"attendees":["bob@example.test"],"duration":"PT30M","start":"2026-11-24T14:00","title":"Meeting with bob@example.test"}
+    a1 calendar.create_event {"attendees":["bob@example.test"],"end":"2026-11-24T14:30","start":"2026-11-24T14:00","title":"Meeting with bob@example.test"}
     > cancel the review
     a1 calendar.delete_event+calendar.search “cancel the review”
     > email bob@example.test: running late, start without me
@@ -205,9 +205,9 @@ fn questions_about_tasks() {
     > what should I do this week?
     a1 tasks.search {"due_before":"2026-11-23","state":"open"}
     > what is due tomorrow?
-    a1 tasks.search {"due_before":"2026-11-23","state":"open"}
+    a1 tasks.search {"due_after":"2026-11-22","due_before":"2026-11-23","state":"open"}
     > show my tasks for next week
-    a1 tasks.search {"due_before":"2026-11-30","state":"open"}
+    a1 tasks.search {"due_after":"2026-11-23","due_before":"2026-11-30","state":"open"}
     > show what is left
     a1 tasks.search {"state":"open"}
     > what have I done?
@@ -280,13 +280,9 @@ fn changes_to_tasks() {
     > move the report to Friday at noon
     a1 tasks.search+tasks.update “move the report to Friday at noon”
     > postpone milk until next week
-    a1 tasks.search+tasks.update “postpone milk until next week”
+    SAYS I understood everything but “next week”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.
     > change the due date of the report to someday
-    SAYS I didn't understand “change the due date of the report to someday”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
-    - change the report's due date to Monday
-    - add a task to send the report by Friday 5pm
-    - find tasks about the report
-    - set the priority of the report to high
+    SAYS I understood everything but “someday”, so I did nothing. Please say it another way; if it belongs to a name, put the name in quotes.
     > tag milk with shopping
     a1 tasks.search+tasks.update “tag milk with shopping”
     > tag milk with shopping and errands
@@ -459,16 +455,10 @@ fn a_mail_keeps_its_lines() {
 fn it_is_what_the_last_answer_named() {
     let planner = planner(&[MEMORY, TASKS]);
     let mut request = request("mark it as done");
-    insta::assert_snapshot!(plan_of(&planner, &request), @"
-    SAYS I didn't understand “mark it as done”. I'm only the built-in planner; set up a language model in `[model]` for more. For example, I understand:
-    - mark the report as done
-    - remember that Bob prefers mornings
-    - add a task to send the report by Friday 5pm
-    - note that the office closes at 6
-    ");
+    insta::assert_snapshot!(plan_of(&planner, &request), @"SAYS I don't know what “it” refers to, so I did nothing. What do you mean?");
     request.messages.insert(2, Message::new(Role::User, "add a task to buy milk"));
     request.messages.insert(3, Message::new(Role::Assistant, "Added “buy milk”."));
-    insta::assert_snapshot!(plan_of(&planner, &request), @r#"a1 tasks.complete {"id":"t1"}"#);
+    insta::assert_snapshot!(plan_of(&planner, &request), @"a1 tasks.complete+tasks.search “mark “buy milk” as done”");
 }
 
 /// The skill files as JSON, each skill by its name.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{phrase, split, when};
+use super::super::{leftover, now, split, when, words};
 use super::*;
 
 /// Words that mean something to the parsers, so that chance meets their corners.
@@ -75,13 +75,15 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn times_lie_within_their_text(text in text(), anywhere: bool) {
-        let now = when::Now::parse(NOW).unwrap();
+        let now = now::Now::parse(NOW).unwrap();
         if let Some(found) = when::find(&text, &now, anywhere) {
-            prop_assert!(text.get(found.range.clone()).is_some_and(|phrase| !phrase.is_empty()));
-            prop_assert!(found.when.start().len() >= 10);
-            let _ = (found.when.end(), found.when.duration());
+            prop_assert!(!found.said(&text).is_empty());
+            prop_assert!(found.rest(&text).len() <= text.len());
+            let when = &found.when;
+            let _ = (when.moment(), when.from(), when.end(), when.last(), when.until(), when.duration());
         }
-        for word in phrase::words(&text) {
+        let _ = leftover::of(&text, &["text", "time", "words", "title"], &now);
+        for word in words::words(&text) {
             prop_assert!(text.get(word.range).is_some());
         }
     }

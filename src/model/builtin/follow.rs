@@ -1,0 +1,97 @@
+//! What "it" means at the start of a conversation's next message: the one thing that the last turn touched.
+
+use super::input;
+use super::intents::Intents;
+use super::mission;
+use super::now::Now;
+use super::plan;
+use super::split;
+use crate::model::{Message, Role};
+
+/// How many turns are looked through for what "it" was in them.
+const TURNS: usize = 6;
+
+/// The thing that the last turn touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Touched {
+    /// The domain of the skill that touched it, such as `tasks`.
+    pub(super) domain: String,
+    /// Its title.
+    pub(super) title: String,
+}
+
+/// The thing that the last turn before a message touched. None if there was none, or more than one.
+pub(super) fn touched(before: &[Message], intents: &Intents, now: &Now) -> Option<Touched> {
+    let earlier = before.iter().rposition(|message| message.role == Role::User)?;
+    let turns = before.iter().rev().filter(|message| message.role == Role::User).take(TURNS).count();
+    touched_in(before, earlier, turns, intents, now)
+}
+
+fn touched_in(before: &[Message], at: usize, turns: usize, intents: &Intents, now: &Now) -> Option<Touched> {
+    let (past, turn) = before.split_at_checked(at)?;
+    let (said, answers) = turn.split_first()?;
+    let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
+    let earlier = past.iter().rposition(|message| message.role == Role::User).filter(|_| turns > 1);
+    let known = earlier.and_then(|at| touched_in(past, at, turns - 1, intents, now));
+    let plan = plan::plan(&said.text, intents, now, known.as_ref());
+    let [step] = plan.steps.as_slice() else { return None };
+    let domain = plan::domain(&step.skill).to_owned();
+    let title =
+        quoted(&answer.text).or_else(|| only_task(past, &answer.text).filter(|_| domain == "tasks"))?;
+    Some(Touched { domain, title: title.to_owned() })
+}
+
+/// The earlier request about the thing that these words choose, if the last answer asked which one is meant.
+pub(super) fn chosen(before: &[Message], said: &str, intents: &Intents, now: &Now) -> Option<String> {
+    let at = before.iter().rposition(|message| message.role == Role::User)?;
+    let (request, answers) = before.get(at..)?.split_first()?;
+    let answer = answers.iter().rfind(|message| message.role == Role::Assistant)?;
+    let (_, list) = answer.text.split_once(mission::WHICH)?;
+    let titles: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("- ")).map(title_of).collect();
+    let title = pick(&titles, &split::tidy(said).to_lowercase())?;
+    let request = split::tidy(&request.text);
+    let meaning =
+        intents.meaning(request, now, &|entry, pronoun| pronoun.is_none() && entry.source.lookup.is_some());
+    meaning?.about(request, title)
+}
+
+/// A line's title, without the time behind it.
+fn title_of(line: &str) -> &str {
+    line.strip_suffix(')').and_then(|line| line.rsplit_once(" (")).map_or(line, |(title, _)| title)
+}
+
+/// "The second one", "number 2", or words that only one title contains.
+fn pick<'a>(titles: &[&'a str], said: &str) -> Option<&'a str> {
+    let said = said.strip_prefix("the ").unwrap_or(said);
+    let bare = said.strip_suffix(" one").or_else(|| said.strip_prefix("number ")).unwrap_or(said);
+    let place = match bare {
+        "first" | "1st" | "1" => Some(1),
+        "second" | "2nd" | "2" => Some(2),
+        "third" | "3rd" | "3" => Some(3),
+        "last" => Some(titles.len()),
+        _ => None,
+    };
+    if let Some(place) = place {
+        return titles.get(place.checked_sub(1)?).copied();
+    }
+    let mut fitting = titles.iter().filter(|title| title.to_lowercase().contains(said));
+    let title = fitting.next()?;
+    fitting.next().is_none().then_some(*title)
+}
+
+/// The title in an answer that names one thing in quotes.
+fn quoted(answer: &str) -> Option<&str> {
+    let mut titles =
+        answer.split('“').skip(1).filter_map(|rest| rest.split_once('”')).map(|(title, _)| title);
+    let title = titles.next()?;
+    titles.all(|other| other == title).then_some(title)
+}
+
+/// The only open task that an answer mentions.
+fn only_task<'a>(before: &'a [Message], answer: &str) -> Option<&'a str> {
+    let answer = answer.to_lowercase();
+    let tasks = input::open_tasks(before);
+    let mut named = tasks.into_iter().filter(|title| answer.contains(&title.to_lowercase()));
+    let title = named.next()?;
+    named.next().is_none().then_some(title)
+}

@@ -1,0 +1,300 @@
+//! What a text says about time and quantity beyond what was used of it. Nothing of that is dropped silently: a request
+//! with such a leftover is refused, with the words that were not understood.
+
+use super::now::Now;
+use super::phrase::number;
+use super::when;
+use super::words::{Word, is_one_of, words};
+use super::{calendar, hours};
+
+/// What a capture says and its conversions don't use. `title` names a capture that gives a new thing its name.
+pub(super) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
+    const TIMES: &str = "\
+        time start from end last until duration repeat moved";
+    let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
+    // A capture that no argument takes is dropped, so nothing may be in it.
+    let is_time = conversions.iter().any(|conversion| is_one_of(conversion, TIMES));
+    if !conversions.is_empty() && !is_time && !has(&["text", "title", "words", "said"]) {
+        return None;
+    }
+    let text = masked(capture);
+    let mut rest = text.clone();
+    if is_time && let Some(found) = when::find(&text, now, !has(&["text", "title"])) {
+        let is_past = has(&["text", "title"]) && found.when.is_past(now) && !found.is_dated(&text, now);
+        if found.is_doubtful || is_past || !found.when.is_used_by(conversions) {
+            return Some(found.said(&text));
+        }
+        rest = found.rest(&text);
+    }
+    if has(&["said"]) {
+        return introduction(&rest, now);
+    }
+    temporal(&rest, now)
+        .or_else(|| has(&["words"]).then(|| selection(&rest)).flatten())
+        .or_else(|| has(&["text", "title"]).then(|| count(&rest, has(&["title"]))).flatten())
+}
+
+/// The text with each name in quotes as one plain word: it may contain whatever it likes.
+pub(super) fn masked(text: &str) -> String {
+    let mut masked = text.to_owned();
+    for (open, close) in [('"', '"'), ('“', '”'), ('«', '»')] {
+        let mut at = 0;
+        while let Some(from) = masked.get(at..).and_then(|rest| rest.find(open)).map(|from| at + from)
+            && let inner = from + open.len_utf8()
+            && let Some(length) = masked.get(inner..).and_then(|rest| rest.find(close))
+        {
+            masked.replace_range(inner..inner + length, &"x".repeat(length));
+            at = inner + length + close.len_utf8();
+        }
+    }
+    masked
+}
+
+/// The first words that look like a date, a time or a repetition.
+pub(super) fn temporal(text: &str, now: &Now) -> Option<String> {
+    let words = words(text);
+    (0..words.len()).find_map(|at| {
+        if is_adjective(&words, at) {
+            return None;
+        }
+        let to = when::phrase_at(&words, at, now).or_else(|| suspicious(&words, at))?;
+        let from = at - usize::from(at > 0 && is_lead(word(&words, at - 1)));
+        let to = words.get(to.clamp(at + 1, words.len()) - 1)?.range.end;
+        text.get(words.get(from)?.range.start..to).map(str::to_owned)
+    })
+}
+
+fn word(words: &[Word], at: usize) -> &str {
+    words.get(at).map_or("", |word| word.text.as_str())
+}
+
+fn is_lead(word: &str) -> bool {
+    is_one_of(
+        word,
+        "at on by before after until till from since for around about in to over during within every next last this",
+    )
+}
+
+/// "the weekly report", "my Monday meeting": the time is part of the name.
+fn is_adjective(words: &[Word], at: usize) -> bool {
+    const ARTICLES: &str = "\
+        the a an my our your his her their";
+    const NOT_NAMED: &str = "\
+        at on by before after until from to for in and or morning of";
+    // The article itself begins a phrase, too: "the Monday".
+    let at = at + usize::from(is_one_of(word(words, at), ARTICLES));
+    let named = matches!(word(words, at), "daily" | "weekly" | "monthly" | "yearly" | "annual")
+        || calendar::weekday(word(words, at), false).is_some();
+    let before = at.checked_sub(1).map_or("", |before| word(words, before));
+    let next = word(words, at + 1);
+    let is_noun = next.len() > 2
+        && next.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && !is_one_of(next, NOT_NAMED)
+        && !matches!(next, "afternoon" | "evening" | "night" | "week" | "noon")
+        && calendar::weekday(next, true).is_none();
+    named && is_noun && (is_one_of(before, ARTICLES) || before.ends_with("'s"))
+}
+
+/// A word that alone, or with its neighbours, looks temporal. Returns the word after the suspicion.
+fn suspicious(words: &[Word], at: usize) -> Option<usize> {
+    let length = match words.get(at..)? {
+        [here] if is_day_and_month(&here.text, at.checked_sub(1).map_or("", |at| word(words, at))) => 1,
+        [here, ..] if is_temporal_alone(&here.text) || follows_lead(words, at) => 1,
+        [_, unit, link, ..]
+            if is_length(words, at)
+                && ["before", "after", "from", "ago", "later", "earlier"].contains(&link.text.as_str())
+                && is_unit(&unit.text) =>
+        {
+            4
+        }
+        [_, unit, ..] if is_length(words, at) && is_unit(&unit.text) => 2,
+        [here, of, unit, ..]
+            if matches!(here.text.as_str(), "couple" | "few") && of.text == "of" && is_unit(&unit.text) =>
+        {
+            3
+        }
+        [lead, the, unit, ..] if is_lead(&lead.text) && the.text == "the" && is_unit(&unit.text) => 3,
+        [here, next, ..] => match (here.text.as_str(), next.text.as_str()) {
+            ("first", "thing") | ("last" | "first", "day") | ("as", "soon") => 2,
+            ("this" | "that" | "same" | "usual", "time") | ("alternate" | "alternating", _) => 2,
+            ("half" | "quarter", "past" | "to") => 3,
+            ("once" | "twice" | "times", "a" | "an" | "every" | "per") => 3,
+            ("past", hour) if number(hour).is_some_and(|hour| hour <= 12) => 2,
+            _ => return repeats(words, at).or_else(|| condition(words, at)),
+        },
+        _ => return None,
+    };
+    Some((at + length).min(words.len()))
+}
+
+/// "1.12." at the end, unless it is a version or the like.
+fn is_day_and_month(word: &str, before: &str) -> bool {
+    let pair = word
+        .split_once('.')
+        .and_then(|(day, month)| Some((hours::two_digits(day)?, hours::two_digits(month)?)));
+    let is_numbered =
+        matches!(before, "version" | "v" | "release" | "chapter" | "section" | "step" | "number");
+    !is_numbered && pair.is_some_and(|(day, month)| (1..=31).contains(&day) && (1..=12).contains(&month))
+}
+
+/// A day, a month, "soon", "5pm".
+fn is_temporal_alone(word: &str) -> bool {
+    let name = word.trim_end_matches("'s");
+    let is_long = |(count, unit): (&str, &str)| is_unit(unit) && (count == "half" || number(count).is_some());
+    is_time_word(word)
+        || word.split_once('-').is_some_and(is_long)
+        || is_written_time(word)
+        || calendar::weekday(name, false).is_some()
+        || (calendar::is_month(name) && !matches!(name, "may" | "march" | "jan"))
+}
+
+/// "at 5", "by Christmas", "in May": what is a time because of the word before it.
+fn follows_lead(words: &[Word], at: usize) -> bool {
+    let here = word(words, at);
+    let before = at.checked_sub(1).map_or("", |at| word(words, at));
+    let is_hour = hours::two_digits(here).is_some()
+        || (number(here).is_some_and(|count| count <= 12) && !matches!(here, "a" | "an"));
+    match before {
+        "@" | "around" | "about" | "from" if is_hour => true,
+        "at" | "by" | "until" | "till" | "before" | "after" | "since" => {
+            is_hour || is_holiday(here) || is_verb_month(here) || is_year(here)
+        }
+        "on" | "over" | "every" => is_holiday(here),
+        "in" => is_verb_month(here) || is_year(here) || (is_hour && matches!(word(words, at + 1), "" | "to")),
+        "next" | "last" | "of" => is_verb_month(here),
+        _ => false,
+    }
+}
+
+fn is_year(word: &str) -> bool {
+    word.len() == 4
+        && (word.starts_with("19") || word.starts_with("20"))
+        && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The months that are also verbs.
+fn is_verb_month(word: &str) -> bool {
+    matches!(word, "may" | "march")
+}
+
+/// The first words of "2 weeks", "next month", "half an hour".
+fn is_length(words: &[Word], at: usize) -> bool {
+    let here = word(words, at);
+    number(here).is_some()
+        || is_one_of(here, "couple few several half next last this per every each all whole")
+}
+
+/// "every second Tuesday", "each first Monday".
+fn repeats(words: &[Word], at: usize) -> Option<usize> {
+    let next = word(words, at + 1);
+    let counts = is_one_of(next, "other second third fourth first last single few couple working now");
+    let is_repeated = counts
+        || number(next).is_some()
+        || is_unit(next)
+        || calendar::weekday(next, true).is_some()
+        || calendar::is_month(next)
+        || next.starts_with(|c: char| c.is_ascii_digit());
+    (matches!(word(words, at), "every" | "each") && is_repeated).then(|| (at + 3).min(words.len()))
+}
+
+/// "when I get home", "after the meeting", "until it rains": a time that is no date.
+fn condition(words: &[Word], at: usize) -> Option<usize> {
+    let next = word(words, at + 1);
+    let before = at.checked_sub(1).map_or("", |at| word(words, at));
+    let is_condition = match word(words, at) {
+        "when" | "once" | "while" => {
+            at == 0 || matches!(next, "i" | "i'm" | "we" | "we're" | "the" | "it" | "it's")
+        }
+        "until" | "till" | "unless" | "whenever" => true,
+        "if" => at == 0,
+        "after" | "before" | "during" => !matches!(before, "look" | "looks" | "looking") && !next.is_empty(),
+        _ => false,
+    };
+    is_condition.then(|| (at + 2).min(words.len()))
+}
+
+fn is_unit(word: &str) -> bool {
+    const UNITS: &str = "\
+        minute min hour hr day week weekend fortnight month quarter year decade weekday workday";
+    let word = word.trim_end_matches("'s");
+    is_one_of(word, UNITS) || word.strip_suffix('s').is_some_and(|word| is_one_of(word, UNITS))
+}
+
+fn is_time_word(word: &str) -> bool {
+    const WORDS: &str = "\
+        today tomorrow tonight yesterday tmrw 2moro 2day today's tomorrow's tonight's yesterday's noon midday \
+        midnight dawn dusk sunrise sunset later soon someday sometime sometimes eventually hourly daily everyday \
+        nightly weekly biweekly fortnightly monthly quarterly yearly annually weekdays weekends lunchtime dinnertime \
+        bedtime eod eow eom cob o'clock afterwards mon tue tues thu thurs";
+    is_one_of(word, WORDS)
+}
+
+fn is_holiday(word: &str) -> bool {
+    const DAYS: &str = "\
+        christmas xmas easter thanksgiving halloween hanukkah ramadan boxing bank new valentine's";
+    is_one_of(word, DAYS)
+}
+
+/// "8:30", "5pm", "12/25", "14h", "5ish", "25:00", "2026-12-1".
+fn is_written_time(word: &str) -> bool {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let Some((count, rest)) = word.split_at_checked(digits).filter(|(count, _)| !count.is_empty()) else {
+        return false;
+    };
+    let numbers: Vec<&str> = word.split(['/', ':', '.', '-']).collect();
+    let is_number =
+        |part: &&str| !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit());
+    let is_date = numbers.len() == 3 && numbers.iter().all(is_number);
+    let is_pair = numbers.len() == 2 && numbers.iter().all(is_number) && word.contains(['/', ':']);
+    let ends = ["am", "pm", "a.m", "p.m", "h", "hr", "hrs", "min", "mins", "ish"];
+    (count.len() <= 4 && ends.contains(&rest))
+        || (count.len() <= 2 && rest.starts_with('h') && rest.len() <= 3)
+        || is_date
+        || is_pair
+}
+
+/// Words in a search that choose among things instead of naming one: "all", "the last two", "except".
+fn selection(text: &str) -> Option<String> {
+    const WORDS: &str = "\
+        all every each both everything everyone everybody anyone anybody someone any some anything something none no \
+        not never except but without unless if instead only or and other others another rest first second last next \
+        previous newest latest oldest few several from free old done finished completed contact date deadline \
+        priority";
+    let words = words(text);
+    let found = words.iter().enumerate().find(|(at, word)| {
+        let is_article = *at == 0 && matches!(word.text.as_str(), "a" | "an" | "one");
+        is_article
+            || is_one_of(&word.text, WORDS)
+            || number(&word.text).is_some_and(|count| count > 1 && count < 1000 && word.text != "1")
+    });
+    // Without a word with two letters, nearly everything would match.
+    let vague = || !words.is_empty() && words.iter().all(|word| word.text.len() < 2 || is_vague(&word.text));
+    let vague = || vague().then(|| text.trim().to_owned());
+    found.map(|(_, word)| word.text.clone()).or_else(vague)
+}
+
+fn is_vague(word: &str) -> bool {
+    const WORDS: &str = "\
+        the my a an thing things stuff task tasks event events meeting meetings one ones note notes reminder \
+        reminders";
+    is_one_of(word, WORDS)
+}
+
+/// "two meetings" is more than one event; "2 call Bob" isn't two of anything.
+fn count(text: &str, is_event: bool) -> Option<String> {
+    let words = words(text);
+    let is_number = number(word(&words, 0)).is_some_and(|count| count > 1);
+    let is_strange = is_event == word(&words, 1).ends_with('s');
+    (is_number && is_strange).then(|| format!("{} {}", word(&words, 0), word(&words, 1)))
+}
+
+/// A text that goes on with what came before it: "and at 5, ...", "until Friday, ...".
+fn introduction(text: &str, now: &Now) -> Option<String> {
+    let words = words(text);
+    let goes_on = is_one_of(
+        word(&words, 0),
+        "and or at on until till from for but except starting unless if to after before not",
+    );
+    let to = when::phrase_at(&words, 0, now).or(goes_on.then_some(2))?;
+    text.get(..words.get(to.min(words.len()) - 1)?.range.end).map(str::to_owned)
+}

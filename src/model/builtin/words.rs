@@ -1,0 +1,128 @@
+//! The words of a text, with a mistyped name of a day or month as it was meant.
+
+use std::ops::Range;
+
+use super::{calendar, hours};
+
+/// A word and its position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// In lower case, without punctuation around it.
+    pub(super) text: String,
+    /// Its bytes in the text.
+    pub(super) range: Range<usize>,
+}
+
+/// Whether a word is in a list of words.
+pub(super) fn is_one_of(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Splits a text into words.
+pub(super) fn words(text: &str) -> Vec<Word> {
+    let inside =
+        |c: char| c.is_alphanumeric() || matches!(c, ':' | '.' | '/' | '-' | '–' | '\'' | '’' | '@' | '#');
+    let edge = |c: char| !c.is_alphanumeric() && c != '@' && c != '#';
+    let mut words = Vec::new();
+    let mut rest = 0;
+    while let Some(start) = text.get(rest..).and_then(|tail| tail.find(inside)).map(|at| rest + at) {
+        let tail = text.get(start..).unwrap_or_default();
+        let end = start + tail.find(|c| !inside(c)).unwrap_or(tail.len());
+        let raw = text.get(start..end).unwrap_or_default();
+        let left = start + (raw.len() - raw.trim_start_matches(edge).len());
+        let word = raw.trim_matches(edge);
+        push_word(&mut words, word, left);
+        rest = end;
+    }
+    words
+}
+
+/// "2-4pm" becomes three words; "2024-02-15" and "follow-up" stay one.
+fn push_word(words: &mut Vec<Word>, word: &str, left: usize) {
+    let mut push = |text: &str, from: usize| {
+        let range = from..from + text.len();
+        words.push(Word { text: meant(text.to_lowercase().replace('’', "'")), range });
+    };
+    let ends_range =
+        |side: &str| hours::is_clock(side) || calendar::weekday(&side.to_lowercase(), true).is_some();
+    let halves = word.split_once(['-', '–']);
+    match halves.filter(|(from, to)| ends_range(from) && ends_range(to)) {
+        Some((from, to)) => {
+            let dash = word.len() - from.len() - to.len();
+            push(from, left);
+            words.push(Word { text: "-".into(), range: left + from.len()..left + from.len() + dash });
+            let mut push = |text: &str, from: usize| {
+                words.push(Word { text: text.to_lowercase(), range: from..from + text.len() });
+            };
+            push(to, left + from.len() + dash);
+        }
+        None if word.is_empty() => {}
+        None => push(word, left),
+    }
+}
+
+/// The words whose typos are corrected: long enough to be told from other words.
+const NAMES: [&str; 17] = [
+    "quarter",
+    "tomorrow",
+    "yesterday",
+    "tonight",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "january",
+    "february",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+/// The name that a word is with a typo or two; else the word. "Mondays" is no typo, it repeats.
+fn meant(word: String) -> String {
+    let is_plain = word.len() >= 6 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let singular = word.strip_suffix('s').unwrap_or(&word);
+    if !is_plain || NAMES.contains(&singular) || ["sundae", "sundry", "someday"].contains(&singular) {
+        return word;
+    }
+    let typos = |name: &&&str| {
+        let most = if name.len() >= 8 { 2 } else { 1 };
+        name.get(..1) == word.get(..1) && strsim::osa_distance(name, &word) <= most
+    };
+    NAMES.iter().find(typos).map_or(word.clone(), |name| (*name).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typos_of_days_are_corrected_and_other_words_stay() {
+        for (said, text) in [
+            ("tommorow", "tomorrow"),
+            ("Tomorow", "tomorrow"),
+            ("wendesday", "wednesday"),
+            ("thrusday", "thursday"),
+            ("mondays", "mondays"),
+            ("tomorrow's", "tomorrow's"),
+            ("remember", "remember"),
+            ("member", "member"),
+            ("sundae", "sundae"),
+        ] {
+            assert_eq!(words(said)[0].text, text, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_three_words() {
+        let split = |said: &str| words(said).into_iter().map(|word| word.text).collect::<Vec<_>>().join("|");
+        assert_eq!(split("2-4pm"), "2|-|4pm");
+        assert_eq!(split("9:00–10:30"), "9:00|-|10:30");
+        assert_eq!(split("Mon-Wed"), "mon|-|wed");
+        assert_eq!(split("2024-02-15 follow-up"), "2024-02-15|follow-up");
+    }
+}
