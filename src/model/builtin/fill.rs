@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::now::Now;
 use super::replies::clipped;
-use super::when::{self, MARKS, Period};
-use super::words::words;
+use super::time::Now;
+use super::time::when::{self, MARKS, Period};
+use super::time::words;
 use crate::clock::when::When;
 
 /// What placeholders are filled from, besides the captures.

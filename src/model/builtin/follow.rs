@@ -3,9 +3,9 @@
 use super::input;
 use super::intents::Intents;
 use super::mission;
-use super::now::Now;
 use super::plan;
 use super::split;
+use super::time::Now;
 use crate::model::{Message, Role};
 
 /// How many turns are looked through for what "it" was in them.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::items;
-use super::now::Now;
+use super::time::Now;
 use crate::domain::ExecutionStatus;
 use crate::model::{Message, Role};
 

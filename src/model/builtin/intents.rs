@@ -6,8 +6,8 @@ use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::fill::{self, Capture, Captures, FillContext, FillError, PlaceholderError};
-use super::leftover;
-use super::now::Now;
+use super::time::Now;
+use super::time::leftover;
 
 /// One `[[skill.intents]]` of a skill's TOML.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,10 +6,10 @@ use super::fill::FillContext;
 use super::input;
 use super::intents::{Intent, Intents, Meaning, is_plural};
 use super::items;
-use super::now::Now;
 use super::plan::Reason;
 use super::replies::{self, clipped};
 use super::split;
+use super::time::Now;
 use crate::model::{Message, Request, Role, ToolCall};
 
 /// What the planner answers.

@@ -57,23 +57,17 @@
 //! on. Otherwise it does nothing and says so. "it", "them" and "him" in a capture mean what an earlier part found or made, or what the last turn touched, so they only match intents with a
 //! `lookup` or `{results}`.
 
-mod calendar;
 mod fill;
 mod follow;
-mod hours;
 mod input;
 mod intents;
 mod items;
-mod leftover;
 mod mission;
-mod now;
-mod phrase;
 mod plan;
 mod replies;
 mod split;
 mod summary;
-mod when;
-mod words;
+mod time;
 
 #[cfg(test)]
 mod tests;
@@ -88,8 +82,8 @@ pub use intents::{IntentError, IntentSource, Intents, Lookup};
 use super::price::Price;
 use super::{Answer, Message, Model, ModelError, ModelErrorKind, Request, Role, ToolCall};
 use mission::Reply;
-use now::Now;
 use plan::{Plan, Step};
+use time::Now;
 
 /// The model's name in its answers.
 pub(super) const NAME: &str = "builtin";

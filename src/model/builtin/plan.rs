@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 use super::fill::FillContext;
 use super::follow::Touched;
 use super::intents::{Intent, Intents, Meaning, is_plural};
-use super::leftover;
-use super::now::Now;
 use super::split::{self, Position, Segment};
-use super::when;
-use super::words::{is_one_of, words};
+use super::time::Now;
+use super::time::leftover;
+use super::time::when;
+use super::time::{is_one_of, words};
 
 /// One dispatch.
 #[derive(Debug, Clone, PartialEq)]

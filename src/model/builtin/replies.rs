@@ -6,7 +6,7 @@ use super::input::Report;
 use super::intents::Intents;
 use super::plan::{Plan, Reason};
 use super::split;
-use super::words::words;
+use super::time::words;
 use crate::domain::ExecutionStatus;
 
 /// The final answer of a turn.

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use super::words::is_one_of;
+use super::time::is_one_of;
 
 /// One part of a message.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What time phrases mean on Saturday, 21 November 2026, 10:15, in Berlin.
 
-use super::super::now::Now;
-use super::super::when::find;
+use super::super::time::when::find;
+use super::super::time::{Now, words};
 use super::*;
 use crate::clock::when::When;
 
@@ -241,4 +241,30 @@ fn a_next_weekday_lies_in_the_next_week() {
     assert_eq!(read_at(monday, "Friday"), "2026-11-27 … 2026-11-28");
     assert_eq!(read_at(monday, "next Friday"), "2026-12-04 … 2026-12-05");
     assert_eq!(read_at(monday, "Monday"), "2026-11-30 … 2026-12-01");
+}
+
+#[test]
+fn typos_of_days_are_corrected_and_other_words_stay() {
+    for (said, text) in [
+        ("tommorow", "tomorrow"),
+        ("Tomorow", "tomorrow"),
+        ("wendesday", "wednesday"),
+        ("thrusday", "thursday"),
+        ("mondays", "mondays"),
+        ("tomorrow's", "tomorrow's"),
+        ("remember", "remember"),
+        ("member", "member"),
+        ("sundae", "sundae"),
+    ] {
+        assert_eq!(words(said)[0].text, text, "{said}");
+    }
+}
+
+#[test]
+fn a_range_is_three_words() {
+    let split = |said: &str| words(said).into_iter().map(|word| word.text).collect::<Vec<_>>().join("|");
+    assert_eq!(split("2-4pm"), "2|-|4pm");
+    assert_eq!(split("9:00–10:30"), "9:00|-|10:30");
+    assert_eq!(split("Mon-Wed"), "mon|-|wed");
+    assert_eq!(split("2024-02-15 follow-up"), "2024-02-15|follow-up");
 }

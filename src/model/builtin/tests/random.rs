@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::{leftover, now, split, when, words};
+use super::super::split;
+use super::super::time::{Now, leftover, when, words};
 use super::*;
 
 /// Words that mean something to the parsers, so that chance meets their corners.
@@ -75,7 +76,7 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn times_lie_within_their_text(text in text(), anywhere: bool) {
-        let now = now::Now::parse(NOW).unwrap();
+        let now = Now::parse(NOW).unwrap();
         if let Some(found) = when::find(&text, &now, anywhere) {
             prop_assert!(!found.said(&text).is_empty());
             prop_assert!(found.rest(&text).len() <= text.len());
@@ -83,7 +84,7 @@ proptest! {
             let _ = (when.moment(), when.from(), when.end(), when.last(), when.until(), when.duration());
         }
         let _ = leftover::of(&text, &["text", "time", "words", "title"], &now);
-        for word in words::words(&text) {
+        for word in words(&text) {
             prop_assert!(text.get(word.range).is_some());
         }
     }

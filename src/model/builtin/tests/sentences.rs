@@ -136,9 +136,9 @@ fn judged(happened: &Result<Vec<String>, String>, meant: &Value) -> Verdict {
     }
 }
 
-/// Whether a reasonable person expects the sentence to be understood.
+/// Whether something could be done: a person may expect that, even where refusing is fine.
 fn is_expected(meant: &Value) -> bool {
-    !meant.as_str().is_some_and(|meant| meant.split(" || ").any(|one| one.starts_with("refuses")))
+    meant.as_str().is_none_or(|meant| meant.split(" || ").any(|one| !one.starts_with("refuses")))
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn nothing_is_understood_wrongly() {
             of_group[verdict as usize] += 1;
             if is_expected(&meant) {
                 expected += 1;
-                understood += usize::from(verdict == Verdict::Right);
+                understood += usize::from(verdict == Verdict::Right && happened.is_ok());
             }
             if verdict != Verdict::Right {
                 lines.push(format!("{verdict:?}: {said}\n    meant {meant}\n    got   {happened:?}"));
@@ -169,11 +169,76 @@ fn nothing_is_understood_wrongly() {
     }
     let [right, refused, wrong] = counts;
     println!(
-        "{:20} right {right}, refused {refused}, wrong {wrong}; understood {understood} of {expected}",
+        "{:20} right {right}, refused {refused}, wrong {wrong}; \
+         understood {understood} of {expected}",
         "all"
     );
     println!("{}", lines.join("\n"));
     assert!(right + refused + wrong >= 400);
     assert_eq!(wrong, 0);
     assert!(understood * 4 >= expected * 3, "{understood} of {expected}");
+}
+
+/// Phrases about time, usual and odd ones. Wherever one stands, it is used or refused.
+const PHRASES: &str = "
+    today | tomorrow | tonight | yesterday | on monday | next tuesday | this friday | last friday | by friday | before friday
+    after friday | until friday | since friday | from friday | from friday on | friday or saturday | friday and saturday
+    friday to sunday | friday-sunday | between friday and sunday | on fridays | every friday | every other friday
+    every second friday | every third friday | each friday | the first friday | on the first friday of the month
+    the last friday in november | friday next week | friday week | a week on friday | a week from friday | not friday
+    any friday | some friday | on a friday | by next friday at the latest | early friday | late on friday | around friday
+    friday-ish | friday afternoon | friday at noon | friday 3pm | 3pm friday | friday at 3 | friday 15:00 | friday at 15h
+    friday 3-4pm | friday 3 to 4 | friday from 3 to 4 | friday for 2 hours | friday after 3 | friday before 3pm
+    friday around 3 | friday at about 3 | friday 3ish | friday 3 or 4pm | friday 3pm and 5pm | friday at 3pm gmt
+    friday at 3pm local time | friday at half past 3 | friday at quarter to 4 | friday at ten past 3 | in 10 minutes
+    in ten minutes | in 10 | in a minute | in a bit | in a while | in an hour or two | in 2 to 3 hours | in two days
+    in a couple of days | in a few weeks | within 2 days | 2 days from now | 2 days later | two days ago | a day after
+    next week | next month | next year | this week | this month | the week after next | the following week
+    over the weekend | at the weekend | on the weekend | during the week | at the end of the week | end of november
+    by the end of november | mid november | in november | in early november | in november 2027 | on 1 december
+    on december 1 | on the 1st | on the 1st of december | 1 december at 9 | 1/12 | 01/12/2026 | 1.12. | 2026-12-01
+    2026-12-01 at 9 | 12/2026 | on the 31st of november | december 32 | at 25:00 | at 9:75 | at 13pm | at 9 | at 9am
+    at nine | at 9 in the morning | at 9 tomorrow | tomorrow at 9 sharp | 9 o'clock | at 0900 | at 9.15 | at noon
+    at midnight | around noon | at lunchtime | after lunch | before breakfast | at dawn | in the morning | mornings
+    every morning | every day | everyday | daily | weekly | monthly | every 2 weeks | every two hours | every hour
+    every now and then | once a day | twice a week | three times a day | 3x daily | every weekday | on weekdays
+    at weekends | every weekend | every month on the 1st | on the 1st of every month | every quarter | quarterly
+    every year | annually | biannually | every day at 9 | every day at 9 and 5 | every day until friday | every day for a week
+    every day except sunday | every monday and wednesday | every monday or wednesday | mon, wed and fri | mon/wed/fri
+    soon | later | later today | asap | as soon as possible | eventually | someday | one day | when i get home
+    when bob calls | once bob calls | after the meeting | before the meeting | during the meeting | while bob is here
+    until bob calls | unless it rains | if it rains | 10 minutes before the meeting | the day before the meeting
+    on my birthday | on christmas day | at easter | by christmas | on new year's eve
+";
+
+#[test]
+fn no_phrase_about_time_is_left_in_a_title() {
+    let planner = planner(&[EMAIL, CALENDAR, CONTACTS, MEMORY, TASKS, SCHEDULE, WEB, CHAT]);
+    let phrases: Vec<&str> =
+        PHRASES.split(['|', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty()).collect();
+    assert!(phrases.len() > 180, "{}", phrases.len());
+    let mut kept = Vec::new();
+    for phrase in phrases {
+        for (said, title) in [
+            (format!("remind me to call bob {phrase}"), "call bob"),
+            (format!("remind me {phrase} to call bob"), "call bob"),
+            (format!("{phrase} remind me to call bob"), "call bob"),
+            (format!("add a task to call bob {phrase} about the offer"), "call bob about the offer"),
+            (format!("schedule lunch with bob {phrase}"), "Lunch with bob"),
+            (format!("put lunch in my calendar {phrase}"), "Lunch"),
+            (format!("delete the milk task {phrase}"), "(milk)"),
+            (format!("move the report to monday {phrase}"), "(report)"),
+        ] {
+            let Ok(calls) = happens(&planner, &said, NOW) else { continue };
+            let is_clean = |call: &String| {
+                let named = call.ends_with(&format!("title={title}"))
+                    || call.contains(title) && title.starts_with('(');
+                named || call.starts_with("SAYS") || call.starts_with("schedule.create")
+            };
+            if !calls.iter().all(is_clean) {
+                kept.push(format!("{said}: {calls:?}"));
+            }
+        }
+    }
+    assert!(kept.is_empty(), "{}\n{}", kept.len(), kept.join("\n"));
 }

@@ -6,21 +6,21 @@ use super::phrase::{Cursor, number};
 
 /// A time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Clock {
+pub(in crate::model::builtin) struct Clock {
     /// The time as written.
-    pub(super) time: NaiveTime,
+    pub(in crate::model::builtin) time: NaiveTime,
     /// It doesn't say which half of the day.
-    pub(super) bare: bool,
+    pub(in crate::model::builtin) bare: bool,
     /// It is an hour alone: "5" may be no time at all.
-    pub(super) lone: bool,
+    pub(in crate::model::builtin) lone: bool,
     /// It has "pm".
-    pub(super) pm: bool,
+    pub(in crate::model::builtin) pm: bool,
     /// How many words it takes.
-    pub(super) used: usize,
+    pub(in crate::model::builtin) used: usize,
 }
 
 /// The clock time this many words ahead, after a preposition: where only a time can stand, "8.30" and "0830" are one.
-pub(super) fn clock(cursor: Cursor, ahead: usize, prep: &str) -> Option<Clock> {
+pub(in crate::model::builtin) fn clock(cursor: Cursor, ahead: usize, prep: &str) -> Option<Clock> {
     let at = matches!(prep, "at" | "@");
     let sure = at || matches!(prep, "from" | "between" | "-");
     let hour = |hour, pm| {
@@ -101,7 +101,7 @@ fn written(cursor: Cursor, ahead: usize, sure: bool) -> Option<Clock> {
 }
 
 /// Whether a word by itself is a clock time, a bare hour included.
-pub(super) fn is_clock(word: &str) -> bool {
+pub(in crate::model::builtin) fn is_clock(word: &str) -> bool {
     let word = word.to_lowercase();
     let (digits, _) = half_of_day(&word);
     digits.split_once([':', '.']).map_or_else(
@@ -121,7 +121,7 @@ fn half_of_day(word: &str) -> (&str, Option<bool>) {
 }
 
 /// A number of one or two digits.
-pub(super) fn two_digits(text: &str) -> Option<u32> {
+pub(in crate::model::builtin) fn two_digits(text: &str) -> Option<u32> {
     let sound = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     sound.then(|| text.parse().ok()).flatten()
 }

@@ -11,7 +11,7 @@ use crate::clock::span::Span;
 
 /// A part of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DayPart {
+pub(in crate::model::builtin) enum DayPart {
     /// 9:00; an hour beside it stays as it is.
     Morning,
     /// 14:00.
@@ -24,7 +24,7 @@ pub(super) enum DayPart {
 
 impl DayPart {
     /// The usual time in it.
-    pub(super) fn hour(self) -> u32 {
+    pub(in crate::model::builtin) fn hour(self) -> u32 {
         match self {
             Self::Morning => 9,
             Self::Afternoon => 14,
@@ -34,7 +34,7 @@ impl DayPart {
     }
 
     /// From which hour to which it lasts.
-    pub(super) fn hours(self) -> (u32, u32) {
+    pub(in crate::model::builtin) fn hours(self) -> (u32, u32) {
         match self {
             Self::Morning => (0, 12),
             Self::Afternoon => (12, 18),
@@ -45,7 +45,7 @@ impl DayPart {
 
 /// How a day or time bounds something, by its preposition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(in crate::model::builtin) enum Bound {
     /// "by Friday": up to it.
     By,
     /// "before Friday": up to it, and not in it.
@@ -73,36 +73,36 @@ impl Bound {
 
 /// What the words of a phrase say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct TimeWords {
+pub(in crate::model::builtin) struct TimeWords {
     /// The days.
-    pub(super) span: Option<Span>,
+    pub(in crate::model::builtin) span: Option<Span>,
     /// "from Monday to Wednesday": the text itself says both ends.
-    pub(super) is_range: bool,
+    pub(in crate::model::builtin) is_range: bool,
     /// The clock time, and whether it came without am or pm.
-    pub(super) time: Option<(NaiveTime, bool)>,
+    pub(in crate::model::builtin) time: Option<(NaiveTime, bool)>,
     /// The end of "2pm to 4pm", and whether it is as bare as `time`.
-    pub(super) until: Option<(NaiveTime, bool)>,
+    pub(in crate::model::builtin) until: Option<(NaiveTime, bool)>,
     /// Morning, evening.
-    pub(super) part: Option<DayPart>,
+    pub(in crate::model::builtin) part: Option<DayPart>,
     /// "in 2 hours": a complete time.
-    pub(super) moment: Option<NaiveDateTime>,
+    pub(in crate::model::builtin) moment: Option<NaiveDateTime>,
     /// "for 30 minutes".
-    pub(super) minutes: Option<i64>,
+    pub(in crate::model::builtin) minutes: Option<i64>,
     /// "for 3 days".
-    pub(super) days: Option<i64>,
+    pub(in crate::model::builtin) days: Option<i64>,
     /// RRULE.
-    pub(super) rule: Option<String>,
+    pub(in crate::model::builtin) rule: Option<String>,
     /// The weekdays of a repetition.
-    pub(super) weekdays: Vec<Weekday>,
+    pub(in crate::model::builtin) weekdays: Vec<Weekday>,
     /// Midnight ends a day.
-    pub(super) next_day: bool,
+    pub(in crate::model::builtin) next_day: bool,
     /// "by", "after".
-    pub(super) bound: Option<Bound>,
+    pub(in crate::model::builtin) bound: Option<Bound>,
 }
 
 impl TimeWords {
     /// The clock time, adjusted to the part of the day.
-    pub(super) fn clock(&self) -> Option<NaiveTime> {
+    pub(in crate::model::builtin) fn clock(&self) -> Option<NaiveTime> {
         use DayPart::Morning;
         use chrono::Timelike;
         let Some((time, bare)) = self.time else { return NaiveTime::from_hms_opt(self.part?.hour(), 0, 0) };
@@ -116,7 +116,7 @@ impl TimeWords {
     }
 
     /// Whether it says more than how long something lasts.
-    pub(super) fn says_when(&self) -> bool {
+    pub(in crate::model::builtin) fn says_when(&self) -> bool {
         self.span.is_some()
             || self.time.is_some()
             || self.part.is_some()
@@ -126,7 +126,12 @@ impl TimeWords {
 }
 
 /// Reads the phrase that begins at a word, in addition to what is known. Returns the word after it.
-pub(super) fn read(words: &[Word], from: usize, now: &Now, parts: &mut TimeWords) -> Option<usize> {
+pub(in crate::model::builtin) fn read(
+    words: &[Word],
+    from: usize,
+    now: &Now,
+    parts: &mut TimeWords,
+) -> Option<usize> {
     let mut at = from;
     while let Some(next) = component(words, at, now, parts) {
         at = next;
@@ -136,20 +141,20 @@ pub(super) fn read(words: &[Word], from: usize, now: &Now, parts: &mut TimeWords
 
 /// A position in the words; reading past their end gives "".
 #[derive(Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(in crate::model::builtin) struct Cursor<'a> {
     words: &'a [Word],
     /// The current word.
-    pub(super) at: usize,
+    pub(in crate::model::builtin) at: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// The word this many ahead.
-    pub(super) fn word(&self, ahead: usize) -> &'a str {
+    pub(in crate::model::builtin) fn word(&self, ahead: usize) -> &'a str {
         self.words.get(self.at + ahead).map_or("", |word| word.text.as_str())
     }
 
     /// The position this many words ahead.
-    pub(super) fn skip(&self, count: usize) -> Self {
+    pub(in crate::model::builtin) fn skip(&self, count: usize) -> Self {
         Self { words: self.words, at: self.at + count }
     }
 }
@@ -177,7 +182,7 @@ fn component(words: &[Word], at: usize, now: &Now, parts: &mut TimeWords) -> Opt
 }
 
 /// A number in digits or words.
-pub(super) fn number(word: &str) -> Option<u32> {
+pub(in crate::model::builtin) fn number(word: &str) -> Option<u32> {
     const NAMES: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
         "twelve",

@@ -8,7 +8,7 @@ use super::words::{Word, is_one_of, words};
 use super::{calendar, hours};
 
 /// What a capture says and its conversions don't use. `title` names a capture that gives a new thing its name.
-pub(super) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
+pub(in crate::model::builtin) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<String> {
     const TIMES: &str = "\
         time start from end last until duration repeat moved";
     let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
@@ -35,7 +35,7 @@ pub(super) fn of(capture: &str, conversions: &[&str], now: &Now) -> Option<Strin
 }
 
 /// The text with each name in quotes as one plain word: it may contain whatever it likes.
-pub(super) fn masked(text: &str) -> String {
+pub(in crate::model::builtin) fn masked(text: &str) -> String {
     let mut masked = text.to_owned();
     for (open, close) in [('"', '"'), ('“', '”'), ('«', '»')] {
         let mut at = 0;
@@ -51,7 +51,7 @@ pub(super) fn masked(text: &str) -> String {
 }
 
 /// The first words that look like a date, a time or a repetition.
-pub(super) fn temporal(text: &str, now: &Now) -> Option<String> {
+pub(in crate::model::builtin) fn temporal(text: &str, now: &Now) -> Option<String> {
     let words = words(text);
     (0..words.len()).find_map(|at| {
         if is_adjective(&words, at) {
@@ -80,8 +80,13 @@ fn is_adjective(words: &[Word], at: usize) -> bool {
     const ARTICLES: &str = "\
         the a an my our your his her their";
     const NOT_NAMED: &str = "\
-        at on by before after until from to for in and or morning of";
-    // The article itself begins a phrase, too: "the Monday".
+        at on by before after until from to for in and or morning of about with regarding because via";
+    // The article itself begins a phrase, too: "the Monday". "On a Monday" is no name.
+    if is_lead(word(words, at))
+        || (at > 0 && is_lead(word(words, at - 1)) && matches!(word(words, at), "a" | "an"))
+    {
+        return false;
+    }
     let at = at + usize::from(is_one_of(word(words, at), ARTICLES));
     let named = matches!(word(words, at), "daily" | "weekly" | "monthly" | "yearly" | "annual")
         || calendar::weekday(word(words, at), false).is_some();
@@ -97,32 +102,27 @@ fn is_adjective(words: &[Word], at: usize) -> bool {
 
 /// A word that alone, or with its neighbours, looks temporal. Returns the word after the suspicion.
 fn suspicious(words: &[Word], at: usize) -> Option<usize> {
-    let length = match words.get(at..)? {
-        [here] if is_day_and_month(&here.text, at.checked_sub(1).map_or("", |at| word(words, at))) => 1,
-        [here, ..] if is_temporal_alone(&here.text) || follows_lead(words, at) => 1,
-        [_, unit, link, ..]
-            if is_length(words, at)
-                && ["before", "after", "from", "ago", "later", "earlier"].contains(&link.text.as_str())
-                && is_unit(&unit.text) =>
+    let before = at.checked_sub(1).map_or("", |at| word(words, at));
+    let [here, next, third] = [0, 1, 2].map(|ahead| word(words, at + ahead));
+    let length = match (here, next, third) {
+        _ if is_day_and_month(here, before) || is_temporal_alone(here) || follows_lead(words, at) => 1,
+        (_, unit, "before" | "after" | "from" | "ago" | "later" | "earlier")
+            if is_length(words, at) && is_unit(unit) =>
         {
             4
         }
-        [_, unit, ..] if is_length(words, at) && is_unit(&unit.text) => 2,
-        [here, of, unit, ..]
-            if matches!(here.text.as_str(), "couple" | "few") && of.text == "of" && is_unit(&unit.text) =>
-        {
-            3
-        }
-        [lead, the, unit, ..] if is_lead(&lead.text) && the.text == "the" && is_unit(&unit.text) => 3,
-        [here, next, ..] => match (here.text.as_str(), next.text.as_str()) {
-            ("first", "thing") | ("last" | "first", "day") | ("as", "soon") => 2,
-            ("this" | "that" | "same" | "usual", "time") | ("alternate" | "alternating", _) => 2,
-            ("half" | "quarter", "past" | "to") => 3,
-            ("once" | "twice" | "times", "a" | "an" | "every" | "per") => 3,
-            ("past", hour) if number(hour).is_some_and(|hour| hour <= 12) => 2,
-            _ => return repeats(words, at).or_else(|| condition(words, at)),
-        },
-        _ => return None,
+        (_, unit, _) if is_length(words, at) && is_unit(unit) => 2,
+        ("couple" | "few", "of", unit) if is_unit(unit) => 3,
+        ("at", "the", "latest" | "earliest" | "soonest") => 3,
+        (lead, "the", unit) if is_lead(lead) && is_unit(unit) => 3,
+        ("on" | "by" | "before", _, "birthday" | "anniversary") => 3,
+        ("in", "a", "bit" | "while" | "moment" | "sec" | "second" | "jiffy" | "tick") => 3,
+        ("first", "thing", _) | ("last" | "first" | "one", "day", _) | ("as", "soon", _) => 2,
+        ("this" | "that" | "same" | "usual", "time", _) | ("alternate" | "alternating", ..) => 2,
+        ("half" | "quarter", "past" | "to", _) => 3,
+        ("once" | "twice" | "times", "a" | "an" | "every" | "per", _) => 3,
+        ("past", hour, _) if number(hour).is_some_and(|hour| hour <= 12) => 2,
+        _ => return repeats(words, at).or_else(|| condition(words, at)),
     };
     Some((at + length).min(words.len()))
 }
@@ -140,9 +140,12 @@ fn is_day_and_month(word: &str, before: &str) -> bool {
 /// A day, a month, "soon", "5pm".
 fn is_temporal_alone(word: &str) -> bool {
     let name = word.trim_end_matches("'s");
+    let is_named = |part: &str| calendar::weekday(part, true).is_some();
     let is_long = |(count, unit): (&str, &str)| is_unit(unit) && (count == "half" || number(count).is_some());
     is_time_word(word)
         || word.split_once('-').is_some_and(is_long)
+        || (word.contains(['-', '/']) && word.split(['-', '/']).any(is_named))
+        || word.ends_with("annually")
         || is_written_time(word)
         || calendar::weekday(name, false).is_some()
         || (calendar::is_month(name) && !matches!(name, "may" | "march" | "jan"))
@@ -160,7 +163,7 @@ fn follows_lead(words: &[Word], at: usize) -> bool {
             is_hour || is_holiday(here) || is_verb_month(here) || is_year(here)
         }
         "on" | "over" | "every" => is_holiday(here),
-        "in" => is_verb_month(here) || is_year(here) || (is_hour && matches!(word(words, at + 1), "" | "to")),
+        "in" => is_verb_month(here) || is_year(here) || (is_hour && !word(words, at + 1).ends_with('s')),
         "next" | "last" | "of" => is_verb_month(here),
         _ => false,
     }
@@ -181,7 +184,10 @@ fn is_verb_month(word: &str) -> bool {
 fn is_length(words: &[Word], at: usize) -> bool {
     let here = word(words, at);
     number(here).is_some()
-        || is_one_of(here, "couple few several half next last this per every each all whole")
+        || is_one_of(
+            here,
+            "couple few several half next last this following coming previous per every each all whole",
+        )
 }
 
 /// "every second Tuesday", "each first Monday".
@@ -199,14 +205,12 @@ fn repeats(words: &[Word], at: usize) -> Option<usize> {
 
 /// "when I get home", "after the meeting", "until it rains": a time that is no date.
 fn condition(words: &[Word], at: usize) -> Option<usize> {
-    let next = word(words, at + 1);
-    let before = at.checked_sub(1).map_or("", |at| word(words, at));
+    let (before, next) = (at.checked_sub(1).map_or("", |at| word(words, at)), word(words, at + 1));
+    // "Ask Bob when he comes" names a question, not a time.
+    let asks = || (0..at).any(|at| is_one_of(word(words, at), "ask tell know find check see say decide"));
     let is_condition = match word(words, at) {
-        "when" | "once" | "while" => {
-            at == 0 || matches!(next, "i" | "i'm" | "we" | "we're" | "the" | "it" | "it's")
-        }
+        "when" | "once" | "while" | "if" => !asks(),
         "until" | "till" | "unless" | "whenever" => true,
-        "if" => at == 0,
         "after" | "before" | "during" => !matches!(before, "look" | "looks" | "looking") && !next.is_empty(),
         _ => false,
     };
@@ -225,7 +229,7 @@ fn is_time_word(word: &str) -> bool {
         today tomorrow tonight yesterday tmrw 2moro 2day today's tomorrow's tonight's yesterday's noon midday \
         midnight dawn dusk sunrise sunset later soon someday sometime sometimes eventually hourly daily everyday \
         nightly weekly biweekly fortnightly monthly quarterly yearly annually weekdays weekends lunchtime dinnertime \
-        bedtime eod eow eom cob o'clock afterwards mon tue tues thu thurs";
+        bedtime mornings afternoons evenings nights asap eod eow eom cob o'clock afterwards mon tue tues thu thurs";
     is_one_of(word, WORDS)
 }
 

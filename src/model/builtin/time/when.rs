@@ -17,21 +17,21 @@ use crate::clock::when::When;
 
 /// What a time phrase means.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Period {
+pub(in crate::model::builtin) struct Period {
     words: TimeWords,
     /// Its first day or its time.
-    pub(super) start: When,
+    pub(in crate::model::builtin) start: When,
     /// The first moment and the end of the period that a question is about; none is open.
     asked: (Option<When>, Option<NaiveDateTime>),
     /// The end, if the text itself gives one.
     said_end: Option<NaiveDateTime>,
     /// The RRULE if it repeats.
-    pub(super) rule: Option<String>,
+    pub(in crate::model::builtin) rule: Option<String>,
 }
 
 impl Period {
     /// The moment that it names: a deadline, a reminder. None if it is none.
-    pub(super) fn moment(&self) -> Option<When> {
+    pub(in crate::model::builtin) fn moment(&self) -> Option<When> {
         match (self.words.bound, self.start) {
             (None | Some(Bound::By), start) => Some(start),
             (Some(Bound::Before), When::Day(day)) => day.pred_opt().map(When::Day),
@@ -41,35 +41,35 @@ impl Period {
     }
 
     /// When an event begins. None for "by Friday" and the like.
-    pub(super) fn beginning(&self) -> Option<When> {
+    pub(in crate::model::builtin) fn beginning(&self) -> Option<When> {
         self.words.bound.is_none().then_some(self.start)
     }
 
     /// Where the period in question begins.
-    pub(super) fn from(&self) -> Option<When> {
+    pub(in crate::model::builtin) fn from(&self) -> Option<When> {
         self.asked.0
     }
 
     /// Where the period in question ends: the day or the time after it.
-    pub(super) fn end(&self) -> Option<When> {
+    pub(in crate::model::builtin) fn end(&self) -> Option<When> {
         let end = self.asked.1?;
         Some(if self.in_days() { When::Day(end.date()) } else { When::Time(end) })
     }
 
     /// The same as the end of an argument: its last day, or the time.
-    pub(super) fn last(&self) -> Option<When> {
+    pub(in crate::model::builtin) fn last(&self) -> Option<When> {
         let end = self.asked.1?;
         Some(if self.in_days() { When::Day(Span { from: end, to: end }.last_day()) } else { When::Time(end) })
     }
 
     /// The same, if the text itself gives an end: "for 30 minutes", "to 3 January".
-    pub(super) fn until(&self) -> Option<When> {
+    pub(in crate::model::builtin) fn until(&self) -> Option<When> {
         let end = self.said_end?;
         Some(if self.in_days() { When::Day(Span { from: end, to: end }.last_day()) } else { When::Time(end) })
     }
 
     /// Its length as iCalendar writes it (`PT30M`), if the text gives one.
-    pub(super) fn duration(&self) -> Option<String> {
+    pub(in crate::model::builtin) fn duration(&self) -> Option<String> {
         let until = self.said_end.filter(|_| !self.in_days());
         let minutes = until.map(|end| (end - self.start.local()).num_minutes()).or(self.words.minutes);
         minutes.filter(|minutes| *minutes > 0).map(|minutes| match (minutes / 60, minutes % 60) {
@@ -81,7 +81,7 @@ impl Period {
 
     /// What the phrase leaves out, taken from the time that a thing has now: "3pm" stays on its day, and on "Friday"
     /// it keeps its time.
-    pub(super) fn moved(&self, old: When) -> Option<When> {
+    pub(in crate::model::builtin) fn moved(&self, old: When) -> Option<When> {
         Some(match (self.moment()?, old) {
             (When::Day(day), When::Time(time)) => When::Time(day.and_time(time.time())),
             (When::Time(time), old) if self.words.span.is_none() && self.words.moment.is_none() => {
@@ -92,7 +92,7 @@ impl Period {
     }
 
     /// Whether these conversions together say all that it says, so that nothing is dropped.
-    pub(super) fn is_used_by(&self, conversions: &[&str]) -> bool {
+    pub(in crate::model::builtin) fn is_used_by(&self, conversions: &[&str]) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| conversions.contains(name));
         let is_one_day = self.words.span.is_none_or(|span| span.first_day() == span.last_day());
         let lasts = self.words.minutes.or(self.words.days).is_some() || self.words.until.is_some();
@@ -112,7 +112,7 @@ impl Period {
     }
 
     /// Whether it is over.
-    pub(super) fn is_past(&self, now: &Now) -> bool {
+    pub(in crate::model::builtin) fn is_past(&self, now: &Now) -> bool {
         self.rule.is_none() && self.start.ends() <= now.local
     }
 
@@ -127,32 +127,32 @@ impl Period {
 
 /// A phrase and where in the text it stands, its prepositions included.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(in crate::model::builtin) struct Found {
     /// Its parts, as bytes of the text, in order.
     ranges: Vec<Range<usize>>,
     /// What it means.
-    pub(super) when: Period,
+    pub(in crate::model::builtin) when: Period,
     /// "not", "or" before it: it doesn't mean that, or not that alone.
-    pub(super) is_doubtful: bool,
+    pub(in crate::model::builtin) is_doubtful: bool,
 }
 
-pub(super) const MARKS: [char; 9] = [' ', ',', ':', ';', '-', '(', ')', '\t', '\n'];
+pub(in crate::model::builtin) const MARKS: [char; 9] = [' ', ',', ':', ';', '-', '(', ')', '\t', '\n'];
 
 impl Found {
     /// The phrase as it was written.
-    pub(super) fn said(&self, text: &str) -> String {
+    pub(in crate::model::builtin) fn said(&self, text: &str) -> String {
         let said = self.ranges.iter().filter_map(|range| text.get(range.clone()));
         said.collect::<Vec<_>>().join(" … ")
     }
 
     /// Whether it names a date in figures: somebody may note that for a day that is over.
-    pub(super) fn is_dated(&self, text: &str, now: &Now) -> bool {
+    pub(in crate::model::builtin) fn is_dated(&self, text: &str, now: &Now) -> bool {
         self.when.start.local().date() != now.local.date()
             && self.said(text).contains(|c: char| c.is_ascii_digit())
     }
 
     /// The text without the phrase.
-    pub(super) fn rest(&self, text: &str) -> String {
+    pub(in crate::model::builtin) fn rest(&self, text: &str) -> String {
         let mut rest = String::new();
         let mut from = 0;
         for range in self.ranges.iter().cloned().chain(std::iter::once(text.len()..text.len())) {
@@ -174,10 +174,10 @@ impl Found {
 const CHANGES: &str = "\
     not no or and than except but never unless if maybe first second third fourth last next other every each same \
     past half quarter around about until till within over during as almost nearly roughly circa \
-    through coming following previous early late holiday exactly earliest latest least soonest week";
+    through coming following previous early late holiday any some a an 2x 3x exactly earliest latest least soonest week";
 
 /// Finds the time phrase of a text. `whole` is a text that should be nothing else.
-pub(super) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
+pub(in crate::model::builtin) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
     let words = words(&masked(text));
     let mut parts = TimeWords::default();
     let at_end = (0..words.len()).find_map(|from| {
@@ -220,7 +220,7 @@ pub(super) fn find(text: &str, now: &Now, whole: bool) -> Option<Found> {
 }
 
 /// The phrase that begins at a word, and the word after it.
-pub(super) fn phrase_at(words: &[Word], from: usize, now: &Now) -> Option<usize> {
+pub(in crate::model::builtin) fn phrase_at(words: &[Word], from: usize, now: &Now) -> Option<usize> {
     phrase::read(words, from, now, &mut TimeWords::default())
 }
 

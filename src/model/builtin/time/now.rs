@@ -8,16 +8,16 @@ use crate::clock::when::When;
 
 /// The person's local time and zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Now {
+pub(in crate::model::builtin) struct Now {
     /// Local time.
-    pub(super) local: NaiveDateTime,
+    pub(in crate::model::builtin) local: NaiveDateTime,
     /// Where that is.
-    pub(super) zone: Tz,
+    pub(in crate::model::builtin) zone: Tz,
 }
 
 impl Now {
     /// Reads `2026-11-21T10:15 Saturday, Europe/Berlin`; an unknown zone counts as UTC.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(in crate::model::builtin) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let Ok(When::Time(local)) =
             When::parse(text.split_whitespace().next()?.trim_end_matches(','), Tz::UTC)
@@ -29,13 +29,13 @@ impl Now {
     }
 
     /// The local time this much later, across changes of the clocks.
-    pub(super) fn after(&self, by: Duration) -> Option<NaiveDateTime> {
+    pub(in crate::model::builtin) fn after(&self, by: Duration) -> Option<NaiveDateTime> {
         let later = local_to_utc(self.local, self.zone).checked_add_signed(by)?;
         Some(later.with_timezone(&self.zone).naive_local())
     }
 
     /// The day and month of "04/05" by the custom of the zone. None in Canada, where both are usual.
-    pub(super) fn day_and_month(&self, first: u32, second: u32) -> Option<(u32, u32)> {
+    pub(in crate::model::builtin) fn day_and_month(&self, first: u32, second: u32) -> Option<(u32, u32)> {
         let zone = self.zone.name();
         let is_in = |zones: &str| zones.split(' ').any(|known| zone.starts_with(known));
         match (first > 12, second > 12) {
@@ -49,7 +49,7 @@ impl Now {
     }
 
     /// The local time, moved if the clocks jump over it.
-    pub(super) fn existing(&self, local: NaiveDateTime) -> NaiveDateTime {
+    pub(in crate::model::builtin) fn existing(&self, local: NaiveDateTime) -> NaiveDateTime {
         local_to_utc(local, self.zone).with_timezone(&self.zone).naive_local()
     }
 }

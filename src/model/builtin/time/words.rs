@@ -6,20 +6,20 @@ use super::{calendar, hours};
 
 /// A word and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(in crate::model::builtin) struct Word {
     /// In lower case, without punctuation around it.
-    pub(super) text: String,
+    pub(in crate::model::builtin) text: String,
     /// Its bytes in the text.
-    pub(super) range: Range<usize>,
+    pub(in crate::model::builtin) range: Range<usize>,
 }
 
 /// Whether a word is in a list of words.
-pub(super) fn is_one_of(word: &str, list: &str) -> bool {
+pub(in crate::model::builtin) fn is_one_of(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
 /// Splits a text into words.
-pub(super) fn words(text: &str) -> Vec<Word> {
+pub(in crate::model::builtin) fn words(text: &str) -> Vec<Word> {
     let inside =
         |c: char| c.is_alphanumeric() || matches!(c, ':' | '.' | '/' | '-' | '–' | '\'' | '’' | '@' | '#');
     let edge = |c: char| !c.is_alphanumeric() && c != '@' && c != '#';
@@ -94,35 +94,4 @@ fn meant(word: String) -> String {
         name.get(..1) == word.get(..1) && strsim::osa_distance(name, &word) <= most
     };
     NAMES.iter().find(typos).map_or(word.clone(), |name| (*name).to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn typos_of_days_are_corrected_and_other_words_stay() {
-        for (said, text) in [
-            ("tommorow", "tomorrow"),
-            ("Tomorow", "tomorrow"),
-            ("wendesday", "wednesday"),
-            ("thrusday", "thursday"),
-            ("mondays", "mondays"),
-            ("tomorrow's", "tomorrow's"),
-            ("remember", "remember"),
-            ("member", "member"),
-            ("sundae", "sundae"),
-        ] {
-            assert_eq!(words(said)[0].text, text, "{said}");
-        }
-    }
-
-    #[test]
-    fn a_range_is_three_words() {
-        let split = |said: &str| words(said).into_iter().map(|word| word.text).collect::<Vec<_>>().join("|");
-        assert_eq!(split("2-4pm"), "2|-|4pm");
-        assert_eq!(split("9:00–10:30"), "9:00|-|10:30");
-        assert_eq!(split("Mon-Wed"), "mon|-|wed");
-        assert_eq!(split("2024-02-15 follow-up"), "2024-02-15|follow-up");
-    }
 }

@@ -10,11 +10,22 @@ use crate::clock::span::Span;
 use crate::clock::when::When;
 
 /// A day or a span of days, with the time that an ISO date carries, and the words used.
-pub(super) fn day(cursor: Cursor, prep: &str, now: &Now) -> Option<(Span, Option<NaiveTime>, usize)> {
+pub(in crate::model::builtin) fn day(
+    cursor: Cursor,
+    prep: &str,
+    now: &Now,
+) -> Option<(Span, Option<NaiveTime>, usize)> {
     if let Some((date, time)) = iso(cursor.word(0)) {
         return Some((Span::day(date), time, 1));
     }
     let today = now.local.date();
+    // "Friday 27 November" is that day, if it is a Friday.
+    if let Some(weekday) = weekday(cursor.word(0), true) {
+        let ahead = 1 + usize::from(cursor.word(1) == "the");
+        if let Some((date, used)) = dated(cursor.skip(ahead), "on", now) {
+            return (date.weekday() == weekday).then_some((Span::day(date), None, ahead + used));
+        }
+    }
     let (span, used) = near(cursor, today)
         .or_else(|| end_of(cursor, today))
         .or_else(|| named(cursor, prep, today))
@@ -24,7 +35,7 @@ pub(super) fn day(cursor: Cursor, prep: &str, now: &Now) -> Option<(Span, Option
 }
 
 /// "Monday to Wednesday", "20 December to 3 January", "20-22 December".
-pub(super) fn range(cursor: Cursor, prep: &str, now: &Now) -> Option<(Span, usize)> {
+pub(in crate::model::builtin) fn range(cursor: Cursor, prep: &str, now: &Now) -> Option<(Span, usize)> {
     let joins = |word: &str| {
         matches!(word, "to" | "-" | "–" | "till" | "until" | "through")
             || (word == "and" && prep == "between")
@@ -166,9 +177,11 @@ fn in_month(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, usize
 }
 
 /// A weekday by its name, or by three letters of it and more where it can hardly be another word.
-pub(super) fn weekday(word: &str, short: bool) -> Option<Weekday> {
+pub(in crate::model::builtin) fn weekday(word: &str, short: bool) -> Option<Weekday> {
     const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
     let full = NAMES.iter().position(|name| *name == word);
+    // These are no other words.
+    let short = short || matches!(word, "mon" | "tue" | "tues" | "thu" | "thur" | "thurs" | "fri");
     let shortened = || {
         let fits = short && matches!(word.len(), 3..=5);
         NAMES.iter().position(|name| fits && name.starts_with(word))
@@ -197,7 +210,7 @@ fn month(word: &str) -> Option<u32> {
 }
 
 /// Whether a word is the name of a month, or three letters of it and more.
-pub(super) fn is_month(word: &str) -> bool {
+pub(in crate::model::builtin) fn is_month(word: &str) -> bool {
     month(word).is_some()
 }
 
@@ -263,7 +276,7 @@ fn in_year(day: u32, month: u32, year: Option<i32>, today: NaiveDate) -> Option<
 }
 
 /// "every Monday", "every 2 weeks", "daily": the RRULE, the weekdays it names, the words used.
-pub(super) fn repetition(cursor: Cursor) -> Option<(String, Vec<Weekday>, usize)> {
+pub(in crate::model::builtin) fn repetition(cursor: Cursor) -> Option<(String, Vec<Weekday>, usize)> {
     let alone = |freq: &str| Some((format!("FREQ={freq}"), Vec::new(), 1));
     match cursor.word(0) {
         "daily" => return alone("DAILY"),
@@ -273,7 +286,7 @@ pub(super) fn repetition(cursor: Cursor) -> Option<(String, Vec<Weekday>, usize)
         "every" | "each" => {}
         // "on Mondays"
         word => {
-            weekday(word.strip_suffix('s')?, false)?;
+            weekday(word.strip_suffix('s').filter(|_| word.ends_with("days"))?, false)?;
             return on_weekdays(cursor, 0, 1);
         }
     }

@@ -1,0 +1,12 @@
+//! What a text says about time: its words, the phrases in them and what they mean, and what is left unused.
+
+mod calendar;
+mod hours;
+pub(super) mod leftover;
+mod now;
+mod phrase;
+pub(super) mod when;
+mod words;
+
+pub(super) use now::Now;
+pub(super) use words::{is_one_of, words};
