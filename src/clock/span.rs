@@ -71,6 +71,21 @@ impl Span {
         }
     }
 
+    /// For people: `Fri 27 Nov 2026`, `Fri 27 Nov 2026, 14:00–15:00`.
+    pub fn spoken(self) -> String {
+        let (first, last) = (self.first_day(), self.last_day());
+        let is_days = self.from.time() == NaiveTime::MIN && self.to.time() == NaiveTime::MIN;
+        let (from, to) = match is_days {
+            true => (When::Day(first), When::Day(last)),
+            false => (When::Time(self.from), When::Time(self.to)),
+        };
+        match (is_days, first == last) {
+            (true, true) => from.spoken(),
+            (false, true) => format!("{}–{}", from.spoken(), self.to.format("%H:%M")),
+            (_, false) => format!("{} to {}", from.spoken(), to.spoken()),
+        }
+    }
+
     /// The same in UTC. None if nothing is in it.
     pub fn instants(self, zone: Tz) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
         let (from, to) = (local_to_utc(self.from, zone), local_to_utc(self.to, zone));
@@ -117,6 +132,19 @@ mod tests {
         }
         let empty = Span { from: when("2026-03-29T02:10").local(), to: when("2026-03-29T02:10").local() };
         assert_eq!(empty.instants(BERLIN), None);
+    }
+
+    #[test]
+    fn a_span_is_said_with_its_days_and_times() {
+        let said = |from: &str, to: &str| Span { from: when(from).local(), to: when(to).ends() }.spoken();
+        assert_eq!(said("2026-11-27", "2026-11-27"), "Fri 27 Nov 2026");
+        assert_eq!(said("2026-11-27", "2026-11-29"), "Fri 27 Nov 2026 to Sun 29 Nov 2026");
+        assert_eq!(said("2026-11-27T14:00", "2026-11-27T15:00"), "Fri 27 Nov 2026, 14:00–15:00");
+        assert_eq!(said("2026-11-27T18:00", "2026-11-28T00:00"), "Fri 27 Nov 2026, 18:00–00:00");
+        assert_eq!(
+            said("2026-11-27T22:00", "2026-11-28T02:00"),
+            "Fri 27 Nov 2026, 22:00 to Sat 28 Nov 2026, 02:00"
+        );
     }
 
     #[test]

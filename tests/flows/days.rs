@@ -51,7 +51,7 @@ async fn a_day_shows_its_own_events_alone() {
     );
     let (said, _) =
         call(&app, "calendar.check_availability", json!({"start": "2026-07-04", "end": "2026-07-04"})).await;
-    assert_eq!(said, "You are free then");
+    assert_eq!(said, "You are free then (Sat 4 Jul 2026)");
     let (_, data) =
         call(&app, "calendar.list_events", json!({"start": "2026-07-03", "end": "2026-07-03"})).await;
     assert_eq!(

@@ -245,10 +245,13 @@ async fn it_knows_when_there_is_time() {
     .await;
     let asks = async |arguments: Value| call(&app, "calendar.check_availability", arguments).await;
     let (said, data) = asks(json!({"start": "2026-06-02T11:00", "end": "2026-06-02T11:30"})).await;
-    assert_eq!(said, "You are busy then:\n- Tue 2 Jun 2026, 10:00–12:00: Review");
+    assert_eq!(
+        said,
+        "You are busy then (Tue 2 Jun 2026, 11:00–11:30):\n- Tue 2 Jun 2026, 10:00–12:00: Review"
+    );
     assert_eq!(data["free"], false);
     let (said, _) = asks(json!({"start": "2026-06-02T12:00", "end": "2026-06-02T13:00"})).await;
-    assert_eq!(said, "You are free then");
+    assert_eq!(said, "You are free then (Tue 2 Jun 2026, 12:00–13:00)");
     let (said, _) = asks(json!({"start": "2026-06-02", "end": "2026-06-05", "duration": "3h"})).await;
     assert_eq!(
         said,

@@ -83,6 +83,9 @@ pub(super) fn plan(text: &str, intents: &Intents, now: &Now, touched: Option<&To
             None => plan.missed.push(segment.text.to_owned()),
         }
     }
+    if text.len() > SPLIT_BYTES {
+        return plan;
+    }
     plan.reason = plan.missed.iter().find_map(|missed| reason(missed, intents, now));
     // What wasn't understood may belong to what was: "Add a task to call Bob. Every Monday."
     let changes = plan.missed.iter().find_map(|missed| amends(missed, now));
@@ -132,6 +135,9 @@ fn understand<'a>(
 
 /// "Tomorrow at 9 remind me to call Bob", with the time at the end.
 fn time_last(part: &str, now: &Now) -> Option<String> {
+    if part.len() > SPLIT_BYTES {
+        return None;
+    }
     let words = words(part);
     let to = when::phrase_at(&words, 0, now)?;
     let (last, next) = (words.get(to.checked_sub(1)?)?, words.get(to)?);

@@ -148,7 +148,7 @@ impl Agenda {
 async fn list(call: &CallContext<'_>) -> Result<Output, Failure> {
     let period = period(call, 7)?;
     let agenda = Agenda::load(call, period, call.text("calendar"), |_| true).await?;
-    agenda.output(call, "No events in that period".to_owned())
+    agenda.output(call, format!("No events in that period ({})", spoken(period, call)))
 }
 
 async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
@@ -170,12 +170,12 @@ async fn check_availability(call: &CallContext<'_>) -> Result<Output, Failure> {
     let mut output = match call.text("duration") {
         Some(said) => slots(call, &busy, period, event::duration(said)?)?,
         None if conflicts(&busy, period).is_empty() => {
-            Output::new("You are free then", json!({"free": true}))
+            Output::new(format!("You are free then ({})", spoken(period, call)), json!({"free": true}))
         }
         None => {
             let mut output = agenda.output(call, String::new())?;
             let lines = output.summary.split_once('\n').map(|(_, lines)| lines).unwrap_or_default();
-            output.summary = format!("You are busy then:\n{lines}");
+            output.summary = format!("You are busy then ({}):\n{lines}", spoken(period, call));
             output.data["free"] = json!(false);
             output
         }
@@ -200,6 +200,12 @@ fn period(call: &CallContext<'_>, default: u64) -> Result<TimeRange, Failure> {
     let instants = Span { from, to }.instants(zone);
     let (from, to) = instants.ok_or_else(|| SkillError::params("/end: it must be after start"))?;
     Ok(TimeRange { from, to })
+}
+
+/// A period as the answer repeats it, in the person's zone.
+fn spoken(period: TimeRange, call: &CallContext<'_>) -> String {
+    let local = |at: DateTime<Utc>| at.with_timezone(&call.zone()).naive_local();
+    Span { from: local(period.from), to: local(period.to) }.spoken()
 }
 
 /// Free slots during working hours.
