@@ -127,7 +127,7 @@ fn copies_are_made_while_it_serves_and_one_can_be_restored() {
     let mut gateway = Gateway::start(&home);
     gateway.logs("the store is copied");
     // It blocks nobody.
-    telegram.say(ada, ada, "add a task to come later");
+    telegram.say(ada, ada, "add a task to come again");
     sees(&telegram, ada, "Added");
     let folder = home.path().join("copies");
     let mut names: Vec<String> = std::fs::read_dir(&folder)

@@ -37,9 +37,9 @@ fn messages_are_answered_and_it_tells_that_it_is_ready() {
     let telegram = FakeTelegram::start();
     let ada = telegram.person("Ada");
     let home = home(&telegram, "[]");
-    telegram.say(ada, ada, "add a task to be there before it starts");
+    telegram.say(ada, ada, "add a task to be there early");
     let mut gateway = Gateway::start(&home);
-    assert_eq!(sees(&telegram, ada, "Added"), "Added “be there before it starts”");
+    assert_eq!(sees(&telegram, ada, "Added"), "Added “be there early”");
     assert_eq!(gateway.get("/healthz"), ("200".to_owned(), "ok\n".to_owned()));
     assert_eq!(gateway.get("/readyz"), ("200".to_owned(), "ready\n".to_owned()));
     assert_eq!(gateway.get("/nowhere").0, "404");

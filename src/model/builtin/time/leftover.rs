@@ -209,7 +209,7 @@ fn condition(words: &[Word], at: usize) -> Option<usize> {
     // "Ask Bob when he comes" names a question, not a time.
     let asks = || (0..at).any(|at| is_one_of(word(words, at), "ask tell know find check see say decide"));
     let is_condition = match word(words, at) {
-        "when" | "once" | "while" | "if" => !asks(),
+        "when" | "once" | "while" | "if" => !next.is_empty() && !asks(),
         "until" | "till" | "unless" | "whenever" => true,
         "after" | "before" | "during" => !matches!(before, "look" | "looks" | "looking") && !next.is_empty(),
         _ => false,
