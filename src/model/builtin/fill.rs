@@ -32,16 +32,6 @@ pub(super) enum FillError {
     Missing,
 }
 
-/// What's wrong with an intent's arguments, for the person who wrote them.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct PlaceholderError(pub(super) String);
-
-/// The conversions, as a message lists them.
-const CONVERSIONS: [&str; 19] = [
-    "text", "title", "line", "words", "said", "lower", "time", "start", "from", "end", "last", "until",
-    "moved", "duration", "repeat", "tags", "list", "int", "value",
-];
-
 /// A segment of an argument's string.
 #[derive(Debug, PartialEq, Eq)]
 enum Segment<'a> {
@@ -123,7 +113,7 @@ fn fill_value(value: &Value, captures: &Captures, context: &FillContext) -> Resu
 }
 
 fn fill_text(text: &str, captures: &Captures, context: &FillContext) -> Result<Option<Value>, FillError> {
-    let parts = parts(text).map_err(|_| FillError::Mismatch)?;
+    let parts = parts(text).ok_or(FillError::Mismatch)?;
     if let [Segment::Placeholder(name, conversion, optional)] = parts.as_slice() {
         return placeholder(name, conversion, *optional, captures, context);
     }
@@ -259,7 +249,8 @@ pub(super) fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-fn parts(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
+/// The segments of an argument's string; none if a brace is not closed.
+fn parts(text: &str) -> Option<Vec<Segment<'_>>> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -272,57 +263,23 @@ fn parts(text: &str) -> Result<Vec<Segment<'_>>, PlaceholderError> {
         if !before.is_empty() {
             parts.push(Segment::Text(before));
         }
-        let end = placeholder.find('}').ok_or_else(|| {
-            PlaceholderError(format!("`{placeholder}` has no closing brace; write {{{{ for a literal brace"))
-        })?;
+        let end = placeholder.find('}')?;
         let inner = placeholder.get(1..end).unwrap_or_default();
         let (name, conversion) = inner.split_once('|').unwrap_or((inner, ""));
         let (name, conversion) = (name.trim(), conversion.trim());
         let kind = conversion.strip_suffix('?').unwrap_or(conversion);
-        if !kind.is_empty() && !CONVERSIONS.contains(&kind) {
-            let known = CONVERSIONS.join(", ");
-            return Err(PlaceholderError(format!(
-                "`{{{inner}}}`: there is no conversion `{kind}`; the conversions are {known}"
-            )));
-        }
         parts.push(Segment::Placeholder(name, kind, conversion.len() > kind.len()));
         rest = placeholder.get(end + 1..).unwrap_or_default();
     }
     if !rest.is_empty() {
         parts.push(Segment::Text(rest));
     }
-    Ok(parts)
-}
-
-/// Checks the arguments of an intent against the captures of its pattern.
-pub(super) fn check(
-    arguments: &Map<String, Value>,
-    captures: &[&str],
-    looks_up: bool,
-) -> Result<(), PlaceholderError> {
-    arguments.values().try_for_each(|value| {
-        strings(value).try_for_each(|text| {
-            for part in parts(text)? {
-                let Segment::Placeholder(name, ..) = part else { continue };
-                if name.starts_with("found.") && !looks_up {
-                    return Err(PlaceholderError(format!(
-                        "`{{{name}}}` needs a lookup, which this intent doesn't have"
-                    )));
-                }
-                if !(name == "results" || name.starts_with("found.") || captures.contains(&name)) {
-                    return Err(PlaceholderError(format!(
-                        "the pattern has no capture `{name}`; add (?P<{name}>...) to it"
-                    )));
-                }
-            }
-            Ok(())
-        })
-    })
+    Some(parts)
 }
 
 /// The conversions of a capture's placeholders.
 pub(super) fn conversions(arguments: &Map<String, Value>, capture: &str) -> Vec<String> {
-    let parts = arguments.values().flat_map(strings).filter_map(|text| parts(text).ok()).flatten();
+    let parts = arguments.values().flat_map(strings).filter_map(parts).flatten();
     let of_capture = |part: Segment| match part {
         Segment::Placeholder(name, conversion, _) if name == capture => Some(conversion.to_owned()),
         _ => None,
@@ -333,7 +290,7 @@ pub(super) fn conversions(arguments: &Map<String, Value>, capture: &str) -> Vec<
 /// Whether the arguments hold this placeholder.
 pub(super) fn mentions(arguments: &Map<String, Value>, name: &str) -> bool {
     arguments.values().flat_map(strings).any(|text| {
-        parts(text).is_ok_and(|parts| {
+        parts(text).is_some_and(|parts| {
             parts
                 .iter()
                 .any(|part| matches!(part, Segment::Placeholder(placeholder, ..) if *placeholder == name))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::fill::{self, Capture, Captures, FillContext, FillError, PlaceholderError};
+use super::fill::{self, Capture, Captures, FillContext, FillError};
 use super::time::Now;
 use super::time::leftover;
 
@@ -130,7 +130,6 @@ impl Intents {
                     index,
                     message: format!("the pattern is not valid: {error}"),
                 })?;
-            check(&source, &pattern).map_err(|PlaceholderError(message)| IntentError { index, message })?;
             let conversions =
                 pattern.capture_names().flatten().map(|name| (name.to_owned(), conversions(&source, name)));
             let conversions = conversions.collect();
@@ -263,38 +262,21 @@ fn conversions(source: &IntentSource, capture: &str) -> Vec<String> {
     found
 }
 
-fn check(source: &IntentSource, pattern: &Regex) -> Result<(), PlaceholderError> {
-    let names: Vec<&str> = pattern.capture_names().flatten().collect();
-    fill::check(&source.arguments, &names, source.lookup.is_some())?;
-    source.lookup.as_ref().map_or(Ok(()), |lookup| fill::check(&lookup.arguments, &names, false))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn source(pattern: &str, title: &str) -> IntentSource {
-        let arguments = Map::from_iter([("title".to_owned(), Value::from(title))]);
-        IntentSource {
+    #[test]
+    fn a_faulty_pattern_is_named() {
+        let source = |pattern: &str| IntentSource {
             skill: "tasks.create".into(),
             pattern: pattern.into(),
-            arguments,
+            arguments: Map::new(),
             lookup: None,
             example: None,
-        }
-    }
-
-    #[test]
-    fn faults_of_an_intent_are_named() {
-        let message = |pattern, title| {
-            Intents::new(vec![source("^x$", "x"), source(pattern, title)]).map(|_| ()).unwrap_err()
         };
-        let faulty = message("(", "x");
+        let faulty = Intents::new(vec![source("^x$"), source("(")]).map(|_| ()).unwrap_err();
         assert_eq!(faulty.index, 1);
         assert!(faulty.message.starts_with("the pattern is not valid: "), "{}", faulty.message);
-        insta::assert_snapshot!(message("^a$", "{what}"), @"the pattern has no capture `what`; add (?P<what>...) to it");
-        insta::assert_snapshot!(message("^(?P<what>.+)$", "{what|tmie}"), @"`{what|tmie}`: there is no conversion `tmie`; the conversions are text, title, line, words, said, lower, time, start, from, end, last, until, moved, duration, repeat, tags, list, int, value");
-        insta::assert_snapshot!(message("^a$", "{found.id}"), @"`{found.id}` needs a lookup, which this intent doesn't have");
-        insta::assert_snapshot!(message("^a$", "{what"), @"`{what` has no closing brace; write {{ for a literal brace");
     }
 }
