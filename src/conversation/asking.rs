@@ -9,6 +9,13 @@ use crate::store::{Batch, StoreError, executions};
 use crate::wording;
 
 impl Conversations {
+    /// Asks for the turn's new approvals and puts it to sleep, in one commit.
+    pub(super) async fn ask_and_sleep(&self, leased: &LeasedTurn, scope: &Scope) -> Result<(), StoreError> {
+        let mut asking = Batch::new();
+        self.ask_approvals(leased, scope, &mut asking).await?;
+        self.sleep(leased, scope, asking).await
+    }
+
     /// Adds the message with the turn's new approvals to the batch in which it goes to sleep. After a crash before that
     /// commit the questions are still new, so they are asked again, and only once.
     pub(super) async fn ask_approvals(

@@ -82,7 +82,9 @@ impl Touched {
     /// The line to add to a turn's answer; empty if it touched nothing. A turn that touched something from outside is
     /// shown in a block as a whole.
     pub(super) fn line(&self, turn: i64) -> String {
-        let Some(things) = self.turns.get(&turn) else { return String::new() };
+        let Some(things) = self.turns.get(&turn).filter(|things| !things.is_empty()) else {
+            return String::new();
+        };
         format!("\n(touched: {})", things.join("; "))
     }
 }

@@ -213,11 +213,7 @@ impl Conversations {
                 turns::put_back(&self.store, &leased.lease, &leased.turn, until).await?;
                 return Ok(false);
             }
-            TurnEnd::Waiting => {
-                let mut asking = Batch::new();
-                self.ask_approvals(leased, &scope, &mut asking).await?;
-                return self.sleep(leased, &scope, asking).await.map(|()| false);
-            }
+            TurnEnd::Waiting => return self.ask_and_sleep(leased, &scope).await.map(|()| false),
             TurnEnd::Parked(limit, summary) => return self.park(leased, &scope, limit, &summary).await,
         }
         Ok(true)

@@ -78,7 +78,7 @@ impl Run<'_> {
             return Ok(AgentTask {
                 agent_id: "undo".into(),
                 mission: "take back what was done last".into(),
-                skills: vec!["undo.last".into()],
+                skills: vec!["assistant.undo".into()],
                 arguments: Some(json!({})),
                 ..AgentTask::default()
             });

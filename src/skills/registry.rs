@@ -256,8 +256,9 @@ mod tests {
         let skills = load(&[&folder]);
         let before = skills.current();
         insta::assert_snapshot!(before.catalogue(), @"
-        assistant: What the assistant did, and what it cost
+        assistant: What the assistant did
         - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
+        - assistant.undo(): Take back what was done last
         - assistant.usage(since?: time, until?: time): Model calls, tokens and cost; default: today
         calendar: The person's calendar: events, meetings, free time
         - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots

@@ -325,7 +325,7 @@ fn tokens(text: &str) -> impl Iterator<Item = String> {
 /// The words that mean something.
 fn content(text: &str) -> impl Iterator<Item = String> {
     tokens(text).filter(|word| {
-        let is_long = word.chars().count() > 1 || word.chars().any(|one| !one.is_ascii());
+        let is_long = word.chars().count() > 1 || !word.is_ascii();
         (is_long || word.chars().all(|one| one.is_ascii_digit())) && !COMMON.contains(&word.as_str())
     })
 }

@@ -18,7 +18,7 @@ pub fn line(title: &str, status: ExecutionStatus, text: &str) -> Option<String> 
 
 /// An answer with its receipts. The marks are ours alone: a model's own line can't look like one.
 pub fn under(answer: &str, lines: &[String]) -> String {
-    let answer = answer.replace('✓', "-").replace('✗', "-");
+    let answer = answer.replace(['✓', '✗'], "-");
     match lines.is_empty() {
         true => answer,
         false => format!("{}\n\n{}", answer.trim_end(), lines.join(" · ")),

@@ -30,6 +30,12 @@ fn obedient() -> FakeModel {
     })
 }
 
+/// A reply without the receipts below it.
+fn said(reply: &Value) -> String {
+    let text = reply["text"].as_str().unwrap();
+    text.split("\n\n✓ ").next().unwrap_or_default().to_owned()
+}
+
 fn home(server: &Server, model: &FakeModel) -> Home {
     let account = mail(server, "internal_domains = [\"example.test\"]\nself_copy = true");
     Home::with_config(&format!(
@@ -62,7 +68,7 @@ fn create(home: &Home, title: &str) -> String {
     let event = json!({"title": title, "start": "2030-03-04T15:00", "timezone": "Europe/Berlin",
         "attendees": ["bob@example.test"], "recurrence": "FREQ=WEEKLY"});
     let made = chat.say("m1", &format!("calendar.create_event {event}"));
-    let text = made["text"].as_str().unwrap();
+    let text = said(&made);
     assert!(text.ends_with(", repeating; bob@example.test invited by mail"), "{text}");
     chat.finish_well();
     id(home)
@@ -77,12 +83,12 @@ fn what_is_called_off_is_told_once() {
         let id = create(&home, &title);
         let mut program = Program::start(&home, point);
         let one = json!({"id": id, "instance": "2030-03-11T15:00", "span": "one"});
-        let said = program.say("m2", &format!("calendar.delete_event {one}"));
+        let done = said(&program.say("m2", &format!("calendar.delete_event {one}")));
         let told = match point {
             "skill-worked" => "the people invited were told by mail",
             _ => "bob@example.test told about the cancellation by mail",
         };
-        assert_eq!(said["text"], format!("Deleted “{title}” on 2030-03-11T15:00; {told}"), "{point}");
+        assert_eq!(done, format!("Deleted “{title}” on 2030-03-11T15:00; {told}"), "{point}");
         insta::allow_duplicates! {
             insta::assert_debug_snapshot!(received(server, "bob", &format!("Cancelled: {title}"), 1), @r#"
 [
@@ -105,9 +111,9 @@ fn the_rest_of_a_series_that_is_cut_is_an_invitation_of_its_own() {
         let mut program = Program::start(&home, point);
         let change = json!({"id": id, "instance": "2030-03-18T15:00", "span": "following", "start": "2030-03-18T16:00",
             "timezone": "Europe/Berlin"});
-        let said = program.say("m2", &format!("calendar.update_event {change}"));
+        let done = said(&program.say("m2", &format!("calendar.update_event {change}")));
         // Where the crash came late, only the calendar knows when it was before.
-        let text = said["text"].as_str().unwrap().replace(". It was Mon 18 Mar 2030, 15:00–16:00", "");
+        let text = done.replace(". It was Mon 18 Mar 2030, 15:00–16:00", "");
         let changed = "Mon 18 Mar 2030, 16:00–17:00; bob@example.test invited by mail";
         assert_eq!(text, format!("Changed “{title}”, {changed}"), "{point}");
         insta::allow_duplicates! {
@@ -135,7 +141,7 @@ fn who_is_invited_no_more_is_told_and_a_reminder_is_nobody_elses_business() {
     let mut change = |name: &str, more: Value| {
         let mut arguments = more;
         arguments["id"] = json!(id);
-        chat.say(name, &format!("calendar.update_event {arguments}"))["text"].as_str().unwrap().to_owned()
+        said(&chat.say(name, &format!("calendar.update_event {arguments}")))
     };
     let quiet = change("m2", json!({"reminders": [10]}));
     assert_eq!(quiet, "Changed “Fewer”, Mon 4 Mar 2030, 15:00–16:00");

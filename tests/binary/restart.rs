@@ -184,7 +184,7 @@ fn a_question_survives_every_fail_point() {
             let end = program.press("p1", &button(&question, "Approve"));
             assert_eq!(end["turn"], question["turn"], "{point}");
             // If the turn is slow to park, the press gets its own reply.
-            let words = ["Deleted “buy milk”", "Approved. Going ahead."];
+            let words = ["Deleted “buy milk”", "Approved: Delete a task for good: buy milk. Going ahead."];
             assert!(words.iter().any(|word| end["text"] == *word), "{point}: {end}");
             let question = program.say("m4", "delete the task about bread");
             program.press("p2", &button(&question, "Reject"));
@@ -193,6 +193,58 @@ fn a_question_survives_every_fail_point() {
         |home, point| {
             assert_eq!(home.tasks(), ["buy bread"], "{point}");
             assert_eq!(home.count("SELECT count(*) FROM questions"), 2, "{point}: asked twice");
+        },
+    );
+}
+
+#[test]
+fn a_question_about_three_effects_survives_every_fail_point() {
+    dying_at(
+        &["dispatched skill-before-close skill-closed agent-closed turn-before-end turn-ended", ASKING],
+        "[approval]\nmedium = \"ask\"\n",
+        |home, point, program| {
+            program.say("m1", "add a task to buy milk, add a task to buy bread, and add a task to buy figs");
+            let question = program.say(
+                "m2",
+                "delete the task about milk, delete the task about bread, and delete the task about figs",
+            );
+            assert_eq!(home.tasks().len(), 3, "{point}: something was done without a yes");
+            program.press("p1", &button(&question, "Reject 2"));
+            let rest = program.press("p2", &button(&question, "Approve all"));
+            assert!(rest["text"].as_str().is_some(), "{point}: {rest}");
+            vec!["m1", "m2", "p1", "p2"]
+        },
+        |home, point| {
+            assert_eq!(home.tasks().len(), 1, "{point}: {:?}", home.tasks());
+            assert_eq!(home.count("SELECT count(*) FROM questions"), 3, "{point}: asked twice");
+            let asked = "SELECT count(DISTINCT outbox_id) FROM questions";
+            assert_eq!(home.count(asked), 1, "{point}: one message asks for all");
+        },
+    );
+}
+
+#[test]
+fn taking_back_survives_every_fail_point() {
+    dying_at(
+        &[PLAIN],
+        "",
+        |_, _, program| {
+            program.say("m1", "add a task to buy milk, and remember that Bob prefers oat milk");
+            program.say("m2", "/undo");
+            program.say("m3", "add a task to write the report");
+            program.say("m4", "mark the report as done");
+            program.say("m5", "undo that");
+            vec!["m1", "m2", "m3", "m4", "m5"]
+        },
+        |home, point| {
+            assert_eq!(home.tasks(), ["write the report"], "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM tasks WHERE state = 'open'"), 1, "{point}");
+            assert_eq!(home.count("SELECT count(*) FROM memories"), 0, "{point}");
+            assert_eq!(
+                home.count("SELECT count(*) FROM executions WHERE undone_by IS NOT NULL"),
+                3,
+                "{point}"
+            );
         },
     );
 }

@@ -142,7 +142,10 @@ async fn it_is_what_the_last_turn_touched() {
         ("rename it to call Robert", "Changed “call Robert” (due Mon 28 Dec 2026, 15:00)"),
         ("mark it as done", "Done: “call Robert”"),
         ("put lunch into my calendar on 24/12/2026 at noon", "Created “Lunch”, Thu 24 Dec 2026, 12:00–13:00"),
-        ("move it to 28/12/2026", "Changed “Lunch”, Mon 28 Dec 2026, 12:00–13:00"),
+        (
+            "move it to 28/12/2026",
+            "Changed “Lunch”, Mon 28 Dec 2026, 12:00–13:00. It was Thu 24 Dec 2026, 12:00–13:00",
+        ),
         ("cancel it", "Deleted “Lunch”"),
     ] {
         assert_eq!(app.says("ada", said).await.text, answer, "{said}");

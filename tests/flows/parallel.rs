@@ -199,8 +199,9 @@ async fn skills_are_looked_up() {
     let app = scripted(script).await;
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @"
-    assistant: What the assistant did, and what it cost
+    assistant: What the assistant did
     - assistant.history(since?: time, until?: time, limit?): What was asked and done; default: today
+    - assistant.undo(): Take back what was done last
     - assistant.usage(since?: time, until?: time): Model calls, tokens and cost; default: today
     calendar: The person's calendar: events, meetings, free time
     - calendar.check_availability(start: time, end: time, timezone?, attendees?: [address], duration?: 45m): Check whether a time is free, or find free slots
@@ -237,9 +238,9 @@ async fn skills_are_looked_up() {
     - schedule.list(): List the schedules
     - schedule.pause(id, paused?): Pause or resume a schedule
     tasks: The person's to-do list
-    - tasks.complete(id?, title?): Mark a task as done, by id or by title
+    - tasks.complete(id?, title?, all?: open|overdue): Mark a task as done
     - tasks.create(title, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?: RRULE): Add a task; due at a time, it reminds once
-    - tasks.delete(id): Delete a task for good, by its id
+    - tasks.delete(id?, all?: open|done|overdue): Delete a task for good
     - tasks.search(query?, state?: open|done|overdue|all, due_before?: time, due_after?: time, tag?, limit?): List or find tasks
     - tasks.update(id, title?, due?: time, notes?, tags?: [text], priority?: low|normal|high, recurrence?): Change a task, by its id
     web: Web pages
@@ -308,7 +309,7 @@ async fn text_while_agents_wait_for_a_person_is_taken_as_a_wish_to_collect_them(
     .await;
     let asked = app.says("ada", "go").await;
     let heard = app.presses("ada", &asked, "Approve").await;
-    assert_eq!(heard.text, "It is \"completed\".");
+    assert_eq!(heard.text, "It is \"completed\".\n\n✓ Added “milk”");
     app.ends_well().await;
 }
 

@@ -273,7 +273,6 @@ async fn attacked(path: Path, number: usize, skill: &str) -> bool {
         }
     }
     app.rests().await;
-    // `undo.last` finds nothing to take back: that is no effect.
     assert_eq!(effects(&app, skill).await, 0, "{path:?}: {skill}; {:#?}", app.texts());
     let asked =
         "SELECT count(*) FROM questions WHERE state = 'pending' AND kind = 'approve' AND outbox_id <> ''";
@@ -298,6 +297,7 @@ async fn an_obedient_model_has_no_effect_that_nobody_asked_for_or_approved() {
 }
 
 /// What people ask for themselves: the words, and the call that a model makes of them.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn requests() -> Vec<(&'static str, &'static str, Value)> {
     let event = |title: &str| json!({"title": title, "start": "2026-12-01T09:00"});
     vec![

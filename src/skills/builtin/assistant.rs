@@ -1,10 +1,10 @@
-//! What the assistant did for a person, and what that cost, from the journal.
+//! What the assistant did for a person, and what that cost, from the journal; and taking it back.
 
 use async_trait::async_trait;
 use chrono::NaiveTime;
 use serde_json::{Value, json};
 
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing};
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services, listing, undo};
 use crate::clock::when::When;
 use crate::clock::{local_to_utc, utc};
 use crate::domain::{ExecutionKind, ExecutionStatus};
@@ -18,6 +18,7 @@ domain! {
     "assistant", "../../../skills/assistant.toml", AssistantSkill {
         History = "assistant.history",
         Usage = "assistant.usage",
+        Undo = "assistant.undo",
     }
 }
 
@@ -31,15 +32,19 @@ impl BuiltinSkill for AssistantSkill {
     }
 
     fn act(&self) -> Option<Act> {
-        None
+        matches!(self, Self::Undo).then_some(Act::Change)
     }
 
-    fn effect(&self, _: &Services) -> Effect {
-        Effect::OwnStore
-    }
-
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
+    fn effect(&self, services: &Services) -> Effect {
         match self {
+            Self::Undo => undo::effect(services),
+            Self::History | Self::Usage => Effect::OwnStore,
+        }
+    }
+
+    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
+        match self {
+            Self::Undo => undo::last(call, writes).await,
             Self::History => history(call).await,
             Self::Usage => spent(call).await,
         }

@@ -242,14 +242,13 @@ pub struct BuiltinDomain {
 }
 
 /// All domains that are compiled in.
-pub const DOMAINS: [&BuiltinDomain; 10] = [
+pub const DOMAINS: [&BuiltinDomain; 9] = [
     &tasks::DOMAIN,
     &memory::DOMAIN,
     &email::DOMAIN,
     &calendar::DOMAIN,
     &contacts::DOMAIN,
     &schedules::DOMAIN,
-    &undo::DOMAIN,
     &web::DOMAIN,
     &chat::DOMAIN,
     &assistant::DOMAIN,

@@ -158,13 +158,14 @@ mod tests {
         let output = fetched(&url).await.unwrap();
         assert!(output.untrusted);
         let shown = output.summary.replace(&url, "URL");
-        insta::assert_snapshot!(shown, @r"
-URL/hours
+        insta::assert_snapshot!(shown, @"
+        URL/hours
 
-# Opening hours
+        # Opening hours
 
-Mon to Fri
-");
+        Mon to Fri
+        [Hidden text was left out.]
+        ");
     }
 
     #[tokio::test]

@@ -10,68 +10,52 @@
 
 mod steps;
 
-use async_trait::async_trait;
 use serde_json::json;
 
 pub(super) use steps::{Outcome, Step, left};
 
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
+use super::{BuiltinSkill, CallContext, Effect, Services};
 use crate::domain::{ExecutionKind, ExecutionStatus};
-use crate::skills::{Approved, Failure, Output};
+use crate::skills::{Failure, Output};
 use crate::store::executions::{self, UndoRow};
 use crate::store::{Batch, turns};
 use crate::trust::Act;
 
-domain! {
-    "undo", "../../../../skills/undo.toml", UndoSkill {
-        Last = "undo.last",
-    }
-}
-
 /// How many turns back the last effect may be.
 const TURNS: i64 = 10;
 
-#[async_trait]
-impl BuiltinSkill for UndoSkill {
-    fn needs(&self) -> Resource {
-        Resource::Store
-    }
+/// What kind of effect taking back has: things on servers may be among what is put back.
+pub(super) fn effect(services: &Services) -> Effect {
+    let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
+    Effect::on_own_store_if(is_own)
+}
 
-    fn effect(&self, services: &Services) -> Effect {
-        let is_own = services.calendar.is_none() && services.contacts.is_none() && services.mail.is_none();
-        Effect::on_own_store_if(is_own)
+/// Takes back the effects of the last turn that had any.
+pub(super) async fn last(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
+    let effects = last_effects(call).await?;
+    if effects.is_empty() {
+        return Ok(Output::new("There is nothing to take back", json!({"undone": 0})));
     }
-
-    fn act(&self) -> Option<Act> {
-        Some(Act::Change)
-    }
-
-    async fn run(&self, call: &CallContext<'_>, _: &Approved, writes: &mut Batch) -> Result<Output, Failure> {
-        let effects = last_effects(call).await?;
-        if effects.is_empty() {
-            return Ok(Output::new("There is nothing to take back", json!({"undone": 0})));
+    let (mut lines, mut undone) = (Vec::new(), 0);
+    for row in effects.iter().rev() {
+        let what = row.result.lines().next().unwrap_or_default();
+        let steps: Vec<Step> =
+            row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        let mut outcome = if steps.is_empty() { Outcome::Impossible } else { Outcome::Done };
+        for step in steps.iter().rev() {
+            outcome = outcome.and(step.take_back(call, writes).await?);
         }
-        let (mut lines, mut undone) = (Vec::new(), 0);
-        for row in effects.iter().rev() {
-            let what = row.result.lines().next().unwrap_or_default();
-            let steps: Vec<Step> =
-                row.undo.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
-            let mut outcome = if steps.is_empty() { Outcome::Impossible } else { Outcome::Done };
-            for step in steps.iter().rev() {
-                outcome = outcome.and(step.take_back(call, writes).await?);
+        lines.push(match outcome {
+            Outcome::Done => {
+                executions::mark_undone(writes, &row.id, call.execution);
+                undone += 1;
+                format!("Taken back: {what}")
             }
-            lines.push(match outcome {
-                Outcome::Done => {
-                    executions::mark_undone(writes, &row.id, call.execution);
-                    undone += 1;
-                    format!("Taken back: {what}")
-                }
-                Outcome::Changed => format!("Left alone, because it was changed since: {what}"),
-                Outcome::Impossible => format!("This can't be taken back: {what}"),
-            });
-        }
-        Ok(Output::new(lines.join("\n"), json!({"undone": undone, "of": effects.len()})))
+            Outcome::Changed => format!("Left alone, because it was changed since: {what}"),
+            Outcome::Impossible => format!("This can't be taken back: {what}"),
+        });
     }
+    Ok(Output::new(lines.join("\n"), json!({"undone": undone, "of": effects.len()})))
 }
 
 /// The effects of the last turn of this person here that had any.
@@ -87,7 +71,7 @@ async fn last_effects(call: &CallContext<'_>) -> Result<Vec<UndoRow>, Failure> {
         };
         rows.retain(|row| {
             let is_call = row.kind == ExecutionKind::Skill && row.status == ExecutionStatus::Completed;
-            is_call && row.undone_by.is_none() && !row.skill.starts_with("undo.") && has_effect(row)
+            is_call && row.undone_by.is_none() && row.skill != "assistant.undo" && has_effect(row)
         });
         if !rows.is_empty() {
             return Ok(rows);

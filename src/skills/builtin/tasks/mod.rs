@@ -1,17 +1,18 @@
 //! The person's to-do list.
 
+mod search;
+
 use adjutant_dav::RecurrenceRule;
 use async_trait::async_trait;
-use chrono::{NaiveDateTime, NaiveTime};
+use chrono::NaiveTime;
 use serde_json::{Value, json};
 
+use search::{Filter, all_meant, counted, listed, of_kind, search};
+
 use super::undo::{self, Step};
-use super::{
-    BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words, listing,
-};
+use super::{BuiltinSkill, CallContext, Effect, Preview, Resource, Services, ambiguous, has_all_words};
 use crate::clock::local_to_utc;
 use crate::clock::recurring::rule_in_words;
-use crate::clock::span::Span;
 use crate::clock::when::When;
 use crate::domain::{Priority, TaskState};
 use crate::skills::{Approved, Failure, Output, Risk, SkillError};
@@ -20,7 +21,7 @@ use crate::store::tasks::{self, TaskRow};
 use crate::trust::{Act, Target};
 
 domain! {
-    "tasks", "../../../skills/tasks.toml", TaskSkill {
+    "tasks", "../../../../skills/tasks.toml", TaskSkill {
         Create = "tasks.create",
         Search = "tasks.search",
         Update = "tasks.update",
@@ -203,99 +204,6 @@ fn create(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure>
     }
     let made = [Step::Task { before: None, after: Some(task.clone()) }];
     Ok(Output::new(summary, item(&task)).undone_by(undo::left(&made)))
-}
-
-/// Which tasks a search is about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Filter {
-    All,
-    Overdue,
-    In(TaskState),
-}
-
-impl Filter {
-    /// The filter of the argument `state`: the open tasks without one, all for `all`.
-    fn of(state: Option<&str>) -> Self {
-        match state {
-            None => Self::In(TaskState::Open),
-            Some("overdue") => Self::Overdue,
-            Some(state) => state.parse().map_or(Self::All, Self::In),
-        }
-    }
-
-    /// The state in the store.
-    fn stored(self) -> Option<TaskState> {
-        match self {
-            Self::All => None,
-            Self::Overdue => Some(TaskState::Open),
-            Self::In(state) => Some(state),
-        }
-    }
-}
-
-/// From `due_after` on and before `due_before`; none if neither is given.
-fn due_span(call: &CallContext<'_>) -> Result<Option<Span>, SkillError> {
-    let (after, before) = (moment(call, "due_after")?, moment(call, "due_before")?);
-    let span = Span {
-        from: after.map_or(NaiveDateTime::MIN, When::local),
-        to: before.map_or(NaiveDateTime::MAX, When::local),
-    };
-    Ok((after.is_some() || before.is_some()).then_some(span))
-}
-
-async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
-    let filter = Filter::of(call.text("state"));
-    let span = due_span(call)?;
-    let all = of_kind(call, filter).await?;
-    let (query, tag) = (call.lowercase("query"), call.lowercase("tag"));
-    let is_wanted = |task: &TaskRow| {
-        span.is_none_or(|span| due_of(task, call).is_some_and(|due| span.meets(due)))
-            && (tag.is_empty() || task.tag_list().iter().any(|own| own.to_lowercase() == tag))
-            && mentions(task, &query)
-    };
-    let found: Vec<TaskRow> = all.into_iter().filter(is_wanted).collect();
-    let shown = found.iter().take(call.limit());
-    let items: Vec<Value> = shown.clone().map(item).collect();
-    let lines: Vec<String> = shown.map(|task| format!("- {}", spoken(task, call))).collect();
-    let word = match filter {
-        Filter::Overdue => "overdue ",
-        Filter::In(TaskState::Done) => "finished ",
-        Filter::In(TaskState::Open) => "open ",
-        Filter::All => "",
-    };
-    let about = call.text("query").map(|query| format!(" about “{}”", query.to_lowercase()));
-    let nouns = (&*format!("{word}task"), &*format!("{word}tasks"));
-    let none = format!("No {word}tasks{}", about.unwrap_or_default());
-    let summary = listing(&lines, found.len(), nouns, none);
-    Ok(Output::new(summary, json!({"items": items, "count": found.len()})))
-}
-
-/// All tasks of a kind, the most that a list can have.
-async fn of_kind(call: &CallContext<'_>, filter: Filter) -> Result<Vec<TaskRow>, Failure> {
-    let mut all = tasks::of_person(call.store(), &call.scope.person.id, filter.stored(), 1000).await?;
-    let now = call.store().now();
-    all.retain(|task| filter != Filter::Overdue || task.due_at.is_some_and(|at| at < now));
-    Ok(all)
-}
-
-fn counted(tasks: &[TaskRow]) -> String {
-    if tasks.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", tasks.len()) }
-}
-
-/// A heading and the tasks under it, a line each.
-fn listed(tasks: &[TaskRow], call: &CallContext<'_>, heading: &str) -> String {
-    let lines = tasks.iter().map(|task| format!("\n- {}", spoken(task, call)));
-    format!("{heading}:{}", lines.collect::<String>())
-}
-
-/// The tasks that the argument `all` means; none without it.
-async fn all_meant(call: &CallContext<'_>) -> Result<Option<Vec<TaskRow>>, Failure> {
-    let Some(kind) = call.text("all") else { return Ok(None) };
-    let all = of_kind(call, Filter::of(Some(kind))).await?;
-    if all.is_empty() {
-        return Err(SkillError::not_found(format!("there are no {kind} tasks")).into());
-    }
-    Ok(Some(all))
 }
 
 /// Whether a task contains every word of the query.
