@@ -48,7 +48,12 @@ impl Run<'_> {
                 if let Some(limit) = self.scope.budget.tripped() {
                     return self.parked(limit).await.map(Some);
                 }
-                if until_ended {
+                // A model that is told only that everything waits for a person can do nothing but wait too.
+                let has_news = awaited
+                    .iter()
+                    .flat_map(|call| &call.agents)
+                    .any(|id| self.task_graph.get(id).is_some_and(|agent| agent.status.has_ended()));
+                if until_ended || !has_news {
                     return Ok(Some(self.wake_at.map_or(TurnEnd::Waiting, TurnEnd::Asleep)));
                 }
                 break;

@@ -230,7 +230,7 @@ async fn skills_are_looked_up() {
     memory: What the assistant remembers about the person
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
-    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting about the person or others
+    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting
     - memory.search(query, kind?: fact|preference|person|note, limit?): Find what is remembered about something
     schedule: Recurring jobs of the assistant; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
@@ -269,7 +269,7 @@ async fn a_domain_and_a_skill_are_looked_up() {
     let heard = app.says("ada", "what can you do?").await;
     insta::assert_snapshot!(heard.text, @r#"
     memory: What the assistant remembers about the person
-    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting about the person or others
+    - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting
     - memory.search(query, kind?: fact|preference|person|note, limit?): Find what is remembered about something
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
