@@ -5,14 +5,14 @@
 use std::time::Duration;
 
 use adjutant::config::{Config, MailConfig, MailServer, Secret, Tls};
-use adjutant::domain::{PersonId, QuestionState, Taint, TurnStatus};
+use adjutant::domain::{ExecutionStatus, PersonId, QuestionState, Taint, TurnStatus};
 use adjutant::model::{Request, Role};
 use adjutant::store::memories::{self, MemoryRow};
 use adjutant::store::{Batch, questions, taints};
 use serde_json::{Value, json};
 
 use crate::app::{Heard, TestApp, agent, direct, scripted_with, skill, skill_file};
-use crate::scripted::{Reply, Scripted, has_results, text};
+use crate::scripted::{Reply, Scripted, calls, has_results, text};
 
 /// What outside text orders, and the arguments that it gives.
 fn attacks() -> Vec<(&'static str, &'static str, Value)> {
@@ -447,4 +447,69 @@ async fn people_are_asked_no_more_often_for_what_they_ask_themselves() {
     }
     println!("{} requests: {before} questions before, {after} after", requests().len());
     assert!(after <= before, "{after} questions instead of {before}");
+}
+
+/// A graph of agents: which of them read outside text, and what each depends on.
+fn random_graph(random: &mut u64) -> Vec<(bool, Vec<usize>)> {
+    let mut below = |limit: u64| {
+        *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*random >> 33) % limit
+    };
+    let count = 2 + below(5);
+    let agent = |at: u64, below: &mut dyn FnMut(u64) -> u64| {
+        let needs = (0..at).filter(|_| below(3) == 0).map(|need| usize::try_from(need).unwrap()).collect();
+        (below(3) == 0, needs)
+    };
+    (0..count).map(|at| agent(at, &mut below)).collect()
+}
+
+#[tokio::test]
+async fn taint_is_lost_on_no_path_of_a_graph_and_appears_on_no_other() {
+    let mut random = 20_261_122;
+    for _ in 0..25 {
+        let graph = random_graph(&mut random);
+        let planned = graph.clone();
+        let script = Scripted::new()
+            .orchestrator(move |request| {
+                if has_results(request) {
+                    return text("That's it.");
+                }
+                let dispatch = |(at, (reads, needs)): (usize, &(bool, Vec<usize>))| {
+                    let needs: Vec<String> = needs.iter().map(|need| format!("a{need}")).collect();
+                    let mission = format!("{} {at}", if *reads { "READ" } else { "MAKE" });
+                    let more = json!({"mission": mission, "depends_on": needs});
+                    agent(&format!("a{at}"), &["outside.read", "tasks.create"], more)
+                };
+                calls(planned.iter().enumerate().map(dispatch).collect())
+            })
+            .agent(|request| {
+                let mission =
+                    request.messages.iter().find_map(|message| message.text.strip_prefix("Mission: "));
+                let mission =
+                    mission.and_then(|mission| mission.lines().next()).unwrap_or_default().to_owned();
+                match (has_results(request), mission.starts_with("READ")) {
+                    (true, _) => text(format!("{mission} is done")),
+                    (false, true) => skill("outside.read", json!({})),
+                    (false, false) => skill("tasks.create", json!({"title": format!("thing of {mission}")})),
+                }
+            });
+        let app = scripted_with(script, |config| world(config, "nothing special")).await;
+        let heard = app.says("ada", "do what you can").await;
+        app.rests().await;
+        let rows = app.executions(&heard).await;
+        let mut is_tainted: Vec<bool> = Vec::new();
+        for (at, (reads, needs)) in graph.iter().enumerate() {
+            let from_others = needs.iter().any(|need| is_tainted[*need]);
+            is_tainted.push(*reads || from_others);
+            let agent = rows.iter().find(|row| row.agent_id.as_deref() == Some(&*format!("a{at}"))).unwrap();
+            let made = rows.iter().find(|row| {
+                row.parent_id.as_ref() == Some(&agent.id) && row.skill.as_deref() == Some("tasks.create")
+            });
+            // An agent that needs one that waits hasn't begun.
+            if let Some(made) = made {
+                assert_eq!(!made.taint.is_clean(), from_others, "a{at} of {graph:?}");
+                assert_eq!(made.status == ExecutionStatus::Waiting, from_others, "a{at} of {graph:?}");
+            }
+        }
+    }
 }
