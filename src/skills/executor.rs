@@ -63,7 +63,15 @@ impl Executor {
         }
         let is_journalled = existing.is_some();
         let row = existing.unwrap_or_else(|| new_row(scope, call));
-        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled, is_ahead: false };
+        let mut attempt = Attempt {
+            executor: self,
+            scope,
+            call,
+            row,
+            is_journalled,
+            is_ahead: false,
+            title: String::new(),
+        };
         match attempt.make(registry).await {
             Ok(end) => Ok(end),
             Err(Failure::Skill(error)) => attempt.close(error.into(), Batch::new()).await,
@@ -82,11 +90,14 @@ struct Attempt<'a> {
     is_journalled: bool,
     /// Whether a call before it isn't done yet: then a person may be asked, and nothing else happens.
     is_ahead: bool,
+    /// What the skill is called for people.
+    title: String,
 }
 
 impl Attempt<'_> {
     async fn make(&mut self, registry: &Registry) -> Result<CallEnd, Failure> {
         let skill = self.granted(registry)?;
+        skill.title().clone_into(&mut self.title);
         if !self.is_journalled {
             return self.begin(&skill).await;
         }

@@ -209,8 +209,10 @@ pub(crate) struct Command {
 }
 
 /// Our commands by their own names; Slack reserves some of these.
-pub(crate) const COMMANDS: [&str; 10] =
-    ["/new", "/run", "/draft", "/stop", "/pause", "/status", "/trace", "/help", "/link", "/pair"];
+pub(crate) const COMMANDS: [&str; 12] = [
+    "/new", "/run", "/draft", "/answer", "/undo", "/stop", "/pause", "/status", "/trace", "/help", "/link",
+    "/pair",
+];
 
 impl Command {
     /// The id of its event, and where it is answered.

@@ -65,7 +65,7 @@ impl Attempt<'_> {
     pub(super) async fn read_sources(&self, output: &mut Output) -> Result<Taint, StoreError> {
         let mut taint = self.call.taint.clone();
         if output.untrusted {
-            taint.add(&sources(self.call.skill, &output.data));
+            taint.add(&sources(&self.title, &output.data));
         }
         let domain = domain(self.call.skill);
         if KEPT.contains(&domain) {
@@ -134,7 +134,7 @@ async fn reached_by(scope: &Scope) -> Result<Reached, StoreError> {
 }
 
 /// The sources of an output, as people are told.
-fn sources(skill: &str, data: &Value) -> Taint {
+fn sources(title: &str, data: &Value) -> Taint {
     let text = |value: &Value, name: &str| match &value[name] {
         Value::String(text) => text.clone(),
         Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
@@ -157,7 +157,7 @@ fn sources(skill: &str, data: &Value) -> Taint {
         .chain(items)
         .filter_map(source)
         .fold(Taint::default(), |all, one| all.and(&Taint::by(&one)));
-    if named.is_clean() { Taint::by(&format!("what {skill} returned")) } else { named }
+    if named.is_clean() { Taint::by(&format!("the result of “{title}”")) } else { named }
 }
 
 /// Whether an address can only mean one mailbox: anything unusual counts as unknown.

@@ -15,7 +15,15 @@ impl Executor {
         call: &Call<'_>,
     ) -> Result<(), StoreError> {
         let row = new_row(scope, call);
-        let mut attempt = Attempt { executor: self, scope, call, row, is_journalled: false, is_ahead: true };
+        let mut attempt = Attempt {
+            executor: self,
+            scope,
+            call,
+            row,
+            is_journalled: false,
+            is_ahead: true,
+            title: String::new(),
+        };
         match attempt.make(registry).await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
             Err(Failure::Store(error)) => Err(error),
@@ -30,7 +38,15 @@ impl Executor {
         error: SkillError,
     ) -> Result<CallEnd, StoreError> {
         let row = new_row(scope, call);
-        let attempt = Attempt { executor: self, scope, call, row, is_journalled: false, is_ahead: false };
+        let attempt = Attempt {
+            executor: self,
+            scope,
+            call,
+            row,
+            is_journalled: false,
+            is_ahead: false,
+            title: String::new(),
+        };
         attempt.close(error.into(), Batch::new()).await
     }
 }

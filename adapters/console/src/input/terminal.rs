@@ -27,8 +27,8 @@ use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
 const PROMPT: &str = "› ";
-const COMMANDS: [&str; 9] =
-    ["/draft", "/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace"];
+const COMMANDS: [&str; 11] =
+    ["/answer", "/draft", "/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace", "/undo"];
 
 type Read1 = Result<String, ReadlineError>;
 
