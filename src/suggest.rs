@@ -3,6 +3,11 @@
 /// Longer words are not compared: it would be slow, and nobody mistypes that much.
 const MAX_LENGTH: usize = 200;
 
+/// How many letters were left out, added, replaced or swapped between two words.
+pub(crate) fn distance(one: &str, other: &str) -> usize {
+    strsim::osa_distance(one, other)
+}
+
 /// The known word that was probably meant: at most a third of its letters differ, or it begins with the word.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if word.len() > MAX_LENGTH {
@@ -13,9 +18,9 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     let limit = (letters / 3).clamp(1, 3).min(letters.saturating_sub(1));
     let score = |name: &'k str| {
         let lower = name.to_lowercase();
-        let distance = strsim::osa_distance(&word, &lower);
+        let letters_apart = distance(&word, &lower);
         let is_beginning = letters > 3 && lower.starts_with(&word);
-        (distance <= limit || is_beginning).then_some((distance, name))
+        (letters_apart <= limit || is_beginning).then_some((letters_apart, name))
     };
     known.into_iter().filter_map(score).min().map(|(_, name)| name)
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{calendar, hours};
+use crate::suggest::distance;
 
 /// A word and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +92,7 @@ fn meant(word: String) -> String {
     }
     let typos = |name: &&&str| {
         let most = if name.len() >= 8 { 2 } else { 1 };
-        name.get(..1) == word.get(..1) && strsim::osa_distance(name, &word) <= most
+        name.get(..1) == word.get(..1) && distance(name, &word) <= most
     };
     NAMES.iter().find(typos).map_or(word.clone(), |name| (*name).to_owned())
 }
