@@ -96,7 +96,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("trust", &[]),
     ("metrics", &[]),
     ("clock", &[]),
-    ("suggest", &[]),
+    ("suggest", &["adjutant_chat"]),
     ("domain", &[]),
     ("lifecycle", &[]),
     ("heap", &[]),

@@ -12,6 +12,7 @@ pub mod richtext;
 mod rooms;
 mod setup;
 mod split;
+pub mod suggest;
 mod webhook;
 
 pub use address::{Address, EventId, SenderId};

@@ -3,6 +3,7 @@
 //! A caller's id identifies a message within its conversation, the journal's event id within the channel:
 //! `CONVERSATION:ID`. [`event_id`] and [`bare_id`] convert between them.
 
+use adjutant_chat::suggest::nearest;
 use adjutant_chat::{
     Address, ButtonPress, Choice, EventId, Inbound, IncomingMessage, Outbound, Progress, SenderId, sanitized,
 };
@@ -217,9 +218,8 @@ fn name(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, St
 }
 
 fn unknown_key(unknown: &str) -> String {
-    let distance = |key: &&str| strsim::osa_distance(&unknown.to_lowercase(), key);
     let shown: String = sanitized(unknown).chars().take(40).collect();
-    match KEYS.into_iter().min_by_key(distance).filter(|key| distance(key) <= 3) {
+    match nearest(unknown, KEYS) {
         Some(nearest) => format!("\"{shown}\" is not a known key. Did you mean \"{nearest}\"?"),
         None => format!("\"{shown}\" is not a known key. The known ones are {}.", KEYS.join(", ")),
     }
