@@ -1,5 +1,7 @@
 //! What a typed text or a button says to the questions that are open.
 
+use std::collections::BTreeSet;
+
 use super::commands::is_command;
 use crate::domain::{Answer, QuestionId, QuestionKind};
 use crate::store::questions::QuestionRow;
@@ -82,7 +84,8 @@ fn typed_to_several(text: &str, asked: &[QuestionRow]) -> Option<Typed> {
         (numbers, answer) => {
             let place =
                 |word: &&str| word.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < asked.len());
-            let places: Vec<usize> = numbers.iter().map(place).collect::<Option<_>>()?;
+            // A question is answered once, also if its number is typed twice.
+            let places: BTreeSet<usize> = numbers.iter().map(place).collect::<Option<_>>()?;
             let answer = answer.unwrap_or(Answer::Approve);
             Some(Typed::Answers(places.into_iter().map(|place| (place, answer.clone())).collect()))
         }

@@ -193,7 +193,7 @@ async fn several_effects_are_one_question_with_a_choice_each() {
     Send for example `/answer 1 yes` or `/answer 2 no`.
     ");
     assert_eq!(tasks(&app).await, 0, "a bare yes is for neither");
-    let noted = app.says("ada", "yes to 2").await;
+    let noted = app.says("ada", "yes to 2 and 2").await;
     insta::assert_snapshot!(noted.text, @"Approved: Add a task: “sing”. Going ahead.");
     app.sees("Approved").await;
     app.rests().await;
