@@ -104,11 +104,14 @@ pub fn must_rest(batch: &mut Batch, turn: &TurnId) {
     );
 }
 
-/// Ends a turn. The outbox rows of its answer belong in the same batch.
+/// Ends a turn. The outbox rows of its answer belong in the same batch. A turn that was stopped or given up has read what
+/// its executions have read.
 pub fn end(batch: &mut Batch, turn: &TurnId, status: TurnStatus, answer: &str, now: i64) {
     batch.must(
         Stale::TurnEnded,
-        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3 \
+        "UPDATE turns SET status = $1, answer = $2, answers = '[]', ended_at = $3, \
+         taint = CASE WHEN taint <> '' THEN taint ELSE coalesce((SELECT e.taint FROM executions e \
+          WHERE e.turn_id = turns.id AND e.taint <> '' ORDER BY e.seq DESC LIMIT 1), '') END \
          WHERE id = $4 AND ended_at IS NULL",
         [status.into(), answer.into(), now.into(), turn.into()],
     );
