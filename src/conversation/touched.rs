@@ -47,21 +47,27 @@ impl Touched {
             0 => &[Reason::Single, Reason::Named, Reason::Found],
             _ => &[Reason::Single],
         };
+        let calls: Vec<(PastCall, Value)> = calls
+            .into_iter()
+            .map(|call| {
+                let data = serde_json::from_str(&call.data).unwrap_or_default();
+                (call, data)
+            })
+            .collect();
         for reason in reasons {
-            for call in &calls {
+            for (call, data) in &calls {
                 let turn = turns.iter().find(|turn| turn.seq == call.turn_seq);
                 let answer = turn.and_then(|turn| turn.answer.as_deref()).unwrap_or_default();
-                touched.add(call, answer, *reason);
+                touched.add(call, data, answer, *reason);
             }
         }
         Ok(touched)
     }
 
     /// Adds what a call touched, as far as this reason holds.
-    fn add(&mut self, call: &PastCall, answer: &str, reason: Reason) {
-        let data: Value = serde_json::from_str(&call.data).unwrap_or_default();
+    fn add(&mut self, call: &PastCall, data: &Value, answer: &str, reason: Reason) {
         let items = data.get("items").and_then(Value::as_array);
-        let things = items.map_or_else(|| std::slice::from_ref(&data), Vec::as_slice);
+        let things = items.map_or_else(|| std::slice::from_ref(data), Vec::as_slice);
         let turn = self.turns.entry(call.turn_seq).or_default();
         for thing in things {
             let holds = match reason {
@@ -134,24 +140,24 @@ mod tests {
 
     use super::*;
 
-    fn call(skill: &str, data: &Value, untrusted: i64) -> PastCall {
-        PastCall { turn_seq: 1, id: "X1".into(), skill: skill.into(), data: data.to_string(), untrusted }
+    fn call(skill: &str) -> PastCall {
+        PastCall { turn_seq: 1, skill: skill.into(), data: String::new() }
     }
 
     #[test]
     fn the_lines_name_kind_id_and_title_of_ten_things_at_most() {
         let mut touched = Touched::default();
         let made = json!({"id": "t1", "title": "milk"});
-        touched.add(&call("tasks.create", &made, 0), "", Reason::Single);
+        touched.add(&call("tasks.create"), &made, "", Reason::Single);
         let deleted = json!({"id": "e1", "title": "Demo"});
-        touched.add(&call("calendar.delete_event", &deleted, 0), "", Reason::Single);
-        touched.add(&call("calendar.check_availability", &json!({"free": true}), 0), "", Reason::Single);
+        touched.add(&call("calendar.delete_event"), &deleted, "", Reason::Single);
+        touched.add(&call("calendar.check_availability"), &json!({"free": true}), "", Reason::Single);
         assert_eq!(touched.line(1), "\n(touched: task t1 “milk”; deleted event e1 “Demo”)");
         assert_eq!(touched.line(2), "");
         let mail = |n: u32| json!({"id": format!("<{n}@x>"), "subject": "a\nb", "from": [format!("No. {n}: Ada <w@x>")]});
-        let mails = call("email.search", &json!({"items": (0..20).map(mail).collect::<Vec<_>>()}), 1);
+        let mails = json!({"items": (0..20).map(mail).collect::<Vec<_>>()});
         for reason in [Reason::Named, Reason::Found] {
-            touched.add(&mails, "No. 17: Ada wants an answer.", reason);
+            touched.add(&call("email.search"), &mails, "No. 17: Ada wants an answer.", reason);
         }
         let line = touched.line(1);
         assert_eq!(line.matches("mail <").count(), 8, "{line}");

@@ -317,14 +317,10 @@ pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<Executio
 pub struct PastCall {
     /// The order of its turn.
     pub turn_seq: i64,
-    /// Its execution.
-    pub id: ExecutionId,
     /// Its skill.
     pub skill: String,
     /// JSON: what it returned.
     pub data: String,
-    /// 1 when the data comes from outside.
-    pub untrusted: i64,
 }
 
 /// The completed skill calls of a conversation's turns from this one on, in order.
@@ -335,7 +331,7 @@ pub async fn calls_since(
 ) -> Result<Vec<PastCall>, StoreError> {
     store
         .all(
-            "SELECT t.seq AS turn_seq, e.id, e.skill, e.data, e.untrusted \
+            "SELECT t.seq AS turn_seq, e.skill, e.data \
              FROM turns t JOIN executions e ON e.turn_id = t.id \
              WHERE t.conversation_id = $1 AND t.seq >= $2 AND t.ended_at IS NOT NULL AND e.kind = 'skill' \
              AND e.status = 'completed' AND e.data IS NOT NULL ORDER BY t.seq, e.seq",
