@@ -18,8 +18,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::OnceCell;
+
 pub use approval::Approved;
-pub(crate) use caution::{local_names, recipient};
 use retry::delay_before_retry;
 
 use super::breaker::Breakers;
@@ -33,6 +34,7 @@ use crate::journal::{Scope, fail_point};
 use crate::metrics;
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, Stale, StoreError};
+use crate::trust::Target;
 use crate::wording;
 
 /// How often a call on our own store is worked out anew when somebody else changes the same thing.
@@ -70,7 +72,7 @@ impl Executor {
             row,
             is_journalled,
             is_ahead: false,
-            title: String::new(),
+            targets: OnceCell::new(),
         };
         match attempt.make(registry).await {
             Ok(end) => Ok(end),
@@ -90,16 +92,15 @@ struct Attempt<'a> {
     is_journalled: bool,
     /// Whether a call before it isn't done yet: then a person may be asked, and nothing else happens.
     is_ahead: bool,
-    /// What the skill is called for people.
-    title: String,
+    /// What the call acts on, once something asks.
+    targets: OnceCell<Vec<Target>>,
 }
 
 impl Attempt<'_> {
     async fn make(&mut self, registry: &Registry) -> Result<CallEnd, Failure> {
         let skill = self.granted(registry)?;
-        skill.title().clone_into(&mut self.title);
         if !self.is_journalled {
-            return self.begin(&skill).await;
+            return self.begin(registry, &skill).await;
         }
         // A row is journalled when its work begins or when a person is asked. One that is pending was approved, and
         // then held back by a limit.
@@ -128,7 +129,7 @@ impl Attempt<'_> {
         Ok(skill.clone())
     }
 
-    async fn begin(&mut self, skill: &Skill) -> Result<CallEnd, Failure> {
+    async fn begin(&mut self, registry: &Registry, skill: &Skill) -> Result<CallEnd, Failure> {
         if !self.is_ahead
             && let Err(limit) = self.scope.budget.take_skill_call()
         {
@@ -146,7 +147,7 @@ impl Attempt<'_> {
         // Who allows a skill by its name has decided for every case.
         let doubt = match implementation(skill) {
             Some(builtin) if policy == Policy::Auto && !approval.skills.contains_key(&skill.name) => {
-                self.doubt(builtin).await?
+                self.doubt(registry, builtin).await?
             }
             _ => None,
         };
@@ -219,7 +220,7 @@ impl Attempt<'_> {
         if effect == Effect::OwnStore
             && let Some(builtin) = implementation(skill)
         {
-            return self.run_on_own_store(builtin, approved).await;
+            return self.run_on_own_store(skill, builtin, approved).await;
         }
         let is_retry = self.row.status == ExecutionStatus::Running;
         self.journal_start().await?;
@@ -235,8 +236,8 @@ impl Attempt<'_> {
             breakers.record(&skill.name, done.as_ref().err().map(|error| error.kind), scope.store.now());
         }
         let (mut output, mut writes) = done?;
-        self.row.taint = self.read_sources(&mut output).await?;
-        self.mark_kept(&output, &mut writes).await?;
+        self.row.taint = self.read_sources(skill, &mut output).await?;
+        self.mark_kept(skill, &output, &mut writes).await?;
         Ok(self.close(Outcome::Completed(output), writes).await?)
     }
 
@@ -260,6 +261,7 @@ impl Attempt<'_> {
     /// Effect and row in one commit. When somebody else changed what the effect is based on, it is worked out again.
     async fn run_on_own_store(
         &mut self,
+        skill: &Skill,
         builtin: &dyn BuiltinSkill,
         approved: &Approved,
     ) -> Result<CallEnd, Failure> {
@@ -267,8 +269,8 @@ impl Attempt<'_> {
             let mut writes = Batch::new();
             let mut output =
                 builtin.run(&self.context(Effect::OwnStore, false), approved, &mut writes).await?;
-            self.row.taint = self.read_sources(&mut output).await?;
-            self.mark_kept(&output, &mut writes).await?;
+            self.row.taint = self.read_sources(skill, &mut output).await?;
+            self.mark_kept(skill, &output, &mut writes).await?;
             match self.close(Outcome::Completed(output), writes).await {
                 Err(StoreError::Stale(why)) if why.is_content() => {}
                 end => return Ok(end?),

@@ -78,13 +78,20 @@ pub enum Target {
     Always(&'static str),
 }
 
+impl Target {
+    /// A mail address that nothing but itself names.
+    pub fn address(address: &str) -> Self {
+        Self::Recipient { address: address.to_owned(), names: Vec::new() }
+    }
+}
+
 /// Why a call must be asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doubt {
     /// The person asked for nothing of that kind.
     NotAskedFor,
-    /// The person named neither this address nor a contact with it.
-    UnknownRecipient(String),
+    /// The person named neither the address nor a contact with it.
+    UnknownRecipient,
     /// The person didn't name this.
     NotNamed,
     /// Too many recipients in one turn.
@@ -107,8 +114,7 @@ pub fn doubt(act: Act, targets: &[Target], words: &Words, reached: usize) -> Opt
     }
     targets.iter().find_map(|target| match target {
         Target::Recipient { address, names } => {
-            let is_said = words.say_address(address) || names.iter().any(|name| words.say_name(name));
-            (!is_said).then(|| Doubt::UnknownRecipient(address.clone()))
+            (!words.say_recipient(address, names)).then_some(Doubt::UnknownRecipient)
         }
         Target::New(text) => (!words.say_all_of(text)).then_some(Doubt::NotNamed),
         Target::Known(text) => {
@@ -124,8 +130,7 @@ pub fn doubt(act: Act, targets: &[Target], words: &Words, reached: usize) -> Opt
 pub fn strangers(targets: &[Target], words: &Words) -> Vec<String> {
     let unnamed = |target: &Target| match target {
         Target::Recipient { address, names } => {
-            let is_said = words.say_address(address) || names.iter().any(|name| words.say_name(name));
-            (!is_said).then(|| address.clone())
+            (!words.say_recipient(address, names)).then(|| address.clone())
         }
         _ => None,
     };

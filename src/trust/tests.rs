@@ -66,6 +66,8 @@ fn an_address_of_the_web_is_bound_verbatim() {
     assert!(binds("read example.org/prices.", Act::Fetch, url("https://example.org/prices")));
     assert!(!binds("read example.org", Act::Fetch, url("https://example.org/?q=secret")));
     assert!(!binds("read example.org", Act::Fetch, url("https://secret.example.org/")));
+    assert!(binds("read HTTPS://Example.org/Prices", Act::Fetch, url("https://example.org/Prices")));
+    assert!(!binds("read example.org/prices", Act::Fetch, url("https://example.org/PrIcEs")));
 }
 
 #[test]

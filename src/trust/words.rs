@@ -210,9 +210,9 @@ const VERBS: [(&[Act], &[&str]); 8] = [
 /// What the person said: in this turn, and in this conversation before. Text from outside is never part of it.
 #[derive(Debug, Clone, Default)]
 pub struct Words {
-    /// This turn's message, in small letters.
-    now: String,
-    /// That, and what they said before.
+    /// This turn's message and what they said before, as written.
+    written: String,
+    /// That, in small letters.
     all: String,
     tokens: Vec<String>,
     verbs: Vec<String>,
@@ -221,14 +221,14 @@ pub struct Words {
 impl Words {
     /// From this turn's message, and those before it.
     pub fn new<'a>(now: &str, before: impl IntoIterator<Item = &'a str>) -> Self {
-        let now = now.to_lowercase();
-        let mut all = now.clone();
+        let mut written = now.to_owned();
         for text in before {
-            all.push('\n');
-            all.push_str(&text.to_lowercase());
+            written.push('\n');
+            written.push_str(text);
         }
-        let (tokens, verbs) = (tokens(&all).collect(), tokens(&now).collect());
-        Self { now, all, tokens, verbs }
+        let all = written.to_lowercase();
+        let (tokens, verbs) = (tokens(&all).collect(), tokens(now).collect());
+        Self { written, all, tokens, verbs }
     }
 
     /// Whether they ask for such an effect, or in a language whose verbs we don't know.
@@ -243,7 +243,7 @@ impl Words {
     }
 
     /// Whether they hold this mail address.
-    pub(super) fn say_address(&self, address: &str) -> bool {
+    fn say_address(&self, address: &str) -> bool {
         let address = address.to_lowercase();
         let belongs = |one: char| one.is_alphanumeric() || "@.!#$%&'*+/=?^_`{|}~-\"".contains(one);
         let mut said =
@@ -251,25 +251,27 @@ impl Words {
         !address.is_empty() && said.any(|word| word == address)
     }
 
-    /// Whether they hold this address of the web, with or without its scheme and its last slash.
+    /// Whether they hold this address of the web, with or without its scheme and its last slash. Capitals in its path
+    /// count: they could carry a message to its owner.
     pub fn say_url(&self, url: &str) -> bool {
         let bare = |url: &str| {
-            let url = url.to_lowercase();
-            let url = url
-                .strip_prefix("https://")
-                .or_else(|| url.strip_prefix("http://"))
-                .unwrap_or(&url)
-                .to_owned();
-            url.trim_end_matches('/').to_owned()
+            let url = url.split_once("://").map_or(url, |(_, rest)| rest);
+            let (host, path) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
+            (host.to_lowercase(), path.trim_end_matches('/').to_owned())
         };
         let is_edge = |one: char| one.is_whitespace() || "<>()[]\"'“”".contains(one);
-        let mut said = self.all.split(is_edge).map(|word| bare(word.trim_matches(is_punctuation)));
+        let mut said = self.written.split(is_edge).map(|word| bare(word.trim_matches(is_punctuation)));
         let url = bare(url);
-        !url.is_empty() && said.any(|word| word == url)
+        !url.0.is_empty() && said.any(|word| word == url)
+    }
+
+    /// Whether they hold an address, or one of the names that it is known by.
+    pub(super) fn say_recipient(&self, address: &str, names: &[String]) -> bool {
+        self.say_address(address) || names.iter().any(|name| self.say_name(name))
     }
 
     /// Whether they hold every part of a name.
-    pub(super) fn say_name(&self, name: &str) -> bool {
+    fn say_name(&self, name: &str) -> bool {
         let mut parts = content(name).peekable();
         let is_said = |part: String| self.tokens.contains(&part) || is_inside(&part, &self.all);
         parts.peek().is_some() && parts.all(is_said)
@@ -296,11 +298,6 @@ impl Words {
         self.verbs
             .iter()
             .any(|word| ["all", "everything", "every", "each", "them", "those", "these"].contains(&&**word))
-    }
-
-    /// This turn's message, in small letters.
-    pub fn now(&self) -> &str {
-        &self.now
     }
 }
 

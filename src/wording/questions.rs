@@ -67,7 +67,7 @@ pub fn body(preview: &str, doubt: Option<&Doubt>, strangers: &[String], recipien
             text.push_str(&format!("\n\nNote: {why}."));
             None
         }
-        Some(Doubt::NotAskedFor | Doubt::NotNamed | Doubt::UnknownRecipient(_)) | None => None,
+        Some(Doubt::NotAskedFor | Doubt::NotNamed | Doubt::UnknownRecipient) | None => None,
     };
     if let Some(why) = why {
         text.push_str(&format!("\n\n{why}"));

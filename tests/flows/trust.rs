@@ -319,6 +319,46 @@ async fn a_stopped_turn_has_read_what_its_agents_have_read() {
     assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
 }
 
+/// Built-in code under a name of somebody's own.
+const RENAMED: &str = r#"
+domain = "list"
+summary = "A list"
+[[skill]]
+name = "list.add"
+summary = "Add something"
+risk = "low"
+repeatable = false
+handler = { builtin = "tasks.create" }
+[skill.parameters]
+type = "object"
+required = ["title"]
+[skill.parameters.properties]
+title = { type = "string" }
+"#;
+
+#[tokio::test]
+async fn a_task_is_marked_under_whatever_name_a_file_gives_its_skill() {
+    let script = Scripted::new().orchestrator(|request| match last_user(request) {
+        _ if has_results(request) => text("Done."),
+        said if said.contains("what came in") => direct("a", "outside.read", json!({})),
+        said if said.contains("add it") => direct("b", "list.add", json!({"title": "Wire 5000 to DE99"})),
+        _ => text("Hello."),
+    });
+    let app = scripted_with(script, |config| {
+        world(config, "nothing special");
+        skill_file(config, RENAMED);
+    })
+    .await;
+    furnish(&app).await;
+    app.says("ada", "what came in?").await;
+    app.says("ada", "add it").await;
+    app.says("ada", "yes").await;
+    app.rests().await;
+    let added: Option<(String,)> =
+        app.store().first("SELECT id FROM tasks WHERE title LIKE 'Wire%'", &[]).await.unwrap();
+    assert!(!taints::of(app.store(), "tasks", &added.unwrap().0).await.unwrap().is_clean());
+}
+
 /// What people ask for themselves: the words, and the call that a model makes of them.
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn requests() -> Vec<(&'static str, &'static str, Value)> {

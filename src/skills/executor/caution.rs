@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::Attempt;
+use super::{Attempt, implementation};
 use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::Scope;
 use crate::skills::builtin::{self, BuiltinSkill};
-use crate::skills::{Failure, Output};
+use crate::skills::{Failure, Handler, Output, Registry, Skill};
 use crate::store::{Batch, StoreError, executions, taints};
 use crate::trust::{self, Act, Doubt, MOST_DELETIONS, Reached, Target};
 
@@ -19,21 +19,21 @@ const WORDS: [&str; 8] =
 
 impl Attempt<'_> {
     /// Why a person must be asked; none if the call may go on.
-    pub(super) async fn doubt(&self, builtin: &dyn BuiltinSkill) -> Result<Option<Doubt>, Failure> {
+    pub(super) async fn doubt(
+        &self,
+        registry: &Registry,
+        builtin: &dyn BuiltinSkill,
+    ) -> Result<Option<Doubt>, Failure> {
         let Some(act) = builtin.act() else { return Ok(None) };
         let (scope, arguments) = (self.scope, self.call.arguments);
-        let recipients = recipients(self.call.skill, arguments);
+        let recipients = recipients(handler_in(registry, self.call.skill), arguments);
         let is_tainted = !self.call.taint.is_clean();
         if !is_tainted && recipients == 0 && act != Act::Delete {
             return Ok(None);
         }
-        let so_far = scope.reached.get_or_try_init(|| reached_by(scope)).await?;
+        let so_far = scope.reached.get_or_try_init(|| reached_by(scope, registry)).await?;
         let reached = so_far.mail(if self.is_ahead { 0 } else { recipients });
-        let mut targets = Vec::new();
-        if is_tainted || act == Act::Delete {
-            let context = self.context(builtin.effect(&self.executor.services), false);
-            targets = builtin.targets(&context).await?;
-        }
+        let targets = if is_tainted || act == Act::Delete { self.targets(builtin).await? } else { &[] };
         if act == Act::Delete {
             let things = targets.len().max(1);
             if so_far.delete(if self.is_ahead { 0 } else { things }) + things > MOST_DELETIONS {
@@ -43,7 +43,7 @@ impl Attempt<'_> {
         if !is_tainted {
             return Ok(None);
         }
-        Ok(trust::doubt(act, &targets, scope.words().await?, reached))
+        Ok(trust::doubt(act, targets, scope.words().await?, reached))
     }
 
     /// The recipients that the person's words don't name, and all recipients.
@@ -51,23 +51,27 @@ impl Attempt<'_> {
         &self,
         builtin: &dyn BuiltinSkill,
     ) -> Result<(Vec<String>, Vec<String>), Failure> {
-        let context = self.context(builtin.effect(&self.executor.services), false);
-        let targets = builtin.targets(&context).await?;
+        let targets = self.targets(builtin).await?;
         let address = |target: &Target| match target {
             Target::Recipient { address, .. } => Some(address.clone()),
             _ => None,
         };
         let all = targets.iter().filter_map(address).collect();
-        Ok((trust::strangers(&targets, self.scope.words().await?), all))
+        Ok((trust::strangers(targets, self.scope.words().await?), all))
+    }
+
+    async fn targets(&self, builtin: &dyn BuiltinSkill) -> Result<&[Target], Failure> {
+        let context = self.context(builtin.effect(&self.executor.services), false);
+        Ok(self.targets.get_or_try_init(|| builtin.targets(&context)).await?)
     }
 
     /// Adds the sources of outside text in an output, and of what the person keeps that was made from such text.
-    pub(super) async fn read_sources(&self, output: &mut Output) -> Result<Taint, StoreError> {
+    pub(super) async fn read_sources(&self, skill: &Skill, output: &mut Output) -> Result<Taint, StoreError> {
         let mut taint = self.call.taint.clone();
         if output.untrusted {
-            taint.add(&sources(&self.title, &output.data));
+            taint.add(&sources(skill.title(), &output.data));
         }
-        let domain = domain(self.call.skill);
+        let domain = domain(skill);
         if KEPT.contains(&domain) {
             let kept = taints::of_domain(&self.scope.store, domain).await?;
             for id in ids(&output.data).filter(|_| !kept.is_empty()) {
@@ -81,9 +85,14 @@ impl Attempt<'_> {
     }
 
     /// Marks what a call in a tainted turn has kept, unless all its words are the person's own.
-    pub(super) async fn mark_kept(&self, output: &Output, writes: &mut Batch) -> Result<(), StoreError> {
-        let (scope, domain) = (self.scope, domain(self.call.skill));
-        let act = builtin::find(self.call.skill).and_then(|builtin| builtin.act());
+    pub(super) async fn mark_kept(
+        &self,
+        skill: &Skill,
+        output: &Output,
+        writes: &mut Batch,
+    ) -> Result<(), StoreError> {
+        let (scope, domain) = (self.scope, domain(skill));
+        let act = implementation(skill).and_then(BuiltinSkill::act);
         let Some(id) = output.data["id"].as_str().filter(|_| KEPT.contains(&domain)) else { return Ok(()) };
         match act {
             Some(Act::Create | Act::Change) if !self.call.taint.is_clean() => {
@@ -99,8 +108,20 @@ impl Attempt<'_> {
     }
 }
 
-fn domain(skill: &str) -> &str {
-    skill.split('.').next().unwrap_or_default()
+/// What a skill is called here, whatever name its file gives it.
+fn handler(skill: &Skill) -> &str {
+    match &skill.handler {
+        Handler::Builtin(name) => name,
+        Handler::Http(_) | Handler::Command(_) | Handler::Workflow(_) => &skill.name,
+    }
+}
+
+fn handler_in<'a>(registry: &'a Registry, skill: &'a str) -> &'a str {
+    registry.get(skill).map_or(skill, |skill| handler(skill))
+}
+
+fn domain(skill: &Skill) -> &str {
+    handler(skill).split('.').next().unwrap_or_default()
 }
 
 /// The ids in a result: its own, and those of its items.
@@ -117,10 +138,10 @@ fn recipients(skill: &str, arguments: &Value) -> usize {
 }
 
 /// What the calls of a turn have reached, by the journal.
-async fn reached_by(scope: &Scope) -> Result<Reached, StoreError> {
+async fn reached_by(scope: &Scope, registry: &Registry) -> Result<Reached, StoreError> {
     let reached = Reached::default();
     for row in executions::of_turn(&scope.store, &scope.turn).await? {
-        let skill = row.skill.as_deref().unwrap_or_default();
+        let skill = handler_in(registry, row.skill.as_deref().unwrap_or_default());
         let act = builtin::find(skill).and_then(|builtin| builtin.act());
         let arguments = row.parameters.as_deref().and_then(|json| serde_json::from_str(json).ok());
         if let (Some(act), Some(arguments)) = (act, arguments)
@@ -158,17 +179,4 @@ fn sources(title: &str, data: &Value) -> Taint {
         .filter_map(source)
         .fold(Taint::default(), |all, one| all.and(&Taint::by(&one)));
     if named.is_clean() { Taint::by(&format!("the result of “{title}”")) } else { named }
-}
-
-/// Whether an address can only mean one mailbox: anything unusual counts as unknown.
-pub(crate) fn local_names(address: &str) -> Vec<String> {
-    let Some((local, _)) = address.rsplit_once('@') else { return Vec::new() };
-    let is_plain = local.chars().all(|one| one.is_ascii_alphanumeric() || "._-".contains(one));
-    let parts = local.split(['.', '_', '-']).filter(|part| is_plain && part.len() > 2);
-    parts.map(str::to_owned).collect()
-}
-
-/// A recipient for the check.
-pub(crate) fn recipient(address: &str, names: Vec<String>) -> Target {
-    Target::Recipient { address: address.to_owned(), names }
 }

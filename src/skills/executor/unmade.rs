@@ -1,5 +1,7 @@
 //! Calls that aren't made now.
 
+use tokio::sync::OnceCell;
+
 use super::{Attempt, Executor};
 use crate::journal::Scope;
 use crate::skills::call::{Call, CallEnd, new_row};
@@ -22,7 +24,7 @@ impl Executor {
             row,
             is_journalled: false,
             is_ahead: true,
-            title: String::new(),
+            targets: OnceCell::new(),
         };
         match attempt.make(registry).await {
             Ok(_) | Err(Failure::Skill(_)) => Ok(()),
@@ -45,7 +47,7 @@ impl Executor {
             row,
             is_journalled: false,
             is_ahead: false,
-            title: String::new(),
+            targets: OnceCell::new(),
         };
         attempt.close(error.into(), Batch::new()).await
     }

@@ -23,7 +23,6 @@ use super::{
     BuiltinSkill, CallContext, Effect, Location, Preview, Resource, Services, ambiguous, has_all_words,
     listing,
 };
-use crate::skills::executor;
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::objects::{self, TimeSpan};
@@ -74,11 +73,10 @@ impl BuiltinSkill for ContactSkill {
             // The owner of the address's domain sees what is looked up.
             Self::ValidateEmail if call.services.resolver.is_none() => Vec::new(),
             Self::ValidateEmail => {
-                vec![executor::recipient(call.text("email").unwrap_or_default(), Vec::new())]
+                vec![Target::address(call.text("email").unwrap_or_default())]
             }
             Self::Create => {
-                let addresses =
-                    call.texts("emails").into_iter().map(|one| executor::recipient(one, Vec::new()));
+                let addresses = call.texts("emails").into_iter().map(Target::address);
                 let name = Target::New(call.text("name").unwrap_or_default().to_owned());
                 std::iter::once(name).chain(addresses).collect()
             }

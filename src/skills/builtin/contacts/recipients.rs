@@ -6,8 +6,8 @@ use adjutant_mail::Address;
 
 use super::account::Entry;
 use super::entries;
+use crate::skills::Failure;
 use crate::skills::builtin::{CallContext, Resource, email};
-use crate::skills::{Failure, executor};
 use crate::store::taints;
 use crate::trust::Target;
 
@@ -40,9 +40,18 @@ pub(in crate::skills::builtin) async fn recipients(
         if !email::is_outside(call, address) {
             let is_free =
                 |word: &String| !known.iter().any(|other| part_of(other, word) && !is_theirs(other));
-            names.extend(executor::local_names(address).into_iter().filter(is_free));
+            names.extend(local_names(address).filter(is_free));
         }
         names
     };
-    Ok(others.map(|party| executor::recipient(&party.address, names(&party.address))).collect())
+    let target = |address: &String| Target::Recipient { address: address.clone(), names: names(address) };
+    Ok(others.map(|party| target(&party.address)).collect())
+}
+
+/// The names in the part of an address before its @. An unusual one tells nothing.
+fn local_names(address: &str) -> impl Iterator<Item = String> {
+    let local = address.rsplit_once('@').map_or("", |(local, _)| local);
+    let is_plain = local.chars().all(|one| one.is_ascii_alphanumeric() || "._-".contains(one));
+    let parts = local.split(['.', '_', '-']).filter(move |part| is_plain && part.len() > 2);
+    parts.map(str::to_owned)
 }
