@@ -8,7 +8,7 @@ use std::time::Duration;
 use adjutant_chat::{ChatPort, EventId, Inbound};
 use adjutant_console::input::{self, Event, Source};
 use adjutant_console::json::{CONVERSATION, Entry, LONGEST};
-use adjutant_console::render::Theme;
+use adjutant_console::render::{self, Theme};
 use adjutant_console::{ConsolePort, Settings, Style};
 use tokio::sync::mpsc::Receiver;
 
@@ -267,10 +267,11 @@ impl Session {
             }
             provider => provider,
         };
-        super::out(&format!(
-            "{} is ready, with {model}.\nSay what you need, or type /help. Ctrl-C stops a turn, /quit leaves.\n\n",
+        let greeting = format!(
+            "{} is ready, with {model}.\nSay what you need, or type /help. Ctrl-C stops a turn, /quit leaves.",
             config.assistant.name
-        ))
+        );
+        super::out(&format!("{}\n", render::message(&greeting, &[], Theme::of_stdout())))
     }
 
     pub(super) async fn shut_down(self, patience: Duration) -> Result<(), CliError> {

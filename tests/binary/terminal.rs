@@ -140,3 +140,16 @@ fn screen(bytes: &[u8]) -> Vec<String> {
     }
     lines.into_iter().map(String::from_iter).collect()
 }
+
+#[test]
+fn lines_that_are_pasted_at_once_are_all_answered() {
+    let home = Home::new();
+    let mut terminal = Terminal::start(&home, "chat");
+    terminal.expect("Say what you need");
+    terminal.type_in("add a task to sweep\radd a task to mop\rwhat are my tasks?\r");
+    terminal.expect("Added “sweep”");
+    terminal.expect("Added “mop”");
+    terminal.expect("2 open tasks");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end(), Some(0));
+}

@@ -3,6 +3,7 @@
 //! Reading blocks, so it has its own thread, which ends with the process. The channel is bounded: a sender faster than
 //! the journal has to wait.
 
+mod keys;
 mod lines;
 mod terminal;
 
@@ -55,6 +56,9 @@ impl Source {
         self.inbound(Entry { conversation: self.conversation.clone(), ..entry })
     }
 }
+
+/// What stands before a line that a person types.
+pub(crate) const PROMPT: &str = "› ";
 
 /// How many events may wait for the engine.
 const WAITING: usize = 64;

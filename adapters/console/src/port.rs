@@ -83,6 +83,7 @@ impl ConsolePort {
     pub(crate) fn with_tree(settings: Settings, out: Box<dyn Write + Send>, tree: Tree) -> io::Result<Self> {
         let receipts = Arc::new(Receipts::open(&settings.data_dir)?);
         let (tree, turns) = (Arc::new(Mutex::new(tree)), Arc::new(TurnTaking::default()));
+        turns.set_tree(tree.clone());
         let parts = Parts { out, receipts: receipts.clone(), tree: tree.clone(), turns: turns.clone() };
         let writer = Writer::start(parts)?;
         let Settings { channel, style, theme, .. } = settings;

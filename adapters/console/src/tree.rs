@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use adjutant_chat::{AgentProgress, Progress, sanitized};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use unicode_width::UnicodeWidthChar;
+
+use crate::input::PROMPT;
 
 /// One agent's line, before it is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,6 +190,22 @@ impl Tree {
         }
     }
 
+    /// Shows what a person is typing, below the tree.
+    pub(crate) fn typing(&mut self, text: &str) {
+        if let Self::Live(live) = self {
+            text.clone_into(&mut live.typing);
+            live.draw_typing();
+        }
+    }
+
+    /// Leaves a line that a person has typed above the tree.
+    pub(crate) fn typed(&mut self, line: &str) {
+        if let Self::Live(live) = self {
+            // Best effort, as all of this.
+            let _ = live.all.println(format!("{PROMPT}{}", sanitized(line)));
+        }
+    }
+
     /// Takes the drawn tree off the screen; the next state draws it again.
     pub(crate) fn clear(&mut self) {
         if let Self::Live(live) = self {
@@ -199,12 +218,16 @@ impl Tree {
 pub(crate) struct Live {
     all: MultiProgress,
     bars: Vec<(Row, ProgressBar)>,
+    /// What a person is typing, and its line below the others.
+    typing: String,
+    line: Option<ProgressBar>,
     colour: bool,
 }
 
 impl Live {
     pub(crate) fn new(target: ProgressDrawTarget, colour: bool) -> Self {
-        Self { all: MultiProgress::with_draw_target(target), bars: Vec::new(), colour }
+        let all = MultiProgress::with_draw_target(target);
+        Self { all, bars: Vec::new(), typing: String::new(), line: None, colour }
     }
 
     fn show(&mut self, progress: &Progress) {
@@ -217,6 +240,7 @@ impl Live {
             for (row, bar) in &self.bars {
                 dress(self.colour, row, bar);
             }
+            self.draw_typing();
             return;
         }
         for (row, (known, bar)) in rows.into_iter().zip(self.bars.iter_mut()) {
@@ -227,11 +251,40 @@ impl Live {
         }
     }
 
-    fn clear(&mut self) {
-        if self.bars.is_empty() {
+    /// Draws the line of what is typed. Where it is too long, its end is shown.
+    fn draw_typing(&mut self) {
+        if self.typing.is_empty() {
+            if let Some(line) = self.line.take() {
+                line.finish_and_clear();
+                self.all.remove(&line);
+            }
             return;
         }
-        for (_, bar) in self.bars.drain(..) {
+        let mut left = usize::from(console::Term::stderr().size().1).saturating_sub(4);
+        let tail = self.typing.char_indices().rev().take_while(|(_, one)| {
+            let width = one.width().unwrap_or_default();
+            let fits = width <= left;
+            left = left.saturating_sub(width);
+            fits
+        });
+        let start = tail.last().map_or(self.typing.len(), |(at, _)| at);
+        let line = self.line.get_or_insert_with(|| {
+            let bar = self.all.add(ProgressBar::new_spinner());
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        line.set_message(format!("{PROMPT}{}", &self.typing[start..]));
+        line.tick();
+    }
+
+    fn clear(&mut self) {
+        let bars: Vec<_> = self.bars.drain(..).map(|(_, bar)| bar).chain(self.line.take()).collect();
+        if bars.is_empty() {
+            return;
+        }
+        for bar in bars {
             bar.finish_and_clear();
             self.all.remove(&bar);
         }
@@ -427,7 +480,15 @@ mod tests {
     ✓ find  Do find well␛[2J                      2s
       ✗ mail [failed]  Do mail well␛[2J           2s
     "#);
+        tree.typing("and anoth");
+        tree.typing("and another");
+        insta::assert_snapshot!(screen.text().lines().last().unwrap(), @"› and another");
+        tree.show(&progress(vec![agent("find", "completed", &[])]));
+        assert_eq!(screen.text().lines().last().unwrap(), "› and another", "below the tree");
+        tree.typing("");
+        tree.typed("and another");
+        insta::assert_snapshot!(screen.text().lines().next().unwrap(), @"› and another");
         tree.show(&Progress { step: None, ..progress(vec![]) });
-        assert_eq!(screen.text(), "");
+        assert_eq!(screen.text(), "› and another", "what was sent stays");
     }
 }

@@ -2,14 +2,16 @@
 //! print while a prompt is open.
 //!
 //! It is either the person's turn (a prompt is open and nothing is drawn around it) or the assistant's (the tree is
-//! drawn, and the terminal's own line mode reads keys). It is the assistant's until every line sent has its reply.
+//! drawn, and what is typed stands below it). It is the assistant's until every line sent has its reply.
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use adjutant_chat::{Choice, EventId, Outbound};
 use tokio::sync::Notify;
+
+use crate::tree::Tree;
 
 /// Prints above an open prompt.
 type Printer = Box<dyn FnMut(String) -> io::Result<()> + Send>;
@@ -19,6 +21,7 @@ type Printer = Box<dyn FnMut(String) -> io::Result<()> + Send>;
 pub struct TurnTaking {
     state: Mutex<State>,
     prompt: Mutex<Prompt>,
+    tree: OnceLock<Arc<Mutex<Tree>>>,
     changed: Notify,
 }
 
@@ -77,6 +80,16 @@ impl TurnTaking {
 
     pub(crate) fn set_printer(&self, printer: Printer) {
         locked(&self.prompt).printer = Some(printer);
+    }
+
+    /// What is drawn while it is the assistant's turn.
+    pub(crate) fn set_tree(&self, tree: Arc<Mutex<Tree>>) {
+        // A second one would be a second port.
+        let _ = self.tree.set(tree);
+    }
+
+    pub(crate) fn tree(&self) -> Option<MutexGuard<'_, Tree>> {
+        self.tree.get().map(|tree| locked(tree))
     }
 
     pub(crate) fn set_prompt(&self, open: bool) {

@@ -1,8 +1,8 @@
 //! A person at a terminal.
 //!
-//! When it is their turn, rustyline edits a line on its own thread. While the assistant works there is no prompt that
-//! the tree would be drawn across: the terminal is in its ordinary line mode, a typed line (`/stop`, the next message)
-//! is read at its Enter, and Ctrl-C is the usual signal.
+//! When it is their turn, rustyline edits a line on its own thread. While the assistant works, the terminal shows no
+//! keys by itself, which would tear the tree: they are read as they come and stand below it. A line (`/stop`, the next
+//! message) is sent at its Enter, what isn't finished goes into the next prompt, and Ctrl-C is the usual signal.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,6 +10,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -22,11 +23,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::{Event, Source, WAITING};
+use super::keys::{Key, Keys};
+use super::{Event, PROMPT, Source, WAITING};
 use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
-const PROMPT: &str = "› ";
 const COMMANDS: [&str; 11] =
     ["/answer", "/draft", "/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace", "/undo"];
 
@@ -46,7 +47,7 @@ pub fn terminal(turns: Arc<TurnTaking>, data_dir: &Path, source: Source) -> io::
         .spawn(move || edit_lines(editor, &on_prompt, &history, &asked, &lines))?;
     let (events, receiver) = channel(WAITING);
     let interrupts = signal(SignalKind::interrupt())?;
-    let person = Person { turns, source, events, line: 0 };
+    let person = Person { turns, source, events, line: 0, keys: Keys::default(), modes: Modes::of_stdin() };
     tokio::spawn(person.run(asks, typed, interrupts));
     Ok(receiver)
 }
@@ -56,6 +57,9 @@ struct Person {
     source: Source,
     events: Sender<Event>,
     line: u64,
+    /// What is typed while the assistant works.
+    keys: Keys,
+    modes: Modes,
 }
 
 /// Nobody listens any more, or the person has left.
@@ -64,7 +68,7 @@ struct Over;
 impl Person {
     async fn run(
         mut self,
-        asks: std::sync::mpsc::Sender<()>,
+        asks: std::sync::mpsc::Sender<String>,
         mut typed: Receiver<Read1>,
         mut interrupts: Signal,
     ) {
@@ -75,26 +79,46 @@ impl Person {
 
     async fn step(
         &mut self,
-        asks: &std::sync::mpsc::Sender<()>,
+        asks: &std::sync::mpsc::Sender<String>,
         typed: &mut Receiver<Read1>,
         interrupts: &mut Signal,
     ) -> Result<(), Over> {
         if !self.turns.is_free() {
+            self.modes.silence();
             return tokio::select! {
                 () = self.turns.change() => Ok(()),
                 _ = interrupts.recv() => self.send(Event::Interrupt).await,
-                line = cooked_line() => match line {
-                    Ok(Some(line)) => self.typed(&line).await,
-                    Ok(None) | Err(_) => Err(Over),
+                bytes = typed_bytes() => match bytes {
+                    Ok(bytes) if !bytes.is_empty() => self.typed_beside(&bytes).await,
+                    Ok(_) | Err(_) => Err(Over),
                 },
             };
         }
-        asks.send(()).map_err(|_| Over)?;
+        asks.send(self.keys.take()).map_err(|_| Over)?;
         match typed.recv().await {
             Some(Ok(line)) => self.typed(&line).await,
             Some(Err(ReadlineError::Interrupted)) => self.send(Event::Interrupt).await,
             Some(Err(_)) | None => Err(Over),
         }
+    }
+
+    /// What is typed while the assistant works.
+    async fn typed_beside(&mut self, bytes: &[u8]) -> Result<(), Over> {
+        for key in self.keys.read(bytes) {
+            match key {
+                Key::Line(line) => {
+                    if let Some(mut tree) = self.turns.tree() {
+                        tree.typed(&line);
+                    }
+                    self.typed(&line).await?;
+                }
+                Key::End => return Err(Over),
+            }
+        }
+        if let Some(mut tree) = self.turns.tree() {
+            tree.typing(self.keys.text());
+        }
+        Ok(())
     }
 
     async fn typed(&mut self, line: &str) -> Result<(), Over> {
@@ -121,22 +145,48 @@ impl Person {
     }
 }
 
-/// The next line as the terminal itself edits it; nothing at the end of input.
-async fn cooked_line() -> io::Result<Option<String>> {
+/// How the terminal was, and is again at the end.
+struct Modes(Option<Termios>);
+
+impl Modes {
+    fn of_stdin() -> Self {
+        Self(tcgetattr(io::stdin()).ok())
+    }
+
+    /// Keys come one by one and aren't shown. Signals stay signals.
+    fn silence(&self) {
+        let Some(mut modes) = self.0.clone() else { return };
+        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        // A terminal that refuses shows keys twice, and nothing worse.
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+    }
+}
+
+impl Drop for Modes {
+    fn drop(&mut self) {
+        if let Some(modes) = &self.0 {
+            // Nothing is left to tell.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, modes);
+        }
+    }
+}
+
+/// The next keys; nothing at the end of input.
+async fn typed_bytes() -> io::Result<Vec<u8>> {
     let stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Registered afresh for each line: readiness is reported once, and two lines may have come at once.
+    // Registered afresh each time: readiness is reported once, and more may have come than is read.
     #[expect(
         deprecated,
         reason = "its heir is unsafe, for what can't be wrong here: a File owns its descriptor"
     )]
     let ready = AsyncFd::with_interest(stdin, Interest::READABLE)?;
     let _ready = ready.readable().await?;
-    // In line mode the terminal is ready when it has a whole line, so this does not block.
+    // Keys come one by one, so this doesn't block.
     let mut bytes = vec![0; 4096];
     let mut stdin: &File = ready.get_ref();
     let length = stdin.read(&mut bytes)?;
     bytes.truncate(length);
-    Ok((length > 0).then(|| String::from_utf8_lossy(&bytes).into_owned()))
+    Ok(bytes)
 }
 
 fn editor(turns: &TurnTaking, history: &Path) -> rustyline::Result<Editor<Commands, FileHistory>> {
@@ -156,12 +206,12 @@ fn edit_lines(
     mut editor: Editor<Commands, FileHistory>,
     turns: &TurnTaking,
     history: &Path,
-    asked: &std::sync::mpsc::Receiver<()>,
+    asked: &std::sync::mpsc::Receiver<String>,
     lines: &Sender<Read1>,
 ) {
-    while asked.recv().is_ok() {
+    while let Ok(begun) = asked.recv() {
         turns.set_prompt(true);
-        let line = editor.readline(PROMPT);
+        let line = editor.readline_with_initial(PROMPT, (&begun, ""));
         turns.set_prompt(false);
         if line.is_ok() {
             // A history that can't be kept is no reason to stop talking.
@@ -217,7 +267,8 @@ mod tests {
         let (events, receiver) = channel(8);
         let new_id = Arc::new(|| "new".to_owned());
         let source = Source { channel: "console".into(), conversation: "main".into(), new_id };
-        (Person { turns: Arc::default(), source, events, line: 0 }, receiver)
+        let (keys, modes) = (Keys::default(), Modes(None));
+        (Person { turns: Arc::default(), source, events, line: 0, keys, modes }, receiver)
     }
 
     #[tokio::test]
