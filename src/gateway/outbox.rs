@@ -294,6 +294,18 @@ impl Delivering {
         Ok(if is_last { Step::Done } else { Step::More })
     }
 
+    /// Removes the progress messages that an earlier process left beside their answers; best effort.
+    pub async fn clear_left_progress(&self, channel: &str) -> Result<(), StoreError> {
+        let Some(port) = self.ports.get(channel).filter(|port| port.limits().edits) else { return Ok(()) };
+        for left in outbox::left_progress(&self.store, channel).await? {
+            let address = Address { channel: channel.to_owned(), place: left.place };
+            let _alone = self.governor.answer(&address).await;
+            port.retract(&address, &left.progress_receipt, Retract::Message).await;
+            turns::set_progress_receipt(&self.store, &left.turn_id, None).await?;
+        }
+        Ok(())
+    }
+
     /// Removes the buttons of a settled question; best effort.
     pub fn settled(self: &Arc<Self>, outbox_id: &OutboxId) {
         let (delivering, id) = (self.clone(), outbox_id.clone());

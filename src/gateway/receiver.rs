@@ -218,6 +218,7 @@ impl ChannelReceiver {
             if let Err(error) = self.maintenance.wake_left_over().await {
                 tracing::error!(channel = self.channel, %error, "couldn't continue what other instances left; retrying");
             }
+            self.clear_left_progress();
             tokio::select! {
                 ended = AssertUnwindSafe(self.connection.receive(self)).catch_unwind() => match ended {
                     Ok(why) => break why,
@@ -236,6 +237,16 @@ impl ChannelReceiver {
         self.maintenance.health.change(&self.channel, |health| {
             health.stopped = true;
             health.error = Some(why);
+        });
+    }
+
+    /// In the background: what was left may be much, and nobody waits for it.
+    fn clear_left_progress(&self) {
+        let (delivering, channel) = (self.maintenance.delivering.clone(), self.channel.clone());
+        tokio::spawn(async move {
+            if let Err(error) = delivering.clear_left_progress(&channel).await {
+                tracing::warn!(channel, %error, "couldn't remove old progress messages");
+            }
         });
     }
 

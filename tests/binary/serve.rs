@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use adjutant::store::Batch;
 use adjutant_fakes::model::{FakeModel, Reply};
 use adjutant_fakes::telegram::FakeTelegram;
+use serde_json::json;
 
 use crate::gateway::{Gateway, eventually, wait_until};
 use crate::process::Home;
@@ -146,6 +147,37 @@ fn what_was_shown_before_a_crash_becomes_the_answer() {
     is_open.store(true, Ordering::SeqCst);
     sees(&telegram, ada, "Here it is.");
     assert_eq!(texts(&telegram, ada), ["Here it is."]);
+    assert_eq!(second.stop().0, Some(0));
+}
+
+#[test]
+fn what_was_shown_beside_an_answer_is_taken_away_after_a_crash() {
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let is_open = Arc::new(AtomicBool::new(false));
+    let gate = is_open.clone();
+    let model = FakeModel::start(move |_| {
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let arguments = json!({"agent_id": "a", "mission": "Add", "skills": ["tasks.create"], "arguments": {"title": "sing"}});
+        Reply::call("dispatch_agent", &arguments)
+    });
+    let home = home(&telegram, "[]");
+    let config = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    let model =
+        format!("[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n", model.base_url());
+    home.write("config.toml", &format!("{model}{config}[approval.skills]\n\"tasks.create\" = \"ask\"\n"));
+    let first = Gateway::start_with(&home, &[("ADJUTANT_FAIL_POINT", "outbox-receipt")]);
+    telegram.say(ada, ada, "sing");
+    sees(&telegram, ada, "Working on it");
+    is_open.store(true, Ordering::SeqCst);
+    first.dies();
+    assert_eq!(texts(&telegram, ada).len(), 2, "the question stands beside the progress");
+    let second = Gateway::start(&home);
+    wait_until("the progress is gone", || texts(&telegram, ada).len() == 1);
+    assert!(texts(&telegram, ada)[0].contains("sing"));
+    assert_eq!(home.count("SELECT count(*) FROM turns WHERE progress_receipt IS NOT NULL"), 0);
     assert_eq!(second.stop().0, Some(0));
 }
 

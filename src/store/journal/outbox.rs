@@ -161,6 +161,30 @@ pub async fn open(
         .await
 }
 
+/// A progress message that stands beside the answer it announced.
+#[derive(Debug, FromRow)]
+pub struct LeftProgress {
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// Where it is.
+    pub place: String,
+    /// Its receipt.
+    pub progress_receipt: String,
+}
+
+/// The progress messages of a channel whose turns have said everything: an earlier process died before it removed them.
+pub async fn left_progress(store: &Store, channel: &str) -> Result<Vec<LeftProgress>, StoreError> {
+    store
+        .all(
+            "SELECT t.id AS turn_id, c.place, t.progress_receipt FROM turns t \
+             JOIN conversations c ON c.id = t.conversation_id WHERE t.progress_receipt IS NOT NULL \
+             AND c.channel = $1 AND (t.ended_at IS NOT NULL OR t.status = 'waiting') AND NOT EXISTS \
+             (SELECT 1 FROM outbox o WHERE o.turn_id = t.id AND o.state IN ('pending', 'sending', 'unknown'))",
+            &[channel.into()],
+        )
+        .await
+}
+
 /// How many rows created before a time this instance still has to deliver on a channel.
 pub async fn count_undelivered(
     store: &Store,
