@@ -1,9 +1,15 @@
 //! Batches and the group commit.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use adjutant::store::Stale;
 use adjutant::store::{Batch, Store, StoreError, Value};
 
-use crate::world::{World, refused, stale};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixStream};
+
+use crate::world::{World, on_postgres, refused, stale};
 
 on_both!(
     every_kind_of_value_is_read_back,
@@ -16,6 +22,16 @@ on_both!(
     closing_waits_for_what_is_under_way,
     a_closed_store_says_so,
 );
+
+#[test]
+fn a_read_of_a_server_is_one_round_trip() {
+    on_postgres(read_through_a_proxy);
+}
+
+#[test]
+fn a_server_that_dropped_all_connections_is_used_again() {
+    on_postgres(dropped_by_the_server);
+}
 
 fn person(id: &str) -> Batch {
     let mut batch = Batch::new();
@@ -53,6 +69,67 @@ fn only_numbers_are_numbers() {
     assert_eq!(Value::from(None::<i64>).as_int(), None);
     assert_eq!(Value::from("7").as_int(), None);
     assert_eq!(Value::from(7.0).as_int(), None);
+}
+
+/// Forwards connections to a server, and counts what is sent there.
+async fn proxy(socket: String) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = sent.clone();
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let (server, count) = (UnixStream::connect(&socket).await.unwrap(), count.clone());
+            tokio::spawn(async move {
+                let ((mut from, mut back), (mut answers, mut to)) =
+                    (client.into_split(), server.into_split());
+                tokio::spawn(async move { tokio::io::copy(&mut answers, &mut back).await });
+                let mut bytes = vec![0; 65_536];
+                while let Ok(length @ 1..) = from.read(&mut bytes).await {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    to.write_all(&bytes[..length]).await.unwrap();
+                }
+            });
+        }
+    });
+    (port, sent)
+}
+
+async fn read_through_a_proxy(world: World) {
+    let (rest, folder) = world.url.split_once("?host=").unwrap();
+    let (_, database) = rest.rsplit_once('/').unwrap();
+    let (port, sent) = proxy(format!("{folder}/.s.PGSQL.5432")).await;
+    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}");
+    let store = Store::open(&url, world.clock).await.unwrap();
+    people(&store).await;
+    people(&store).await;
+    let before = sent.load(Ordering::SeqCst);
+    for _ in 0..20 {
+        people(&store).await;
+    }
+    assert_eq!(sent.load(Ordering::SeqCst) - before, 20);
+    store.close().await;
+}
+
+async fn dropped_by_the_server(world: World) {
+    let store = world.another().await;
+    store.write(person("first")).await.unwrap();
+    people(&store).await;
+    let all = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+               WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    world.store.count(all, &[]).await.unwrap();
+    // Whoever meets a dead connection is told; nobody meets one twice.
+    let mut failures = 0;
+    while store.count("SELECT count(*) FROM people", &[]).await.is_err() {
+        failures += 1;
+        assert!(failures < 2);
+    }
+    while store.write(person("second")).await.is_err() {
+        failures += 1;
+        assert!(failures < 3);
+    }
+    assert_eq!(people(&store).await, 2);
+    store.close().await;
 }
 
 async fn every_kind_of_value_is_read_back(world: World) {

@@ -266,8 +266,8 @@ impl Backend {
             pool(writers).connect_with(options.clone()).await.map_err(|error| self.open_error(&error))?;
         let reader = pool(if writers == 1 { 2 } else { 8 }).connect_lazy_with(options);
         self.migrate(&writing).await?;
-        let keep = matches!(self, Self::Embedded { .. });
-        Ok((Connections::of(writing, keep), Connections::of(reader, keep)))
+        let can_break = matches!(self, Self::Server { .. });
+        Ok((Connections::of(writing, can_break), Connections::of(reader, can_break)))
     }
 
     /// Connects once without a pool: a pool keeps trying for half a minute and then can't say what was wrong.
