@@ -108,7 +108,7 @@ impl ChatPort for Desk {
 
 /// The assembled engine.
 pub(crate) struct TestApp {
-    service: Service,
+    pub(crate) service: Service,
     desk: Arc<Desk>,
     clock: Arc<FixedClock>,
     script: Option<Arc<Scripted>>,

@@ -8,6 +8,7 @@ mod approve;
 mod asking;
 mod budgets;
 mod context;
+mod counts;
 mod days;
 mod executor;
 #[path = "../store/former/mod.rs"]

@@ -1,13 +1,9 @@
 //! Batches and the group commit.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use adjutant::store::Stale;
 use adjutant::store::{Batch, Store, StoreError, Value};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, UnixStream};
+use adjutant_fakes::postgres::counted;
 
 use crate::world::{World, on_postgres, refused, stale};
 
@@ -71,43 +67,16 @@ fn only_numbers_are_numbers() {
     assert_eq!(Value::from(7.0).as_int(), None);
 }
 
-/// Forwards connections to a server, and counts what is sent there.
-async fn proxy(socket: String) -> (u16, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let sent = Arc::new(AtomicUsize::new(0));
-    let count = sent.clone();
-    tokio::spawn(async move {
-        while let Ok((client, _)) = listener.accept().await {
-            let (server, count) = (UnixStream::connect(&socket).await.unwrap(), count.clone());
-            tokio::spawn(async move {
-                let ((mut from, mut back), (mut answers, mut to)) =
-                    (client.into_split(), server.into_split());
-                tokio::spawn(async move { tokio::io::copy(&mut answers, &mut back).await });
-                let mut bytes = vec![0; 65_536];
-                while let Ok(length @ 1..) = from.read(&mut bytes).await {
-                    count.fetch_add(1, Ordering::SeqCst);
-                    to.write_all(&bytes[..length]).await.unwrap();
-                }
-            });
-        }
-    });
-    (port, sent)
-}
-
 async fn read_through_a_proxy(world: World) {
-    let (rest, folder) = world.url.split_once("?host=").unwrap();
-    let (_, database) = rest.rsplit_once('/').unwrap();
-    let (port, sent) = proxy(format!("{folder}/.s.PGSQL.5432")).await;
-    let url = format!("postgres://postgres@127.0.0.1:{port}/{database}");
+    let (url, sent) = counted(&world.url).unwrap();
     let store = Store::open(&url, world.clock).await.unwrap();
     people(&store).await;
     people(&store).await;
-    let before = sent.load(Ordering::SeqCst);
+    let before = sent.so_far().0;
     for _ in 0..20 {
         people(&store).await;
     }
-    assert_eq!(sent.load(Ordering::SeqCst) - before, 20);
+    assert_eq!(sent.so_far().0 - before, 20);
     store.close().await;
 }
 

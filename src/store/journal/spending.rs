@@ -151,18 +151,23 @@ pub fn reserve(batch: &mut Batch, row: &ReservationRow, of_all: Amount, of_perso
 
 /// Adds a call's use on the day it began, in place of its reservation, if it has one.
 pub fn settle(batch: &mut Batch, (execution, person, day): (&str, &str, &str), used: Amount) {
-    for who in [EVERYONE, person] {
-        batch.run(
-            "INSERT INTO spending (day, who, tokens, nano_usd) VALUES ($1, $2, $3, $4) \
-             ON CONFLICT (day, who) DO UPDATE SET tokens = spending.tokens + excluded.tokens, \
-             nano_usd = spending.nano_usd + excluded.nano_usd, \
-             reserved_tokens = spending.reserved_tokens \
-              - coalesce((SELECT r.tokens FROM reservations r WHERE r.execution_id = $5), 0), \
-             reserved_nano_usd = spending.reserved_nano_usd \
-              - coalesce((SELECT r.nano_usd FROM reservations r WHERE r.execution_id = $5), 0)",
-            [day.into(), who.into(), used.tokens.into(), used.nano_usd.into(), execution.into()],
-        );
-    }
+    batch.run(
+        "INSERT INTO spending (day, who, tokens, nano_usd) VALUES ($1, $2, $4, $5), ($1, $3, $4, $5) \
+         ON CONFLICT (day, who) DO UPDATE SET tokens = spending.tokens + excluded.tokens, \
+         nano_usd = spending.nano_usd + excluded.nano_usd, \
+         reserved_tokens = spending.reserved_tokens \
+          - coalesce((SELECT r.tokens FROM reservations r WHERE r.execution_id = $6), 0), \
+         reserved_nano_usd = spending.reserved_nano_usd \
+          - coalesce((SELECT r.nano_usd FROM reservations r WHERE r.execution_id = $6), 0)",
+        [
+            day.into(),
+            EVERYONE.into(),
+            person.into(),
+            used.tokens.into(),
+            used.nano_usd.into(),
+            execution.into(),
+        ],
+    );
     batch.run("DELETE FROM reservations WHERE execution_id = $1", [execution.into()]);
 }
 

@@ -6,12 +6,14 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::chown;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// When this is set to 1, a test that would be skipped fails.
 pub const NO_SKIP: &str = "ADJUTANT_TEST_NO_SKIP";
@@ -119,6 +121,62 @@ impl Server {
             }
         }
         format!("postgres://postgres@localhost:5432/{database}?host={folder}")
+    }
+}
+
+/// What went to a server through a [`counted`] connection.
+#[derive(Debug, Default)]
+pub struct Sent {
+    /// How often something was sent: each is a round trip.
+    pub sends: AtomicUsize,
+    /// How many of them were commits.
+    pub commits: AtomicUsize,
+}
+
+impl Sent {
+    /// Sends and commits so far.
+    pub fn so_far(&self) -> (usize, usize) {
+        (self.sends.load(Ordering::SeqCst), self.commits.load(Ordering::SeqCst))
+    }
+}
+
+/// The URL of a database by way of a port that counts what is sent to it.
+///
+/// # Errors
+/// When there is no free port.
+pub fn counted(url: &str) -> io::Result<(String, Arc<Sent>)> {
+    let (rest, folder) = url.split_once("?host=").unwrap_or((url, ""));
+    let database = rest.rsplit('/').next().unwrap_or_default();
+    let socket = Path::new(folder).join(".s.PGSQL.5432");
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let through = format!("postgres://postgres@{}/{database}", listener.local_addr()?);
+    let sent = Arc::new(Sent::default());
+    let counts = sent.clone();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let (socket, counts) = (socket.clone(), counts.clone());
+            // A client sees a forwarding that failed as a closed connection.
+            std::thread::spawn(move || forward(client, &socket, &counts));
+        }
+    });
+    Ok((through, sent))
+}
+
+fn forward(mut client: TcpStream, socket: &Path, sent: &Sent) -> io::Result<()> {
+    client.set_nodelay(true)?;
+    let mut server = UnixStream::connect(socket)?;
+    let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
+    std::thread::spawn(move || io::copy(&mut answers, &mut back));
+    let mut bytes = vec![0; 65_536];
+    loop {
+        let length = client.read(&mut bytes)?;
+        if length == 0 {
+            return server.shutdown(Shutdown::Both);
+        }
+        sent.sends.fetch_add(1, Ordering::SeqCst);
+        let is_commit = bytes[..length].windows(6).any(|word| word == b"COMMIT");
+        sent.commits.fetch_add(usize::from(is_commit), Ordering::SeqCst);
+        server.write_all(&bytes[..length])?;
     }
 }
 

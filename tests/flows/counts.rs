@@ -1,0 +1,66 @@
+//! How much a turn asks of the database. These are counts, not times: they are the same on every machine, and a change
+//! that adds to them must be worth it.
+
+use adjutant::config::Secret;
+use adjutant_chat::{Address, EventId, Inbound, IncomingMessage, SenderId};
+use adjutant_fakes::postgres::{self, counted};
+
+use serde_json::json;
+
+use crate::app::{TestApp, direct, scripted_with};
+use crate::scripted::{Scripted, has_results, text};
+
+/// Turns that are counted together. What runs beside them, such as a sign of life, is then little.
+const TURNS: usize = 20;
+
+/// The most that a turn may send to PostgreSQL, and how often it may commit.
+const PLAIN: (usize, usize) = (44, 2);
+const WITH_A_SKILL: (usize, usize) = (72, 4);
+
+#[tokio::test]
+async fn a_turn_costs_no_more_round_trips_than_before() {
+    let Some(server) = postgres::shared().unwrap() else { return };
+    let script = Scripted::new().orchestrator(|request| {
+        let said = request.messages.last().map(|message| message.text.clone()).unwrap_or_default();
+        match said.contains("task") && !has_results(request) {
+            true => direct("a", "tasks.create", json!({"title": "sing"})),
+            false => text("Hello."),
+        }
+    });
+    let (url, sent) = counted(&server.database().unwrap()).unwrap();
+    let app = scripted_with(script, |config| config.store.url = Secret::new(url)).await;
+    for (what, said, most) in [("plain", "hello", PLAIN), ("with a skill", "add a task", WITH_A_SKILL)] {
+        // The first ones open connections and prepare statements.
+        for at in 0..10 {
+            answered(&app, &format!("{what} {at}"), said).await;
+        }
+        let before = sent.so_far();
+        for at in 0..TURNS {
+            answered(&app, &format!("{what} counted {at}"), said).await;
+        }
+        let after = sent.so_far();
+        let each = ((after.0 - before.0) / TURNS, (after.1 - before.1) / TURNS);
+        println!("{what}: {} round trips, {} commits of several statements", each.0, each.1);
+        assert!(each.0 <= most.0 && each.1 <= most.1, "{what}: {each:?} instead of {most:?} at most");
+    }
+}
+
+/// Says something once, and waits for the answer without a look at the database.
+async fn answered(app: &TestApp, event: &str, said: &str) {
+    let heard = app.texts().len();
+    let message = IncomingMessage {
+        event: EventId(event.to_owned()),
+        address: Address { channel: "console".into(), place: "home".into() },
+        sender: SenderId("ada".into()),
+        sender_name: "ada".into(),
+        direct: true,
+        text: said.to_owned(),
+        forwarded_from: None,
+        reply_to: None,
+        attachments: Vec::new(),
+    };
+    assert!(app.service.accept(Inbound::Message(message), async || {}).await.unwrap());
+    while app.texts().len() == heard {
+        tokio::task::yield_now().await;
+    }
+}
