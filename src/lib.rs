@@ -17,6 +17,7 @@ pub mod logging;
 pub mod metrics;
 pub mod model;
 pub mod orchestrator;
+pub mod roles;
 pub mod service;
 pub mod skills;
 pub mod store;

@@ -8,6 +8,7 @@ mod live;
 mod metrics;
 mod models;
 pub mod private;
+mod skill_set;
 mod status;
 mod tasks;
 mod traces;
@@ -25,6 +26,8 @@ use events::{EndedTurns, dispatch};
 pub use live::LiveConfig;
 use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
+pub use skill_set::{SkillSet, check_skills, load_skills};
+pub(crate) use skill_set::{role_places, workflow_layer};
 use tasks::Tasks;
 use tokio::sync::mpsc;
 pub use traces::trace_collector;
@@ -51,13 +54,10 @@ use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
 use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
-use crate::skills::{Layer, Skills, builtin};
 use crate::store::leases::Instance;
 use crate::store::retention::Ages;
 use crate::store::{Store, StoreError, people};
-use crate::workflows::catalogue::Workflows;
 use crate::workflows::run::Runner;
-use crate::workflows::skill;
 
 /// A healthy task never waits longer than this between two steps.
 const LONGEST_STEP: Option<Duration> = Some(Duration::from_mins(3));
@@ -116,41 +116,6 @@ pub async fn open_store(config: &Config, clock: SharedClock) -> Result<Store, St
         tracing::info!(path = %path.display(), "other users could read this; only you can now");
     }
     Store::open(config.store.url.expose(), clock).await
-}
-
-/// The skills and workflows in use, always of the same moment.
-#[derive(Debug, Clone)]
-pub struct SkillSet {
-    /// The skills, including one for each workflow.
-    pub skills: Arc<Skills>,
-    /// The workflows; the skills keep them up to date.
-    pub workflows: Arc<Workflows>,
-}
-
-/// Loads skills and workflows, and checks `[approval.skills]`. A workflow with errors is left out.
-pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
-    let builtins = builtin::names(!config.channels.is_empty());
-    let (layer, workflows) = workflow_layer(config);
-    let skills =
-        Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
-    check_skills(config, &skills)?;
-    Ok(SkillSet { skills: Arc::new(skills), workflows })
-}
-
-/// The workflows of a configuration, and the layer that adds them to the skills.
-pub(crate) fn workflow_layer(config: &Config) -> (Layer, Arc<Workflows>) {
-    let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
-    let read = Arc::clone(&workflows);
-    let layer = Layer::new(move |skills| skill::domain(&read.reload(skills)).into_iter().collect());
-    (layer, workflows)
-}
-
-/// Checks `[approval.skills]` against these skills.
-pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
-    let registry = skills.current();
-    let names = registry.domains().iter().flat_map(|domain| &domain.skills).chain(registry.unavailable());
-    let names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
-    config.check_skills(&names)
 }
 
 /// Builds what a start builds of the configuration alone, without the store or a network. Returns every problem.
@@ -228,11 +193,11 @@ impl Service {
             ended: Arc::default(),
             tasks,
         };
-        service.spawn_tasks(skill_set.skills, services, event_queue);
+        service.spawn_tasks(skill_set, services, event_queue);
         Ok(service)
     }
 
-    fn spawn_tasks(&mut self, skills: Arc<Skills>, services: Arc<Services>, events: TurnEventQueue) {
+    fn spawn_tasks(&mut self, skill_set: SkillSet, services: Arc<Services>, events: TurnEventQueue) {
         let tasks = &mut self.tasks;
         let stop = tasks.stop.clone();
         for receiver in &self.receivers {
@@ -258,7 +223,8 @@ impl Service {
             LONGEST_STEP,
             maintenance.clone().listen(stop.clone()),
         );
-        tasks.spawn("the watch on skill files", LONGEST_STEP, skills.watch(stop.clone()));
+        tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.watch(stop.clone()));
+        tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.watch(stop.clone()));
         let watch_mail = accounts::watch_mail(services, self.delivering.clone(), stop);
         tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
     }
@@ -384,7 +350,13 @@ fn orchestrator(
     let executor =
         Executor { work_dir: config.data_dir.join("work"), services, breakers: Breakers::default() };
     let model = models_by_name(config, &skill_set.skills, clock, &models.agent);
-    let agents = Arc::new(Agents { executor, model: models.agent, prefixes: moka::future::Cache::new(256) });
+    let agents = Arc::new(Agents {
+        executor,
+        model: models.agent,
+        roles: skill_set.roles.clone(),
+        named: model.clone(),
+        prefixes: moka::future::Cache::new(256),
+    });
     let folder = config.skills.paths.first().map(|path| path.join("workflows"));
     let runner = Runner { workflows: skill_set.workflows.clone(), agents: agents.clone(), folder, model };
     Orchestrator {

@@ -3,6 +3,7 @@
 mod limits;
 pub mod questions;
 pub mod receipts;
+pub mod roles;
 pub mod runs;
 
 use std::fmt::Write;

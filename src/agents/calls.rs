@@ -5,47 +5,48 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{AgentTask, Agents, Work, results};
+use super::delegation::DELEGATE;
+use super::{AgentRun, AgentTask, Agents, Work, results};
 use crate::domain::{ExecutionStatus, Taint};
 use crate::journal::dialogue::Round;
-use crate::journal::{Dialogue, Scope, untrusted};
+use crate::journal::{Dialogue, untrusted};
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
-use crate::skills::{ErrorKind, Registry, SkillError};
+use crate::skills::{ErrorKind, Grant, Registry, Rights, SkillError, executor};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{StoreError, calls::ToolCallRow};
 
 const USED_UP: &str = "not run: your skill calls are used up. Answer in text now";
 
 impl Agents {
-    /// Makes the skill calls of a round: in parallel if all only read, otherwise in order. Calls beyond `room` are
-    /// refused.
-    #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
+    /// Makes the tool calls of a round: skill calls in parallel if all only read, otherwise in order, then the agents
+    /// below side by side. Skill calls beyond `room` are refused.
     pub(super) async fn answer(
-        &self,
-        scope: &Scope,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        task: &AgentTask,
+        self: &Arc<Self>,
+        run: &AgentRun<'_>,
         dialogue: &mut Dialogue,
         round: &Round,
         room: usize,
     ) -> Result<Option<Work>, StoreError> {
-        let existing = executions::of_agent(&scope.store, &row.id).await?;
-        let open: Vec<&ToolCallRow> = round.calls.iter().filter(|call| call.result.is_none()).collect();
+        let existing = executions::of_agent(&run.scope.store, &run.row.id).await?;
+        let open = round.calls.iter().filter(|call| call.result.is_none()).cloned();
+        let (delegations, open): (Vec<ToolCallRow>, Vec<ToolCallRow>) =
+            open.partition(|call| call.name == DELEGATE && !run.job.task.delegates_to().is_empty());
+        // Agents below don't count as skill calls.
+        let before = |idx: i64| delegations.iter().filter(|call| call.idx < idx).count();
         let one = async |call: &ToolCallRow| -> Result<(i64, CallOutcome), StoreError> {
-            let end = self.use_skill(scope, registry, row, task, call, &existing, room).await?;
+            let end = self.use_skill(run, call, &existing, room + before(call.idx)).await?;
             Ok((call.idx, end))
         };
         let mut end = None;
-        if open.len() > 1 && open.iter().all(|call| is_read(registry, call)) {
-            let outcomes = futures::future::join_all(open.iter().map(|call| one(call))).await;
+        if open.len() > 1 && open.iter().all(|call| is_read(run.registry, call)) {
+            let outcomes = futures::future::join_all(open.iter().map(&one)).await;
             for outcome in outcomes {
                 settle(dialogue, &mut end, outcome?);
             }
         } else {
-            for call in open {
+            for call in &open {
                 if end.is_some() {
-                    self.ask_ahead(scope, registry, row, task, call, &existing).await?;
+                    self.ask_ahead(run, call, &existing).await?;
                     continue;
                 }
                 let outcome = one(call).await?;
@@ -55,16 +56,20 @@ impl Agents {
                 }
             }
         }
-        Ok(end)
+        if delegations.is_empty() || !matches!(end, None | Some(Work::Waiting)) {
+            return Ok(end);
+        }
+        let children = self.delegate(run, dialogue, &delegations, &existing).await?;
+        Ok(match children {
+            Some(Work::LimitReached(limit)) => Some(Work::LimitReached(limit)),
+            waiting => end.or(waiting),
+        })
     }
 
     /// Asks about a call behind one that waits, if it will need a yes too, so that the person is asked once.
     async fn ask_ahead(
         &self,
-        scope: &Scope,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        task: &AgentTask,
+        run: &AgentRun<'_>,
         call: &ToolCallRow,
         existing: &[ExecutionRow],
     ) -> Result<(), StoreError> {
@@ -72,25 +77,14 @@ impl Agents {
             existing.iter().any(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
         let wanted: Option<UseSkill> = serde_json::from_str(&call.arguments).ok();
         let Some(wanted) = wanted.filter(|_| !is_known && call.name == "use_skill") else { return Ok(()) };
-        let call = Call {
-            agent: &row.id,
-            direct: false,
-            place: (call.n, call.idx),
-            granted: &task.skills,
-            skill: &wanted.skill,
-            arguments: &wanted.arguments,
-            taint: read_before(row, existing, call.n),
-        };
-        self.executor.ask_ahead(scope, registry, &call).await
+        let grant = self.grant_now(run.registry, &run.job.task);
+        let call = run.skill_call(call, &wanted, &grant, existing);
+        self.executor.ask_ahead(run.scope, run.registry, &call).await
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the loop's state, used only here")]
     async fn use_skill(
         &self,
-        scope: &Scope,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        task: &AgentTask,
+        run: &AgentRun<'_>,
         call: &ToolCallRow,
         existing: &[ExecutionRow],
         room: usize,
@@ -102,21 +96,14 @@ impl Agents {
             Err(error) => return Ok(CallOutcome::Result(misread(&error, left))),
         };
         let known = existing.iter().find(|row| (row.call_n, row.call_idx) == (Some(call.n), Some(call.idx)));
-        let call = Call {
-            agent: &row.id,
-            direct: false,
-            place: (call.n, call.idx),
-            granted: &task.skills,
-            skill: &wanted.skill,
-            arguments: &wanted.arguments,
-            taint: read_before(row, existing, call.n),
-        };
+        let grant = self.grant_now(run.registry, &run.job.task);
+        let call = run.skill_call(call, &wanted, &grant, existing);
         let end = match (left, known) {
             (None, None) => {
                 let error = SkillError::new(ErrorKind::Budget, USED_UP);
-                self.executor.refuse(scope, &call, error).await?
+                self.executor.refuse(run.scope, &call, error).await?
             }
-            _ => self.executor.call(scope, registry, &call, known.cloned()).await?,
+            _ => self.executor.call(run.scope, run.registry, &call, known.cloned()).await?,
         };
         Ok(match end {
             CallEnd::Closed(report) => CallOutcome::Result(for_model(&report, left.unwrap_or(0))),
@@ -124,10 +111,47 @@ impl Agents {
             CallEnd::LimitReached(limit) => CallOutcome::Ends(Work::LimitReached(limit)),
         })
     }
+
+    /// What an agent may do now: what it was given, as far as its role's file still allows it.
+    pub(super) fn grant_now(&self, registry: &Registry, task: &AgentTask) -> Grant {
+        let given = task.grant();
+        let Some(name) = task.role.as_deref().filter(|_| task.assigned.is_some()) else { return given };
+        let roles = self.roles.current();
+        let Some(role) = roles.get(name) else { return Grant { skills: Vec::new(), ..given } };
+        let reach = |name: &String| {
+            let skill = registry.get(name)?;
+            Some((name.clone(), executor::reach(&self.executor.services, skill)))
+        };
+        let offered = given.skills.iter().filter_map(reach).collect();
+        let rights =
+            Rights { asked: None, role: Some(&role.rights), parent: Some(&given), offered: &offered };
+        Grant::of(rights)
+    }
+}
+
+impl AgentRun<'_> {
+    fn skill_call<'c>(
+        &'c self,
+        call: &ToolCallRow,
+        wanted: &'c UseSkill,
+        grant: &'c Grant,
+        existing: &[ExecutionRow],
+    ) -> Call<'c> {
+        Call {
+            agent: &self.row.id,
+            direct: false,
+            place: (call.n, call.idx),
+            grant,
+            path: self.job.task.path(),
+            skill: &wanted.skill,
+            arguments: &wanted.arguments,
+            taint: read_before(self.row, existing, call.n),
+        }
+    }
 }
 
 /// The outside sources of what an agent was given, and of what its calls before this round returned.
-fn read_before(agent: &ExecutionRow, calls: &[ExecutionRow], round: i64) -> Taint {
+pub(super) fn read_before(agent: &ExecutionRow, calls: &[ExecutionRow], round: i64) -> Taint {
     let earlier = calls.iter().filter(|call| call.call_n.is_some_and(|n| n < round));
     std::iter::once(&agent.taint).chain(earlier.map(|call| &call.taint)).collect()
 }
@@ -141,7 +165,7 @@ enum CallOutcome {
 }
 
 #[derive(Deserialize)]
-struct UseSkill {
+pub(super) struct UseSkill {
     skill: String,
     #[serde(default = "no_arguments")]
     arguments: Value,
@@ -153,8 +177,10 @@ fn no_arguments() -> Value {
 
 fn read(call: &ToolCallRow) -> Result<UseSkill, SkillError> {
     if call.name != "use_skill" {
-        let message =
-            format!("there is no tool {}; your only tool is use_skill(skill, arguments)", call.name);
+        let message = match call.name.as_str() {
+            DELEGATE => "you can't delegate: do it yourself, or say in your answer what is left".to_owned(),
+            other => format!("there is no tool {other}; your tool is use_skill(skill, arguments)"),
+        };
         return Err(SkillError::params(message));
     }
     serde_json::from_str(&call.arguments).map_err(|error| {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{AgentEnd, Agents, Report, error};
-use crate::domain::{Bailout, ExecutionStatus, Taint};
+use super::{AgentEnd, AgentTask, Agents, Answer, Report, error};
+use crate::domain::{Bailout, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::{Scope, fail_point};
 use crate::skills::call::{self, CallError, CallReport};
 use crate::skills::{ErrorKind, Registry};
@@ -18,13 +18,13 @@ impl Agents {
         &self,
         scope: &Scope,
         registry: &Registry,
-        (row, granted): (&ExecutionRow, &[String]),
+        (row, task): (&ExecutionRow, &AgentTask),
         text: String,
         bailout: Option<Bailout>,
     ) -> Result<AgentEnd, StoreError> {
         let rows = executions::of_agent(&scope.store, &row.id).await?;
-        let calls: Vec<CallReport> = rows.iter().map(call::report).collect();
-        let open = unfinished(registry, granted, &rows);
+        let calls: Vec<CallReport> = rows.iter().map(report).collect();
+        let open = unfinished(registry, &task.skills, &rows);
         let unknown = calls.iter().find(|call| call.status == ExecutionStatus::Unknown);
         let status = match () {
             () if unknown.is_some() => ExecutionStatus::Unknown,
@@ -34,7 +34,10 @@ impl Agents {
             () if bailout.is_some() || !open.is_empty() => ExecutionStatus::Partial,
             () => ExecutionStatus::Completed,
         };
-        let mut result = text;
+        let (mut result, answer) = match task.assigned {
+            Some(_) => Answer::read(&text),
+            None => (text, None),
+        };
         if result.trim().is_empty() {
             // It was cut off before it could answer, so the results of its calls must do.
             result = summaries(&calls);
@@ -45,6 +48,13 @@ impl Agents {
             ExecutionStatus::Partial => match bailout {
                 Some(Bailout::Tokens | Bailout::Cost) => {
                     Some(error(ErrorKind::Budget, wording::AGENT_UNPAID.to_owned()))
+                }
+                Some(Bailout::ModelCalls) => {
+                    let most = task.max_model_calls();
+                    Some(error(ErrorKind::Budget, wording::roles::answers_are_used_up(most)))
+                }
+                Some(Bailout::Agents) => {
+                    Some(error(ErrorKind::Budget, wording::roles::MAY_NOT_DELEGATE.to_owned()))
                 }
                 _ => open.last().and_then(|call| call.error.clone()),
             },
@@ -58,6 +68,7 @@ impl Agents {
         }
         let closing = Closing {
             result: Some(result.trim().to_owned()),
+            answer: answer.and_then(|answer| serde_json::to_string(&answer).ok()),
             data: data(&calls).map(|data| data.to_string()),
             error: error.and_then(|error| serde_json::to_string(&error).ok()),
             bailout,
@@ -79,9 +90,12 @@ impl Agents {
     ) -> Result<AgentEnd, StoreError> {
         let now = scope.store.now();
         let mut rows = executions::of_agent(&scope.store, &row.id).await?;
+        if self.end_children(scope, registry, &rows).await? {
+            rows = executions::of_agent(&scope.store, &row.id).await?;
+        }
         let mut batch = Batch::new();
         let mut unknown = rows.iter().any(|call| call.status == ExecutionStatus::Unknown);
-        for call in rows.iter().filter(|call| !call.status.has_ended()) {
+        for call in rows.iter().filter(|call| !call.status.has_ended() && call.kind == ExecutionKind::Skill) {
             let repeatable = call
                 .skill
                 .as_deref()
@@ -109,7 +123,7 @@ impl Agents {
             }
             rows = executions::of_agent(&scope.store, &row.id).await?;
         }
-        let done: Vec<CallReport> = rows.iter().map(call::report).collect();
+        let done: Vec<CallReport> = rows.iter().map(report).collect();
         let summaries = summaries(&done);
         let status =
             if unknown && status != ExecutionStatus::Timeout { ExecutionStatus::Unknown } else { status };
@@ -130,6 +144,25 @@ impl Agents {
             ..Closing::default()
         };
         self.close(scope, row, status, closing, (&rows, true)).await
+    }
+
+    /// Closes the open agents below one that ends. Returns whether there were any.
+    async fn end_children(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+        rows: &[ExecutionRow],
+    ) -> Result<bool, StoreError> {
+        let is_open = |row: &&ExecutionRow| row.kind == ExecutionKind::Agent && !row.status.has_ended();
+        for row in rows.iter().filter(is_open) {
+            let end = self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None);
+            match Box::pin(end).await {
+                // It ended by itself just now.
+                Err(StoreError::Stale(why)) if why != Stale::LeaseLost => {}
+                end => end.map(drop)?,
+            }
+        }
+        Ok(rows.iter().any(|row| is_open(&row)))
     }
 
     /// Closes an agent that isn't running and won't go on.
@@ -179,7 +212,16 @@ fn taint(agent: &ExecutionRow, calls: &[CallReport]) -> Taint {
     std::iter::once(&agent.taint).chain(calls.iter().map(|call| &call.taint)).collect()
 }
 
-/// The effects that failed, and that no later call of the agent made good: the same skill with the same target, or
+/// What a call, or an agent below, came to. An agent is named by its name.
+fn report(row: &ExecutionRow) -> CallReport {
+    let report = call::report(row);
+    match &row.agent_id {
+        Some(name) => CallReport { skill: name.clone(), ..report },
+        None => report,
+    }
+}
+
+/// The effects and the agents below that failed, and that no later call of the agent made good: the same skill with the same target, or
 /// after wrong arguments the same skill in a later answer.
 fn unfinished(registry: &Registry, granted: &[String], rows: &[ExecutionRow]) -> Vec<CallReport> {
     let target = |row: &ExecutionRow| {
@@ -189,6 +231,9 @@ fn unfinished(registry: &Registry, granted: &[String], rows: &[ExecutionRow]) ->
         Some(first.map_or(arguments.clone(), |first| arguments[&first.name].clone()))
     };
     let is_made_good = |at: usize, failed: &ExecutionRow| {
+        if failed.kind == ExecutionKind::Agent {
+            return rows[at + 1..].iter().any(|later| later.role == failed.role && later.status.ended_well());
+        }
         let kind = call::report(failed).error.map(|error| error.kind);
         let was_misread = matches!(kind, Some(ErrorKind::Params | ErrorKind::NotFound));
         let made_good = |later: &&ExecutionRow| {
@@ -199,14 +244,14 @@ fn unfinished(registry: &Registry, granted: &[String], rows: &[ExecutionRow]) ->
         rows[at + 1..].iter().any(|later| made_good(&later))
     };
     let is_effect = |row: &ExecutionRow| {
+        if row.kind == ExecutionKind::Agent {
+            return !row.status.ended_well();
+        }
         let skill = granted.iter().find(|name| row.skill.as_ref() == Some(name));
         skill.and_then(|name| registry.get(name)).is_some_and(|skill| !skill.only_reads())
     };
     let failed = rows.iter().enumerate().filter(|(_, row)| row.status != ExecutionStatus::Completed);
-    failed
-        .filter(|(at, row)| is_effect(row) && !is_made_good(*at, row))
-        .map(|(_, row)| call::report(row))
-        .collect()
+    failed.filter(|(at, row)| is_effect(row) && !is_made_good(*at, row)).map(|(_, row)| report(row)).collect()
 }
 
 /// The summaries of the successful calls.

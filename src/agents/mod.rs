@@ -3,24 +3,29 @@
 //! Continuing after a crash, an approval or a limit works like starting: the dialogue is rebuilt from the journal, and
 //! finished calls aren't repeated.
 
+mod answer;
+mod background;
 mod calls;
+mod delegation;
 mod ending;
 mod prompt;
 mod report;
 mod results;
+mod task;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use tracing::Instrument;
 
+pub use answer::Answer;
 pub use report::Report;
+pub use task::{AgentTask, Assigned, Assignment, Job};
 
 use crate::domain::{Bailout, ExecutionId, ExecutionStatus};
-use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, fail_point, ledger};
+use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, Slot, fail_point, ledger};
 use crate::model::{ModelError, ModelErrorKind, SharedModel};
+use crate::roles::Roles;
 use crate::skills::call::{Call, CallEnd, CallError, CallReport};
 use crate::skills::executor::Executor;
 use crate::skills::{ErrorKind, Registry};
@@ -28,55 +33,8 @@ use crate::store::StoreError;
 use crate::store::executions::{self, ExecutionRow};
 use crate::wording;
 
-/// An agent's task, as `dispatch_agent` takes it and the journal keeps it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AgentTask {
-    /// Its name, unique in the turn.
-    pub agent_id: String,
-    /// What it should do.
-    pub mission: String,
-    /// The skills it may use.
-    pub skills: Vec<String>,
-    /// What else it should know.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub context: Option<String>,
-    /// The agents whose results it needs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub depends_on: Vec<String>,
-    /// Its role, shown to people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<String>,
-    /// With exactly one skill: runs it with these arguments, without a model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Value>,
-    /// How many skill calls it may make.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_tool_calls: Option<u32>,
-    /// How many seconds it may take.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout_s: Option<u64>,
-}
-
-impl AgentTask {
-    /// Whether it runs its one skill without a model.
-    pub fn is_direct(&self) -> bool {
-        self.arguments.is_some() && self.skills.len() == 1
-    }
-}
-
-/// An agent's task, with everything it needs for it.
-#[derive(Clone, Default)]
-pub struct Job {
-    /// The task.
-    pub task: AgentTask,
-    /// The reports of the agents it depends on.
-    pub inputs: Vec<Report>,
-    /// How long it may take, if its task doesn't say.
-    pub timeout: Option<Duration>,
-    /// A model to use instead of the agents' own.
-    pub model: Option<SharedModel>,
-}
+/// Finds the model of a name, or says why it isn't available.
+pub type ModelByName = Arc<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
 
 /// Runs agents.
 pub struct Agents {
@@ -84,7 +42,11 @@ pub struct Agents {
     pub executor: Executor,
     /// Their model.
     pub model: SharedModel,
-    /// The prefixes by granted skills and catalogue.
+    /// The roles that there are.
+    pub roles: Arc<Roles>,
+    /// Finds models for roles that name one.
+    pub named: ModelByName,
+    /// The prefixes by role, granted skills and catalogue.
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
@@ -99,6 +61,16 @@ pub enum AgentEnd {
     LimitReached(Limit),
     /// There is nothing to do before this time, in milliseconds.
     Asleep(i64),
+}
+
+/// A sub-agent's model at work.
+struct AgentRun<'a> {
+    scope: &'a Scope,
+    registry: &'a Arc<Registry>,
+    row: &'a ExecutionRow,
+    job: &'a Job,
+    /// Counts it among the turn's agents at work.
+    slot: Slot,
 }
 
 /// How the work of a sub-agent's model ended.
@@ -142,7 +114,7 @@ impl Agents {
     }
 
     async fn run_here(
-        &self,
+        self: &Arc<Self>,
         scope: &Scope,
         registry: &Arc<Registry>,
         row: &ExecutionRow,
@@ -154,7 +126,15 @@ impl Agents {
         let limits = &scope.budget.limits;
         let wanted = job.task.timeout_s.map(Duration::from_secs).or(job.timeout);
         let timeout = wanted.unwrap_or(limits.agent_timeout).min(limits.turn_timeout);
-        let work = self.work(scope, registry, row, job);
+        let slot = Slot::new(scope.slots.clone());
+        tokio::select! {
+            () = slot.take() => {}
+            () = scope.cancel.cancelled() => {
+                return self.end(scope, registry, row, ExecutionStatus::Cancelled, None, None).await;
+            }
+        }
+        let run = AgentRun { scope, registry, row, job, slot };
+        let work = self.work(&run);
         let work = tokio::select! {
             work = work => Some(work?),
             () = tokio::time::sleep(timeout) => None,
@@ -175,7 +155,7 @@ impl Agents {
                 self.end(scope, registry, row, ExecutionStatus::Failed, Some(error), None).await
             }
             Some(Work::Answered { text, bailout }) => {
-                self.answered(scope, registry, (row, &job.task.skills), text, bailout).await
+                self.answered(scope, registry, (row, &job.task), text, bailout).await
             }
         }
     }
@@ -189,11 +169,13 @@ impl Agents {
     ) -> Result<AgentEnd, StoreError> {
         let arguments = task.arguments.clone().unwrap_or_default();
         let skill = task.skills.first().map(String::as_str).unwrap_or_default();
+        let grant = self.grant_now(registry, task);
         let call = Call {
             agent: &row.id,
             direct: true,
             place: (0, 0),
-            granted: &task.skills,
+            grant: &grant,
+            path: task.path(),
             skill,
             arguments: &arguments,
             taint: row.taint.clone(),
@@ -210,29 +192,25 @@ impl Agents {
         }
     }
 
-    async fn work(
-        &self,
-        scope: &Scope,
-        registry: &Arc<Registry>,
-        row: &ExecutionRow,
-        job: &Job,
-    ) -> Result<Work, StoreError> {
+    async fn work(self: &Arc<Self>, run: &AgentRun<'_>) -> Result<Work, StoreError> {
+        let AgentRun { scope, row, job, .. } = run;
         let task = &job.task;
-        let key = format!("{}\n{}", task.skills.join(" "), registry.catalogue());
-        let prefix = async { prompt::prefix(registry, &task.skills) };
-        let prefix = self.prefixes.get_with(key, prefix).await;
-        let most = task.max_tool_calls.unwrap_or(scope.budget.limits.skill_calls_per_agent);
-        let mut dialogue = match Dialogue::load(&scope.store, &row.id, prefix.clone()).await? {
-            Some(dialogue) => dialogue,
-            None => {
-                let opening = prompt::opening(task, &scope.now_line(), most, &job.inputs);
-                Dialogue::begin(&scope.store, row.id.clone(), prefix, opening).await?
-            }
+        let model = match self.model_of(job) {
+            Ok(model) => model,
+            Err(reason) => return Ok(Work::Failed(error(ErrorKind::Model, reason))),
         };
+        let most = task.max_tool_calls.unwrap_or(scope.budget.limits.skill_calls_per_agent);
+        let mut dialogue = self.dialogue(run, most).await?;
         loop {
-            let made: Vec<usize> = dialogue.rounds().iter().map(|round| round.calls.len()).collect();
+            let made: Vec<usize> =
+                dialogue.rounds().iter().map(|round| delegation::skill_calls(task, round)).collect();
             let used = |rounds: &[usize]| rounds.iter().sum::<usize>();
+            if task.assigned.is_some() {
+                let note = wording::roles::progress(task.path(), used(&made), most);
+                scope.sub_progress.note(&task.agent_id, note);
+            }
             let bailout = (used(&made) > most as usize).then_some(Bailout::ToolCalls);
+            let bailout = bailout.or_else(|| delegation::bailout(&dialogue));
             if let Some(round) = dialogue.unanswered().cloned() {
                 let earlier = made.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
                 let last_but_one = earlier.split_last().map(|(_, earlier)| earlier).unwrap_or_default();
@@ -241,26 +219,66 @@ impl Agents {
                     return Ok(Work::Answered { text: round.text, bailout });
                 }
                 let room = (most as usize).saturating_sub(used(earlier));
-                if let Some(end) =
-                    self.answer(scope, registry, row, task, &mut dialogue, &round, room).await?
-                {
+                if let Some(end) = self.answer(run, &mut dialogue, &round, room).await? {
                     return Ok(end);
+                }
+                if dialogue.recorded() + 1 == task.max_model_calls() {
+                    dialogue.note(LAST_CALL);
                 }
                 continue;
             }
             if let Some(text) = dialogue.final_text() {
                 return Ok(Work::Answered { text: text.to_owned(), bailout });
             }
+            if dialogue.recorded() >= task.max_model_calls() {
+                let text = dialogue.rounds().last().map(|round| round.text.clone()).unwrap_or_default();
+                return Ok(Work::Answered { text, bailout: Some(Bailout::ModelCalls) });
+            }
             if let Err(limit) = scope.budget.before_model_call() {
                 return Ok(stopped(limit, &dialogue));
             }
-            let model = job.model.as_ref().unwrap_or(&self.model);
-            if let Some(end) = ask_model(scope, model, &row.id, &mut dialogue).await? {
+            if let Some(end) = ask_model(scope, &model, &row.id, &mut dialogue).await? {
                 return Ok(end);
             }
         }
     }
+
+    /// The dialogue so far, or a new one.
+    async fn dialogue(&self, run: &AgentRun<'_>, most: u32) -> Result<Dialogue, StoreError> {
+        let AgentRun { scope, registry, row, job, .. } = run;
+        let task = &job.task;
+        let roles = self.roles.current();
+        let role = task.role.as_deref().filter(|_| task.assigned.is_some()).and_then(|name| roles.get(name));
+        let key = prompt::key(registry, task, role);
+        let prefix =
+            self.prefixes.get_with(key, async { prompt::prefix(registry, &roles, task, role) }).await;
+        if let Some(dialogue) = Dialogue::load(&scope.store, &row.id, prefix.clone()).await? {
+            return Ok(dialogue);
+        }
+        let background = match role {
+            Some(role) => background::of(scope, role, job, &row.taint).await?,
+            None => String::new(),
+        };
+        let opening = prompt::opening(task, &scope.now_line(), most, &job.inputs, &background);
+        Dialogue::begin(&scope.store, row.id.clone(), prefix, opening).await
+    }
+
+    /// The model of a job: its own, its role's, or the agents'.
+    fn model_of(&self, job: &Job) -> Result<SharedModel, String> {
+        if let Some(model) = &job.model {
+            return Ok(model.clone());
+        }
+        let roles = self.roles.current();
+        let role = job.task.role.as_deref().filter(|_| job.task.assigned.is_some());
+        match role.and_then(|role| roles.get(role)?.model.as_deref()) {
+            Some(name) => (self.named)(name),
+            None => Ok(self.model.clone()),
+        }
+    }
 }
+
+/// The last result before an agent's last model call ends with this.
+const LAST_CALL: &str = "(This is your last answer: call nothing more, and say what you have.)";
 
 async fn ask_model(
     scope: &Scope,
@@ -333,6 +351,8 @@ fn direct_report(scope: &Scope, row: &ExecutionRow, call: CallReport) -> Report 
         duration_ms: scope.store.now() - started,
         error: call.error,
         bailout: None,
+        role: row.role.clone(),
+        answer: None,
         untrusted: call.untrusted || !call.taint.is_clean(),
         taint: call.taint,
     }

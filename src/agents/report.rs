@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::results;
-use crate::domain::{Bailout, ExecutionId, ExecutionStatus, Taint};
+use super::{Answer, results};
+use crate::domain::{Bailout, ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::untrusted;
 use crate::skills::call::CallError;
 use crate::store::executions::ExecutionRow;
@@ -35,6 +35,10 @@ pub struct Report {
     pub error: Option<CallError>,
     /// The limit that ended it.
     pub bailout: Option<Bailout>,
+    /// Its role, if that is one of a file.
+    pub role: Option<String>,
+    /// What it said besides its summary.
+    pub answer: Option<Answer>,
     /// Whether the result or data come from outside, or were made by somebody who had read such text.
     pub untrusted: bool,
     /// The outside sources of what it was given and has read.
@@ -51,10 +55,12 @@ impl Report {
             result: row.result.clone().unwrap_or_default(),
             data: row.data.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or(Value::Null),
             is_direct: row.direct != 0,
-            tool_calls_used: calls.len(),
+            tool_calls_used: calls.iter().filter(|call| call.kind == ExecutionKind::Skill).count(),
             duration_ms: row.ended_at.zip(row.started_at).map_or(0, |(ended, started)| ended - started),
             error: row.error.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             bailout: row.bailout,
+            role: row.role.clone(),
+            answer: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
             untrusted: row.untrusted != 0 || !row.taint.is_clean(),
             taint: row.taint.clone(),
         }
@@ -76,7 +82,7 @@ impl Report {
         }
         let (mut text, data) = match self.is_direct {
             true => results::with_identifiers(&self.result, &self.data),
-            false => (self.result.clone(), Value::Null),
+            false => (self.whole(), Value::Null),
         };
         if !self.is_direct {
             let touched = results::identifiers(&text, &self.data);
@@ -101,7 +107,7 @@ impl Report {
 
     /// The report for an agent that depends on this one: not shortened.
     pub fn for_dependant(&self) -> String {
-        let mut text = self.result.clone();
+        let mut text = self.whole();
         if let Some(bailout) = &self.bailout {
             text.push_str(&format!(" (ended early: {bailout} limit reached)"));
         }
@@ -118,6 +124,44 @@ impl Report {
             lines.push_str(&format!("\nData of {}: {data}", self.agent_id));
         }
         lines
+    }
+
+    /// Its summary, and below it what else it said.
+    fn whole(&self) -> String {
+        let more = self.answer.as_ref().map(Answer::lines).unwrap_or_default();
+        format!("{}{more}", self.result)
+    }
+
+    /// The report for the agent that delegated to it.
+    pub fn for_parent(&self) -> String {
+        let mut value = json!({"agent": self.agent_id, "role": self.role, "status": self.status.as_str()});
+        let mut said = json!({"summary": self.result});
+        if let (Some(said), Some(Ok(Value::Object(more)))) =
+            (said.as_object_mut(), self.answer.as_ref().map(serde_json::to_value))
+        {
+            said.extend(more);
+        }
+        let touched = results::identifiers(&self.whole(), &self.data);
+        if !touched.is_empty() {
+            said["touched"] = json!(touched);
+        }
+        if let Some(error) = &self.error {
+            value["error"] = json!(error);
+        }
+        if let Some(bailout) = &self.bailout {
+            value["bailout"] = json!(bailout);
+        }
+        value["calls_used"] = json!(self.tool_calls_used);
+        value["duration_ms"] = json!(self.duration_ms);
+        if self.untrusted {
+            let mut said = said.to_string();
+            cut(&mut said);
+            return format!("{value}\n{}", untrusted::block(&self.execution, &self.taint.label(), &said));
+        }
+        if let (Some(value), Value::Object(said)) = (value.as_object_mut(), said) {
+            value.extend(said);
+        }
+        value.to_string()
     }
 
     /// One line for a person: the result, or why there is none.
@@ -157,6 +201,8 @@ mod tests {
             duration_ms: 3,
             error: None,
             bailout: None,
+            role: None,
+            answer: None,
             untrusted: false,
             taint: Taint::default(),
         }

@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// List, show, check and create skills
     #[command(subcommand, after_help = "Example:\n  adjutant skills list")]
     Skills(SkillsCommand),
+    /// List, show and check roles: the kinds of agents
+    #[command(subcommand, after_help = "Example:\n  adjutant roles list")]
+    Roles(RolesCommand),
     /// Create, check and run workflows
     Workflow(WorkflowArgs),
     /// Show what happened in a turn
@@ -146,6 +149,25 @@ pub(crate) enum SkillsCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum RolesCommand {
+    /// List every role
+    #[command(after_help = "Example:\n  adjutant roles list")]
+    List,
+    /// Show a role: what it may do, its limits, its prompt
+    #[command(after_help = "Example:\n  adjutant roles show reviewer")]
+    Show {
+        /// The role's name
+        name: String,
+    },
+    /// Check role files and list every problem
+    #[command(after_help = "Example:\n  adjutant roles check skills/roles/lawyer.md")]
+    Check {
+        /// A role file, or a folder of them [default: all in use]
+        path: Option<PathBuf>,
+    },
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  adjutant trace last --calls")]
 pub(crate) struct TraceArgs {
@@ -190,6 +212,8 @@ pub(crate) enum UsageBy {
     Person,
     /// The calls of each skill
     Skill,
+    /// The agents of each role
+    Role,
     /// The calls of each model
     Model,
 }

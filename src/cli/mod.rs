@@ -9,6 +9,7 @@ mod error;
 mod generate;
 mod init;
 mod pair;
+mod roles;
 mod serve;
 mod service;
 mod skills;
@@ -25,8 +26,8 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, PairCommand, RunArgs, ServiceCommand,
-    SkillsCommand, TraceArgs, UsageArgs, UsageBy, WorkflowArgs, WorkflowCommand,
+    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, PairCommand, RolesCommand, RunArgs,
+    ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 
@@ -40,6 +41,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(command) => pair::run(load()?, command).await,
         Command::Skills(command) => skills::command(&load()?, &command),
+        Command::Roles(command) => roles::command(&load()?, &command),
         Command::Workflow(args) => workflow::run(&load()?, &args).await,
         Command::Trace(args) => trace::run(load()?, args).await,
         Command::Usage(args) => usage::run(load()?, args).await,

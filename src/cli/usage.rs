@@ -1,5 +1,7 @@
 //! `adjutant usage`: tokens, cost and skill calls.
 
+mod roles;
+
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use super::{CliError, UsageArgs, UsageBy};
 use crate::clock::{SystemClock, local_to_utc, rfc3339};
 use crate::config::Config;
 use crate::service::open_store;
-use crate::store::usage::{self, ModelUse, SkillUse};
+use crate::store::usage::{self, ModelUse, RoleUse, SkillUse};
 use crate::store::{Store, StoreError};
 use crate::trace::{cost, count, duration, one_line};
 
@@ -35,6 +37,7 @@ async fn command(store: &Store, zone: Tz, args: &UsageArgs) -> Result<String, St
         UsageBy::Model => Used::Models("model", usage::by_model(store, from, to).await?),
         UsageBy::Person => Used::Models("person", usage::by_person(store, from, to).await?),
         UsageBy::Skill => Used::Skills(usage::by_skill(store, from, to).await?),
+        UsageBy::Role => Used::Roles(usage::by_role(store, from, to).await?),
     };
     if args.json {
         let mut all = used.json();
@@ -56,10 +59,11 @@ fn first_day(args: &UsageArgs, today: Option<NaiveDate>) -> NaiveDate {
     today.checked_sub_days(Days::new(back.into())).unwrap_or(today)
 }
 
-/// The rows to show: of models, with what they are grouped by, or of skills.
+/// The rows to show: of models, with what they are grouped by, of skills, or of roles.
 enum Used {
     Models(&'static str, Vec<ModelUse>),
     Skills(Vec<SkillUse>),
+    Roles(Vec<RoleUse>),
 }
 
 /// The total.
@@ -106,6 +110,9 @@ impl Used {
                 let total = json!({"calls": all.calls, "failed": all.failed, "duration_ms": all.duration_ms});
                 json!({"by": "skill", "rows": rows.iter().map(row).collect::<Vec<_>>(), "total": total})
             }
+            Self::Roles(rows) => {
+                json!({"by": "role", "rows": rows.iter().map(roles::json).collect::<Vec<_>>()})
+            }
         }
     }
 
@@ -113,6 +120,11 @@ impl Used {
         match self {
             Self::Models(_, rows) if rows.is_empty() => format!("no model calls {when}\n"),
             Self::Skills(rows) if rows.is_empty() => format!("no skill calls {when}\n"),
+            Self::Roles(rows) if rows.is_empty() => format!("no agents with a role {when}\n"),
+            Self::Roles(rows) => {
+                let cells: Vec<_> = rows.iter().map(roles::cells).collect();
+                format!("{when}\n\n{}", table(&roles::HEAD, &cells))
+            }
             Self::Models(by, rows) => {
                 let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
                 let rows = rows.iter().chain([&all_models(rows)]).map(model_cells).collect::<Vec<_>>();
@@ -298,6 +310,27 @@ mod tests {
 
         For tokens and cost, see `adjutant usage --by model`.
         ");
+    }
+
+    #[tokio::test]
+    async fn roles_are_shown_with_how_often_they_succeed() {
+        let app = TestApp::open().await;
+        let turn = app.turn("t1", "hello").await;
+        app.orchestrator(&turn).await;
+        let ends = [("completed", None, 500), ("completed", None, 1500), ("timeout", Some("time"), 4000)];
+        for (at, (status, bailout, ms)) in (0..).zip(ends) {
+            app.execution(&turn, &format!("a{at}"), Some(("root", at)), |row| {
+                row.kind = ExecutionKind::Agent;
+                row.role = Some("researcher".into());
+                row.status = status.parse().unwrap();
+                row.bailout = bailout.map(|bailout: &str| bailout.parse().unwrap());
+                row.ended_at = row.started_at.map(|start| start + ms);
+            })
+            .await;
+        }
+        call(&app, "a0", 0, "big", None).await;
+        insta::assert_snapshot!(output(&app, &["--by", "role"]).await, @"");
+        insta::assert_snapshot!(output(&app, &["--by", "role", "--json"]).await, @"");
     }
 
     #[tokio::test]

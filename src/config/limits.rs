@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::read::{Section, amount, count, span, whole};
+use super::read::{Reading, Section, amount, count, span, whole};
+use crate::document::Node;
 
 /// The limits. For tokens and money, zero means no limit.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,12 @@ pub struct Limits {
     pub all_day_cost_usd: f64,
     /// Agents that may run at once in a turn.
     pub parallel_agents: u32,
+    /// How deep agents may delegate to agents: 1 is none below the orchestrator's own.
+    pub max_depth: u32,
+    /// Agents that one agent may have at work at once.
+    pub max_concurrent_agents: u32,
+    /// Agents of one tree: one that the orchestrator dispatched, and all below it.
+    pub agents_per_tree: u32,
     /// How long a question waits for its answer.
     pub prompt_expires: Duration,
 }
@@ -65,6 +72,9 @@ impl Default for Limits {
             all_day_tokens: 0,
             all_day_cost_usd: 0.0,
             parallel_agents: 4,
+            max_depth: 2,
+            max_concurrent_agents: 3,
+            agents_per_tree: 20,
             prompt_expires: Duration::from_hours(24),
         }
     }
@@ -90,7 +100,16 @@ impl Limits {
         section.set("all_day_tokens", &mut it.all_day_tokens, whole);
         section.set("all_day_cost_usd", &mut it.all_day_cost_usd, amount);
         section.set("parallel_agents", &mut it.parallel_agents, count);
+        section.set("max_depth", &mut it.max_depth, depth);
+        section.set("max_concurrent_agents", &mut it.max_concurrent_agents, count);
+        section.set("agents_per_tree", &mut it.agents_per_tree, count);
         section.set("prompt_expires", &mut it.prompt_expires, span);
         it
     }
+}
+
+/// Deeper trees only lose what they were about.
+fn depth(value: &Node, reading: &Reading<'_>) -> Result<u32, String> {
+    let depth = count(value, reading)?;
+    if depth > 3 { Err("must be at most 3".into()) } else { Ok(depth) }
 }

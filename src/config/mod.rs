@@ -76,6 +76,8 @@ pub struct Config {
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
     pub skills: Skills,
+    /// `[roles] paths`: folders and files with more roles.
+    pub roles: Vec<PathBuf>,
     /// `[dns] resolver`: the server that tells whether a domain takes mail.
     pub resolver: Option<SocketAddr>,
     /// `[backup]`; without it, `serve` makes no backups.
@@ -108,6 +110,7 @@ impl Config {
             contacts: None,
             channels: BTreeMap::new(),
             skills: Skills::default(),
+            roles: Vec::new(),
             resolver: None,
             backup: None,
             retention: Retention::default(),
@@ -200,6 +203,7 @@ impl Config {
             contacts: root.section("contacts", DavConfig::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
+            roles: root.section("roles", |section| Skills::read(section).paths),
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
             retention: root.section("retention", Retention::read),
             catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),

@@ -15,7 +15,7 @@ use super::{Conversations, Handle, context};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
-use crate::journal::{Budget, Scope, TurnEvent, fail_point};
+use crate::journal::{AgentSlots, Budget, Scope, TurnEvent, fail_point};
 use crate::metrics;
 use crate::orchestrator::{Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow};
@@ -235,6 +235,7 @@ impl Conversations {
             person: Arc::new(person),
             budget: Arc::new(Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone())),
             ledger: Arc::new(ledger),
+            slots: AgentSlots::new(settings.limits.parallel_agents),
             settings,
             cancel: handle.cancel.clone(),
             answers: Arc::new(Mutex::new(leased.turn.answer_ids())),

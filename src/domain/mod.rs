@@ -12,8 +12,8 @@ pub use ids::{
 };
 pub use questions::{Answer, QuestionKind};
 pub use states::{
-    Bailout, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState, QuestionState, RunStatus,
-    TurnStatus, UnknownWord,
+    Bailout, ContextMode, Effects, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState,
+    QuestionState, RunStatus, TurnStatus, UnknownWord,
 };
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};

@@ -93,6 +93,36 @@ words! {
         Tokens = "tokens",
         /// Its money is used up.
         Cost = "cost",
+        /// Its model calls are used up.
+        ModelCalls = "model_calls",
+        /// No more agents may be started below it.
+        Agents = "agents",
+    }
+}
+
+words! {
+    /// How far the effects of a skill, or of an agent, may reach. The later ones include the earlier ones.
+    Effects {
+        /// It only reads.
+        Read = "read",
+        /// It changes what we keep in our own store.
+        Own = "own",
+        /// It may change anything, and reach others.
+        Any = "any",
+    }
+}
+
+words! {
+    /// What an agent is told of the conversation.
+    ContextMode {
+        /// Its task, and the results that it depends on.
+        None = "none",
+        /// The summary of the conversation as well.
+        Summary = "summary",
+        /// The results and memories that its dispatch names.
+        Selective = "selective",
+        /// What the orchestrator was told.
+        Full = "full",
     }
 }
 

@@ -147,6 +147,11 @@ impl Dialogue {
         self.rounds.last().filter(|round| round.calls.is_empty()).map(|round| round.text.as_str())
     }
 
+    /// The messages it began with.
+    pub fn opening(&self) -> &[Message] {
+        &self.opening
+    }
+
     /// The rounds so far.
     pub fn rounds(&self) -> &[Round] {
         &self.rounds

@@ -10,6 +10,7 @@ mod events;
 pub mod fail_point;
 pub mod ledger;
 pub mod scope;
+mod slots;
 pub mod untrusted;
 
 pub use budget::{Budget, Limit, Limits};
@@ -18,5 +19,6 @@ pub use events::{TurnEvent, TurnEventQueue, TurnEvents};
 pub use fail_point::fail_point;
 pub use ledger::{BudgetLedger, LimitReached, Reservation};
 pub use scope::{Question, Scope, SubProgress};
+pub use slots::{AgentSlots, Slot};
 
 pub use crate::config::{Settings, SharedSettings};

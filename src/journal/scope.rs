@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 use tokio::sync::{Notify, OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Budget, BudgetLedger, TurnEvent, TurnEvents};
+use super::{AgentSlots, Budget, BudgetLedger, TurnEvent, TurnEvents};
 use crate::clock;
 use crate::config::Settings;
 use crate::domain::{
@@ -64,12 +64,16 @@ pub struct Scope {
     pub words: Arc<OnceCell<Words>>,
     /// How much the turn has done so far.
     pub reached: Arc<OnceCell<Reached>>,
+    /// Limits how many of its agents are at work at once.
+    pub slots: Arc<AgentSlots>,
 }
 
 /// The lines of a progress display below an agent that runs a workflow.
 #[derive(Debug, Default)]
 pub struct SubProgress {
     lines: Mutex<HashMap<String, Vec<AgentProgress>>>,
+    /// What is said of an agent in front of its mission, by its name.
+    notes: Mutex<HashMap<String, String>>,
     changed: Notify,
 }
 
@@ -78,6 +82,38 @@ impl SubProgress {
     pub fn show(&self, agent: &str, lines: Vec<AgentProgress>) {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), lines);
         self.changed.notify_one();
+    }
+
+    /// Adds a line below an agent, or replaces the one of the same name.
+    pub fn put(&self, agent: &str, line: AgentProgress) {
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = all.entry(agent.to_owned()).or_default();
+        match lines.iter_mut().find(|known| known.agent_id == line.agent_id) {
+            Some(known) => *known = line,
+            None => lines.push(line),
+        }
+        drop(all);
+        self.changed.notify_one();
+    }
+
+    /// Says something of an agent in front of its mission.
+    pub fn note(&self, agent: &str, note: String) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = notes.get(agent) != Some(&note);
+        notes.insert(agent.to_owned(), note);
+        drop(notes);
+        if is_new {
+            self.changed.notify_one();
+        }
+    }
+
+    /// The line with what is said of its agent.
+    pub fn noted(&self, line: AgentProgress) -> AgentProgress {
+        let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        match notes.get(&line.agent_id) {
+            Some(note) => AgentProgress { mission: format!("{note} · {}", line.mission), ..line },
+            None => line,
+        }
     }
 
     /// The lines below an agent.

@@ -18,24 +18,26 @@ mod summarise;
 mod task_graph;
 pub mod tools;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, Taint};
+use crate::domain::{Effects, ExecutionId, ExecutionStatus, Taint};
 use adjutant_chat::Progress;
 use tokio::task::JoinSet;
 
-use crate::agents::{AgentEnd, AgentTask, Agents, usable};
+use crate::agents::{AgentEnd, Agents, usable};
 use crate::graph;
 use crate::journal::dialogue::Round;
 use crate::journal::{Dialogue, Limit, LimitReached, Prefix, Scope, TurnEvent, fail_point, ledger};
 use crate::model::{Answer, Message, Role, SharedModel, ToolCall};
+use crate::roles::RoleSet;
 use crate::skills::{Registry, Skills};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{Batch, StoreError, outbox, turns};
 use crate::wording::{self, StatusSummary};
 use crate::workflows::command;
 use crate::workflows::run::Runner;
-use task_graph::{Agent, TaskGraph};
+use task_graph::TaskGraph;
 use tools::ToolUse;
 
 /// Runs the orchestrators of turns.
@@ -76,6 +78,9 @@ struct Run<'a> {
     orchestrator: &'a Orchestrator,
     scope: &'a Scope,
     registry: Arc<Registry>,
+    roles: Arc<RoleSet>,
+    /// What the person may use in this place.
+    offered: BTreeMap<String, Effects>,
     root: ExecutionId,
     dialogue: Dialogue,
     /// The outside sources of the first messages.
@@ -150,10 +155,10 @@ impl Orchestrator {
         TaskGraph::load(rows).summary()
     }
 
-    /// The prefix for these skills.
-    pub async fn prefix(&self, registry: &Registry) -> Arc<Prefix> {
-        let prefix = async { prompt::prefix(&self.name, registry) };
-        self.prefixes.get_with(registry.catalogue().to_owned(), prefix).await
+    /// The prefix for these skills and roles.
+    pub async fn prefix(&self, registry: &Registry, roles: &RoleSet) -> Arc<Prefix> {
+        let prefix = async { prompt::prefix(&self.name, registry, roles) };
+        self.prefixes.get_with(format!("{}{}", registry.catalogue(), roles.listing()), prefix).await
     }
 
     async fn start<'a>(
@@ -163,8 +168,8 @@ impl Orchestrator {
         rows: &[ExecutionRow],
         opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
-        let registry = self.skills.current();
-        let prefix = self.prefix(&registry).await;
+        let (registry, roles) = (self.skills.current(), self.agents.roles.current());
+        let prefix = self.prefix(&registry, &roles).await;
         // A turn without agents may still have made model calls.
         let (dialogue, opening_taint) = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
             Some(dialogue) => {
@@ -179,7 +184,9 @@ impl Orchestrator {
         Ok(Run {
             orchestrator: self,
             scope,
+            offered: self.agents.executor.offered(scope, &registry).await?,
             registry,
+            roles,
             root: root.clone(),
             dialogue,
             opening_taint,
@@ -314,7 +321,7 @@ impl Run<'_> {
             if self.task_graph.agents.iter().any(|agent| agent.row.call_n.zip(agent.row.call_idx) == place) {
                 continue;
             }
-            match tools::read(&self.registry, &call.name, &call.arguments) {
+            match tools::read(self.known(), &call.name, &call.arguments) {
                 ToolUse::Dispatch(task) => dispatches.push((call.idx, Ok(*task))),
                 ToolUse::BadDispatch(refused) => dispatches.push((call.idx, Err(refused))),
                 // It may name agents dispatched in the same answer, so it's checked later.
@@ -342,30 +349,6 @@ impl Run<'_> {
                 }
             }
         }
-    }
-
-    /// Adds an agent to the task graph, and its row to the batch.
-    fn add_agent(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
-        let row = ExecutionRow {
-            parent_id: Some(self.root.clone()),
-            call_n: Some(n),
-            call_idx: Some(idx),
-            agent_id: Some(task.agent_id.clone()),
-            task: serde_json::to_string(&task).ok(),
-            direct: i64::from(task.is_direct()),
-            taint: self.taint(),
-            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, ExecutionKind::Agent)
-        };
-        executions::insert(batch, &row, &self.scope.conversation.id);
-        self.task_graph.agents.push(Agent {
-            row,
-            task,
-            status: ExecutionStatus::Pending,
-            report: None,
-            at_work: false,
-            held_back: false,
-            counted: false,
-        });
     }
 
     async fn parked(&mut self, limit: Limit) -> Result<TurnEnd, StoreError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::tools;
 use crate::journal::Prefix;
+use crate::roles::RoleSet;
 use crate::skills::Registry;
 
 const RULES: &str = ", an assistant that people trust with their mail, calendar and to-do list in the chat apps they \
@@ -25,7 +26,7 @@ was done, what failed and why, and what is unknown. Never claim anything that no
 Skills
 ";
 
-/// The prefix for an assistant of this name with these skills.
-pub(super) fn prefix(name: &str, registry: &Registry) -> Arc<Prefix> {
-    Prefix::new(format!("You are {name}{RULES}{}", registry.catalogue()), tools::tools())
+/// The prefix for an assistant of this name with these skills and roles.
+pub(super) fn prefix(name: &str, registry: &Registry, roles: &RoleSet) -> Arc<Prefix> {
+    Prefix::new(format!("You are {name}{RULES}{}", registry.catalogue()), tools::tools(roles))
 }

@@ -1,16 +1,19 @@
 //! Runs and awaits the agents of one model response.
 
+use std::sync::Arc;
+
 use tracing::Instrument;
 
 use super::direct::run_request;
-use super::task_graph::TaskGraph;
-use super::tools::{self, ToolUse};
+use super::task_graph::{Agent, TaskGraph};
+use super::tools::{self, Known, ToolUse};
 use super::{Outcome, Run, TurnEnd};
-use crate::agents::{AgentEnd, Job};
-use crate::domain::ExecutionStatus;
+use crate::agents::{AgentEnd, AgentTask, Job};
+use crate::domain::{ContextMode, ExecutionKind, ExecutionStatus};
 use crate::journal::dialogue::Round;
 use crate::metrics;
-use crate::store::executions::{self, Closing};
+use crate::model::Message;
+use crate::store::executions::{self, Closing, ExecutionRow};
 use crate::store::{Batch, StoreError};
 use crate::workflows::run::RunRequest;
 
@@ -23,6 +26,37 @@ struct Awaited {
 }
 
 impl Run<'_> {
+    /// Adds an agent to the task graph, and its row to the batch.
+    pub(super) fn add_agent(&mut self, n: i64, idx: i64, task: AgentTask, batch: &mut Batch) {
+        let row = ExecutionRow {
+            parent_id: Some(self.root.clone()),
+            call_n: Some(n),
+            call_idx: Some(idx),
+            agent_id: Some(task.agent_id.clone()),
+            task: serde_json::to_string(&task).ok(),
+            role: task.role.clone(),
+            direct: i64::from(task.is_direct()),
+            taint: self.taint(),
+            ..ExecutionRow::new(self.scope.store.new_id(), &self.scope.turn, ExecutionKind::Agent)
+        };
+        executions::insert(batch, &row, &self.scope.conversation.id);
+        self.task_graph.agents.push(Agent {
+            row,
+            task,
+            status: ExecutionStatus::Pending,
+            report: None,
+            at_work: false,
+            held_back: false,
+            counted: false,
+        });
+    }
+
+    /// What tool calls can name.
+    pub(super) fn known(&self) -> Known<'_> {
+        let limits = &self.scope.budget.limits;
+        Known { registry: &self.registry, roles: &self.roles, offered: &self.offered, limits }
+    }
+
     /// Runs the round's agents and answers its tool calls.
     pub(super) async fn answer(&mut self, round: &Round) -> Result<Option<TurnEnd>, StoreError> {
         self.catch_up(round).await?;
@@ -109,7 +143,7 @@ impl Run<'_> {
                 awaited.push(Awaited { idx: call.idx, agents, until_ended: false });
                 continue;
             }
-            match tools::read(&self.registry, &call.name, &call.arguments) {
+            match tools::read(self.known(), &call.name, &call.arguments) {
                 ToolUse::Results(ids) => match self.named(&ids) {
                     Ok(agents) => awaited.push(Awaited { idx: call.idx, agents, until_ended: true }),
                     Err(reason) => self.dialogue.answer(call.idx, tools::error(&reason)),
@@ -195,7 +229,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn spawn(&mut self, name: &str, row: executions::ExecutionRow) {
+    fn spawn(&mut self, name: &str, row: ExecutionRow) {
         let Some(agent) = self.task_graph.get_mut(name) else { return };
         agent.status = ExecutionStatus::Running;
         agent.at_work = true;
@@ -203,7 +237,8 @@ impl Run<'_> {
         let inputs = self.task_graph.inputs(&task);
         let mut row = row;
         inputs.iter().for_each(|input| row.taint.add(&input.taint));
-        let job = Job { inputs, task, ..Job::default() };
+        let conversation = self.conversation(&task);
+        let job = Job { inputs, task, conversation, ..Job::default() };
         let agents = self.orchestrator.agents.clone();
         let scope = self.scope.clone();
         let registry = self.registry.clone();
@@ -220,6 +255,15 @@ impl Run<'_> {
             (id, end)
         };
         self.tasks.spawn(work.in_current_span());
+    }
+
+    /// What the model was told of the conversation, for agents whose tree may be told it too.
+    fn conversation(&self, task: &AgentTask) -> Arc<[Message]> {
+        let mut known = task.role.iter().chain(task.delegates_to()).filter_map(|name| self.roles.get(name));
+        match task.assigned.is_some() && known.any(|role| role.context == ContextMode::Full) {
+            true => self.dialogue.opening().into(),
+            false => Arc::default(),
+        }
     }
 
     async fn ended(

@@ -197,6 +197,7 @@ impl TaskGraph {
                 };
                 std::iter::once(line).chain(sub_progress.of(&agent.task.agent_id))
             })
+            .map(|line| sub_progress.noted(line))
             .collect()
     }
 }

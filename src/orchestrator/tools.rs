@@ -1,41 +1,46 @@
 //! The orchestrator's three tools: their schemas, and how calls to them are read.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::agents::AgentTask;
+use crate::agents::{AgentTask, Assignment};
+use crate::domain::Effects;
 use crate::graph::Refused;
+use crate::journal::Limits;
 use crate::model::Tool;
+use crate::roles::RoleSet;
 use crate::skills::{Registry, by_itself};
 
 /// The tools, in their fixed order.
-pub fn tools() -> Vec<Tool> {
+pub fn tools(roles: &RoleSet) -> Vec<Tool> {
+    let names: Vec<&str> = roles.roles.iter().map(|role| role.name.as_str()).collect();
     let strings = json!({"type": "array", "items": {"type": "string"}});
     vec![
         Tool {
             name: "dispatch_agent".into(),
-            description: "Gives a mission to a sub-agent. Several calls in one answer form a graph: an agent starts \
-                as soon as those in depends_on have succeeded, and gets their results; the others run in parallel. \
-                With exactly one skill and its arguments the skill runs directly, which is fastest: do that whenever \
-                you know the arguments. The call returns when the agent has ended or waits for a person."
+            description: "Gives a mission to a sub-agent. Several in one answer run in parallel; one with depends_on \
+                starts when those have succeeded, and gets their results. With exactly one skill and its arguments \
+                the skill runs directly, which is fastest: do that whenever you know the arguments. Returns when the \
+                agent has ended or waits for a person."
                 .into(),
             parameters: json!({
                 "type": "object",
                 "properties": {
                     "agent_id": {"type": "string", "description": "Unique in this turn"},
-                    "mission": {"type": "string", "description": "All it needs to know; it sees nothing else"},
+                    "mission": {"type": "string", "description": "All it needs to know"},
                     "skills": {"type": "array", "items": {"type": "string"},
-                        "description": "[] for thinking, writing and judging"},
-                    "arguments": {"type": "object", "description": "With exactly one skill: runs it directly"},
+                        "description": "[] to think and write; none: all of its role's"},
+                    "arguments": {"type": "object"},
                     "depends_on": strings,
                     "context": {"type": "string", "description": "Texts to work on"},
-                    "role": {"type": "string", "description": "Who it is, such as editor"},
-                    "max_tool_calls": {"type": "integer", "minimum": 1, "description": "Default: usually 15"},
-                    "timeout_s": {"type": "integer", "minimum": 1, "description": "Default: 120"},
+                    "role": {"type": "string", "enum": names, "description": roles.listing()},
+                    "max_tool_calls": {"type": "integer", "minimum": 1},
+                    "timeout_s": {"type": "integer", "minimum": 1},
                 },
-                "required": ["agent_id", "mission", "skills"],
+                "required": ["agent_id", "mission"],
             }),
         },
         Tool {
@@ -46,9 +51,7 @@ pub fn tools() -> Vec<Tool> {
         },
         Tool {
             name: "get_skill".into(),
-            description: "Lists what exists: without arguments, all domains; with a domain, its skills; with a name, that \
-                skill's arguments."
-                .into(),
+            description: "Lists all domains; with a domain, its skills; with a name, that skill's arguments.".into(),
             parameters: json!({
                 "type": "object",
                 "properties": {"domain": {"type": "string"}, "name": {"type": "string"}},
@@ -84,12 +87,42 @@ struct GetResults {
     agent_ids: Vec<String>,
 }
 
+/// What calls of the tools can name.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// The skills.
+    pub registry: &'a Registry,
+    /// The roles.
+    pub roles: &'a RoleSet,
+    /// What the person may use in this place.
+    pub offered: &'a BTreeMap<String, Effects>,
+    /// The turn's limits.
+    pub limits: &'a Limits,
+}
+
+/// The arguments of `dispatch_agent`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dispatch {
+    agent_id: String,
+    mission: String,
+    skills: Option<Vec<String>>,
+    context: Option<String>,
+    #[serde(default)]
+    depends_on: Vec<String>,
+    role: Option<String>,
+    arguments: Option<Value>,
+    max_tool_calls: Option<u32>,
+    timeout_s: Option<u64>,
+}
+
 /// Reads one tool call.
-pub fn read(registry: &Registry, name: &str, arguments: &str) -> ToolUse {
+pub fn read(known: Known<'_>, name: &str, arguments: &str) -> ToolUse {
+    let registry = known.registry;
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     match name {
         "dispatch_agent" => match serde_json::from_str(arguments).map_err(|error| error.to_string()) {
-            Ok(task) => match admit(registry, task) {
+            Ok(dispatch) => match admit(known, dispatch) {
                 Ok(task) => ToolUse::Dispatch(Box::new(task)),
                 Err(reason) => ToolUse::BadDispatch(Refused { id: name_in(arguments), reason }),
             },
@@ -127,23 +160,43 @@ pub fn error(reason: &str) -> String {
     json!({"error": reason}).to_string()
 }
 
-fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> {
-    let fits = |name: &str| !name.is_empty() && name.len() <= 64;
-    if !fits(&task.agent_id) {
-        return Err("agent_id must have 1 to 64 characters".into());
+fn admit(known: Known<'_>, dispatch: Dispatch) -> Result<AgentTask, String> {
+    let registry = known.registry;
+    // A slash stands in the names of agents below others.
+    let fits = |name: &str| !name.is_empty() && name.len() <= 64 && !name.contains('/');
+    if !fits(&dispatch.agent_id) {
+        return Err("agent_id must have 1 to 64 characters, and no slash".into());
     }
-    if task.mission.trim().is_empty() {
+    if dispatch.mission.trim().is_empty() {
         return Err("mission is empty: say what the agent should do".into());
     }
-    task.skills.sort();
-    task.skills.dedup();
-    for name in &task.skills {
+    let asked = dispatch.skills.map(|mut skills| {
+        skills.sort();
+        skills.dedup();
+        skills
+    });
+    for name in asked.iter().flatten() {
         if registry.get(name).is_none() {
             let near =
                 registry.nearest(name).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
             return Err(format!("there is no skill \"{name}\"{near}"));
         }
     }
+    let task = AgentTask {
+        agent_id: dispatch.agent_id,
+        mission: dispatch.mission,
+        context: dispatch.context,
+        depends_on: dispatch.depends_on,
+        arguments: dispatch.arguments,
+        max_tool_calls: dispatch.max_tool_calls,
+        timeout_s: dispatch.timeout_s,
+        ..AgentTask::default()
+    };
+    let task = match (dispatch.role.as_deref().filter(|role| !role.is_empty()), asked) {
+        (Some(role), asked) => with_role(known, task, role, asked)?,
+        (None, Some(skills)) => AgentTask { skills, ..task },
+        (None, None) => return Err("skills are missing: name them, or a role; [] is for thinking".into()),
+    };
     let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
     if let Some(name) = task.skills.iter().find(runs_workflow)
         && (task.skills.len() > 1 || task.arguments.is_none())
@@ -159,6 +212,21 @@ fn admit(registry: &Registry, mut task: AgentTask) -> Result<AgentTask, String> 
         }
     }
     Ok(task)
+}
+
+fn with_role(
+    known: Known<'_>,
+    task: AgentTask,
+    role: &str,
+    asked: Option<Vec<String>>,
+) -> Result<AgentTask, String> {
+    let Known { roles, offered, limits, registry } = known;
+    let runs_workflow = |name: &&String| registry.get(name).is_some_and(|skill| skill.workflow().is_some());
+    if let Some(name) = asked.iter().flatten().find(runs_workflow) {
+        return Err(format!("{} and without a role", by_itself(name)));
+    }
+    let role = roles.get(role).ok_or_else(|| roles.missing(role))?;
+    Assignment { role, asked, parent: None, success_criteria: None, offered, limits }.apply(task)
 }
 
 fn get_skill(registry: &Registry, wanted: &GetSkill) -> String {

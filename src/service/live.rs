@@ -122,6 +122,7 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("calendar", initial.calendar != now.calendar),
         ("contacts", initial.contacts != now.contacts),
         ("skills.paths", initial.skills != now.skills),
+        ("roles.paths", initial.roles != now.roles),
         ("dns", initial.resolver != now.resolver),
         ("backup", initial.backup != now.backup),
         ("retention", initial.retention != now.retention),

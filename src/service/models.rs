@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use super::StartError;
+use crate::agents::ModelByName;
 use crate::clock::SharedClock;
 use crate::config::{BUILTIN, Chain, Config, Endpoint, ModelConfig};
 use crate::model::builtin::{IntentSource, Intents, Lookup, Planner};
@@ -13,7 +14,6 @@ use crate::model::provider::{self, Provider, ProviderConfig};
 use crate::model::resilience::Resilient;
 use crate::model::{ModelError, SharedModel};
 use crate::skills::{Registry, Skills};
-use crate::workflows::run::ModelByName;
 
 /// The models in use.
 pub struct Models {
@@ -40,7 +40,7 @@ pub fn build_models(
     Ok(Models { orchestrator, agent, prices })
 }
 
-/// Other models of the sub-agents' provider, by name, for workflow agents that ask for one. The built-in planner answers
+/// Other models of the sub-agents' provider, by name, for roles and workflow agents that ask for one. The built-in planner answers
 /// to every name. These models have no configured price.
 pub(super) fn models_by_name(
     config: &Config,
@@ -51,7 +51,7 @@ pub(super) fn models_by_name(
     let own = config.model.agent.as_ref().unwrap_or(&config.model.main).clone();
     let (skills, clock, agent) = (skills.clone(), clock.clone(), agent.clone());
     let built: Mutex<HashMap<String, SharedModel>> = Mutex::default();
-    Box::new(move |name| {
+    Arc::new(move |name| {
         if name == own.first.name || own.first.provider == BUILTIN {
             return Ok(agent.clone());
         }

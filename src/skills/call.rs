@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ErrorKind, Output, SkillError};
+use super::{ErrorKind, Grant, Output, SkillError};
 use crate::domain::{ExecutionId, ExecutionKind, ExecutionStatus, Taint};
 use crate::journal::{Limit, Scope};
 use crate::store::executions::{Closing, ExecutionRow};
@@ -17,8 +17,10 @@ pub struct Call<'a> {
     pub direct: bool,
     /// The number of the agent's model call, and the index in it; 0, 0 for a direct one.
     pub place: (i64, i64),
-    /// The skills granted to the agent.
-    pub granted: &'a [String],
+    /// What the agent may do.
+    pub grant: &'a Grant,
+    /// The roles from the top of the agent's tree down to its own, where there are several.
+    pub path: &'a [String],
     /// The skill.
     pub skill: &'a str,
     /// The arguments as the model wrote them.

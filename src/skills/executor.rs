@@ -11,6 +11,7 @@
 
 mod approval;
 mod caution;
+mod reach;
 mod retry;
 mod unmade;
 
@@ -21,6 +22,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 pub use approval::Approved;
+pub use reach::{offered, reach};
 use retry::delay_before_retry;
 
 use super::breaker::Breakers;
@@ -111,22 +113,6 @@ impl Attempt<'_> {
             Some(approved) if self.effect(&skill) != Effect::Once => self.run(&skill, &approved).await,
             _ => Err(SkillError::unknown_outcome().into()),
         }
-    }
-
-    /// The skill, if the agent may call it with these arguments.
-    fn granted(&self, registry: &Registry) -> Result<Arc<Skill>, SkillError> {
-        let Call { granted, skill: name, arguments, .. } = self.call;
-        if !granted.iter().any(|granted| granted == name) {
-            let message = format!("{name} is not granted to this agent; it has {}", granted.join(", "));
-            return Err(SkillError::new(ErrorKind::Permission, message));
-        }
-        let missing = || SkillError::not_found(format!("the skill {name} no longer exists"));
-        let skill = registry.get(name).ok_or_else(missing)?;
-        if skill.workflow().is_some() {
-            return Err(SkillError::params(by_itself(&skill.name)));
-        }
-        skill.validate(arguments).map_err(SkillError::params)?;
-        Ok(skill.clone())
     }
 
     async fn begin(&mut self, registry: &Registry, skill: &Skill) -> Result<CallEnd, Failure> {
@@ -367,7 +353,7 @@ impl Attempt<'_> {
         scope.store.write(batch).await?;
         fail_point("skill-closed");
         // A model may make up any name; those that are granted exist.
-        let is_granted = call.granted.iter().any(|granted| granted == call.skill);
+        let is_granted = call.grant.skills.iter().any(|granted| granted == call.skill);
         metrics::skill_call_ended(if is_granted { call.skill } else { "unknown" }, status.as_str());
         Ok(CallEnd::Closed(Box::new(report(&ended))))
     }

@@ -7,6 +7,7 @@ mod check;
 pub mod definition;
 pub mod executor;
 mod files;
+pub mod grant;
 pub mod handlers;
 mod intents;
 mod registry;
@@ -28,6 +29,7 @@ pub(crate) use definition::{schema_misfit, schema_problem};
 pub use executor::Approved;
 pub use files::Layer;
 pub(crate) use files::check_files;
+pub use grant::{Grant, Rights, RoleRights};
 pub use registry::{Registry, Skills};
 
 /// How to call a workflow, said where it was called as a skill.

@@ -57,9 +57,18 @@ pub fn approve_choices(questions: &[QuestionId]) -> Vec<Choice> {
 }
 
 /// One call as it is shown: what it would do, whom the person doesn't know, and at the end, next to the buttons, who
-/// gets something.
-pub fn body(preview: &str, doubt: Option<&Doubt>, strangers: &[String], recipients: &[String]) -> String {
+/// gets something. Of a deep agent, all roles from the top are named.
+pub fn body(
+    preview: &str,
+    doubt: Option<&Doubt>,
+    strangers: &[String],
+    recipients: &[String],
+    roles: &[String],
+) -> String {
     let mut text = preview.to_owned();
+    if roles.len() > 1 {
+        text.push_str(&format!("\n\nAsked for by {}", roles.join(" › ")));
+    }
     let why = match doubt {
         Some(Doubt::TooManyRecipients) => Some("More than five people would get something from this turn."),
         Some(Doubt::TooManyDeletions) => Some("More than two things would be deleted in this turn."),

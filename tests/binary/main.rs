@@ -38,5 +38,6 @@ mod short_soak;
 mod slack;
 mod soak;
 mod terminal;
+mod tree_crashes;
 mod workflow_crashes;
 mod workflows;

@@ -39,7 +39,7 @@ fn model() -> FakeModel {
         if has_tool(request, "dispatch_agent") && last.contains("I want figs") {
             let add = json!({"agent_id": "add", "mission": "add them, out of passion", "skills": ["tasks.create"],
                              "arguments": {"title": "buy figs"}});
-            let look = json!({"agent_id": "look", "role": "finder of figs", "mission": "look for figs",
+            let look = json!({"agent_id": "look", "role": "researcher", "mission": "look for figs",
                               "skills": ["tasks.search"]});
             return Reply::call("dispatch_agent", &add).and_call("dispatch_agent", &look.to_string());
         }

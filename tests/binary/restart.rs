@@ -112,12 +112,14 @@ const ASKING: &str = "asked question-answered turn-asleep turn-resumed";
 const PROGRAM: &str = "skill-running skill-worked";
 /// Those of a workflow run, tested by `workflow_crashes.rs`.
 const RUN: &str = "piece-begun piece-ended run-before-end run-begun run-ended";
+/// That of agents below agents, tested by `tree_crashes.rs`.
+const TREE: &str = "delegated";
 /// Those of a mail, tested by `groupware.rs`.
 const MAIL: &str = "mail-accepted mail-handed-over mail-sent";
 
 #[test]
 fn no_fail_point_is_left_out() {
-    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, MAIL]
+    let tried: BTreeSet<String> = [PLAIN, ASKING, PROGRAM, RUN, TREE, MAIL]
         .iter()
         .flat_map(|it| it.split_whitespace())
         .map(str::to_owned)

@@ -22,6 +22,7 @@ mod pause;
 mod platform;
 mod prompts;
 mod resilience;
+mod roles;
 mod rooms;
 mod scheduler;
 mod script;

@@ -172,7 +172,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"arguments of tasks.create: /titel: there is no such argument; did you mean 'title'?\n/title: is missing"}
     {"error":"the arguments are not valid: EOF while parsing a value at line 1 column 18; correct them and dispatch again"}
     {"error":"mission is empty: say what the agent should do"}
-    {"error":"agent_id must have 1 to 64 characters"}
+    {"error":"agent_id must have 1 to 64 characters, and no slash"}
     {"error":"arguments need exactly one skill: name one, or leave out the arguments"}
     {"error":"it depends on \"c\", which was refused; correct that agent first"}
     {"agent_id":"good","status":"completed","result":"Added “buy milk” [id a22222]"}
@@ -185,7 +185,7 @@ async fn faulty_dispatches_are_refused_with_the_mend_and_the_sound_ones_run() {
     {"error":"the arguments are not valid: unknown field `colour`, expected one of `agent_id`, `mission`, `skills`, `context`, `depends_on`, `role`, `arguments`, `max_tool_calls`, `timeout_s` at line 1 column 72; correct them and dispatch again"}
     {"error":"the arguments are not valid: invalid value: integer `-1`, expected u64 at line 1 column 78; correct them and dispatch again"}
     {"error":"the arguments are not valid: missing field `agent_id` at line 1 column 2; correct them and dispatch again"}
-    {"error":"the arguments are not valid: invalid type: null, expected struct AgentTask at line 1 column 4; correct them and dispatch again"}
+    {"error":"the arguments are not valid: invalid type: null, expected struct Dispatch at line 1 column 4; correct them and dispatch again"}
 
     ✓ Added “buy milk”
     "#);
@@ -314,14 +314,14 @@ async fn text_while_agents_wait_for_a_person_is_taken_as_a_wish_to_collect_them(
 }
 
 #[tokio::test]
-async fn an_agent_without_skills_thinks_in_its_role() {
+async fn an_agent_without_skills_thinks() {
     let script = Scripted::new()
-        .orchestrator(plan(|| agent("judge", &[], json!({"role": "a strict editor"}))))
+        .orchestrator(plan(|| agent("judge", &[], json!({"context": "by a strict editor"}))))
         .plain(|request| text(user_text(request)));
     let app = scripted(script).await;
     let heard = app.says("ada", "go").await;
     assert_eq!(app.ends(&heard).await, ["judge completed"]);
-    assert!(heard.text.contains("Your role: a strict editor"), "{}", heard.text);
+    assert!(heard.text.contains("Context: by a strict editor"), "{}", heard.text);
     app.ends_well().await;
 }
 
@@ -405,7 +405,7 @@ async fn an_agent_may_use_what_it_was_granted_and_nothing_else() {
     {"status":"failed","calls_left":14,"error":{"kind":"permission","message":"tasks.create is not granted to this agent; it has memory.list, tasks.search","skill":"tasks.create","recoverable":false,"retry_after_s":null}}
     {"status":"failed","calls_left":13,"error":{"kind":"params","message":"/state: \"sideways\" is not one of \"open\", \"done\" or 2 other candidates","skill":"tasks.search","recoverable":true,"retry_after_s":null}}
     {"status":"failed","error":{"kind":"params","message":"use_skill expects {\"skill\": \"...\", \"arguments\": {...}}: key must be a string at line 1 column 2","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":12}
-    {"status":"failed","error":{"kind":"params","message":"there is no tool open_door; your only tool is use_skill(skill, arguments)","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":11}
+    {"status":"failed","error":{"kind":"params","message":"there is no tool open_door; your tool is use_skill(skill, arguments)","skill":null,"recoverable":true,"retry_after_s":null},"calls_left":11}
     {"status":"completed","calls_left":10,"summary":"No open tasks","data":{"items":[],"count":0}}
     "#);
     assert_eq!(app.store().count("SELECT count(*) FROM tasks", &[]).await.unwrap(), 0);
@@ -562,7 +562,7 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
     let script = Scripted::new()
         .orchestrator(|request| match (user_text(request).contains("now"), has_results(request)) {
             (true, false) => {
-                agent("a", &["tasks.search"], json!({"context": "the given context", "role": "scout"}))
+                agent("a", &["tasks.search"], json!({"context": "the given context", "role": "researcher"}))
             }
             (true, true) => text("done"),
             _ => text("I heard the password."),
@@ -593,7 +593,7 @@ async fn a_sub_agent_sees_its_mission_and_nothing_of_the_conversation() {
         "the orchestrator does know"
     );
     let task: Value = serde_json::from_str(&app.agent(&heard, "a").await.task.unwrap()).unwrap();
-    assert_eq!(task["role"], "scout");
+    assert_eq!(task["role"], "researcher");
     app.ends_well().await;
 }
 

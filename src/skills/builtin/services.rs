@@ -11,6 +11,7 @@ use super::{CalendarAccount, ContactsAccount, Mailbox, Resource};
 use crate::journal::Scope;
 use crate::skills::handlers::HttpClient;
 use crate::skills::{ErrorKind, Failure, SkillError};
+use crate::store::StoreError;
 
 /// The accounts, and whatever else the built-in skills use.
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl Services {
     }
 
     /// Whether a resource is an account on a server.
-    fn is_account(&self, resource: Resource) -> bool {
+    pub(in crate::skills) fn is_account(&self, resource: Resource) -> bool {
         match resource {
             Resource::Mail => self.mail.is_some(),
             Resource::Calendar => self.calendar.is_some(),
@@ -48,9 +49,15 @@ impl Services {
         }
     }
 
+    /// Whether the accounts, if there are any, are usable in this turn.
+    pub(in crate::skills) async fn are_usable(&self, scope: &Scope) -> Result<bool, StoreError> {
+        let has_none = self.mail.is_none() && self.calendar.is_none() && self.contacts.is_none();
+        Ok(has_none || scope.conversation.channel == "console" || scope.is_owners().await?)
+    }
+
     /// An account on a server is for its owners, and for those who sit at the machine.
     pub async fn check_access(&self, scope: &Scope, resource: Resource) -> Result<(), Failure> {
-        if !self.is_account(resource) || scope.conversation.channel == "console" || scope.is_owners().await? {
+        if !self.is_account(resource) || self.are_usable(scope).await? {
             return Ok(());
         }
         let message = "only my owners ([assistant] owner) can use this account";

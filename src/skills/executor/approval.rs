@@ -110,7 +110,7 @@ impl Attempt<'_> {
             Some(builtin) if builtin.act().is_some() => self.recipients(builtin).await?,
             _ => Default::default(),
         };
-        Ok(wording::questions::body(preview, doubt, &strangers, &recipients))
+        Ok(wording::questions::body(preview, doubt, &strangers, &recipients, self.call.path))
     }
 
     async fn arguments_as_text(&self, skill: &Skill) -> Result<String, Failure> {

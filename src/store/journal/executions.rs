@@ -74,6 +74,10 @@ pub struct ExecutionRow {
     pub skill: Option<String>,
     /// JSON: a skill call's arguments.
     pub parameters: Option<String>,
+    /// An agent's role, if it has one from a file.
+    pub role: Option<String>,
+    /// JSON: the structured part of an agent's answer.
+    pub answer: Option<String>,
     /// 1 for an agent that runs its one skill without a model.
     pub direct: i64,
     /// One line for people.
@@ -109,6 +113,8 @@ impl ExecutionRow {
             task: None,
             skill: None,
             parameters: None,
+            role: None,
+            answer: None,
             direct: 0,
             result: None,
             data: None,
@@ -126,6 +132,7 @@ impl ExecutionRow {
         Self {
             status,
             result: closing.result.clone(),
+            answer: closing.answer.clone(),
             data: closing.data.clone(),
             error: closing.error.clone(),
             bailout: closing.bailout,
@@ -143,6 +150,8 @@ impl ExecutionRow {
 pub struct Closing {
     /// One line for people.
     pub result: Option<String>,
+    /// JSON: the structured part of an agent's answer.
+    pub answer: Option<String>,
     /// JSON for executions that depend on it.
     pub data: Option<String>,
     /// JSON: the contract's error.
@@ -194,8 +203,9 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
     batch.must(
         Stale::ExecutionExists,
         "INSERT INTO executions (id, turn_id, conversation_id, parent_id, kind, status, call_n, call_idx, \
-         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) \
+         agent_id, task, skill, parameters, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at, \
+         role, answer) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23) \
          ON CONFLICT DO NOTHING",
         [
             (&row.id).into(),
@@ -219,6 +229,8 @@ pub fn insert(batch: &mut Batch, row: &ExecutionRow, conversation: &Conversation
             (&row.taint).into(),
             row.started_at.into(),
             row.ended_at.into(),
+            row.role.clone().into(),
+            row.answer.clone().into(),
         ],
     );
 }
@@ -260,8 +272,8 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
     batch.must(
         Stale::ExecutionEnded,
         "UPDATE executions SET status = $1, result = $2, data = $3, error = $4, bailout = $5, \
-         untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10 \
-         WHERE id = $11 AND ended_at IS NULL",
+         untrusted = $6, taint = $7, undo = $8, started_at = coalesce(started_at, $9), ended_at = $10, answer = $11 \
+         WHERE id = $12 AND ended_at IS NULL",
         [
             status.into(),
             closing.result.clone().into(),
@@ -273,6 +285,7 @@ pub fn close(batch: &mut Batch, id: &ExecutionId, status: ExecutionStatus, closi
             closing.undo.clone().into(),
             closing.started_at.unwrap_or(now).into(),
             now.into(),
+            closing.answer.clone().into(),
             id.into(),
         ],
     );
@@ -293,19 +306,31 @@ pub async fn of_turn(store: &Store, turn: &TurnId) -> Result<Vec<ExecutionRow>, 
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
+             role, answer, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
              WHERE turn_id = $1 ORDER BY seq",
             &[turn.into()],
         )
         .await
 }
 
-/// The skill calls of one agent, in the order of their creation.
+/// How many agents of a turn have a name that begins like this.
+pub async fn agents_named(store: &Store, turn: &TurnId, beginning: &str) -> Result<i64, StoreError> {
+    let letters = i64::try_from(beginning.chars().count()).unwrap_or(i64::MAX);
+    store
+        .count(
+            "SELECT count(*) FROM executions WHERE turn_id = $1 AND kind = 'agent' \
+             AND substr(agent_id, 1, CAST($2 AS INTEGER)) = $3",
+            &[turn.into(), letters.into(), beginning.into()],
+        )
+        .await
+}
+
+/// The skill calls of one agent and the agents below it, in the order of their creation.
 pub async fn of_agent(store: &Store, agent: &ExecutionId) -> Result<Vec<ExecutionRow>, StoreError> {
     store
         .all(
             "SELECT id, turn_id, parent_id, kind, status, call_n, call_idx, agent_id, task, skill, parameters, \
-             direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
+             role, answer, direct, result, data, error, bailout, untrusted, taint, started_at, ended_at FROM executions \
              WHERE parent_id = $1 ORDER BY seq",
             &[agent.into()],
         )

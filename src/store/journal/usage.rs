@@ -41,6 +41,37 @@ pub struct SkillUse {
     pub duration_ms: i64,
 }
 
+/// The agents of one role that have ended.
+#[derive(Debug, Clone, Default, PartialEq, FromRow)]
+pub struct RoleUse {
+    /// Its name.
+    pub name: String,
+    /// How many agents.
+    pub agents: i64,
+    /// How many of them did all of it.
+    pub completed: i64,
+    /// How many a limit ended: tool calls, model calls, time, agents, and tokens or money.
+    pub out_of_tool_calls: i64,
+    /// See [`Self::out_of_tool_calls`].
+    pub out_of_model_calls: i64,
+    /// See [`Self::out_of_tool_calls`].
+    pub out_of_time: i64,
+    /// See [`Self::out_of_tool_calls`].
+    pub out_of_agents: i64,
+    /// See [`Self::out_of_tool_calls`].
+    pub out_of_budget: i64,
+    /// Their total duration, in milliseconds.
+    pub duration_ms: i64,
+    /// Their model calls.
+    pub calls: i64,
+    /// Tokens of requests.
+    pub prompt: i64,
+    /// Tokens of answers.
+    pub completion: i64,
+    /// US dollars.
+    pub cost_usd: f64,
+}
+
 /// A model call that belongs to no turn, such as compacting a conversation's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundCall {
@@ -144,5 +175,27 @@ pub async fn by_skill(store: &Store, from: i64, to: i64) -> Result<Vec<SkillUse>
         CAST(sum(coalesce(ended_at, started_at) - started_at) AS BIGINT) AS duration_ms \
         FROM executions WHERE kind = 'skill' AND skill IS NOT NULL AND started_at >= $1 AND started_at < $2 \
         GROUP BY skill ORDER BY calls DESC, name";
+    store.all(SQL, &[from.into(), to.into()]).await
+}
+
+/// Agents with a role that started from `from` until before `to` and have ended, by role, the most expensive first.
+pub async fn by_role(store: &Store, from: i64, to: i64) -> Result<Vec<RoleUse>, StoreError> {
+    const SQL: &str = "SELECT e.role AS name, count(*) AS agents, \
+        CAST(sum(CASE WHEN e.status = 'completed' THEN 1 ELSE 0 END) AS BIGINT) AS completed, \
+        CAST(sum(CASE WHEN e.bailout = 'tool_calls' THEN 1 ELSE 0 END) AS BIGINT) AS out_of_tool_calls, \
+        CAST(sum(CASE WHEN e.bailout = 'model_calls' THEN 1 ELSE 0 END) AS BIGINT) AS out_of_model_calls, \
+        CAST(sum(CASE WHEN e.bailout = 'time' THEN 1 ELSE 0 END) AS BIGINT) AS out_of_time, \
+        CAST(sum(CASE WHEN e.bailout = 'agents' THEN 1 ELSE 0 END) AS BIGINT) AS out_of_agents, \
+        CAST(sum(CASE WHEN e.bailout IN ('tokens', 'cost') THEN 1 ELSE 0 END) AS BIGINT) AS out_of_budget, \
+        CAST(sum(e.ended_at - e.started_at) AS BIGINT) AS duration_ms, \
+        CAST(sum(coalesce(k.calls, 0)) AS BIGINT) AS calls, \
+        CAST(sum(coalesce(k.prompt, 0)) AS BIGINT) AS prompt, \
+        CAST(sum(coalesce(k.completion, 0)) AS BIGINT) AS completion, \
+        CAST(sum(coalesce(k.cost_usd, 0)) AS DOUBLE PRECISION) AS cost_usd \
+        FROM executions e LEFT JOIN (SELECT execution_id, count(*) AS calls, sum(prompt_tokens) AS prompt, \
+        sum(completion_tokens) AS completion, sum(cost_usd) AS cost_usd FROM calls WHERE started_at >= $1 \
+        GROUP BY execution_id) k ON k.execution_id = e.id \
+        WHERE e.kind = 'agent' AND e.role IS NOT NULL AND e.started_at >= $1 AND e.started_at < $2 \
+        AND e.ended_at IS NOT NULL GROUP BY e.role ORDER BY cost_usd DESC, agents DESC, name";
     store.all(SQL, &[from.into(), to.into()]).await
 }

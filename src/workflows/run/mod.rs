@@ -42,10 +42,9 @@ use tokio_util::sync::CancellationToken;
 use super::Workflow;
 use super::catalogue::Workflows;
 use super::language::template::TemplateError;
-use crate::agents::{AgentEnd, Agents};
+use crate::agents::{AgentEnd, Agents, ModelByName};
 use crate::domain::{ExecutionId, Taint};
 use crate::journal::{Limit, Scope};
-use crate::model::SharedModel;
 use crate::skills::Registry;
 use crate::store::StoreError;
 use crate::store::executions::ExecutionRow;
@@ -54,9 +53,6 @@ use state::{State, StepResult};
 
 /// With nothing else to do, a run that waits for longer than this for its time gives its lane back.
 const SHORT_WAIT: Duration = Duration::from_secs(20);
-
-/// Finds the model of a name, or says why it isn't available.
-pub type ModelByName = Box<dyn Fn(&str) -> Result<SharedModel, String> + Send + Sync>;
 
 /// Runs workflows.
 pub struct Runner {

@@ -33,7 +33,7 @@ impl Who {
         let has = |name: &str| request.tools.iter().any(|tool| tool.name == name);
         if has("dispatch_agent") {
             Self::Orchestrator
-        } else if has("use_skill") {
+        } else if has("use_skill") || has("delegate_to_agent") {
             Self::Agent
         } else {
             Self::Plain

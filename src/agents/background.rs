@@ -1,0 +1,125 @@
+//! What an agent of a role is told of the conversation, by the role's context mode.
+
+use std::fmt::Write;
+
+use super::{Job, Report};
+use crate::domain::{ContextMode, Taint};
+use crate::journal::{Scope, untrusted};
+use crate::model::{Message, Role as Speaker};
+use crate::roles::Role;
+use crate::store::{StoreError, executions, memories, taints};
+
+/// The longest summary, in bytes.
+const SUMMARY: usize = 2000;
+/// A token is about this many bytes.
+const BYTES_PER_TOKEN: usize = 4;
+/// The most results and memories that a dispatch can name.
+const MOST_NAMED: usize = 20;
+
+/// The most memories that are looked through.
+const MEMORIES: i64 = 10_000;
+
+/// What is told; empty if there is nothing. Text from outside stays in its block: it is told whole or not at all. `taint`
+/// is what the agent is marked with already; whatever would add to it is left out.
+pub(super) async fn of(scope: &Scope, role: &Role, job: &Job, taint: &Taint) -> Result<String, StoreError> {
+    let most = (role.context_limit as usize).saturating_mul(BYTES_PER_TOKEN);
+    Ok(match role.context {
+        ContextMode::None => String::new(),
+        ContextMode::Summary => summary(scope, most.min(SUMMARY)),
+        ContextMode::Selective => within(named(scope, job, taint).await?, most),
+        ContextMode::Full => window(&job.conversation, most),
+    })
+}
+
+/// The running summary of the conversation.
+fn summary(scope: &Scope, most: usize) -> String {
+    let (summary, taint) = (&scope.conversation.summary, &scope.conversation.summary_taint);
+    let summary = &summary[..summary.floor_char_boundary(most)];
+    if summary.is_empty() {
+        return String::new();
+    }
+    let text = match taint.is_clean() {
+        true => summary.to_owned(),
+        false => untrusted::block(&scope.turn, &taint.label(), summary),
+    };
+    format!("Earlier in the conversation: {text}")
+}
+
+/// The newest messages that fit, in their order, after what is told about the person.
+fn window(messages: &[Message], most: usize) -> String {
+    let (about, said): (Vec<&Message>, Vec<&Message>) =
+        messages.iter().partition(|message| message.role == Speaker::System);
+    let mut left = most;
+    let mut fits = |message: &&&Message| {
+        let is_fitting = message.text.len() <= left;
+        left = if is_fitting { left - message.text.len() } else { 0 };
+        is_fitting
+    };
+    let about: Vec<&Message> = about.iter().take_while(&mut fits).copied().collect();
+    let mut newest: Vec<&Message> = said.iter().rev().take_while(&mut fits).copied().collect();
+    newest.reverse();
+    let left_out = said.len() - newest.len();
+    let mut text = String::new();
+    for message in about.into_iter().chain(newest) {
+        let who = match message.role {
+            Speaker::System => "",
+            Speaker::User => "Person: ",
+            _ => "Assistant: ",
+        };
+        let _ = write!(text, "\n{who}{}", message.text);
+    }
+    if left_out > 0 {
+        let _ = write!(text, "\n({left_out} earlier messages are left out)");
+    }
+    if text.is_empty() { text } else { format!("The conversation:{text}") }
+}
+
+/// The results and memories whose ids the dispatch's context names.
+async fn named(scope: &Scope, job: &Job, taint: &Taint) -> Result<Vec<String>, StoreError> {
+    let context = job.task.context.as_deref().unwrap_or_default();
+    let is_part = |letter: char| letter.is_alphanumeric() || "-_/.".contains(letter);
+    let words = context.split(|letter: char| !is_part(letter)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.collect();
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut texts = Vec::new();
+    let rows = executions::of_turn(&scope.store, &scope.turn).await?;
+    let is_named = |name: &str| words.contains(&name);
+    let adds_nothing = |other: &Taint| taint.clone().and(other) == *taint;
+    for row in rows.iter().filter(|row| row.status.has_ended() && adds_nothing(&row.taint)) {
+        if row.agent_id.as_deref().is_some_and(is_named) {
+            texts.push(Report::of(row, &[]).for_dependant());
+        }
+    }
+    let outside = taints::of_domain(&scope.store, "memory").await?;
+    let memories = memories::list(&scope.store, &scope.person.id, &scope.conversation, "", MEMORIES).await?;
+    for memory in memories.iter().filter(|memory| is_named(&memory.id)) {
+        texts.push(match outside.contains_key(memory.id.as_str()) {
+            true => format!("Memory {}: it holds text from outside; memory.search shows it", memory.id),
+            false => format!("Memory {}: {}", memory.id, memory.text),
+        });
+    }
+    texts.truncate(MOST_NAMED);
+    Ok(texts)
+}
+
+/// As many of these texts as fit.
+fn within(texts: Vec<String>, most: usize) -> String {
+    let all = texts.len();
+    let mut left = most;
+    let fitting: Vec<String> = texts
+        .into_iter()
+        .take_while(|text| {
+            let fits = text.len() <= left;
+            left = left.saturating_sub(text.len());
+            fits
+        })
+        .collect();
+    let left_out = all - fitting.len();
+    let mut text = fitting.join("\n");
+    if left_out > 0 {
+        let _ = write!(text, "\n({left_out} more are left out)");
+    }
+    text
+}

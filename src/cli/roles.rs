@@ -1,0 +1,137 @@
+//! `adjutant roles`: lists, shows and checks roles.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::{CliError, RolesCommand as Command};
+use crate::config::Config;
+use crate::document::Problem;
+use crate::domain::Effects;
+use crate::roles::{Role, RoleSet};
+use crate::service::{build_services, load_skills, role_places};
+use crate::skills::executor::offered;
+use crate::skills::{Grant, Registry, Rights};
+use crate::trace::text::{one_line, several};
+use crate::wording;
+
+/// Runs `adjutant roles`.
+pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
+    let skills = load_skills(config).map_err(|error| CliError::plain(error.to_string()))?.skills.current();
+    let places = role_places(config);
+    let (text, is_ok) = match command {
+        Command::List => (list(&RoleSet::load(&places, &skills)), true),
+        Command::Show { name } => {
+            let services = build_services(config, BTreeMap::new())
+                .map_err(|error| CliError::plain(error.to_string()))?;
+            let offered = offered(&skills, &services, true);
+            (show_named(&RoleSet::load(&places, &skills), name, &offered)?, true)
+        }
+        Command::Check { path } => check(&places, path.as_deref(), &skills),
+    };
+    super::out(&text)?;
+    Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn list(set: &RoleSet) -> String {
+    let width = set.roles.iter().map(|role| role.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for role in &set.roles {
+        let effects = role.rights.effects.as_str();
+        let _ = writeln!(out, "{:width$}  {effects:4}  {}", role.name, one_line(&role.description));
+    }
+    let wrong = set.problems.iter().filter(|problem| !problem.is_warning()).count();
+    if wrong > 0 {
+        let _ = writeln!(out, "\n{} in other files: see `adjutant roles check`", several(wrong, "problem"));
+    }
+    out
+}
+
+fn show_named(set: &RoleSet, name: &str, offered: &BTreeMap<String, Effects>) -> Result<String, CliError> {
+    let Some(role) = set.get(name) else {
+        let stem = |problem: &&Problem| Path::new(&problem.file).file_stem().is_some_and(|stem| stem == name);
+        let broken: Vec<String> =
+            set.problems.iter().filter(stem).filter(|it| !it.is_warning()).map(ToString::to_string).collect();
+        return Err(CliError::plain(if broken.is_empty() { set.missing(name) } else { broken.join("\n") }));
+    };
+    Ok(show(role, offered))
+}
+
+fn show(role: &Role, offered: &BTreeMap<String, Effects>) -> String {
+    let grant = Grant::of(Rights { asked: None, role: Some(&role.rights), parent: None, offered });
+    let or_default =
+        |count: Option<u32>| count.map_or_else(|| "default".to_owned(), |count| count.to_string());
+    let time = role.max_duration.map_or_else(|| "default".to_owned(), wording::duration);
+    let mut out = format!("{}\n  {}\n\n", role.name, one_line(&role.description));
+    let context = match role.context {
+        crate::domain::ContextMode::None => role.context.to_string(),
+        mode => format!("{mode}, at most {} tokens", role.context_limit),
+    };
+    let delegates = if role.delegates_to.is_empty() { "nobody".into() } else { role.delegates_to.join(", ") };
+    let rows = [
+        ("effects", format!("{} ({})", role.rights.effects, wording::roles::effects(role.rights.effects))),
+        ("model", role.model.clone().unwrap_or_else(|| "the sub-agents'".into())),
+        ("model calls", or_default(role.max_model_calls)),
+        ("skill calls", or_default(role.max_skill_calls)),
+        ("time", time),
+        ("context", context),
+        ("delegates to", delegates),
+        ("file", role.file.clone()),
+    ];
+    for (what, text) in rows {
+        let _ = writeln!(out, "{what:12}  {text}");
+    }
+    let _ = writeln!(out, "\n{}", several(grant.skills.len(), "skill"));
+    for skill in &grant.skills {
+        let _ = writeln!(out, "  {skill}");
+    }
+    let kept_back: Vec<&str> = role
+        .rights
+        .allow
+        .iter()
+        .filter(|name| !grant.skills.contains(name) && !role.rights.deny.contains(name))
+        .map(String::as_str)
+        .collect();
+    if !kept_back.is_empty() {
+        let _ = writeln!(out, "\nallowed, but beyond its effects\n  {}", kept_back.join("\n  "));
+    }
+    let _ = writeln!(out, "\nprompt\n{}", role.prompt);
+    out
+}
+
+fn check(places: &[PathBuf], path: Option<&Path>, skills: &Arc<Registry>) -> (String, bool) {
+    let set = match path {
+        None => RoleSet::load(places, skills),
+        Some(path) => {
+            // The file may delegate to any role in use.
+            let all: Vec<PathBuf> =
+                std::iter::once(path.to_path_buf()).chain(places.iter().cloned()).collect();
+            let mut set = RoleSet::load(&all, skills);
+            let is_here = |file: &str| Path::new(file) == path || Path::new(file).parent() == Some(path);
+            set.roles.retain(|role| is_here(&role.file));
+            set.problems.retain(|problem| is_here(&problem.file));
+            if !path.exists() {
+                set.problems.push(Problem::of_file(path.display(), "there is no such file or folder"));
+            }
+            set
+        }
+    };
+    let mut out = String::new();
+    for problem in &set.problems {
+        let _ = writeln!(out, "{problem}");
+    }
+    let (warnings, errors): (Vec<&Problem>, Vec<&Problem>) =
+        set.problems.iter().partition(|problem| problem.is_warning());
+    let roles = several(set.roles.len(), "role");
+    let _ = match (errors.len(), warnings.len()) {
+        (0, 0) => writeln!(out, "{roles}: no problems"),
+        (0, warned) => writeln!(out, "{roles}: {}", several(warned, "warning")),
+        (wrong, _) => writeln!(out, "{}; {roles} without any", several(wrong, "problem")),
+    };
+    (out, errors.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! How many agents of a turn work at once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The places for agents at work in one turn. One that waits for the agents below it gives its place to them, so that
+/// a deep tree can't block itself.
+#[derive(Debug)]
+pub struct AgentSlots {
+    at_work: Arc<Semaphore>,
+    /// Held while agents are counted and made, so that two of one tree don't exceed its limit together.
+    pub admission: tokio::sync::Mutex<()>,
+}
+
+impl AgentSlots {
+    /// That many places.
+    pub fn new(places: u32) -> Arc<Self> {
+        let at_work = Arc::new(Semaphore::new(usize::try_from(places).unwrap_or(1).max(1)));
+        Arc::new(Self { at_work, admission: tokio::sync::Mutex::default() })
+    }
+}
+
+/// One agent's place.
+#[derive(Debug)]
+pub struct Slot {
+    slots: Arc<AgentSlots>,
+    held: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Slot {
+    /// A place that isn't taken yet.
+    pub fn new(slots: Arc<AgentSlots>) -> Self {
+        Self { slots, held: Mutex::default() }
+    }
+
+    /// Waits for a free place.
+    pub async fn take(&self) {
+        let permit = self.slots.at_work.clone().acquire_owned().await;
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = permit.ok();
+    }
+
+    /// Gives the place back.
+    pub fn give_back(&self) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}

@@ -1,0 +1,72 @@
+//! How far the effects of skills reach, which skills a person may use in a place, and whether an agent may make a call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Attempt, Executor, implementation};
+use crate::domain::Effects;
+use crate::journal::Scope;
+use crate::skills::builtin::{Effect, Services};
+use crate::skills::call::Call;
+use crate::skills::{ErrorKind, Registry, Skill, SkillError, by_itself};
+use crate::store::StoreError;
+use crate::trust::Act;
+use crate::wording;
+
+/// How far a skill's effects reach with these accounts.
+pub fn reach(services: &Services, skill: &Skill) -> Effects {
+    match implementation(skill) {
+        Some(builtin) => match builtin.act() {
+            None | Some(Act::Fetch) => Effects::Read,
+            Some(_) if builtin.effect(services) == Effect::OwnStore => Effects::Own,
+            Some(_) => Effects::Any,
+        },
+        None if skill.only_reads() => Effects::Read,
+        None => Effects::Any,
+    }
+}
+
+/// The skills that an agent can be given, each with how far its effects reach. Workflows are dispatched, not given.
+pub fn offered(registry: &Registry, services: &Services, has_accounts: bool) -> BTreeMap<String, Effects> {
+    let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+    let usable = skills.filter(|skill| {
+        let needs = implementation(skill).map(|builtin| builtin.needs());
+        skill.workflow().is_none() && (has_accounts || needs.is_none_or(|needs| !services.is_account(needs)))
+    });
+    usable.map(|skill| (skill.name.clone(), reach(services, skill))).collect()
+}
+
+impl Executor {
+    /// The skills that an agent of this turn's person can be given here.
+    pub async fn offered(
+        &self,
+        scope: &Scope,
+        registry: &Registry,
+    ) -> Result<BTreeMap<String, Effects>, StoreError> {
+        let has_accounts = self.services.are_usable(scope).await?;
+        Ok(offered(registry, &self.services, has_accounts))
+    }
+}
+
+impl Attempt<'_> {
+    /// The skill, if the agent may call it with these arguments.
+    pub(super) fn granted(&self, registry: &Registry) -> Result<Arc<Skill>, SkillError> {
+        let Call { grant, skill: name, arguments, .. } = self.call;
+        if !grant.skills.iter().any(|granted| granted == name) {
+            let message = format!("{name} is not granted to this agent; it has {}", grant.skills.join(", "));
+            return Err(SkillError::new(ErrorKind::Permission, message));
+        }
+        let missing = || SkillError::not_found(format!("the skill {name} no longer exists"));
+        let skill = registry.get(name).ok_or_else(missing)?;
+        if !grant.covers(name, reach(&self.executor.services, skill)) {
+            let effects = wording::roles::effects(grant.effects);
+            let message = format!("{name} does more than this agent's role may: {effects}");
+            return Err(SkillError::new(ErrorKind::Permission, message));
+        }
+        if skill.workflow().is_some() {
+            return Err(SkillError::params(by_itself(&skill.name)));
+        }
+        skill.validate(arguments).map_err(SkillError::params)?;
+        Ok(skill.clone())
+    }
+}
