@@ -14,6 +14,7 @@ pub mod http;
 pub mod journal;
 pub mod lifecycle;
 pub mod logging;
+pub mod memory;
 pub mod metrics;
 pub mod model;
 pub mod orchestrator;

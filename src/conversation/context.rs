@@ -8,18 +8,19 @@ use chrono_tz::Tz;
 use crate::clock::recurring::CronRule;
 use crate::domain::{ScheduleState, Taint, TaskState};
 use crate::journal::{Scope, untrusted};
+use crate::memory::{self, Asker, Found, SearchIn};
 use crate::model::{Message, Role};
 use crate::store::schedules::{self, ScheduleRow};
 use crate::store::tasks::{self, TaskRow};
 use crate::store::turns::TurnRow;
-use crate::store::{StoreError, memories, taints};
+use crate::store::{StoreError, taints};
 
 use super::history;
 
 /// How many open tasks are shown.
 const TASKS: i64 = 15;
 /// How many memories are shown.
-const MEMORIES: i64 = 5;
+const MEMORIES: usize = 5;
 /// How many schedules are shown.
 const SCHEDULES: usize = 5;
 
@@ -36,15 +37,17 @@ pub struct FirstMessages {
 /// The first messages of a turn.
 pub async fn opening(scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, StoreError> {
     let said = turn.text.as_str();
-    let (mut text, mut tasks, mut schedules, mut memories, past, outside) = futures::try_join!(
+    let asker = Asker { person: &scope.person.id, here: &scope.conversation, zone: scope.zone };
+    let (mut text, mut tasks, mut schedules, found, past, outside) = futures::try_join!(
         head(scope),
         tasks::of_person(&scope.store, &scope.person.id, Some(TaskState::Open), TASKS + 1),
         schedules::of_person(&scope.store, &scope.person.id),
-        memories::search(&scope.store, &scope.person.id, &scope.conversation, said, "", MEMORIES),
+        memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
         history::window(&scope.store, &scope.conversation),
         taints::all(&scope.store),
     )?;
     // Text from outside is read on purpose, by a skill that marks it.
+    let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();
     let known = (tasks.len(), memories.len());
     let is_ours = |domain: &str, key: &str| !outside.contains(&(domain.to_owned(), key.to_owned()));
     tasks.retain(|task| is_ours("tasks", &task.id));

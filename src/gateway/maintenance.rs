@@ -1,5 +1,5 @@
-//! Recurring work beside the turns: frees what dead processes left, expires questions, runs what is scheduled, and
-//! receives signals from other processes.
+//! Recurring work beside the turns: frees what dead processes left, expires questions, runs what is scheduled, makes
+//! what was said ready for searches, and receives signals from other processes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,16 @@ use super::receiver::Health;
 use super::scheduler::Scheduler;
 use crate::conversation::Conversations;
 use crate::domain::ConversationId;
+use crate::memory::index;
 use crate::store::{StoreError, access, queues, spending};
 
 /// How often the maintenance runs.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// How often running turns check for signals from other processes: often, because a person waits.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How many texts are made ready for searches at once.
+const AT_ONCE: usize = 64;
 
 /// Maintains the channels of this process, or one place of a channel.
 pub struct Maintenance {
@@ -63,6 +67,7 @@ impl Maintenance {
         }
         access::expire(&self.conversations.store).await?;
         spending::release_dead(&self.conversations.store).await?;
+        index::catch_up(&self.conversations.store, self.conversations.zone, true, AT_ONCE).await?;
         // Needed whether they crashed or shut down properly, and regardless of who noticed.
         self.wake_left_over().await
     }

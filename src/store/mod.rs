@@ -17,7 +17,7 @@ pub use database::{backups, check, retention, space};
 pub use journal::{
     calls, control, executions, inbox, leases, outbox, questions, queues, runs, spending, turns, usage,
 };
-pub use records::{access, known, links, memories, objects, people, rooms, schedules, taints, tasks};
+pub use records::{access, known, links, memories, objects, people, rooms, schedules, search, taints, tasks};
 
 use crate::clock::SharedClock;
 use database::{connections, writer};

@@ -231,7 +231,7 @@ async fn skills_are_looked_up() {
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting
-    - memory.search(query, kind?: fact|preference|person|note, limit?): Find what is remembered about something
+    - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
     schedule: Recurring jobs of the assistant; to remind once, add a task due then
     - schedule.create(when, text, timezone?): Schedule a recurring job
     - schedule.delete(id): Delete a schedule
@@ -270,7 +270,7 @@ async fn a_domain_and_a_skill_are_looked_up() {
     insta::assert_snapshot!(heard.text, @r#"
     memory: What the assistant remembers about the person
     - memory.save(text, kind?: fact|preference|person|note, tags?: [text], scope?: private|room): Remember something lasting
-    - memory.search(query, kind?: fact|preference|person|note, limit?): Find what is remembered about something
+    - memory.search(query, in?: memories|conversations|both, kind?: fact|preference|person|note, limit?): Find what is remembered or was said
     - memory.list(kind?: fact|preference|person|note, limit?): List what is remembered, newest first
     - memory.forget(id?, query?): Forget a memory, by its id or words of it
     {"name":"memory.forget","summary":"Forget a memory, by its id or words of it","risk":"medium","parameters":{"type":"object","additionalProperties":false,"minProperties":1,"properties":{"id":{"type":"string","description":"The memory's id"},"query":{"type":"string","minLength":1,"description":"Words of it"}}}}

@@ -12,11 +12,15 @@ use crate::{assert_none, engine, files, regex};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("service", &["*"]),
     ("cli", &["*"]),
-    ("gateway", &["conversation", "journal", "wording", "store", "metrics", "clock", "adjutant_chat"]),
+    (
+        "gateway",
+        &["conversation", "memory", "journal", "wording", "store", "metrics", "clock", "adjutant_chat"],
+    ),
     (
         "conversation",
         &[
             "orchestrator",
+            "memory",
             "workflows",
             "model",
             "journal",
@@ -45,6 +49,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "adjutant_chat",
         ],
     ),
+    ("memory", &["store", "clock"]),
     (
         "agents",
         &[
@@ -64,6 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "skills",
         &[
+            "memory",
             "journal",
             "trust",
             "wording",

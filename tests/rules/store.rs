@@ -57,6 +57,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     7929ec9e5d96 migrations/postgres/0009_names.sql
     b35fa63258aa migrations/postgres/0010_trust.sql
     926802728526 migrations/postgres/0011_left_over.sql
+    16f66f16396e migrations/postgres/0012_memory.sql
     8670bbe1f61e migrations/postgres/0014_roles.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
@@ -69,6 +70,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     7929ec9e5d96 migrations/sqlite/0009_names.sql
     598b70212f27 migrations/sqlite/0010_trust.sql
     926802728526 migrations/sqlite/0011_left_over.sql
+    e4e5e5b4bee3 migrations/sqlite/0012_memory.sql
     8670bbe1f61e migrations/sqlite/0014_roles.sql
     ");
 }

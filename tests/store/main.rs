@@ -26,6 +26,9 @@ mod outbox;
 mod people;
 mod questions;
 mod queues;
+mod recall;
+#[path = "../../benches/remembered/mod.rs"]
+mod remembered;
 mod retention;
 mod space;
 mod spending;

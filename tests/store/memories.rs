@@ -1,8 +1,9 @@
 //! Memories, and who can recall them where.
 
-use adjutant::store::Stale;
+use adjutant::memory::{self, Asker, Found, SearchIn};
 use adjutant::store::memories::{self, MemoryRow};
 use adjutant::store::people::{self, Conversation};
+use adjutant::store::{Stale, Store};
 
 use crate::world::{World, refused, stale};
 
@@ -33,8 +34,21 @@ async fn keep(world: &World, here: &Conversation, memory: &MemoryRow) {
     world.write(|batch| memories::insert(batch, &here.person_id, &here.id, memory)).await.unwrap();
 }
 
+/// The memories that are found here.
+pub(crate) async fn recall(
+    store: &Store,
+    here: &Conversation,
+    text: &str,
+    kind: &str,
+    limit: usize,
+) -> Vec<MemoryRow> {
+    let asker = Asker { person: &here.person_id, here, zone: chrono_tz::Tz::UTC };
+    let found = memory::search(store, asker, text, SearchIn::Memories, kind, limit).await.unwrap();
+    found.into_iter().filter_map(Found::memory).collect()
+}
+
 async fn search(world: &World, here: &Conversation, text: &str) -> Vec<String> {
-    let found = memories::search(&world.store, &here.person_id, here, text, "", 9).await.unwrap();
+    let found = recall(&world.store, here, text, "", 9).await;
     found.into_iter().map(|memory| memory.id.to_string()).collect()
 }
 
@@ -60,17 +74,13 @@ async fn a_memory_is_kept_as_it_was(world: World) {
     keep(&world, &room, &memory("b", "room", "sugar is in the kitchen")).await;
     let all = memories::list(&world.store, &room.person_id, &room, "", 9).await.unwrap();
     assert_eq!(all, [memory("b", "room", "sugar is in the kitchen"), tagged.clone()], "the newest first");
-    let found = memories::search(&world.store, &room.person_id, &room, "coffee", "", 9).await.unwrap();
+    let found = recall(&world.store, &room, "coffee", "", 9).await;
     assert_eq!(found, std::slice::from_ref(&tagged), "tags are searched too");
     let of_kind = memories::list(&world.store, &room.person_id, &room, "preference", 9).await.unwrap();
     assert_eq!(of_kind, std::slice::from_ref(&tagged));
-    let of_kind =
-        memories::search(&world.store, &room.person_id, &room, "sugar", "preference", 9).await.unwrap();
+    let of_kind = recall(&world.store, &room, "sugar", "preference", 9).await;
     assert_eq!(of_kind, std::slice::from_ref(&tagged));
-    assert_eq!(
-        memories::search(&world.store, &room.person_id, &room, "sugar", "", 1).await.unwrap().len(),
-        1
-    );
+    assert_eq!(recall(&world.store, &room, "sugar", "", 1).await.len(), 1);
     refused(world.write(|batch| memories::insert(batch, &"p".into(), &"c".into(), &tagged)).await);
     let nonsense = memory("c", "public", "x");
     refused(world.write(|batch| memories::insert(batch, &"p".into(), &"c".into(), &nonsense)).await);

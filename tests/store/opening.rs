@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::memories::recall;
 use adjutant::clock::{Clock, FixedClock};
 use adjutant::store::memories::{self, MemoryRow};
 use adjutant::store::{Backend, Batch, Store, StoreError};
@@ -196,7 +197,7 @@ async fn compare(world: &World, url: &str) {
     let copy = Store::open(url, world.clock.clone()).await.unwrap();
     let room = world.room().await;
     for store in [&world.store, &copy] {
-        let found = memories::search(store, &room.person_id, &room, "morning", "", 9).await.unwrap();
+        let found = recall(store, &room, "morning", "", 9).await;
         assert_eq!(found.len(), 1);
     }
     let rows = "SELECT id, name FROM people WHERE id NOT LIKE 'while-%' ORDER BY id";

@@ -296,9 +296,7 @@ async fn old_memories_go(world: World) {
     let none = Ages { memories: None, ..ALL };
     assert_eq!(retention::pass(&world.store, &none).await.unwrap().memories, 0);
     assert_eq!(retention::pass(&world.store, &ALL).await.unwrap().memories, 25);
-    let found = adjutant::store::memories::search(&world.store, &room.person_id, &room, "xyzzy", "", 9)
-        .await
-        .unwrap();
+    let found = crate::memories::recall(&world.store, &room, "xyzzy", "", 9).await;
     assert_eq!(found.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(), ["new"]);
 }
 

@@ -5,12 +5,17 @@ use chrono_tz::Tz;
 use serde_json::{Value, json};
 
 use super::undo::{self, Step};
-use super::{BuiltinSkill, CallContext, Effect, Resource, Services, has_all_words};
+use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
+use crate::memory::{self, Asker, Found, SearchIn};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
+use crate::store::search::SaidRow;
 use crate::trust::{Act, Target};
+
+/// How much of what was said is shown, in bytes.
+const SHOWN: usize = 400;
 
 domain! {
     "memory", "../../../skills/memory.toml", MemorySkill {
@@ -63,16 +68,7 @@ impl BuiltinSkill for MemorySkill {
             (call.text("kind").unwrap_or_default(), i64::try_from(call.limit()).unwrap_or(20));
         match self {
             Self::Save => save(call, writes),
-            Self::Search => {
-                let query = call.text("query").unwrap_or_default();
-                let found = memories::search(call.store(), person, here, query, kind, limit).await?;
-                Ok(output(
-                    call.zone(),
-                    &found,
-                    "I remember",
-                    &format!("I don't remember anything about “{query}”"),
-                ))
-            }
+            Self::Search => search(call).await,
             Self::List => {
                 let found = memories::list(call.store(), person, here, kind, limit).await?;
                 Ok(output(call.zone(), &found, "I remember", "I don't remember anything yet"))
@@ -99,6 +95,94 @@ fn output(zone: Tz, memories: &[MemoryRow], verb: &str, none: &str) -> Output {
     };
     let items: Vec<Value> = memories.iter().map(|memory| item(memory, zone)).collect();
     Output::new(summary, json!({"items": items, "count": items.len()}))
+}
+
+async fn search(call: &CallContext<'_>) -> Result<Output, Failure> {
+    let query = call.text("query").unwrap_or_default();
+    let kind = call.text("kind").unwrap_or_default();
+    let place = match call.text("in") {
+        Some("memories") => SearchIn::Memories,
+        Some("conversations") => SearchIn::Conversations,
+        // Only memories have kinds.
+        _ if !kind.is_empty() => SearchIn::Memories,
+        _ => SearchIn::Both,
+    };
+    let asker = Asker { person: &call.scope.person.id, here: &call.scope.conversation, zone: call.zone() };
+    let found = memory::search(call.store(), asker, query, place, kind, call.limit()).await?;
+    let zone = call.zone();
+    let memories: Vec<String> =
+        found.iter().filter_map(memory_of).map(|row| format!("- {}", row.text)).collect();
+    let said: Vec<String> = found.iter().filter_map(said_of).map(|row| said_line(row, zone)).collect();
+    let mut parts = Vec::new();
+    match &memories[..] {
+        [] => {}
+        [memory] => parts.push(format!("I remember: {}", &memory[2..])),
+        _ => parts.push(format!("I remember:\n{}", memories.join("\n"))),
+    }
+    if !said.is_empty() {
+        parts.push(format!("Said before:\n{}", said.join("\n")));
+    }
+    if parts.is_empty() {
+        parts.push(format!("I don't remember anything about “{query}”"));
+    }
+    let items: Vec<Value> = found.iter().map(|found| found_item(found, zone)).collect();
+    let untrusted = found.iter().filter_map(said_of).any(|row| !row.text_taint.is_clean());
+    let data = json!({"items": items, "count": items.len()});
+    Ok(Output { untrusted, ..Output::new(parts.join("\n"), data) })
+}
+
+fn memory_of(found: &Found) -> Option<&MemoryRow> {
+    match found {
+        Found::Memory(row) => Some(row),
+        Found::Said(_) => None,
+    }
+}
+
+fn said_of(found: &Found) -> Option<&SaidRow> {
+    match found {
+        Found::Memory(_) => None,
+        Found::Said(row) => Some(row),
+    }
+}
+
+/// `- Ada, Fri 3 May 2024, 14:05 (telegram): we moved to Lyon`
+fn said_line(said: &SaidRow, zone: Tz) -> String {
+    let at = utc(said.started_at).with_timezone(&zone).format("%a %-d %b %Y, %H:%M");
+    format!("- {}, {at} ({}): {}", said.name, said.channel, clip(&said.text))
+}
+
+fn clip(text: &str) -> String {
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.len() > SHOWN {
+        line.truncate(line.floor_char_boundary(SHOWN));
+        line.push('…');
+    }
+    line
+}
+
+fn found_item(found: &Found, zone: Tz) -> Value {
+    let said = match found {
+        Found::Memory(memory) => {
+            let mut item = item(memory, zone);
+            item["found_in"] = "memories".into();
+            return item;
+        }
+        Found::Said(said) => said,
+    };
+    let mut item = json!({
+        "id": said.id, "found_in": "conversations", "by": said.name, "text": clip(&said.text),
+        "at": utc(said.started_at).with_timezone(&zone).format("%Y-%m-%dT%H:%M").to_string(),
+        "channel": said.channel, "place": if said.shared == 0 { "direct" } else { "room" },
+    });
+    // An answer that was made from outside text isn't repeated as ours.
+    if let Some(answer) = said.answer.as_deref().filter(|answer| !answer.is_empty() && said.taint.is_clean())
+    {
+        item["answer"] = clip(answer).into();
+    }
+    if !said.text_taint.is_clean() {
+        item["sources"] = said.text_taint.label().into();
+    }
+    item
 }
 
 fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
@@ -139,7 +223,7 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
 
 /// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.
 async fn to_forget(call: &CallContext<'_>) -> Result<Vec<MemoryRow>, Failure> {
-    let (id, query) = (call.text("id"), call.lowercase("query"));
+    let (id, query) = (call.text("id"), call.text("query").unwrap_or_default());
     if id.is_none() && query.is_empty() {
         return Ok(Vec::new());
     }
@@ -147,7 +231,7 @@ async fn to_forget(call: &CallContext<'_>) -> Result<Vec<MemoryRow>, Failure> {
     let mut all = memories::list(call.store(), person, here, "", 100_000).await?;
     all.retain(|memory| match id {
         Some(id) => *memory.id == *id,
-        None => has_all_words(&format!("{} {}", memory.text, memory.tags).to_lowercase(), &query),
+        None => memory::has_all_words(&format!("{} {}", memory.text, memory.tags), query),
     });
     Ok(all)
 }

@@ -163,6 +163,9 @@ fn sources(title: &str, data: &Value) -> Taint {
     };
     let source = |item: &Value| {
         let field = |name: &str| Some(text(item, name)).filter(|text| !text.is_empty());
+        if let Some(sources) = field("sources") {
+            return Some(sources);
+        }
         match (field("subject"), field("title"), field("name"), field("url")) {
             (Some(subject), ..) => {
                 Some(format!("the mail “{subject}” from {}", field("from").unwrap_or_default()))

@@ -12,7 +12,7 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AnyPool, ConnectOptions, Connection, Executor};
 
 use super::connections::Connections;
-use crate::store::{StoreError, Value};
+use crate::store::StoreError;
 use copy::file_url;
 
 /// How long connecting to a database may take.
@@ -155,7 +155,6 @@ impl Backend {
     pub(in crate::store) fn scrub_sql(&self) -> &'static [&'static str] {
         match self {
             Self::Embedded { .. } => &[
-                "INSERT INTO memories_text (memories_text) VALUES ('rebuild')",
                 // The copy may not fit into memory.
                 "PRAGMA temp_store = FILE",
                 NEW_FILE,
@@ -190,39 +189,6 @@ impl Backend {
             Self::Embedded { .. } => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
             Self::Server { .. } => "SELECT pg_database_size(current_database())",
         }
-    }
-
-    /// Full text search over what a person may recall; see `memories::search` for the arguments.
-    pub(in crate::store) fn memory_search_sql(&self) -> &'static str {
-        match self {
-            Self::Embedded { .. } => {
-                "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.created_at FROM memories_text \
-                 JOIN memories m ON m.seq = memories_text.rowid \
-                 WHERE memories_text MATCH $1 AND m.person_id = $2 \
-                 AND ((m.scope = 'private' AND $3 = 0) OR (m.scope = 'room' AND m.conversation_id = $4)) \
-                 AND ($5 = '' OR m.kind = $5) ORDER BY bm25(memories_text), m.seq DESC LIMIT $6 + 0"
-            }
-            Self::Server { .. } => {
-                "SELECT m.id, m.kind, m.scope, m.text, m.tags, m.created_at FROM memories m \
-                 WHERE m.words @@ to_tsquery('english', unaccented($1)) AND m.person_id = $2 \
-                 AND ((m.scope = 'private' AND $3 = 0) OR (m.scope = 'room' AND m.conversation_id = $4)) \
-                 AND ($5 = '' OR m.kind = $5) \
-                 ORDER BY ts_rank(m.words, to_tsquery('english', unaccented($1))) DESC, m.seq DESC LIMIT $6 + 0"
-            }
-        }
-    }
-
-    /// A full text query that matches any of the words, as the beginning of a word.
-    pub(in crate::store) fn any_of_words(&self, words: &[String]) -> Value {
-        let parts: Vec<String> = match self {
-            Self::Embedded { .. } => words.iter().map(|word| format!("\"{word}\"*")).collect(),
-            Self::Server { .. } => words.iter().map(|word| format!("'{word}':*")).collect(),
-        };
-        let or = match self {
-            Self::Embedded { .. } => " OR ",
-            Self::Server { .. } => " | ",
-        };
-        Value::Text(parts.join(or))
     }
 
     pub(in crate::store) async fn prepare(&self) -> Result<(), StoreError> {

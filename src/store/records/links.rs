@@ -30,6 +30,16 @@ pub async fn join(store: &Store, code: &str, joining: &str) -> Result<bool, Stor
     let Some((person,)) = owner else { return Ok(false) };
     let mut batch = Batch::new();
     batch.must(Stale::CodeUsed, "DELETE FROM links WHERE code = $1", [code.into()]);
+    // Their words are kept again, as this person's.
+    for sql in [
+        "DELETE FROM search_words WHERE document IN (SELECT seq * 2 + 1 FROM memories WHERE person_id = $1)",
+        "DELETE FROM search_words WHERE document IN (SELECT t.seq * 2 FROM turns t JOIN conversations c \
+         ON c.id = t.conversation_id WHERE c.person_id = $1)",
+        "UPDATE memories SET indexed = 0 WHERE person_id = $1",
+        "UPDATE turns SET indexed = 0 WHERE conversation_id IN (SELECT id FROM conversations WHERE person_id = $1)",
+    ] {
+        batch.run(sql, [joining.into()]);
+    }
     for sql in [
         "UPDATE accounts SET person_id = $1 WHERE person_id = $2",
         "UPDATE tasks SET person_id = $1 WHERE person_id = $2",

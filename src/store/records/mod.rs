@@ -8,5 +8,6 @@ pub mod objects;
 pub mod people;
 pub mod rooms;
 pub mod schedules;
+pub mod search;
 pub mod taints;
 pub mod tasks;

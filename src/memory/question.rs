@@ -1,0 +1,159 @@
+//! What a question asks for: its words, and the days it names.
+
+use chrono::{DateTime, Days, Utc};
+use chrono_tz::Tz;
+
+use super::index::date_words;
+use super::words::{Word, all_words, is_common};
+
+/// How many terms of a question are looked for.
+const MOST: usize = 32;
+/// How much a name counts, compared with another word.
+const NAME: f64 = 1.5;
+/// How much the day of a text counts, compared with its words.
+const DAY: f64 = 0.8;
+/// How much a longer word that begins with the term counts: little where the term is short.
+const LONGER: f64 = 0.6;
+const LONGER_THAN_SHORT: f64 = 0.3;
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// One thing that a text may contain.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Term {
+    /// Words that count as it: from one, to before another, and how much.
+    pub(super) lookups: Vec<Lookup>,
+    /// How much it counts, compared with other terms.
+    pub(super) weight: f64,
+}
+
+/// Stored words that count as a term.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Lookup {
+    /// The word itself.
+    pub(super) word: String,
+    /// The first word that isn't meant any more.
+    pub(super) to: String,
+    /// How much the word itself counts.
+    pub(super) exact: f64,
+    /// How much a longer word counts.
+    pub(super) longer: f64,
+}
+
+impl Lookup {
+    fn exact(word: String, exact: f64) -> Self {
+        Self { to: format!("{word}\u{1}"), word, exact, longer: 0.0 }
+    }
+
+    fn beginning(word: String, longer: f64) -> Self {
+        Self { to: format!("{word}\u{10ffff}"), word, exact: 1.0, longer }
+    }
+}
+
+/// The terms of a question, asked at this time.
+pub(super) fn terms(text: &str, now: DateTime<Utc>, zone: Tz) -> Vec<Term> {
+    let words = all_words(text);
+    let mut terms: Vec<Term> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let days = days(&words, at, now, zone);
+        let is_wanted = !is_common(&word.plain) || !days.is_empty();
+        if !is_wanted || terms.iter().any(|term| term.lookups[0].word == word.stem) {
+            continue;
+        }
+        let mut lookups = vec![lookup(word)];
+        lookups.extend(days.into_iter().map(|day| Lookup::exact(day, DAY)));
+        terms.push(Term { lookups, weight: if word.is_name { NAME } else { 1.0 } });
+        if terms.len() == MOST {
+            break;
+        }
+    }
+    terms
+}
+
+fn lookup(word: &Word) -> Lookup {
+    if !word.is_beginning {
+        return Lookup::exact(word.stem.clone(), 1.0);
+    }
+    let is_short = word.stem.chars().count() < 4 && word.stem.is_ascii();
+    Lookup::beginning(word.stem.clone(), if is_short { LONGER_THAN_SHORT } else { LONGER })
+}
+
+/// The days, as they are stored, that a word of the question may mean.
+fn days(words: &[Word], at: usize, now: DateTime<Utc>, zone: Tz) -> Vec<String> {
+    let plain = words[at].plain.as_str();
+    let before = at.checked_sub(1).map_or("", |at| words[at].plain.as_str());
+    let after = words.get(at + 1).map_or("", |word| word.plain.as_str());
+    let is_number = |word: &str| word.parse::<u16>().is_ok();
+    let day = |days: u64| {
+        let day = now.checked_sub_days(Days::new(days)).unwrap_or(now);
+        date_words(day.timestamp_millis(), zone)[1..].to_vec()
+    };
+    match plain {
+        "today" | "tonight" => day(0),
+        "yesterday" => day(1),
+        // "may" and "march" are words as well.
+        "may"
+            if !is_number(before)
+                && !is_number(after)
+                && !["in", "of", "last", "since"].contains(&before) =>
+        {
+            Vec::new()
+        }
+        _ if MONTHS.contains(&plain) || WEEKDAYS.contains(&plain) => vec![format!("@{plain}")],
+        _ => match plain.trim_end_matches(['s', 't', 'n', 'd', 'r', 'h']).parse::<u16>() {
+            Ok(year @ 1900..2200) if plain.len() == 4 => vec![format!("@year{year}")],
+            Ok(number @ 1..=31) if MONTHS.contains(&before) || MONTHS.contains(&after) || after == "of" => {
+                vec![format!("@day{number}")]
+            }
+            _ => Vec::new(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::utc;
+
+    fn said(text: &str) -> Vec<String> {
+        let now = "2024-05-10T09:00:00Z".parse().unwrap();
+        let term = |term: Term| {
+            let words: Vec<String> = term.lookups.into_iter().map(|lookup| lookup.word).collect();
+            words.join("|")
+        };
+        terms(text, now, Tz::Europe__Berlin).into_iter().map(term).collect()
+    }
+
+    #[test]
+    fn a_day_is_looked_for_as_a_word_and_as_a_day() {
+        assert_eq!(
+            said("what did I say on Friday, 3rd May 2024"),
+            ["friday|@friday", "3rd|@day3", "may|@may", "2024|@year2024"]
+        );
+        assert_eq!(said("who did I meet yesterday?"), ["meet", "yesterday|@day9|@may|@year2024"]);
+        assert_eq!(said("may I have 3 cups"), ["3", "cup"]);
+    }
+
+    #[test]
+    fn a_name_counts_more() {
+        let weights = |text: &str| {
+            let terms = terms(text, utc(0), Tz::UTC);
+            terms.into_iter().map(|term| term.weight).collect::<Vec<_>>()
+        };
+        assert_eq!(weights("Where does Dana work"), [NAME, 1.0]);
+    }
+}

@@ -1,0 +1,335 @@
+//! The words of a text, as they are compared: without accents, endings and capitals, in any script.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest word that is kept, in characters.
+const LONGEST: usize = 64;
+
+static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
+static GREEK: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Greek));
+static RUSSIAN: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Russian));
+static ARABIC: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::Arabic));
+
+/// A word of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Word {
+    /// The word in small letters, without accents.
+    pub(super) plain: String,
+    /// The same without its ending: what is stored and looked for.
+    pub(super) stem: String,
+    /// Whether it was written with a capital and isn't the first of its sentence.
+    pub(super) is_name: bool,
+    /// Whether it may be only the beginning of a stored word.
+    pub(super) is_beginning: bool,
+}
+
+/// The words of a text that are worth searching for, in order.
+pub(super) fn words(text: &str) -> impl Iterator<Item = Word> {
+    all_words(text).into_iter().filter(|word| !is_common(&word.plain))
+}
+
+/// Whether a text has every telling word of a query, whole; false if the query has none.
+pub fn has_all_words(text: &str, query: &str) -> bool {
+    let wanted: HashSet<String> = words(query).map(|word| word.stem).collect();
+    let there: HashSet<String> = words(text).map(|word| word.stem).collect();
+    !wanted.is_empty() && wanted.is_subset(&there)
+}
+
+/// All words of a text, in order.
+pub(super) fn all_words(text: &str) -> Vec<Word> {
+    let is_accent = |one: &char| ('\u{300}'..='\u{36f}').contains(one);
+    let text: String = text.nfkd().filter(|one| !is_accent(one)).nfc().collect();
+    let mut words = Vec::new();
+    let mut begins_sentence = true;
+    let mut start = None;
+    for (at, one) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (one.is_alphanumeric(), start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                add(&text[from..at], begins_sentence, &mut words);
+                (start, begins_sentence) = (None, false);
+            }
+            _ => {}
+        }
+        begins_sentence |= matches!(one, '.' | '!' | '?' | '\n' | ':' | '。');
+    }
+    words
+}
+
+/// Adds what stands between two signs: one word, or the pairs of characters of a script without spaces.
+fn add(token: &str, begins_sentence: bool, words: &mut Vec<Word>) {
+    for part in by_script(token) {
+        if part.chars().next().is_some_and(has_no_spaces) {
+            pairs(part, words);
+        } else if part.chars().count() <= LONGEST {
+            let is_name = !begins_sentence && part.chars().next().is_some_and(char::is_uppercase);
+            let plain: String = part.to_lowercase().replace('ς', "σ");
+            let is_number = plain.chars().all(|one| one.is_ascii_digit());
+            let length = plain.chars().count();
+            if length < 2 && !is_number {
+                continue;
+            }
+            words.push(Word { stem: stem(&plain), plain, is_name, is_beginning: length > 2 && !is_number });
+        }
+    }
+}
+
+fn pairs(part: &str, words: &mut Vec<Word>) {
+    let characters: Vec<char> = part.chars().collect();
+    let mut pair = |characters: &[char], is_beginning| {
+        let plain: String = characters.iter().collect();
+        words.push(Word { stem: plain.clone(), plain, is_name: false, is_beginning });
+    };
+    if let [single] = characters[..] {
+        return pair(&[single], true);
+    }
+    for two in characters.windows(2) {
+        pair(two, false);
+    }
+}
+
+/// The parts of a word that are of one kind of script each.
+fn by_script(token: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut from, mut kind) = (0, None);
+    for (at, one) in token.char_indices() {
+        let now = has_no_spaces(one);
+        if kind.is_some_and(|kind| kind != now) {
+            parts.push(&token[from..at]);
+            from = at;
+        }
+        kind = Some(now);
+    }
+    parts.push(&token[from..]);
+    parts
+}
+
+/// Whether words of this character's script stand without spaces between them, or with endings that no rule here knows.
+fn has_no_spaces(one: char) -> bool {
+    matches!(one, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{20000}'..='\u{3ffff}')
+}
+
+fn stem(plain: &str) -> String {
+    let stemmer = match plain.chars().find(|one| one.is_alphabetic()) {
+        Some('a'..='z') => &ENGLISH,
+        Some('\u{370}'..='\u{3ff}') => &GREEK,
+        Some('\u{400}'..='\u{4ff}') => &RUSSIAN,
+        Some('\u{600}'..='\u{6ff}') => &ARABIC,
+        _ => return plain.to_owned(),
+    };
+    // What is left may be too short to tell anything.
+    let stem = stemmer.stem(plain);
+    if stem.chars().count() < 2 { plain.to_owned() } else { stem.into_owned() }
+}
+
+/// Whether a word is too common to tell one text from another.
+pub(super) fn is_common(plain: &str) -> bool {
+    COMMON.binary_search(&plain).is_ok()
+}
+
+/// In alphabetical order.
+const COMMON: [&str; 139] = [
+    "about",
+    "again",
+    "all",
+    "also",
+    "am",
+    "an",
+    "and",
+    "any",
+    "anything",
+    "are",
+    "as",
+    "at",
+    "be",
+    "because",
+    "been",
+    "being",
+    "but",
+    "by",
+    "can",
+    "could",
+    "did",
+    "didn",
+    "do",
+    "does",
+    "doesn",
+    "doing",
+    "don",
+    "each",
+    "ever",
+    "for",
+    "from",
+    "further",
+    "had",
+    "has",
+    "have",
+    "having",
+    "he",
+    "her",
+    "here",
+    "hers",
+    "him",
+    "his",
+    "how",
+    "if",
+    "in",
+    "into",
+    "is",
+    "isn",
+    "it",
+    "its",
+    "just",
+    "know",
+    "let",
+    "ll",
+    "may",
+    "me",
+    "mention",
+    "mentioned",
+    "might",
+    "more",
+    "most",
+    "must",
+    "my",
+    "no",
+    "nor",
+    "not",
+    "now",
+    "of",
+    "off",
+    "on",
+    "once",
+    "only",
+    "or",
+    "other",
+    "our",
+    "ours",
+    "out",
+    "own",
+    "please",
+    "re",
+    "recall",
+    "remember",
+    "said",
+    "same",
+    "say",
+    "shall",
+    "she",
+    "should",
+    "so",
+    "some",
+    "something",
+    "such",
+    "tell",
+    "than",
+    "that",
+    "the",
+    "their",
+    "theirs",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "thing",
+    "things",
+    "this",
+    "those",
+    "through",
+    "to",
+    "told",
+    "too",
+    "until",
+    "up",
+    "us",
+    "ve",
+    "very",
+    "was",
+    "wasn",
+    "we",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "while",
+    "who",
+    "whom",
+    "whose",
+    "why",
+    "will",
+    "with",
+    "won",
+    "would",
+    "yes",
+    "yet",
+    "you",
+    "your",
+    "yours",
+    "yourself",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stems(text: &str) -> Vec<String> {
+        words(text).map(|word| word.stem).collect()
+    }
+
+    #[test]
+    fn common_words_are_in_order() {
+        assert!(COMMON.is_sorted());
+    }
+
+    #[test]
+    fn only_telling_words_are_looked_for() {
+        assert_eq!(stems("What do you know about Bob's \"budgets\" OR NEAR(x)?"), ["bob", "budget", "near"]);
+        assert_eq!(stems("' * - () \""), [""; 0]);
+        assert_eq!(stems(&"x".repeat(5000)), [""; 0]);
+        assert_eq!(stems("on 3 May 2024"), ["3", "2024"]);
+    }
+
+    #[test]
+    fn endings_and_accents_make_no_difference() {
+        for (one, other) in [
+            ("meetings", "meeting"),
+            ("re\u{301}sume\u{301}s", "résumé"),
+            ("ΔΙΕΥΘΥΝΣΗΣ", "διεύθυνση"),
+            ("Москве", "москва"),
+            ("Ada's", "ADA"),
+        ] {
+            assert_eq!(stems(one), stems(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_word_is_not_the_word() {
+        assert!(has_all_words("Ann's budgets are tight", "ANN budget"));
+        assert!(!has_all_words("We plan the annual meeting", "Ann"));
+        assert!(!has_all_words("Anna likes tea", "Ann tea"));
+        assert!(!has_all_words("the tea", "what is the"));
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_pairs() {
+        assert_eq!(stems("東京タワーへ行く"), ["東京", "京タ", "タワ", "ワー", "ーへ", "へ行", "行く"]);
+        assert_eq!(stems("iPhone購入"), ["iphon", "購入"]);
+        assert!(all_words("猫")[0].is_beginning);
+    }
+
+    #[test]
+    fn a_name_has_a_capital_inside_a_sentence() {
+        let names = |text: &str| {
+            let names = all_words(text).into_iter().filter(|word| word.is_name);
+            names.map(|word| word.plain).collect::<Vec<_>>()
+        };
+        assert_eq!(names("Where does Dana live? Near Lyon."), ["dana", "lyon"]);
+    }
+}
