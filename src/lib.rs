@@ -26,5 +26,6 @@ mod suggest;
 mod template;
 pub mod trace;
 pub mod trust;
+pub mod voice;
 pub mod wording;
 pub mod workflows;

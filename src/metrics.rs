@@ -35,6 +35,7 @@ struct Metrics {
     failures: IntCounterVec,
     ignored: IntCounterVec,
     traces: IntCounterVec,
+    voice_notes: IntCounterVec,
     /// Turns whose first answer has not been delivered yet.
     waiting: moka::future::Cache<String, Arc<Waiting>>,
 }
@@ -83,6 +84,7 @@ impl Metrics {
             agents: counter("agents_total", "Agents that ended.", &["status"])?,
             skill_calls: counter("skill_calls_total", "Skill calls that ended.", &["skill", "status"])?,
             retries: counter("retries_total", "Retries after a failure.", &["of"])?,
+            voice_notes: counter("voice_notes_total", "Voice notes that were listened to.", &["result"])?,
             deliveries: counter(
                 "deliveries_total",
                 "Deliveries to a channel, each part and attempt.",
@@ -121,8 +123,11 @@ impl Metrics {
         for result in ["sent", "dropped"] {
             self.traces.with_label_values(&[result]);
         }
-        for of in ["model", "skill", "turn"] {
+        for of in ["model", "skill", "turn", "download"] {
             self.retries.with_label_values(&[of]);
+        }
+        for result in ["heard", "doubted", "failed"] {
+            self.voice_notes.with_label_values(&[result]);
         }
     }
 }
@@ -207,7 +212,12 @@ pub fn model_used(model: &str, tokens: [u64; 3], cost_usd: f64) {
     });
 }
 
-/// Counts a retry of a `model`, `skill` or `turn`.
+/// Counts a voice note by its result: `heard`, `doubted` or `failed`.
+pub fn voice_note(result: &str) {
+    count(|metrics| metrics.voice_notes.with_label_values(&[result]).inc());
+}
+
+/// Counts a retry of a `model`, `skill`, `turn` or `download`.
 pub fn retry(of: &str) {
     count(|metrics| metrics.retries.with_label_values(&[of]).inc());
 }

@@ -12,6 +12,7 @@ mod skill_set;
 mod status;
 mod tasks;
 mod traces;
+mod voice;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -40,7 +41,7 @@ use crate::conversation::{Conversations, Running};
 use crate::document::Problem;
 use crate::gateway::SharedWakers;
 use crate::gateway::backups::Backups;
-use crate::gateway::intake::{Intake, KnownPlaces};
+use crate::gateway::intake::{Intake, known_places};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::maintenance::Maintenance;
 use crate::gateway::outbox::Delivering;
@@ -159,6 +160,7 @@ impl Service {
             access: access.clone(),
             wakers: SharedWakers::default(),
             pace: Pace::default(),
+            listening: voice::listening(config, &delivering.ports, store.clock())?,
             draining: tasks.stop.child_token(),
         });
         let intake = Arc::new(Intake {
@@ -322,10 +324,6 @@ fn conversations(
         events,
         running: Running::default(),
     })
-}
-
-fn known_places() -> KnownPlaces {
-    moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
 }
 
 fn receivers(

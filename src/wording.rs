@@ -5,6 +5,7 @@ pub mod questions;
 pub mod receipts;
 pub mod roles;
 pub mod runs;
+pub mod voice;
 
 use std::fmt::Write;
 use std::time::Duration;

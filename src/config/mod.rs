@@ -19,6 +19,7 @@ mod secret;
 mod settings;
 mod skills;
 mod store;
+mod voice;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -44,6 +45,7 @@ pub use secret::{Secret, credential};
 pub use settings::{Settings, SharedSettings};
 pub use skills::Skills;
 pub use store::Store;
+pub use voice::{VoiceConfig, VoiceService};
 
 use crate::document::{Document, Node, Position, Problem, in_order};
 use crate::suggest::nearest;
@@ -92,6 +94,8 @@ pub struct Config {
     pub listen: Option<SocketAddr>,
     /// `[otlp]`; without it, no traces are sent.
     pub otlp: Option<Otlp>,
+    /// `[voice]`.
+    pub voice: VoiceConfig,
 }
 
 impl Config {
@@ -118,6 +122,7 @@ impl Config {
             log: None,
             listen: Some(LISTEN),
             otlp: None,
+            voice: VoiceConfig::default(),
             data_dir,
         }
     }
@@ -210,6 +215,7 @@ impl Config {
             log: root.section("log", |section| section.get("filter", filter)),
             listen: root.section("http", |section| section.get("listen", listen).unwrap_or(self.listen)),
             otlp: root.section("otlp", Otlp::read),
+            voice: root.section("voice", VoiceConfig::read),
             ..self
         }
     }

@@ -199,7 +199,7 @@ fn base_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
     address.map(|(written, _)| written)
 }
 
-fn is_loopback(url: &str) -> bool {
+pub(super) fn is_loopback(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -16,7 +16,7 @@ use crate::wording;
 
 impl Conversations {
     /// The ledger of the daily budgets, for a turn or for a background model call.
-    pub(super) fn ledger(&self, settings: Arc<Settings>, person: &PersonId, turn: &TurnId) -> BudgetLedger {
+    pub fn ledger(&self, settings: Arc<Settings>, person: &PersonId, turn: &TurnId) -> BudgetLedger {
         BudgetLedger {
             store: self.store.clone(),
             instance: self.instance.id.clone(),

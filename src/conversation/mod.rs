@@ -11,6 +11,7 @@ pub mod history;
 mod limits;
 mod parking;
 pub mod questions;
+pub mod spoken;
 mod touched;
 pub mod turn;
 

@@ -12,8 +12,6 @@
 
 use std::time::Duration;
 
-use adjutant_chat::IncomingMessage;
-
 use super::Conversations;
 pub use super::answers::button;
 use super::answers::{Typed, is_bare, press, read};
@@ -50,12 +48,12 @@ impl Conversations {
     /// lookup in an index of open questions, and for a reply one lookup of its receipt.
     pub async fn answered_by(
         &self,
-        said: &IncomingMessage,
+        reply_to: Option<&str>,
         text: &str,
         conversation: &Conversation,
         person: &PersonId,
     ) -> Result<Option<Answered>, StoreError> {
-        if let Some(receipt) = &said.reply_to {
+        if let Some(receipt) = reply_to {
             let question = questions::by_receipt(&self.store, &conversation.id, receipt).await?;
             let Some(question) = question else { return Ok(None) };
             let asked = questions::of_message(&self.store, &question.outbox_id).await?;

@@ -18,6 +18,9 @@ pub use states::{
 pub use taint::Taint;
 pub use tasks::{Priority, ScheduleState, TaskState};
 
+/// How spoken words begin, where people and models read them.
+pub const SPOKEN: &str = "🎤 ";
+
 /// Declares an enum whose variants each have one text form, for the store and for people.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {

@@ -5,12 +5,15 @@
 //! - Once [`Intake::journal`] returns, the message can't get lost.
 //! - The same message a second time changes nothing, even after a restart.
 //! - Input for a running turn (a button press, a typed yes, a slash command) doesn't wait behind that turn.
-//! - The kind of a message is decided before it is journalled and never changes: recovery follows the journal.
+//! - The kind of a message is decided before it is journalled and never changes: recovery follows the journal. A voice
+//!   note's is decided in the commit that gives it its words.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use adjutant_chat::{Address, ButtonPress, Inbound, IncomingMessage, MessageEdit};
 
+use super::attached::{attached, voice_note, with_attachments};
 use super::lanes::Lanes;
 use crate::clock::utc;
 use crate::conversation::access::Access;
@@ -19,7 +22,7 @@ use crate::conversation::{Conversations, commands, questions};
 use crate::domain::{InboxKind, QuestionId, QuestionState, Taint};
 use crate::journal::TurnEvent;
 use crate::store::access::{self, Pairing, code_in, new_code};
-use crate::store::inbox::{self, InboxRow, NewRow};
+use crate::store::inbox::{self, InboxRow, NewRow, UnheardNote};
 use crate::store::people::{self, Conversation, Person};
 use crate::store::{self, Batch, StoreError, outbox};
 use crate::wording;
@@ -38,6 +41,11 @@ pub struct Intake {
 
 /// Conversations by channel, place and sender.
 pub type KnownPlaces = moka::future::Cache<(String, String, String), Conversation>;
+
+/// A cache for them.
+pub fn known_places() -> KnownPlaces {
+    moka::future::Cache::builder().max_capacity(10_000).time_to_live(Duration::from_mins(5)).build()
+}
 
 /// How many pairing codes may be open at once, over all channels.
 const MOST_CODES: usize = 50;
@@ -74,14 +82,15 @@ impl Intake {
     async fn message(&self, message: IncomingMessage) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
-        let mut text = with_attachments(&message);
+        let voice = voice_note(&message);
+        let mut text = with_attachments(&message, voice.as_ref());
         if !self.access.may_speak(store, channel, user).await? {
             // Others read along in a room, so no code is offered there.
             if !message.direct {
                 return Ok(None);
             }
             if !self.brings_invitation(&message).await? {
-                return self.stranger(&message, &text).await;
+                return self.stranger(&message, &text, voice).await;
             }
             "/start".clone_into(&mut text);
         }
@@ -93,10 +102,18 @@ impl Intake {
         if let Some(writer) = &message.forwarded_from {
             let taint = Taint::by(&format!("a forwarded message from {writer}"));
             return self
-                .insert(event, &conversation, &person, InboxKind::Message, (&text, taint), None)
+                .insert(event, (&conversation, &person), InboxKind::Message, (&text, taint), None, voice)
                 .await;
         }
-        let answered = self.conversations.answered_by(&message, &text, &conversation, &person.id).await?;
+        // What a voice note is turns out when it is heard.
+        if voice.is_some() {
+            let (kind, said) = (InboxKind::Message, (text.as_str(), Taint::default()));
+            return self.insert(event, (&conversation, &person), kind, said, None, voice).await;
+        }
+        let answered = self
+            .conversations
+            .answered_by(message.reply_to.as_deref(), &text, &conversation, &person.id)
+            .await?;
         let (kind, question_id) = match answered {
             Some(Answered::Question(question)) => (InboxKind::Answer, Some(question)),
             Some(Answered::Unclear) => {
@@ -104,9 +121,13 @@ impl Intake {
                 (InboxKind::Command, None)
             }
             None if commands::is_command(&text) => (InboxKind::Command, None),
-            None => (InboxKind::Message, None),
+            None => {
+                let confirmed = self.conversations.confirmed(&text, &conversation, &person.id).await?;
+                text = confirmed.unwrap_or(text);
+                (InboxKind::Message, None)
+            }
         };
-        self.insert(event, &conversation, &person, kind, (&text, Taint::default()), question_id).await
+        self.insert(event, (&conversation, &person), kind, (&text, Taint::default()), question_id, None).await
     }
 
     async fn brings_invitation(&self, message: &IncomingMessage) -> Result<bool, StoreError> {
@@ -128,6 +149,7 @@ impl Intake {
         &self,
         message: &IncomingMessage,
         text: &str,
+        voice: Option<UnheardNote>,
     ) -> Result<Option<Journalled>, StoreError> {
         let store = &self.conversations.store;
         let (channel, user) = (&message.address.channel, &message.sender.0);
@@ -156,6 +178,7 @@ impl Intake {
             taint: Taint::default(),
             question_id: None,
             instance,
+            voice,
         };
         let now = store.now();
         let mut batch = Batch::new();
@@ -287,7 +310,7 @@ impl Intake {
         let question_id = questions::button(&pressed.button).map(|(question, _)| question);
         let event = format!("{channel} {}", pressed.event.0);
         let button = (pressed.button.as_str(), Taint::default());
-        self.insert(event, &conversation, &person, InboxKind::Press, button, question_id).await
+        self.insert(event, (&conversation, &person), InboxKind::Press, button, question_id, None).await
     }
 
     async fn person_and_conversation(
@@ -313,11 +336,11 @@ impl Intake {
     async fn insert(
         &self,
         event: String,
-        conversation: &Conversation,
-        person: &Person,
+        (conversation, person): (&Conversation, &Person),
         kind: InboxKind,
         (text, taint): (&str, Taint),
         question_id: Option<QuestionId>,
+        voice: Option<UnheardNote>,
     ) -> Result<Option<Journalled>, StoreError> {
         let row = NewRow {
             event,
@@ -328,6 +351,7 @@ impl Intake {
             taint,
             question_id,
             instance: &self.conversations.instance.id,
+            voice,
         };
         let Some(row) = inbox::insert(&self.conversations.store, &row).await? else {
             return Ok(None);
@@ -338,36 +362,12 @@ impl Intake {
 
     /// Gets a journalled row processed: a message waits in its lane, everything else is handled at once.
     pub fn dispatch(&self, Journalled(row): Journalled) {
-        if row.kind == InboxKind::Message {
+        if row.voice.is_some() {
+            self.lanes.listen_soon(row);
+        } else if row.kind == InboxKind::Message {
             self.lanes.wake(&row.conversation_id);
         } else {
             self.lanes.handle_soon(row);
         }
-    }
-}
-
-/// A message's text with its attachments: text files in full, other files by name.
-fn with_attachments(message: &IncomingMessage) -> String {
-    let mut text = message.text.clone();
-    for file in &message.attachments {
-        let name = file.name.replace(['\n', '\r'], " ");
-        match &file.text {
-            Some(content) => text.push_str(&format!("{ATTACHED}{name}]\n{content}")),
-            None => text.push_str(&format!("{ATTACHED}{name}, which I can't read]")),
-        }
-    }
-    text.trim().to_owned()
-}
-
-/// How each attachment begins in a journalled text.
-const ATTACHED: &str = "\n\n[file ";
-
-/// The attachments in a journalled text.
-fn attached(text: &str) -> String {
-    match text.find(ATTACHED) {
-        Some(begins) => text[begins..].to_owned(),
-        // Attachments without any text.
-        None if text.starts_with(ATTACHED.trim_start()) => format!("\n\n{text}"),
-        None => String::new(),
     }
 }

@@ -6,6 +6,7 @@
 //! - Consecutive messages of one person become one turn; the next person's messages become the next.
 //! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
+//! - A voice note holds its place until it is heard; see `gateway::voice`.
 //! - If another process works on the conversation, the lane tries again later.
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use futures::FutureExt;
 use tracing::Instrument;
 
 use super::pace::Pace;
+use super::voice::Listening;
 use super::{SharedWakers, Worker, turn_span};
 use crate::conversation::Conversations;
 use crate::conversation::access::{Access, Admitted};
@@ -41,6 +43,8 @@ pub struct Lanes {
     pub wakers: SharedWakers,
     /// How many turns people may start.
     pub pace: Pace,
+    /// Listens to voice notes.
+    pub listening: Listening,
     /// Set at shutdown: nothing new may start.
     pub draining: tokio_util::sync::CancellationToken,
 }
@@ -53,7 +57,7 @@ impl Lanes {
         }
     }
 
-    fn start(self: &Arc<Self>, conversation: ConversationId) {
+    pub(super) fn start(self: &Arc<Self>, conversation: ConversationId) {
         let lanes = self.clone();
         tokio::spawn(async move { lanes.work(&conversation).await });
     }
@@ -106,8 +110,14 @@ impl Lanes {
                 return Ok(true);
             }
         }
-        let said = rows.iter().filter(|row| row.kind == InboxKind::Message).count();
-        let next = messages_for_one_turn(rows.into_iter().filter(|row| row.kind == InboxKind::Message));
+        for row in rows.iter().filter(|row| row.voice.is_some()) {
+            self.listen_soon((**row).clone());
+        }
+        // What was written after a voice note waits until that is heard.
+        let messages = rows.into_iter().filter(|row| row.kind == InboxKind::Message);
+        let ready: Vec<Admitted> = messages.take_while(|row| row.voice.is_none()).collect();
+        let said = ready.len();
+        let next = messages_for_one_turn(ready.into_iter());
         let last = next.len() == said && retry_at.is_none();
         let most = self.conversations.settings.now().limits.turns_per_minute;
         if let Some(first) = next.first()

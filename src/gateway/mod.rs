@@ -4,6 +4,7 @@
 //! Promises: each incoming message is journalled once, each conversation runs one turn at a time, and each answer is
 //! delivered once.
 
+mod attached;
 pub mod backups;
 pub mod governor;
 pub mod intake;
@@ -15,6 +16,7 @@ pub mod progress;
 pub mod receiver;
 pub mod retention;
 pub mod scheduler;
+pub mod voice;
 
 use crate::domain::{ConversationId, TurnId};
 use std::collections::HashMap;
@@ -32,6 +34,8 @@ enum Worker {
     Retry(ConversationId),
     /// Handles one row of the inbox: a button press, a typed answer or a command.
     Row(i64),
+    /// Listens to the voice note of one row of the inbox.
+    Voice(i64),
 }
 
 /// Runs at most one worker per job, and only while there is something to do.

@@ -128,6 +128,7 @@ impl Scheduler {
             taint: taints::of(&self.conversations.store, "schedule", &row.id).await?,
             question_id: None,
             instance: &self.conversations.instance.id,
+            voice: None,
         };
         inbox::arrive(batch, &arrived, now);
         new.running = Some(event);

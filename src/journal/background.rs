@@ -1,9 +1,10 @@
 //! Model calls outside of turns: reserved, counted and recorded like any other.
 
 use super::BudgetLedger;
-use super::ledger::{NotReserved, estimate, used};
-use crate::domain::ConversationId;
+use super::ledger::{NotReserved, Reservation, estimate, used};
+use crate::domain::{ConversationId, ExecutionId};
 use crate::model::{Answer, Model, ModelError, Request};
+use crate::store::spending::Amount;
 use crate::store::usage::{self, BackgroundCall};
 use crate::store::{Batch, StoreError};
 
@@ -34,6 +35,21 @@ impl BudgetLedger {
         Ok(Some(outcome))
     }
 
+    /// Reserves what work outside of any turn may cost, in US dollars. `None` if a daily budget doesn't cover it.
+    pub async fn reserve_cost(
+        &self,
+        execution: &ExecutionId,
+        cost_usd: f64,
+    ) -> Result<Option<Reservation>, StoreError> {
+        let amount = Amount::new(0, cost_usd);
+        let amount = Amount { tokens: 1, nano_usd: amount.nano_usd.max(1) };
+        match self.reserve(Batch::new(), execution, amount, None).await {
+            Ok(reservation) => Ok(Some(reservation)),
+            Err(NotReserved::Refused(_)) => Ok(None),
+            Err(NotReserved::Store(error)) => Err(error),
+        }
+    }
+
     fn row(
         &self,
         id: String,
@@ -56,6 +72,7 @@ impl BudgetLedger {
             cost_usd,
             started_at,
             duration_ms: self.store.now() - started_at,
+            audio_ms: 0,
         }
     }
 }

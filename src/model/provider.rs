@@ -4,7 +4,7 @@
 //! counts only when it came to its end; half an answer is a network error.
 
 mod answer;
-mod failure;
+pub(crate) mod failure;
 mod wire;
 
 use std::sync::Arc;

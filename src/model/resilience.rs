@@ -71,8 +71,7 @@ async fn persist(
     clock: &dyn Clock,
     (usage, cost_usd): (&mut Usage, &mut f64),
 ) -> Result<Answer, (ModelError, u32)> {
-    let mut waited = Duration::ZERO;
-    let mut tries = 1;
+    let mut retries = Retries::new(name);
     loop {
         let error = match model.call(request).await {
             Ok(answer) => return Ok(answer),
@@ -80,16 +79,40 @@ async fn persist(
         };
         *usage += error.usage;
         *cost_usd += error.cost_usd;
-        let wait = wait_after(&error, tries, waited, clock.random());
+        if !retries.wait_after(&error, clock).await {
+            return Err((error, retries.tries));
+        }
+    }
+}
+
+/// The tries of one call.
+pub(crate) struct Retries<'a> {
+    name: &'a str,
+    /// How many there were, the present one included.
+    pub(crate) tries: u32,
+    waited: Duration,
+}
+
+impl<'a> Retries<'a> {
+    /// Before the first try.
+    pub(crate) fn new(name: &'a str) -> Self {
+        Self { name, tries: 1, waited: Duration::ZERO }
+    }
+
+    /// Waits for the next try; false if retrying is of no use.
+    pub(crate) async fn wait_after(&mut self, error: &ModelError, clock: &dyn Clock) -> bool {
+        let (model, tries) = (self.name, self.tries);
+        let wait = wait_after(error, tries, self.waited, clock.random());
         let Some(wait) = wait.filter(|_| error.is_passing() && tries < TRIES) else {
-            tracing::warn!(model = name, tries, error = %error, "the model gave no answer");
-            return Err((error, tries));
+            tracing::warn!(model, tries, error = %error, "the model gave no answer");
+            return false;
         };
-        tracing::info!(model = name, tries, wait_ms = wait.as_millis(), error = %error, "asking the model again");
+        tracing::info!(model, tries, wait_ms = wait.as_millis(), error = %error, "asking the model again");
         tokio::time::sleep(wait).await;
         metrics::retry("model");
-        waited += wait;
-        tries += 1;
+        self.waited += wait;
+        self.tries += 1;
+        true
     }
 }
 

@@ -129,6 +129,7 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("schedules", initial.catch_up != now.catch_up),
         ("http", initial.listen != now.listen),
         ("otlp", initial.otlp != now.otlp),
+        ("voice", initial.voice != now.voice),
     ];
     let names: BTreeSet<&String> = initial.channels.keys().chain(now.channels.keys()).collect();
     let closed = |config: &Config, name: &String| {

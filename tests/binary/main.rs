@@ -22,7 +22,6 @@ mod metrics;
 mod notify;
 mod once;
 mod otlp;
-#[expect(dead_code, reason = "the benches use more of it")]
 mod platform;
 mod private;
 mod process;
@@ -39,5 +38,6 @@ mod slack;
 mod soak;
 mod terminal;
 mod tree_crashes;
+mod voice;
 mod workflow_crashes;
 mod workflows;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use adjutant_fakes::sounds::Download;
 use adjutant_fakes::{discord, slack, telegram};
 
 /// Makes a platform with this many people.
@@ -36,6 +37,10 @@ pub(crate) trait Platform {
     fn config(&self) -> String;
     /// A person writes a direct message.
     fn say(&self, person: usize, text: &str);
+    /// A person sends a voice note.
+    fn speak(&self, person: usize, sound: &[u8], seconds: u64);
+    /// The next downloads of voice notes go wrong.
+    fn spoil_downloads(&self, trouble: Download, times: usize);
     /// A person writes in the room.
     fn say_in_room(&self, person: usize, text: &str);
     /// All messages of the assistant that it didn't delete.
@@ -72,6 +77,12 @@ impl Platform for Telegram {
     }
     fn say(&self, person: usize, text: &str) {
         self.fake.say(self.people[person], self.people[person], text);
+    }
+    fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
+        self.fake.speak(self.people[person], self.people[person], sound, seconds);
+    }
+    fn spoil_downloads(&self, trouble: Download, times: usize) {
+        self.fake.spoil_downloads(trouble, times);
     }
     fn say_in_room(&self, person: usize, text: &str) {
         self.fake.say(self.people[person], self.room, &format!("@{} {text}", telegram::BOT_NAME));
@@ -129,6 +140,12 @@ impl Platform for Discord {
     fn say(&self, person: usize, text: &str) {
         self.fake.say(&format!("p{person}"), &self.places[person], text);
     }
+    fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
+        self.fake.speak(&format!("p{person}"), &self.places[person], sound, seconds);
+    }
+    fn spoil_downloads(&self, trouble: Download, times: usize) {
+        self.fake.spoil_downloads(trouble, times);
+    }
     fn say_in_room(&self, person: usize, text: &str) {
         self.fake.say(&format!("p{person}"), &self.room, &format!("{} {text}", self.fake.mention()));
     }
@@ -182,6 +199,12 @@ impl Platform for Slack {
     }
     fn say(&self, person: usize, text: &str) {
         self.fake.say(&format!("p{person}"), &self.places[person], text);
+    }
+    fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
+        self.fake.speak(&format!("p{person}"), &self.places[person], sound, seconds);
+    }
+    fn spoil_downloads(&self, trouble: Download, times: usize) {
+        self.fake.spoil_downloads(trouble, times);
     }
     fn say_in_room(&self, person: usize, text: &str) {
         self.fake.say(&format!("p{person}"), &self.room, &format!("{} {text}", self.fake.mention()));

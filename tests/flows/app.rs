@@ -4,7 +4,7 @@
 //! Every test ends with [`TestApp::ends_well`] (or [`TestApp::ends_waiting`]), which fails if any work is left
 //! open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,8 +19,9 @@ use adjutant::store::executions::{self, ExecutionRow};
 use adjutant::store::turns::{self, TurnRow};
 use adjutant::store::{Store, check};
 use adjutant_chat::{
-    Address, ButtonPress, ChatPort, Choice, Delivery, EventId, Inbound, IncomingMessage, LengthUnit, Limits,
-    Markup, Outbound, Progress, Reconciliation, Rooms, SenderId,
+    Address, Attachment, ButtonPress, ChatPort, Choice, Delivery, DownloadError, EventId, FileDownload,
+    Inbound, IncomingMessage, LengthUnit, Limits, Markup, Outbound, Progress, Reconciliation, Rooms,
+    SenderId,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -67,6 +68,8 @@ struct Desk {
     delivered: Mutex<Vec<Heard>>,
     count: watch::Sender<usize>,
     progress: Mutex<Vec<Progress>>,
+    /// What becomes of the downloads of each file.
+    files: Mutex<HashMap<String, VecDeque<Result<Vec<u8>, DownloadError>>>>,
 }
 
 #[async_trait::async_trait]
@@ -100,6 +103,13 @@ impl ChatPort for Desk {
     }
     async fn reconcile(&self, _: &Outbound) -> Reconciliation {
         Reconciliation::NotSent
+    }
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        let next = self.files.lock().unwrap().get_mut(file).and_then(VecDeque::pop_front);
+        for chunk in next.unwrap_or_else(|| Err(DownloadError::Gone("no such file".into())))?.chunks(4096) {
+            into.add(chunk).await?;
+        }
+        Ok(())
     }
     async fn progress(&self, progress: &Progress) {
         self.progress.lock().unwrap().push(progress.clone());
@@ -177,6 +187,7 @@ async fn build(
         delivered: Mutex::default(),
         count: watch::Sender::new(0),
         progress: Mutex::default(),
+        files: Mutex::default(),
     });
     let channels = vec![Channel { rooms, ..Channel::open(desk.clone()) }];
     let service = Service::start(&config, store, skills, models, channels).await.unwrap();
@@ -330,6 +341,11 @@ impl TestApp {
         self.service.store()
     }
 
+    /// From now on, the platform gives this for a file, download by download.
+    pub(crate) fn keeps(&self, file: &str, downloads: Vec<Result<Vec<u8>, DownloadError>>) {
+        self.desk.files.lock().unwrap().insert(file.to_owned(), downloads.into());
+    }
+
     /// The model's requests of one kind so far.
     pub(crate) fn requests(&self, who: Who) -> Vec<Request> {
         let script = self.script.as_ref().expect("a scripted app");
@@ -426,6 +442,17 @@ impl Place<'_> {
     }
 
     async fn writes(&self, who: &str, text: &str, reply_to: Option<String>) -> String {
+        self.sends(who, text, reply_to, Vec::new()).await
+    }
+
+    /// A person sends a message with files, without waiting for the answer.
+    pub(crate) async fn sends(
+        &self,
+        who: &str,
+        text: &str,
+        reply_to: Option<String>,
+        attachments: Vec<Attachment>,
+    ) -> String {
         let event = self.app.event("said");
         let said = IncomingMessage {
             event: EventId(event.clone()),
@@ -436,7 +463,7 @@ impl Place<'_> {
             text: text.into(),
             forwarded_from: None,
             reply_to,
-            attachments: Vec::new(),
+            attachments,
         };
         assert!(self.app.service.accept(Inbound::Message(said.clone()), async || {}).await.unwrap());
         // The platform delivers it twice; it is one message.

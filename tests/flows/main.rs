@@ -33,5 +33,6 @@ mod talk;
 mod trust;
 mod undo;
 mod upgrade;
+mod voice;
 mod web;
 mod workflows;

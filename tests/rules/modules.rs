@@ -14,8 +14,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cli", &["*"]),
     (
         "gateway",
-        &["conversation", "memory", "journal", "wording", "store", "metrics", "clock", "adjutant_chat"],
+        &[
+            "conversation",
+            "memory",
+            "journal",
+            "model",
+            "voice",
+            "wording",
+            "store",
+            "metrics",
+            "clock",
+            "adjutant_chat",
+        ],
     ),
+    ("voice", &["model", "clock"]),
     (
         "conversation",
         &[
@@ -108,7 +120,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("graph", &["store"]),
     ("trace", &["agents", "model", "store", "clock", "adjutant_chat", "adjutant_otlp"]),
     ("journal", &["model", "config", "store", "clock", "trust", "adjutant_chat"]),
-    ("wording", &["journal", "model", "store", "trust", "adjutant_chat"]),
+    ("wording", &["journal", "model", "store", "trust", "voice", "adjutant_chat"]),
     ("model", &["metrics", "clock", "suggest", "adjutant_chat"]),
     ("store", &["clock", "adjutant_chat"]),
     ("logging", &["config"]),

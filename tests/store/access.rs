@@ -53,6 +53,7 @@ async fn writes(world: &World, event: &str) -> bool {
         text: event,
         question_id: None,
         instance: &"a".into(),
+        voice: None,
     };
     let now = world.store.now();
     let written = world.write(|batch| inbox::hold(batch, &row, now)).await;

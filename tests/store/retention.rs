@@ -77,6 +77,7 @@ async fn turn_in(world: &World, conversation: &Conversation, id: &str) {
         text: "xyzzy said",
         question_id: None,
         instance: &"i".into(),
+        voice: None,
     };
     let row = inbox::insert(&world.store, &arrived).await.unwrap().unwrap();
     let new = world.new_turn(id, "i").await;

@@ -36,6 +36,7 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
             cost_usd: 0.25,
             started_at,
             duration_ms: 1,
+            audio_ms: 0,
         };
         world.write(|batch| usage::insert_background_call(batch, &aside)).await.unwrap();
     }

@@ -122,6 +122,7 @@ impl World {
             text,
             question_id: None,
             instance: &instance.into(),
+            voice: None,
         };
         inbox::insert(&self.store, &row).await.unwrap()
     }

@@ -1,4 +1,7 @@
-//! Files that come with a message: short texts are read, of all others only the name is kept.
+//! Files that come with a message: short texts are read, voice notes are downloaded later, of all others only the name
+//! is kept.
+
+use crate::VoiceNote;
 
 /// A file that came with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,6 +10,8 @@ pub struct Attachment {
     pub name: String,
     /// Its content, if it is a text and not too long.
     pub text: Option<String>,
+    /// Where to find it, if it is a voice note.
+    pub voice: Option<VoiceNote>,
 }
 
 /// The endings of text files, for platforms that don't send the right MIME type.

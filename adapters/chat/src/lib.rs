@@ -13,6 +13,7 @@ mod rooms;
 mod setup;
 mod split;
 pub mod suggest;
+mod voice;
 mod webhook;
 
 pub use address::{Address, EventId, SenderId};
@@ -30,4 +31,5 @@ pub use richtext::{Block, Cell, Inline, RichText, fenced, inline_text, one_line,
 pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};
 pub use setup::{Credential, SetupGuide};
 pub use split::split;
+pub use voice::{DownloadError, FileDownload, VoiceNote, is_audio};
 pub use webhook::{WebhookRequest, WebhookResponse};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::{
-    Address, EventId, Finding, Inbound, Limits, MessageEdit, Outbound, Progress, WebhookRequest,
-    WebhookResponse,
+    Address, DownloadError, EventId, FileDownload, Finding, Inbound, Limits, MessageEdit, Outbound, Progress,
+    WebhookRequest, WebhookResponse,
 };
 
 /// One connected channel: the sending side.
@@ -39,6 +39,11 @@ pub trait ChatPort: Send + Sync {
     /// [`Limits::edits`] progress is a message, shown by [`Self::show`].
     async fn progress(&self, progress: &Progress) {
         let _ = progress;
+    }
+    /// Downloads the file of a [`crate::VoiceNote`] that arrived on this channel.
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        let _ = (file, into);
+        Err(DownloadError::Gone("this channel has no files".into()))
     }
     /// Shows the typing indicator; best effort.
     async fn typing(&self, address: &Address) {

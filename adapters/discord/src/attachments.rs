@@ -2,25 +2,37 @@
 
 use std::time::Duration;
 
-use adjutant_chat::{Attachment, TextDownload};
+use adjutant_chat::{Attachment, DownloadError, FileDownload, IncomingMessage, TextDownload};
 use futures::future::join_all;
-use reqwest::Url;
+use reqwest::header::RETRY_AFTER;
 use reqwest::redirect::Policy;
+use reqwest::{Response, Url};
+use serenity::http::{LightMethod, Route};
+use serenity::model::id::{ChannelId, MessageId};
 
 use crate::Discord;
 use crate::receive::File;
+use crate::rest::{self, ApiError};
 
 /// All files of a message are read at the same time, and it waits no longer for them.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The longest silence of a longer download.
+const SILENCE: Duration = Duration::from_secs(20);
+
 /// Where Discord keeps files.
 const HOSTS: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
 
-pub(crate) async fn read_all(discord: &Discord, files: Vec<File>) -> Vec<Attachment> {
-    join_all(files.into_iter().map(|file| read(discord, file))).await
+pub(crate) async fn read_all(
+    discord: &Discord,
+    message: &IncomingMessage,
+    files: Vec<File>,
+) -> Vec<Attachment> {
+    join_all(files.into_iter().map(|file| read(discord, message, file))).await
 }
 
-async fn read(discord: &Discord, file: File) -> Attachment {
+async fn read(discord: &Discord, message: &IncomingMessage, file: File) -> Attachment {
+    let voice = file.voice_note(&message.address.place, &message.event.0);
     let url = Url::parse(&file.url).ok().filter(|url| is_trusted(url, &discord.api_url));
     let is_text = Attachment::is_text(&file.filename, file.content_type.as_deref());
     let text = match url {
@@ -29,7 +41,7 @@ async fn read(discord: &Discord, file: File) -> Attachment {
         }
         _ => None,
     };
-    Attachment { name: file.filename, text }
+    Attachment { name: file.filename, text, voice }
 }
 
 /// Files come only from Discord's own hosts, or from the proxy in its place: an address in a message must not lead us
@@ -39,11 +51,74 @@ fn is_trusted(url: &Url, api_url: &Url) -> bool {
     discords || url.origin() == api_url.origin()
 }
 
-async fn fetch(discord: &Discord, url: Url) -> Option<String> {
+async fn open(discord: &Discord, url: Url) -> reqwest::Result<Response> {
     // No redirects, which could lead anywhere, and no token.
     let build = || async { reqwest::Client::builder().redirect(Policy::none()).build() };
-    let client = discord.files.get_or_try_init(build).await.ok()?;
-    let mut response = client.get(url).send().await.ok()?.error_for_status().ok()?;
+    let client = discord.files.get_or_try_init(build).await?;
+    client.get(url).send().await
+}
+
+/// Downloads a voice note, as [`File::voice_note`] names it.
+pub(crate) async fn download(
+    discord: &Discord,
+    file: &str,
+    into: &mut FileDownload,
+) -> Result<(), DownloadError> {
+    let gone = || DownloadError::Gone("the message has no such file".to_owned());
+    let (names, address) = file.split_once(' ').ok_or_else(gone)?;
+    match download_from(discord, address, into).await {
+        Err(DownloadError::Gone(_)) => {}
+        done => return done,
+    }
+    // The address has expired; the message has a new one.
+    let address = new_address(discord, names).await?.ok_or_else(gone)?;
+    download_from(discord, &address, into).await
+}
+
+async fn download_from(
+    discord: &Discord,
+    address: &str,
+    into: &mut FileDownload,
+) -> Result<(), DownloadError> {
+    let url = Url::parse(address).ok().filter(|url| is_trusted(url, &discord.api_url));
+    let url = url.ok_or_else(|| DownloadError::Gone("it isn't on Discord's servers".to_owned()))?;
+    let broken = |error: reqwest::Error| DownloadError::Passing(error.without_url().to_string(), None);
+    let silent = |_| DownloadError::Passing("no answer in time".to_owned(), None);
+    let sent = tokio::time::timeout(SILENCE, open(discord, url)).await;
+    let mut response = sent.map_err(silent)?.map_err(broken)?;
+    let pause = response.headers().get(RETRY_AFTER).and_then(|pause| pause.to_str().ok()?.parse().ok());
+    let pause = pause.map(Duration::from_secs);
+    if let Some(error) = DownloadError::of_status(response.status().as_u16(), pause) {
+        return Err(error);
+    }
+    loop {
+        let chunk = tokio::time::timeout(SILENCE, response.chunk()).await;
+        let Some(chunk) = chunk.map_err(silent)?.map_err(broken)? else { return Ok(()) };
+        into.add(&chunk).await?;
+    }
+}
+
+/// The present address of a file, named as `CHANNEL/MESSAGE/FILE`.
+async fn new_address(discord: &Discord, names: &str) -> Result<Option<String>, DownloadError> {
+    let mut names = names.split('/');
+    let mut id = || names.next()?.parse::<u64>().ok().filter(|id| *id > 0);
+    let (Some(channel), Some(message), file) = (id(), id(), id()) else { return Ok(None) };
+    let (channel_id, message_id) = (ChannelId::new(channel), MessageId::new(message));
+    let route = Route::ChannelMessage { channel_id, message_id };
+    let message = match rest::call(&discord.http, LightMethod::Get, route, None).await {
+        Ok(message) => message,
+        Err(ApiError::NoMessage | ApiError::Closed(..) | ApiError::Refused(_)) => return Ok(None),
+        Err(error) => return Err(DownloadError::Passing(error.to_string(), None)),
+    };
+    let files = message["attachments"].as_array().into_iter().flatten();
+    let is_it = |one: &&serde_json::Value| {
+        file.is_none_or(|file| one["id"].as_str() == Some(file.to_string().as_str()))
+    };
+    Ok(files.filter(is_it).find_map(|one| one["url"].as_str().map(str::to_owned)))
+}
+
+async fn fetch(discord: &Discord, url: Url) -> Option<String> {
+    let mut response = open(discord, url).await.ok()?.error_for_status().ok()?;
     let mut text = TextDownload::default();
     while let Some(chunk) = response.chunk().await.ok()? {
         text.add(&chunk)?;

@@ -1,13 +1,16 @@
 //! Sends, edits and finds messages.
 
-use adjutant_chat::{Address, ChatPort, Delivery, Limits, Outbound, OutgoingFile, Reconciliation, Retract};
+use adjutant_chat::{
+    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile, Reconciliation,
+    Retract,
+};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{ChannelId, MessageId};
 
 use crate::rest::{self, ApiError};
-use crate::{Discord, id_of, render};
+use crate::{Discord, attachments, id_of, render};
 
 /// No link gets a preview: nobody asked for it, and Discord fetches previews, so a text could leak something through
 /// the address.
@@ -79,6 +82,10 @@ impl ChatPort for Discord {
             Ok(None) | Err(ApiError::Closed(..)) => Reconciliation::NotSent,
             Err(_) => Reconciliation::Unavailable,
         }
+    }
+
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        attachments::download(self, file, into).await
     }
 
     async fn typing(&self, address: &Address) {

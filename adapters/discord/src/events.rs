@@ -254,7 +254,7 @@ impl Discord {
     async fn journal(&self, received: Received, intake: &dyn ChannelIntake) {
         let update = match received {
             Received::Message(mut message, files) => {
-                message.attachments = attachments::read_all(self, files).await;
+                message.attachments = attachments::read_all(self, &message, files).await;
                 Update::New(Inbound::Message(message))
             }
             Received::Edit(edit) => Update::Edit(edit),

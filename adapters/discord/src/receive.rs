@@ -2,8 +2,11 @@
 //!
 //! Only the fields in use are read, so that no message is lost over a field that is new or has changed.
 
-use adjutant_chat::{Address, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId};
+use adjutant_chat::{
+    Address, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, VoiceNote, is_audio,
+};
 use serde::Deserialize;
+use serde_json::Value;
 use serenity::model::id::{ChannelId, GuildId, InteractionId, MessageId, RoleId, UserId};
 
 /// Something that arrived.
@@ -109,11 +112,30 @@ struct Member {
 /// An attached file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct File {
+    #[serde(default)]
+    id: Value,
     pub(crate) filename: String,
     pub(crate) url: String,
     /// In bytes.
     pub(crate) size: usize,
     pub(crate) content_type: Option<String>,
+    /// Only voice messages have it.
+    #[serde(default)]
+    duration_secs: Value,
+}
+
+impl File {
+    /// The note, if it is sound. Its address is good for a day; the message has a new one.
+    pub(crate) fn voice_note(&self, channel: &str, message: &str) -> Option<VoiceNote> {
+        let mime_type = self.content_type.clone().unwrap_or_default();
+        let seconds = self.duration_secs.as_f64();
+        (is_audio(&mime_type) || seconds.is_some()).then(|| VoiceNote {
+            file: format!("{channel}/{message}/{} {}", self.id.as_str().unwrap_or_default(), self.url),
+            mime_type,
+            seconds: seconds.map(|seconds| seconds.max(0.0).round() as u64),
+            bytes: u64::try_from(self.size).ok(),
+        })
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -233,7 +255,7 @@ struct Data {
 
 #[derive(Debug, Deserialize)]
 struct Choice {
-    value: Option<serde_json::Value>,
+    value: Option<Value>,
 }
 
 /// Types of interactions.

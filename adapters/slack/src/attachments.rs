@@ -1,12 +1,18 @@
 //! Files that come with a message.
 
-use adjutant_chat::{Attachment, TextDownload};
+use std::time::Duration;
+
+use adjutant_chat::{Attachment, DownloadError, FileDownload, TextDownload};
 use futures::future::join_all;
 use reqwest::Url;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use tokio::time::timeout;
 
 use crate::Slack;
 use crate::receive::File;
+
+/// The longest silence of a download.
+const SILENCE: Duration = Duration::from_secs(20);
 
 /// Where Slack keeps files.
 const HOST: &str = "files.slack.com";
@@ -18,7 +24,8 @@ pub(crate) async fn read_all(slack: &Slack, files: &[File]) -> Vec<Attachment> {
 
 /// The files by their names alone.
 pub(crate) fn names_only(files: &[File]) -> Vec<Attachment> {
-    files.iter().map(|file| Attachment { name: name(file), text: None }).collect()
+    let bare = |file: &File| Attachment { name: name(file), text: None, voice: file.voice_note() };
+    files.iter().map(bare).collect()
 }
 
 async fn read(slack: &Slack, file: &File) -> Attachment {
@@ -32,7 +39,7 @@ async fn read(slack: &Slack, file: &File) -> Attachment {
         }
         _ => None,
     };
-    Attachment { name, text }
+    Attachment { name, text, voice: file.voice_note() }
 }
 
 fn name(file: &File) -> String {
@@ -42,6 +49,35 @@ fn name(file: &File) -> String {
 /// The request carries the bot's token, so files come only from Slack's own host, or from the proxy in its place.
 fn is_trusted(url: &Url, api_url: &Url) -> bool {
     (url.scheme() == "https" && url.host_str() == Some(HOST)) || url.origin() == api_url.origin()
+}
+
+/// Downloads a voice note from its private address.
+pub(crate) async fn download(
+    slack: &Slack,
+    address: &str,
+    into: &mut FileDownload,
+) -> Result<(), DownloadError> {
+    let gone = |why: &str| DownloadError::Gone(why.to_owned());
+    let url = Url::parse(address).ok().filter(|url| is_trusted(url, &slack.api_url));
+    let url = url.ok_or_else(|| gone("it isn't on Slack's servers"))?;
+    let broken = |error: reqwest::Error| DownloadError::Passing(error.without_url().to_string(), None);
+    let silent = |_| DownloadError::Passing("no answer in time".to_owned(), None);
+    let client = slack.plain_client().await.map_err(broken)?;
+    let sent = timeout(SILENCE, client.get(url).bearer_auth(slack.bot.token()).send()).await;
+    let mut response = sent.map_err(silent)?.map_err(broken)?;
+    let header = |name| response.headers().get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let pause = header(RETRY_AFTER).and_then(|pause| pause.parse().ok()).map(Duration::from_secs);
+    if header(CONTENT_TYPE).unwrap_or_default().starts_with("text/html") && response.status().is_success() {
+        return Err(gone("Slack wants a login; does the app have the scope files:read?"));
+    }
+    if let Some(error) = DownloadError::of_status(response.status().as_u16(), pause) {
+        return Err(error);
+    }
+    loop {
+        let chunk = timeout(SILENCE, response.chunk()).await;
+        let Some(chunk) = chunk.map_err(silent)?.map_err(broken)? else { return Ok(()) };
+        into.add(&chunk).await?;
+    }
 }
 
 async fn fetch(slack: &Slack, url: Url) -> Option<String> {

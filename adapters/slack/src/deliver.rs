@@ -1,6 +1,8 @@
 //! Sends, edits and finds messages.
 
-use adjutant_chat::{Address, ChatPort, Delivery, Limits, Outbound, Reconciliation, Retract};
+use adjutant_chat::{
+    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, Reconciliation, Retract,
+};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
@@ -8,7 +10,7 @@ use crate::place::{SlackPlace, Ts};
 use crate::render::{self, MessagePart};
 use crate::respond::CommandId;
 use crate::web_api::ApiError;
-use crate::{Slack, files};
+use crate::{Slack, attachments, files};
 
 /// The name of our metadata.
 const METADATA: &str = "adjutant";
@@ -64,6 +66,10 @@ impl ChatPort for Slack {
                 && payload["part"] == outbound.part
         };
         self.find_sent(outbound, is_it).await
+    }
+
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        attachments::download(self, file, into).await
     }
 
     async fn show(&self, address: &Address, receipt: Option<&str>, text: &str) -> Delivery {

@@ -5,7 +5,8 @@
 pub(crate) mod text;
 
 use adjutant_chat::{
-    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, one_line,
+    Address, Attachment, ButtonPress, EventId, IncomingMessage, MessageEdit, SenderId, VoiceNote, is_audio,
+    one_line,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,6 +66,23 @@ pub(crate) struct File {
     /// In bytes.
     pub(crate) size: usize,
     pub(crate) mimetype: String,
+    /// `slack_audio` for an audio clip.
+    pub(crate) subtype: Value,
+    duration_ms: Value,
+}
+
+impl File {
+    /// The note, if it is sound.
+    pub(crate) fn voice_note(&self) -> Option<VoiceNote> {
+        // Slack calls a clip that was recorded in a browser a video.
+        let is_clip = self.subtype == "slack_audio";
+        (is_clip || is_audio(&self.mimetype)).then(|| VoiceNote {
+            file: self.url_private.clone(),
+            mime_type: self.mimetype.clone(),
+            seconds: self.duration_ms.as_u64().map(|length| length.div_ceil(1000)),
+            bytes: u64::try_from(self.size).ok(),
+        })
+    }
 }
 
 /// The most messages that one passes on.
@@ -123,7 +141,7 @@ impl MessageEvent {
         }
         let enclosure = |(author, text): (String, String)| {
             let text = text::readable(&text, &[]);
-            Attachment { name: format!("message from {author}"), text: Some(text) }
+            Attachment { name: format!("message from {author}"), text: Some(text), voice: None }
         };
         let message = IncomingMessage {
             event: event(channel, &self.ts),

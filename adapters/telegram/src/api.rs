@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use adjutant_chat::TextDownload;
+use adjutant_chat::{DownloadError, FileDownload, TextDownload};
 use reqwest_of_serenity::RequestBuilder;
 use reqwest_of_serenity::multipart::Form;
 use serde::de::DeserializeOwned;
@@ -153,6 +153,34 @@ impl Api {
             text.add(&chunk)?;
         }
         text.finish()
+    }
+
+    /// Downloads a file. Telegram gives one of up to 20 MB to a bot, by an address that is good for an hour.
+    pub(crate) async fn download(&self, id: &FileId, into: &mut FileDownload) -> Result<(), DownloadError> {
+        let broken =
+            |error: reqwest_of_serenity::Error| DownloadError::Passing(self.safe(&innermost(&error)), None);
+        let path: FilePath = match self.call(&GetFile::new(id.clone())).await {
+            Ok(path) => path,
+            Err(error) if error.says(&["file is too big"]) => return Err(DownloadError::TooBig),
+            Err(ApiError::Flood(pause)) => {
+                return Err(DownloadError::Passing("too many requests".to_owned(), Some(pause)));
+            }
+            // The receiving side reports a wrong token.
+            Err(ApiError::Refused { text, code }) if !matches!(code, 401 | 404) => {
+                return Err(DownloadError::Gone(text));
+            }
+            Err(error) => return Err(DownloadError::Passing(error.to_string(), None)),
+        };
+        let url = self.url("file/", &path.file_path);
+        let sent = self.bot.client().get(url).timeout(8 * self.timeout).send();
+        let mut response = sent.await.map_err(broken)?;
+        if let Some(error) = DownloadError::of_status(response.status().as_u16(), None) {
+            return Err(error);
+        }
+        while let Some(chunk) = response.chunk().await.map_err(broken)? {
+            into.add(&chunk).await?;
+        }
+        Ok(())
     }
 
     fn url(&self, folder: &str, name: &str) -> String {

@@ -19,11 +19,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use adjutant_chat::{
-    Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, Finding, LengthUnit, Limits, Markup,
-    Outbound, Reconciliation, Retract,
+    Address, Backoff, ChannelIntake, ChatPort, Connection, Delivery, DownloadError, FileDownload, Finding,
+    LengthUnit, Limits, Markup, Outbound, Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use teloxide::Bot;
+use teloxide::types::FileId;
 use tokio::sync::watch;
 
 use crate::api::Api;
@@ -153,6 +154,10 @@ impl ChatPort for Telegram {
         // Messages that can be polled need not be probed.
         self.wait_until_caught_up().await;
         self.look_for(outbound).await
+    }
+
+    async fn download(&self, file: &str, into: &mut FileDownload) -> Result<(), DownloadError> {
+        self.api.download(&FileId(file.to_owned()), into).await
     }
 
     async fn typing(&self, address: &Address) {

@@ -209,14 +209,15 @@ fn without(text: &str, cut: &[(usize, usize)]) -> String {
 
 /// The names of attached files, and the file to read if it is a short text.
 fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
+    if let Some((name, note)) = message.voice_note() {
+        return (vec![Attachment { name: one_line(&name), text: None, voice: Some(note) }], None);
+    }
     let files = [
         (&message.animation, "animation.mp4"),
         (&message.document, "document"),
-        (&message.audio, "audio.mp3"),
         (&message.video, "video.mp4"),
     ];
-    let others =
-        [(&message.photo, "photo.jpg"), (&message.voice, "voice.ogg"), (&message.video_note, "video.mp4")];
+    let others = [(&message.photo, "photo.jpg"), (&message.video_note, "video.mp4")];
     let file = files.iter().find_map(|(file, name)| Some((file.as_ref()?, *name)));
     let name = match file {
         Some((file, name)) => file.file_name.clone().unwrap_or_else(|| name.to_owned()),
@@ -231,7 +232,7 @@ fn attachments(message: &Message) -> (Vec<Attachment>, Option<FileId>) {
         Attachment::is_text(&name, file.mime_type.as_deref()) && file.file_size.is_none_or(short)
     });
     let read = read.map(|file| FileId(file.file_id.clone()));
-    (vec![Attachment { name: one_line(&name), text: None }], read)
+    (vec![Attachment { name: one_line(&name), text: None, voice: None }], read)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::model::{ModelError, ModelErrorKind as Kind};
 
 /// The text without the key.
-pub(super) fn scrub(text: &str, key: &str) -> String {
+pub(crate) fn scrub(text: &str, key: &str) -> String {
     if key.is_empty() { text.to_owned() } else { text.replace(key, "***") }
 }
 
@@ -53,7 +53,7 @@ fn of_web(error: &WebError, key: &str) -> ModelError {
     }
 }
 
-fn of_transport(error: &(dyn StdError + 'static), key: &str) -> ModelError {
+pub(crate) fn of_transport(error: &(dyn StdError + 'static), key: &str) -> ModelError {
     if let Some(error) = error.downcast_ref::<LibError>() {
         return of_library(error, key);
     }
@@ -80,7 +80,7 @@ fn of_transport(error: &(dyn StdError + 'static), key: &str) -> ModelError {
     }
 }
 
-fn of_status(status: u16, body: &str, headers: &HeaderMap, key: &str) -> ModelError {
+pub(crate) fn of_status(status: u16, body: &str, headers: &HeaderMap, key: &str) -> ModelError {
     let words = match clean(&provider_words(body), key) {
         words if words.is_empty() => String::new(),
         words => format!(": {words}"),

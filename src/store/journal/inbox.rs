@@ -1,5 +1,7 @@
 //! Incoming messages, each stored once.
 
+use adjutant_chat::VoiceNote;
+use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, InboxKind, InstanceId, PersonId, QuestionId, Taint, TurnId};
@@ -26,9 +28,32 @@ pub struct InboxRow {
     pub question_id: Option<QuestionId>,
     /// When it arrived, in milliseconds.
     pub received_at: i64,
+    /// JSON: the voice note that it was spoken in, until that is heard.
+    pub voice: Option<String>,
+}
+
+/// A voice note that is still to be heard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnheardNote {
+    /// The file's name.
+    pub name: String,
+    /// Where the file is.
+    pub note: VoiceNote,
+    /// The receipt of our message that it replies to.
+    pub reply_to: Option<String>,
 }
 
 impl InboxRow {
+    /// The voice note, until it is heard.
+    pub fn unheard(&self) -> Option<UnheardNote> {
+        serde_json::from_str(self.voice.as_deref()?).ok()
+    }
+
+    /// The channel it came by.
+    pub fn channel(&self) -> &str {
+        self.event.split_once(' ').map_or("", |(channel, _)| channel)
+    }
+
     /// The platform's own id of the message.
     pub fn event_id(&self) -> &str {
         self.event.split_once(' ').map_or(self.event.as_str(), |(_, event)| event)
@@ -54,6 +79,8 @@ pub struct NewRow<'a> {
     pub question_id: Option<QuestionId>,
     /// The instance that journals it.
     pub instance: &'a InstanceId,
+    /// The voice note that it was spoken in.
+    pub voice: Option<UnheardNote>,
 }
 
 /// Journals a row. None when the message was journalled before. After an error, the message must not be acknowledged
@@ -73,6 +100,7 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
         taint: row.taint.clone(),
         question_id: row.question_id.clone(),
         received_at: now,
+        voice: voice(row),
     }))
 }
 
@@ -88,10 +116,14 @@ pub fn hold(batch: &mut Batch, row: &NewRow<'_>, now: i64) {
 }
 
 const INSERT: &str = "INSERT INTO inbox (event, conversation_id, person_id, kind, text, question_id, instance, held, \
-                      received_at, taint) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+                      received_at, taint, voice, spoken) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
                       ON CONFLICT (event) DO NOTHING RETURNING id";
 
-fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 10] {
+fn voice(row: &NewRow<'_>) -> Option<String> {
+    row.voice.as_ref().and_then(|voice| serde_json::to_string(voice).ok())
+}
+
+fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 12] {
     [
         (&row.event).into(),
         row.conversation_id.into(),
@@ -103,6 +135,8 @@ fn arguments(row: &NewRow<'_>, held: bool, now: i64) -> [Value; 10] {
         held.into(),
         now.into(),
         (&row.taint).into(),
+        voice(row).into(),
+        row.voice.is_some().into(),
     ]
 }
 
@@ -135,10 +169,13 @@ pub async fn held(store: &Store, person: &PersonId) -> Result<i64, StoreError> {
     store.count("SELECT count(*) FROM inbox WHERE held = 1 AND person_id = $1", &[person.into()]).await
 }
 
-/// A message's conversation and text.
+/// A typed message's conversation and text.
 pub async fn said(store: &Store, key: &str) -> Result<Option<(ConversationId, String)>, StoreError> {
     store
-        .first("SELECT conversation_id, text FROM inbox WHERE event = $1 AND kind = 'said'", &[key.into()])
+        .first(
+            "SELECT conversation_id, text FROM inbox WHERE event = $1 AND kind = 'said' AND spoken = 0",
+            &[key.into()],
+        )
         .await
 }
 
@@ -152,7 +189,7 @@ pub async fn edit(store: &Store, key: &str, text: &str) -> Result<bool, StoreErr
     let mut batch = Batch::new();
     batch.must(
         Stale::MessageTaken,
-        "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said'",
+        "UPDATE inbox SET text = $1 WHERE event = $2 AND state = 'new' AND kind = 'said' AND spoken = 0",
         [text.into(), key.into()],
     );
     match store.write(batch).await {
@@ -182,12 +219,70 @@ pub async fn waiting(
 ) -> Result<Vec<InboxRow>, StoreError> {
     store
         .all(
-            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at FROM inbox \
+            "SELECT id, event, conversation_id, person_id, kind, text, taint, question_id, received_at, voice FROM inbox \
              WHERE state = 'new' AND held = 0 AND conversation_id = $1 \
              AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) ORDER BY id LIMIT 50",
             &[conversation.into(), instance.into()],
         )
         .await
+}
+
+/// Gives a voice note its text. What it is turns out only now: a message, or the answer to a question.
+pub fn heard(batch: &mut Batch, id: i64, text: &str, answers: Option<&QuestionId>) {
+    let kind = if answers.is_some() { InboxKind::Answer } else { InboxKind::Message };
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET text = $1, kind = $2, question_id = $3, voice = NULL \
+         WHERE id = $4 AND state = 'new' AND voice IS NOT NULL",
+        [text.into(), kind.into(), answers.into(), id.into()],
+    );
+}
+
+/// Ends a voice note without a turn: as a message, or as an answer that doesn't count. The text is what may have been
+/// said.
+pub fn dismiss(batch: &mut Batch, id: i64, kind: InboxKind, text: &str) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'done', text = $1, kind = $2, voice = NULL \
+         WHERE id = $3 AND state = 'new' AND voice IS NOT NULL",
+        [text.into(), kind.into(), id.into()],
+    );
+}
+
+/// What a person may have said in their last message here after this time, if that was a voice note that was asked about
+/// instead of acted on.
+pub async fn doubted(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    since: i64,
+) -> Result<Option<String>, StoreError> {
+    let last: Option<(String,)> = store
+        .first(
+            "SELECT text FROM (SELECT text, spoken, state, turn_id, received_at FROM inbox WHERE conversation_id = $1 \
+             AND person_id = $2 AND kind = 'said' AND voice IS NULL ORDER BY id DESC LIMIT 1) last \
+             WHERE spoken = 1 AND state = 'done' AND turn_id IS NULL AND text <> '' AND received_at >= $3",
+            &[conversation.into(), person.into(), since.into()],
+        )
+        .await?;
+    Ok(last.map(|(text,)| text))
+}
+
+/// What a person typed most recently, newest first.
+pub async fn typed_by(store: &Store, person: &PersonId, most: i64) -> Result<Vec<String>, StoreError> {
+    let typed: Vec<(String,)> = store
+        .all(
+            "SELECT text FROM inbox WHERE person_id = $1 AND kind = 'said' AND spoken = 0 AND taint = '' \
+             ORDER BY id DESC LIMIT $2 + 0",
+            &[person.into(), most.into()],
+        )
+        .await?;
+    Ok(typed.into_iter().map(|(text,)| text).collect())
+}
+
+/// Whether a message of a turn was spoken.
+pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM inbox WHERE turn_id = $1 AND spoken = 1", &[turn.into()]).await? > 0)
 }
 
 /// Records that a turn took a row.
@@ -234,7 +329,7 @@ pub async fn spoke_since(
     let count = store
         .count(
             "SELECT count(*) FROM (SELECT received_at, turn_id FROM inbox WHERE conversation_id = $1 \
-             AND person_id = $2 AND kind = 'said' AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
+             AND person_id = $2 AND kind = 'said' AND voice IS NULL AND event NOT LIKE ' %' ORDER BY id DESC LIMIT 1) last \
              WHERE received_at >= $3 AND coalesce(turn_id, '') <> $4",
             &[conversation.into(), person.into(), since.into(), turn.into()],
         )

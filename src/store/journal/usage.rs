@@ -93,6 +93,8 @@ pub struct BackgroundCall {
     pub started_at: i64,
     /// How long it took.
     pub duration_ms: i64,
+    /// How much sound it listened to or made, in milliseconds.
+    pub audio_ms: i64,
 }
 
 /// Adds a model call that belongs to no turn.
@@ -100,7 +102,8 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
     let [prompt, cached, completion] = call.tokens;
     batch.run(
         "INSERT INTO background_calls (id, conversation_id, person_id, model, error, prompt_tokens, cached_tokens, \
-         completion_tokens, cost_usd, started_at, duration_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+         completion_tokens, cost_usd, started_at, duration_ms, audio_ms) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         [
             (&call.id).into(),
             (&call.conversation_id).into(),
@@ -113,6 +116,7 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
             call.cost_usd.into(),
             call.started_at.into(),
             call.duration_ms.into(),
+            call.audio_ms.into(),
         ],
     );
 }

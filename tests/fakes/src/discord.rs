@@ -25,6 +25,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::http;
+use crate::sounds::Download;
 
 pub use markdown::plain;
 pub use rest::Fault;
@@ -173,6 +174,28 @@ impl FakeDiscord {
         let file =
             json!({"id": "1", "filename": name, "content_type": kind, "size": content.len(), "url": url});
         self.post(person, place, &json!({"content": text, "attachments": [file]}))
+    }
+
+    /// Somebody sends a voice message.
+    pub fn speak(&self, person: &str, place: &str, sound: &[u8], seconds: u64) -> String {
+        let (name, age) = {
+            let mut world = self.world();
+            (world.sounds.keep(sound), world.sounds.age)
+        };
+        let url = format!("{}{}{name}?ex={age}", self.api_url(), rest::VOICE);
+        let file = json!({"id": "1", "filename": "voice-message.ogg", "content_type": "audio/ogg",
+            "size": sound.len(), "url": url, "duration_secs": seconds as f64 - 0.2, "waveform": "AAAA"});
+        self.post(person, place, &json!({"content": "", "flags": 8192, "attachments": [file]}))
+    }
+
+    /// The next downloads of voice messages go wrong.
+    pub fn spoil_downloads(&self, trouble: Download, times: usize) {
+        self.world().sounds.misbehave(trouble, times);
+    }
+
+    /// All addresses of voice messages so far expire; each message has a new one.
+    pub fn expire_addresses(&self) {
+        self.world().sounds.age += 1;
     }
 
     /// Somebody sends a message with any further fields.

@@ -12,5 +12,7 @@ pub mod postgres;
 pub mod python;
 pub mod resolver;
 pub mod slack;
+pub mod sounds;
+pub mod speech;
 mod strict;
 pub mod telegram;

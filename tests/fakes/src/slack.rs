@@ -28,6 +28,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::http;
+use crate::sounds::Download;
 
 pub use events::signature;
 pub use mrkdwn::plain;
@@ -175,6 +176,20 @@ impl FakeSlack {
         let file =
             json!({"id": "F1", "name": name, "mimetype": kind, "size": content.len(), "url_private": url});
         self.post(person, place, &json!({"text": text, "subtype": "file_share", "files": [file]}))
+    }
+
+    /// Somebody sends an audio clip.
+    pub fn speak(&self, person: &str, place: &str, sound: &[u8], seconds: u64) -> String {
+        let name = self.world().sounds.keep(sound);
+        let url = format!("http://{}/files-pri/{name}", self.shared.web);
+        let file = json!({"id": "F1", "name": "audio_message.m4a", "mimetype": "audio/mp4", "subtype": "slack_audio",
+            "size": sound.len(), "duration_ms": seconds * 1000, "url_private": url});
+        self.post(person, place, &json!({"text": "", "subtype": "file_share", "files": [file]}))
+    }
+
+    /// The next downloads of audio clips go wrong.
+    pub fn spoil_downloads(&self, trouble: Download, times: usize) {
+        self.world().sounds.misbehave(trouble, times);
     }
 
     /// Somebody sends a message with any further fields.

@@ -27,6 +27,8 @@ use serde_json::{Value, json};
 
 use world::{BOT, Chat, Kind, Message, World};
 
+use crate::sounds::Download;
+
 /// The bot's name, without the `@`.
 pub const BOT_NAME: &str = "Adjutant_Bot";
 
@@ -191,6 +193,24 @@ impl FakeTelegram {
         let document = json!({"document": {"file_id": file, "file_unique_id": file, "file_size": size,
             "file_name": name, "mime_type": kind}});
         self.post(spot.into(), Message { media: Some(document), ..Message::by(person, caption) })
+    }
+
+    /// Somebody sends a voice note.
+    pub fn speak(&self, person: i64, spot: impl Into<Spot>, sound: &[u8], seconds: u64) -> i64 {
+        let file = self.shared.world().sounds.keep(sound);
+        let voice = json!({"voice": {"file_id": file, "file_unique_id": file, "file_size": sound.len(),
+            "mime_type": "audio/ogg", "duration": seconds}});
+        self.send(person, spot, voice)
+    }
+
+    /// The next downloads of voice notes go wrong.
+    pub fn spoil_downloads(&self, trouble: Download, times: usize) {
+        self.shared.world().sounds.misbehave(trouble, times);
+    }
+
+    /// How often a voice note was asked for.
+    pub fn downloads(&self) -> usize {
+        self.shared.world().sounds.asked
     }
 
     /// Somebody sends something without text, given as the fields of the message: `{"sticker": {..}}`.

@@ -1,6 +1,7 @@
 //! The fields of an update that we read. The library's own types reject a whole message for an unknown entity, an
 //! invalid file type, or a voice message without a type; a message must not be lost for a field that nobody needs.
 
+use adjutant_chat::{VoiceNote, is_audio};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -28,9 +29,9 @@ pub(super) struct Message {
     caption_entities: Vec<Entity>,
     pub(super) document: Option<File>,
     pub(super) photo: Option<IgnoredAny>,
-    pub(super) voice: Option<IgnoredAny>,
+    pub(super) voice: Option<Sound>,
     pub(super) video_note: Option<IgnoredAny>,
-    pub(super) audio: Option<File>,
+    pub(super) audio: Option<Sound>,
     pub(super) video: Option<File>,
     /// Comes with a `document` for the same file.
     pub(super) animation: Option<File>,
@@ -112,6 +113,27 @@ pub(super) struct File {
     pub(super) mime_type: Option<String>,
 }
 
+/// A voice note, or a file of music. Source: <https://core.telegram.org/bots/api#voice>
+#[derive(Deserialize)]
+#[serde(from = "Value")]
+pub(super) struct Sound {
+    note: VoiceNote,
+    file_name: Option<String>,
+}
+
+impl From<Value> for Sound {
+    fn from(sound: Value) -> Self {
+        let text = |key: &str| sound[key].as_str().map(str::to_owned);
+        let note = VoiceNote {
+            file: text("file_id").unwrap_or_default(),
+            mime_type: text("mime_type").unwrap_or_else(|| "audio/ogg".to_owned()),
+            seconds: sound["duration"].as_u64(),
+            bytes: sound["file_size"].as_u64(),
+        };
+        Self { note, file_name: text("file_name") }
+    }
+}
+
 #[derive(Deserialize)]
 pub(super) struct Press {
     pub(super) id: String,
@@ -128,6 +150,22 @@ impl Message {
             (None, Some(caption)) => (caption, &self.caption_entities),
             (None, None) => ("", &[]),
         }
+    }
+
+    /// Its voice note, or its file of sound, and the file's name.
+    pub(super) fn voice_note(&self) -> Option<(String, VoiceNote)> {
+        if let Some(sound) = &self.voice {
+            return Some(("voice.ogg".to_owned(), sound.note.clone()));
+        }
+        if let Some(sound) = &self.audio {
+            let name = sound.file_name.clone().unwrap_or_else(|| "audio.mp3".to_owned());
+            return Some((name, sound.note.clone()));
+        }
+        let document = self.document.as_ref().filter(|_| self.animation.is_none())?;
+        let mime_type = document.mime_type.clone().filter(|kind| is_audio(kind))?;
+        let name = document.file_name.clone().unwrap_or_else(|| "audio".to_owned());
+        let (file, bytes) = (document.file_id.clone(), document.file_size);
+        Some((name, VoiceNote { file, mime_type, seconds: None, bytes }))
     }
 
     /// Its forum topic; chains of replies are threads too, but not places.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::world::{APPLICATION, BOT, World};
 use super::{Call, Shared, TOKEN, rooms, uploads};
 use crate::http::{self, Field, HttpRequest};
+use crate::sounds;
 
 /// How a call goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +41,34 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
+/// Where voice notes are; what follows the `=` is the age of the address.
+pub(super) const VOICE: &str = "/voice/";
+
+/// One message, with the present addresses of its files.
+fn one(world: &World, place: &str, id: &str) -> Answer {
+    let Some(mut message) = world.find(place, id).cloned() else {
+        return (404, json!({"message": "Unknown Message", "code": 10008}));
+    };
+    for file in message["attachments"].as_array_mut().into_iter().flatten() {
+        let url = file["url"].as_str().unwrap_or_default().to_owned();
+        if let Some((address, _)) = url.split_once("?ex=") {
+            file["url"] = format!("{address}?ex={}", world.sounds.age).into();
+        }
+    }
+    (200, message)
+}
+
 /// Whether the connection goes on.
 fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> io::Result<bool> {
+    if let Some(name) = request.path.strip_prefix(VOICE) {
+        let asked = {
+            let mut world = shared.world();
+            let age = format!("?ex={}", world.sounds.age);
+            let (file, trouble) = world.sounds.ask(name.split('?').next().unwrap_or_default());
+            (file.filter(|_| name.ends_with(&age)), trouble)
+        };
+        return sounds::send(stream, asked).map(|()| false);
+    }
     let (body, uploads) = uploads::read(request);
     let path = request.path.trim_start_matches("/api/v10").to_owned();
     let call = Call { method: request.method.clone(), path: path.clone(), body };
@@ -122,6 +149,7 @@ fn answer(request: &HttpRequest, call: &Call, uploads: &[Field], shared: &Shared
             shared.news.notify_all();
             answer
         }
+        ("GET", ["channels", place, "messages", id]) => one(&world, place, id),
         ("POST", ["channels", _, "typing"]) => (204, Value::Null),
         ("PATCH", ["channels", place, "messages", id]) => change(&mut world, place, id, &call.body),
         ("DELETE", ["channels", place, "messages", id]) => delete(&mut world, place, id),

@@ -10,6 +10,7 @@ use super::gateway::Line;
 use super::rest::Fault;
 use super::rooms::Guild;
 use super::{Call, Seen, plain};
+use crate::sounds::Sounds;
 
 /// The bot's account.
 pub(super) const BOT: u64 = 900_000_000_000_000_001;
@@ -71,6 +72,7 @@ pub(super) struct World {
     pub(super) interactions: BTreeMap<String, Asked>,
     pub(super) commands: Vec<String>,
     pub(super) files: BTreeMap<String, String>,
+    pub(super) sounds: Sounds,
     pub(super) sessions: Vec<Session>,
     pub(super) identified: usize,
     pub(super) resumed: usize,
@@ -100,6 +102,7 @@ impl World {
             interactions: BTreeMap::new(),
             commands: Vec::new(),
             files: BTreeMap::new(),
+            sounds: Sounds::default(),
             sessions: Vec::new(),
             identified: 0,
             resumed: 0,

@@ -10,6 +10,7 @@ use super::web::failed;
 use super::world::{BOT, Kind, World};
 use super::{BOT_TOKEN, FakeSlack, Shared};
 use crate::http::{self, HttpRequest};
+use crate::sounds;
 
 /// Where files that people send are fetched.
 pub(super) const FETCHED: &str = "/files-pri/";
@@ -69,6 +70,10 @@ pub(super) fn fetch(
     let bearer = format!("Bearer {BOT_TOKEN}");
     let file = shared.world().files.get(name).cloned();
     let may = request.headers.get("authorization") == Some(&bearer);
+    if may && name.starts_with("voice") {
+        let asked = shared.world().sounds.ask(name);
+        return sounds::send(stream, asked);
+    }
     match file.filter(|_| may) {
         Some(file) => http::respond(stream, 200, &[], &file),
         None => http::respond(stream, 302, &[("location".to_owned(), "/login".to_owned())], ""),

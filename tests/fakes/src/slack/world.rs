@@ -10,6 +10,7 @@ use super::files::{self, Files};
 use super::socket::Line;
 use super::web::Fault;
 use super::{Call, Seen, blocks, plain};
+use crate::sounds::Sounds;
 
 /// The bot's account.
 pub(super) const BOT: &str = "U0BOT";
@@ -125,6 +126,7 @@ pub(super) struct World {
     pub(super) scopes: Vec<&'static str>,
     /// What people send.
     pub(super) files: BTreeMap<String, String>,
+    pub(super) sounds: Sounds,
     /// What the bot sends.
     pub(super) uploads: Files,
     /// Person, place and text.
@@ -161,6 +163,7 @@ impl World {
             closed: BTreeMap::new(),
             scopes: SCOPES.to_vec(),
             files: BTreeMap::new(),
+            sounds: Sounds::default(),
             uploads: Files::default(),
             ephemerals: Vec::new(),
             responses: BTreeMap::new(),

@@ -51,7 +51,11 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
         }
         "answercallbackquery" => answer_press(world, parameters),
         "getfile" => {
-            let path = format!("documents/{}", text(parameters, "file_id"));
+            let id = text(parameters, "file_id");
+            if id.starts_with("voice") {
+                return Ok(json!({"file_id": id, "file_unique_id": "u", "file_path": format!("voice/{id}")}));
+            }
+            let path = format!("documents/{id}");
             match world.files.get(&path) {
                 Some(content) => Ok(json!({"file_id": text(parameters, "file_id"), "file_unique_id": "u",
                     "file_size": content.len(), "file_path": path})),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, Shared, TOKEN, methods};
 use crate::http::{self, Field, HttpRequest};
+use crate::sounds;
 
 /// A call's parameters by name.
 pub(super) type Parameters = BTreeMap<String, Value>;
@@ -32,6 +33,10 @@ pub(super) fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 /// Whether the connection goes on.
 fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> io::Result<bool> {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    if let Some(name) = path.strip_prefix(&format!("/file/bot{TOKEN}/voice/")) {
+        let asked = shared.world().sounds.ask(name);
+        return sounds::send(stream, asked).map(|()| false);
+    }
     if let Some(path) = path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
         let sent = match shared.world().files.get(path) {
             Some(content) => http::respond_bytes(stream, 200, &[], content),

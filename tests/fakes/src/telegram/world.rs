@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Value, json};
 
 use super::{BOT_NAME, Fault};
+use crate::sounds::Sounds;
 
 /// The bot's id.
 pub(super) const BOT: i64 = 4_242_424_242;
@@ -98,6 +99,7 @@ pub(super) struct World {
     pub(super) ended_poll: u64,
     pub(super) webhook: bool,
     pub(super) files: BTreeMap<String, Vec<u8>>,
+    pub(super) sounds: Sounds,
     pub(super) faults: BTreeMap<String, VecDeque<Fault>>,
     pub(super) calls: BTreeMap<String, usize>,
     /// The presses that were answered, with what was shown to their presser.

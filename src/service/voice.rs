@@ -1,0 +1,50 @@
+//! The configured services for voice notes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use adjutant_chat::ChatPort;
+use tokio::sync::Semaphore;
+
+use super::StartError;
+use crate::clock::SharedClock;
+use crate::config::{Config, VoiceService};
+use crate::gateway::voice::{AT_ONCE, Listening};
+use crate::model::ModelError;
+use crate::voice::service::ServiceConfig;
+use crate::voice::{Service, Voice};
+
+/// What the lanes need to listen to voice notes.
+pub(super) fn listening(
+    config: &Config,
+    ports: &Arc<HashMap<String, Arc<dyn ChatPort>>>,
+    clock: &SharedClock,
+) -> Result<Listening, StartError> {
+    Ok(Listening {
+        voice: voice(config, clock)?,
+        ports: ports.clone(),
+        slots: Semaphore::new(AT_ONCE),
+        folder: config.data_dir.clone(),
+    })
+}
+
+/// The configured services.
+fn voice(config: &Config, clock: &SharedClock) -> Result<Voice, ModelError> {
+    let voice = &config.voice;
+    Ok(Voice {
+        transcribers: voice.transcribe.iter().map(service).collect::<Result<_, _>>()?,
+        max_length: voice.max_length,
+        languages: voice.languages.clone(),
+        clock: clock.clone(),
+    })
+}
+
+fn service(service: &VoiceService) -> Result<Service, ModelError> {
+    Service::new(ServiceConfig {
+        name: service.name.clone(),
+        base_url: service.base_url.clone(),
+        api_key: service.api_key.as_ref().map(|key| key.expose().to_owned()),
+        timeout: service.timeout,
+        usd_per_minute: service.price_per_minute,
+    })
+}

@@ -1,0 +1,287 @@
+//! Whether a transcript is to be believed. Speech recognition invents sentences in silence, and a person who is misheard
+//! must be asked, not obeyed.
+
+use super::Transcript;
+
+/// Why a transcript isn't acted on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doubt {
+    /// There are no words in it.
+    NoWords,
+    /// These are words that speech recognition is known to hear in silence.
+    Silence,
+    /// It is in a language that the person doesn't speak.
+    Language,
+    /// More was heard than anybody can say in this time.
+    TooMuch,
+    /// The service itself isn't sure.
+    Unsure,
+}
+
+/// What speech recognition hears in silence, in several languages: the ends of the films it has learned from.
+const ENDS_OF_FILMS: [&str; 24] = [
+    "thank you",
+    "thank you very much",
+    "thank you so much",
+    "thanks",
+    "thanks for watching",
+    "thank you for watching",
+    "thank you for watching this video",
+    "thank you so much for watching",
+    "please subscribe",
+    "please subscribe to my channel",
+    "don't forget to like and subscribe",
+    "see you next time",
+    "see you in the next video",
+    "bye",
+    "bye bye",
+    "you",
+    "the end",
+    "music",
+    "silence",
+    "vielen dank",
+    "vielen dank fürs zuschauen",
+    "merci d'avoir regardé cette vidéo",
+    "продолжение следует",
+    "ご視聴ありがとうございました",
+];
+
+/// What only a film's credits say.
+const CREDITS: [&str; 12] = [
+    "amara.org",
+    "subtitles by",
+    "subtitled by",
+    "untertitel im auftrag",
+    "untertitel der",
+    "untertitelung",
+    "sous-titrage",
+    "sous-titres réalisés",
+    "sottotitoli",
+    "subtítulos realizados",
+    "субтитры",
+    "字幕",
+];
+
+/// The most characters that people say in a second; quick speakers say twenty.
+const QUICKEST: u64 = 40;
+/// The most characters of a note that seems to have no length.
+const BRIEF: u64 = 80;
+
+/// Below this mean logarithm of a word's probability, the words are guesses.
+const GUESSED: f64 = -1.0;
+/// Above this, the service thinks that nobody spoke.
+const NOBODY: f64 = 0.6;
+
+/// Why a transcript of so many seconds can't be believed, if it can't. `typed` is what the person typed before.
+pub fn doubt(heard: &Transcript, seconds: u64, languages: &[String], typed: &[String]) -> Option<Doubt> {
+    let words = plain(&heard.text);
+    if !words.chars().any(char::is_alphanumeric) {
+        return Some(Doubt::NoWords);
+    }
+    let is_credit = CREDITS.iter().any(|credit| words.contains(credit));
+    if is_credit || ENDS_OF_FILMS.contains(&repeated(&words)) {
+        return Some(Doubt::Silence);
+    }
+    if heard.silence.is_some_and(|silence| silence > NOBODY) && heard.confidence.is_none_or(|it| it < -0.5) {
+        return Some(Doubt::Silence);
+    }
+    if heard.text.chars().count() as u64 > BRIEF + QUICKEST * seconds {
+        return Some(Doubt::TooMuch);
+    }
+    let is_theirs = match (&heard.language, languages) {
+        (_, []) => script(&heard.text).is_none_or(|script| knows(typed, script)),
+        (Some(language), spoken) => spoken.iter().any(|code| is_language(language, code)),
+        (None, _) => true,
+    };
+    if !is_theirs {
+        return Some(Doubt::Language);
+    }
+    heard.confidence.filter(|confidence| *confidence < GUESSED).map(|_| Doubt::Unsure)
+}
+
+/// The words alone.
+fn plain(text: &str) -> String {
+    let kept = |char: char| char.is_alphanumeric() || char.is_whitespace() || "'.-".contains(char);
+    let kept: String = text.to_lowercase().replace('’', "'").chars().filter(|char| kept(*char)).collect();
+    kept.trim_matches(['.', ' ', '-']).to_owned()
+}
+
+/// What a text repeats, if it says nothing but the same again and again; else the text.
+fn repeated(words: &str) -> &str {
+    let sentence = words.split('.').map(str::trim).find(|sentence| !sentence.is_empty()).unwrap_or(words);
+    let all = words.split('.').map(str::trim).filter(|other| !other.is_empty());
+    if all.clone().all(|other| other == sentence) { sentence } else { words }
+}
+
+/// A script other than Latin that most letters of a text are in.
+fn script(text: &str) -> Option<Script> {
+    let letters = text.chars().filter(|char| char.is_alphabetic());
+    let (mut all, mut of) = (0, [0; Script::ALL.len()]);
+    for char in letters {
+        all += 1;
+        if let Some(at) = Script::ALL.iter().position(|script| script.has(char)) {
+            of[at] += 1;
+        }
+    }
+    Script::ALL.into_iter().zip(of).find(|(_, count)| count * 2 > all).map(|(script, _)| script)
+}
+
+/// Whether somebody has typed in this script, or has typed too little to tell.
+fn knows(typed: &[String], script: Script) -> bool {
+    let letters = || typed.iter().flat_map(|text| text.chars()).filter(|char| char.is_alphabetic());
+    letters().count() < 20 || letters().any(|char| script.has(char))
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Script {
+    Cyrillic,
+    Greek,
+    Arabic,
+    Hebrew,
+    Indic,
+    Thai,
+    EastAsian,
+}
+
+impl Script {
+    const ALL: [Self; 7] =
+        [Self::Cyrillic, Self::Greek, Self::Arabic, Self::Hebrew, Self::Indic, Self::Thai, Self::EastAsian];
+
+    fn has(self, char: char) -> bool {
+        let range = match self {
+            Self::Cyrillic => '\u{400}'..='\u{52F}',
+            Self::Greek => '\u{370}'..='\u{3FF}',
+            Self::Arabic => '\u{600}'..='\u{77F}',
+            Self::Hebrew => '\u{590}'..='\u{5FF}',
+            Self::Indic => '\u{900}'..='\u{DFF}',
+            Self::Thai => '\u{E00}'..='\u{E7F}',
+            Self::EastAsian => '\u{1100}'..='\u{D7FF}',
+        };
+        range.contains(&char)
+    }
+}
+
+/// Languages by code and by the name that Whisper gives them.
+pub const LANGUAGES: [(&str, &str); 40] = [
+    ("ar", "arabic"),
+    ("bg", "bulgarian"),
+    ("ca", "catalan"),
+    ("cs", "czech"),
+    ("da", "danish"),
+    ("de", "german"),
+    ("el", "greek"),
+    ("en", "english"),
+    ("es", "spanish"),
+    ("et", "estonian"),
+    ("eu", "basque"),
+    ("fa", "persian"),
+    ("fi", "finnish"),
+    ("fr", "french"),
+    ("gl", "galician"),
+    ("he", "hebrew"),
+    ("hi", "hindi"),
+    ("hr", "croatian"),
+    ("hu", "hungarian"),
+    ("id", "indonesian"),
+    ("is", "icelandic"),
+    ("it", "italian"),
+    ("ja", "japanese"),
+    ("ko", "korean"),
+    ("lt", "lithuanian"),
+    ("lv", "latvian"),
+    ("nl", "dutch"),
+    ("no", "norwegian"),
+    ("pl", "polish"),
+    ("pt", "portuguese"),
+    ("ro", "romanian"),
+    ("ru", "russian"),
+    ("sk", "slovak"),
+    ("sl", "slovenian"),
+    ("sr", "serbian"),
+    ("sv", "swedish"),
+    ("th", "thai"),
+    ("tr", "turkish"),
+    ("uk", "ukrainian"),
+    ("zh", "chinese"),
+];
+
+/// Whether a service means this language, by its code or its name.
+fn is_language(named: &str, code: &str) -> bool {
+    let base = |code: &str| code.split(['-', '_']).next().unwrap_or(code).to_lowercase();
+    let by_name = LANGUAGES.iter().find(|(_, name)| *name == named).map(|(code, _)| *code);
+    by_name.unwrap_or(&base(named)) == base(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(text: &str) -> Transcript {
+        Transcript { text: text.into(), ..Transcript::default() }
+    }
+
+    fn of(text: &str) -> Option<Doubt> {
+        doubt(&heard(text), 3, &[], &[])
+    }
+
+    #[test]
+    fn what_silence_sounds_like_is_doubted() {
+        for text in [
+            "Thank you.",
+            "Thanks for watching!",
+            " you",
+            "Thank you. Thank you. Thank you.",
+            "Subtitles by the Amara.org community",
+            "Untertitel im Auftrag des ZDF, 2020",
+            "ご視聴ありがとうございました",
+            "Продолжение следует...",
+            "[Music]",
+        ] {
+            assert_eq!(of(text), Some(Doubt::Silence), "{text}");
+        }
+        for text in ["", "...", " ♪♪ ", "!"] {
+            assert_eq!(of(text), Some(Doubt::NoWords), "{text}");
+        }
+        for text in
+            ["Yes.", "Move the review to 3pm", "Thank Ada for the cake", "Add subtitles to the film", "7"]
+        {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_essay_was_not_said_in_three_seconds() {
+        let essay = "and then the reviewers moved on to the next item ".repeat(20);
+        assert_eq!(of(&essay), Some(Doubt::TooMuch));
+        assert_eq!(doubt(&heard(&essay), 60, &[], &[]), None);
+    }
+
+    #[test]
+    fn a_foreign_language_is_doubted() {
+        let in_language = |language: &str, spoken: &[&str]| {
+            let heard = Transcript { language: Some(language.into()), ..heard("verschiebe das Treffen") };
+            doubt(&heard, 3, &spoken.iter().map(|code| (*code).to_owned()).collect::<Vec<_>>(), &[])
+        };
+        assert_eq!(in_language("german", &["en"]), Some(Doubt::Language));
+        assert_eq!(in_language("german", &["en", "de-AT"]), None);
+        assert_eq!(in_language("de", &["de"]), None);
+        assert_eq!(in_language("german", &[]), None, "any");
+        // Without a setting, what the person types tells.
+        let typed = ["please move the review to three".to_owned()];
+        assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &typed), Some(Doubt::Language));
+        assert_eq!(doubt(&heard("뉴스 이덕영입니다"), 3, &[], &[]), None, "nothing is known of them");
+        assert_eq!(doubt(&heard("перенеси встречу"), 3, &[], &["добавь задачу на завтра".to_owned()]), None);
+    }
+
+    #[test]
+    fn a_service_that_is_not_sure_is_not_believed() {
+        let with = |silence, confidence| {
+            doubt(&Transcript { silence, confidence, ..heard("call Ada") }, 3, &[], &[])
+        };
+        assert_eq!(with(Some(0.9), Some(-0.8)), Some(Doubt::Silence));
+        assert_eq!(with(Some(0.9), Some(-0.1)), None, "it is sure of the words");
+        assert_eq!(with(Some(0.1), Some(-1.4)), Some(Doubt::Unsure));
+        assert_eq!(with(Some(0.1), Some(-0.4)), None);
+        assert_eq!(with(None, None), None);
+    }
+}

@@ -1,0 +1,116 @@
+//! Voice notes on every platform, in the real binary: heard and answered once, whatever dies or breaks off.
+
+use std::collections::BTreeMap;
+
+use adjutant_fakes::sounds::Download;
+use adjutant_fakes::speech::{FakeSpeech, note};
+
+use crate::gateway::{DEADLINE, Gateway, wait_until};
+use crate::platform::{Make, PLATFORMS, Platform};
+use crate::process::Home;
+
+const WORDS: &str = "add a task to call Ada";
+
+struct World {
+    platform: Box<dyn Platform>,
+    speech: FakeSpeech,
+    home: Home,
+}
+
+impl World {
+    fn new(make: Make) -> Self {
+        let (platform, speech) = (make(3), FakeSpeech::start());
+        let config = format!(
+            "[http]\nlisten = \"\"\n{}[voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n",
+            platform.config(),
+            speech.base_url()
+        );
+        let home = Home::with_config(&config);
+        speech.knows(WORDS.as_bytes(), WORDS);
+        Self { platform, speech, home }
+    }
+
+    /// Starts the gateway, and waits until it receives.
+    fn start(&self, variables: &[(&str, &str)]) -> Gateway {
+        let before = self.platform.heard();
+        let gateway = Gateway::start_with(&self.home, variables);
+        wait_until("it receives", || self.platform.heard() > before);
+        gateway
+    }
+
+    /// Waits for what was heard and the answer, and that there is no more of either.
+    #[track_caller]
+    fn is_answered_once(&self, what: &str) {
+        let name = self.platform.name();
+        assert!(self.platform.wait_for_said(2, DEADLINE), "{name} {what}: {:?}", self.platform.said());
+        let mut said: BTreeMap<String, usize> = BTreeMap::new();
+        self.platform.said().into_iter().for_each(|text| *said.entry(text).or_default() += 1);
+        let heard = format!("🎤 “{WORDS}”");
+        assert_eq!(said.get(&heard), Some(&1), "{name} {what}: {said:?}");
+        assert_eq!(said.len(), 2, "{name} {what}: {said:?}");
+        assert!(said.values().all(|times| *times == 1), "{name} {what}: {said:?}");
+        assert_eq!(self.home.tasks(), ["call Ada"], "{name} {what}");
+    }
+}
+
+#[test]
+fn killed_at_each_step_a_voice_note_is_answered_once() {
+    let points = [
+        "journalled",
+        "voice-downloaded",
+        "voice-transcribed",
+        "voice-heard",
+        "turn-started",
+        "outbox-sent",
+        "turn-ended",
+    ];
+    // Each platform takes part, and each step on the one whose turn it is.
+    for (number, point) in points.into_iter().enumerate() {
+        let world = World::new(PLATFORMS[number % PLATFORMS.len()]);
+        let gateway = world.start(&[("ADJUTANT_FAIL_POINT", point)]);
+        world.platform.speak(0, &note(3, WORDS), 3);
+        gateway.dies();
+        let gateway = world.start(&[]);
+        world.is_answered_once(point);
+        assert_eq!(gateway.stop().0, Some(0));
+        world.home.assert_tidy(point);
+        let heard = world.speech.asked().len();
+        let twice = ["voice-transcribed"].contains(&point);
+        assert_eq!(heard, if twice { 2 } else { 1 }, "{point}");
+    }
+}
+
+#[test]
+fn downloads_that_break_off_are_repeated_on_every_platform() {
+    for make in PLATFORMS {
+        let world = World::new(make);
+        world.platform.spoil_downloads(Download::Status(429), 1);
+        world.platform.spoil_downloads(Download::Cut, 1);
+        let gateway = world.start(&[]);
+        world.platform.speak(0, &note(3, WORDS), 3);
+        world.is_answered_once("after 429 and a cut");
+        assert_eq!(gateway.stop().0, Some(0));
+        assert_eq!(world.speech.asked().len(), 1);
+    }
+}
+
+#[test]
+fn two_people_speak_at_once_and_a_file_that_is_gone_is_said() {
+    for make in PLATFORMS {
+        let world = World::new(make);
+        world.speech.knows(b"milk", "add a task to buy milk");
+        let gateway = world.start(&[]);
+        world.platform.speak(0, &note(3, WORDS), 3);
+        world.platform.speak(1, &note(3, "milk"), 3);
+        assert!(world.platform.wait_for_said(4, DEADLINE), "{:?}", world.platform.said());
+        assert_eq!(world.home.tasks(), ["buy milk", "call Ada"]);
+        // Discord's address is renewed, and then it is gone for good.
+        world.platform.spoil_downloads(Download::Status(404), 2);
+        world.platform.speak(2, &note(3, WORDS), 3);
+        assert!(world.platform.wait_for_said(5, DEADLINE), "{:?}", world.platform.said());
+        let told = world.platform.said().into_iter().find(|text| text.contains("couldn't listen"));
+        assert!(told.is_some_and(|told| told.contains("the file isn't there any more")));
+        assert_eq!(gateway.stop().0, Some(0));
+        assert_eq!(world.home.tasks().len(), 2);
+    }
+}
