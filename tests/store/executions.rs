@@ -159,6 +159,7 @@ async fn a_closing_is_written_whole(world: World) {
         taint: Taint::default(),
         undo: None,
         result: Some("half".into()),
+        answer: Some(r#"{"success":true}"#.into()),
         data: Some("{}".into()),
         error: Some(r#"{"kind":"timeout"}"#.into()),
         bailout: Some(Bailout::Time),
@@ -176,6 +177,7 @@ async fn a_closing_is_written_whole(world: World) {
     let expected = |id: &str, started_at| ExecutionRow {
         status: ExecutionStatus::Partial,
         result: closing.result.clone(),
+        answer: closing.answer.clone(),
         data: closing.data.clone(),
         error: closing.error.clone(),
         bailout: closing.bailout,
