@@ -28,6 +28,7 @@ struct Metrics {
     tokens: IntCounterVec,
     cost: CounterVec,
     agents: IntCounterVec,
+    role_agents: IntCounterVec,
     skill_calls: IntCounterVec,
     retries: IntCounterVec,
     deliveries: IntCounterVec,
@@ -82,6 +83,7 @@ impl Metrics {
             tokens: counter("model_tokens_total", "Tokens of model calls.", &["model", "kind"])?,
             cost: register(&registry, CounterVec::new(cost, &["model"])?)?,
             agents: counter("agents_total", "Agents that ended.", &["status"])?,
+            role_agents: counter("role_agents_total", "Agents with a role that ended.", &["role", "status"])?,
             skill_calls: counter("skill_calls_total", "Skill calls that ended.", &["skill", "status"])?,
             retries: counter("retries_total", "Retries after a failure.", &["of"])?,
             voice_notes: counter("voice_notes_total", "Voice notes that were listened to.", &["result"])?,
@@ -222,9 +224,14 @@ pub fn retry(of: &str) {
     count(|metrics| metrics.retries.with_label_values(&[of]).inc());
 }
 
-/// Counts an agent by its final status.
-pub fn agent_ended(status: &str) {
-    count(|metrics| metrics.agents.with_label_values(&[status]).inc());
+/// Counts an agent by its final status, and by its role if it has one from a file.
+pub fn agent_ended(role: Option<&str>, status: &str) {
+    count(|metrics| {
+        metrics.agents.with_label_values(&[status]).inc();
+        if let Some(role) = role {
+            metrics.role_agents.with_label_values(&[role, status]).inc();
+        }
+    });
 }
 
 /// Counts a skill call by its final status.

@@ -255,7 +255,7 @@ impl Agents {
         let end = self.run_boxed(run.scope, run.registry, &row, job).await?;
         let status = match &end {
             AgentEnd::Ended(report) => {
-                metrics::agent_ended(report.status.as_str());
+                metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 report.status
             }
             _ => ExecutionStatus::Waiting,

@@ -329,8 +329,13 @@ mod tests {
             .await;
         }
         call(&app, "a0", 0, "big", None).await;
-        insta::assert_snapshot!(output(&app, &["--by", "role"]).await, @"");
-        insta::assert_snapshot!(output(&app, &["--by", "role", "--json"]).await, @"");
+        insta::assert_snapshot!(output(&app, &["--by", "role"]).await, @"
+        since 2026-01-01, 00:00 (Europe/Berlin)
+
+        role        agents  success  calls   prompt  completion     cost  mean time  ended by
+        researcher       3     66 %      1  123,456         789  $0.2500     2.00 s    time 1
+        ");
+        insta::assert_snapshot!(output(&app, &["--by", "role", "--json"]).await, @r#"{"by":"role","rows":[{"role":"researcher","agents":3,"completed":2,"calls":1,"tokens":{"prompt":123456,"completion":789},"cost_usd":0.25,"duration_ms":6000,"bailouts":{"time":1}}],"from":"2025-12-31T23:00:00Z","to":"2026-01-01T09:00:00Z","timezone":"Europe/Berlin"}"#);
     }
 
     #[tokio::test]

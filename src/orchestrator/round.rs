@@ -196,7 +196,7 @@ impl Run<'_> {
                 agent.report = Some(crate::agents::Report::of(&agent.row, &[]));
             }
             self.scope.store.write(batch).await?;
-            (0..skipped).for_each(|_| metrics::agent_ended(ExecutionStatus::Skipped.as_str()));
+            (0..skipped).for_each(|_| metrics::agent_ended(None, ExecutionStatus::Skipped.as_str()));
         }
     }
 
@@ -275,7 +275,7 @@ impl Run<'_> {
         agent.at_work = false;
         match end? {
             AgentEnd::Ended(report) => {
-                metrics::agent_ended(report.status.as_str());
+                metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 agent.status = report.status;
                 agent.report = Some(*report);
             }

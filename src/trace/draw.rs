@@ -353,9 +353,11 @@ fn label(execution: &Execution) -> String {
     if !execution.depends_on.is_empty() {
         let _ = write!(label, " after {}", one_line(&execution.depends_on.join(", ")));
     }
+    let calls = execution.max_tool_calls.map(|most| format!(" {}/{most}", execution.tool_calls_used));
+    let calls = calls.unwrap_or_default();
     match (&execution.role, &execution.mission) {
         (Some(role), Some(mission)) => {
-            let _ = write!(label, " · {}: {}", one_line(role), one_line(mission));
+            let _ = write!(label, " · {}{calls}: {}", one_line(role), one_line(mission));
         }
         (None, Some(what)) | (Some(what), None) => {
             let _ = write!(label, " · {}", one_line(what));

@@ -110,8 +110,14 @@ pub struct Execution {
     pub result: Option<String>,
     /// Why it did not end well: `kind`, `message`, `skill`, `recoverable`, `retry_after_s`.
     pub error: Option<Value>,
+    /// What an agent with a role said besides its summary: `details`, `data`, `warnings`, `suggestions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
     /// Skill calls it made.
     pub tool_calls_used: usize,
+    /// How many an agent with a role could make.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u32>,
     /// The model that answered it last.
     pub model: Option<String>,
     /// Its model calls, failed ones too.
@@ -252,7 +258,9 @@ fn execution(
         taint: row.taint.clone(),
         result: row.result.clone(),
         error: row.error.as_deref().map(error),
+        answer: row.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()),
         tool_calls_used: rows.iter().filter(is_call_of).count(),
+        max_tool_calls: task.max_tool_calls.filter(|_| row.role.is_some()),
         model: calls.iter().rev().map(|call| call.model.clone()).find(|model| !model.is_empty()),
         model_calls: calls.len(),
         tokens,

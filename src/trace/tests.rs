@@ -240,6 +240,45 @@ fn plain(trace: &Trace, width: usize) -> String {
 }
 
 #[tokio::test]
+async fn a_tree_of_roles_is_drawn_with_its_levels_and_the_calls_of_those_allowed() {
+    let app = TestApp::open().await;
+    let turn = app.turn("t1", "prepare the meeting").await;
+    app.orchestrator(&turn).await;
+    let task = |id: &str, role: &str, mission: &str| json!({"agent_id": id, "mission": mission, "skills": ["tasks.search"], "role": role, "max_tool_calls": 15});
+    app.execution(&turn, "do", Some(("root", 0)), |row| {
+        row.kind = ExecutionKind::Agent;
+        row.agent_id = Some("do".into());
+        row.role = Some("executor".into());
+        row.task = Some(task("do", "executor", "draft it").to_string());
+    })
+    .await;
+    app.execution(&turn, "review", Some(("do", 0)), |row| {
+        row.kind = ExecutionKind::Agent;
+        row.agent_id = Some("do/reviewer".into());
+        row.role = Some("reviewer".into());
+        row.task = Some(task("do/reviewer", "reviewer", "check it").to_string());
+        row.answer = Some(json!({"data": {"verdict": "accept"}}).to_string());
+    })
+    .await;
+    app.execution(&turn, "look", Some(("review", 0)), |row| row.skill = Some("tasks.search".into())).await;
+    let trace = load(&app.store, &turn, false).await.unwrap();
+    let drawn = draw(&trace, Style { width: 100, colour: false });
+    let tree: Vec<&str> =
+        drawn.lines().filter(|line| line.contains("do") || line.contains("tasks.")).collect();
+    insta::assert_snapshot!(tree.join("\n"), @"
+    └ ▸ do · executor 0/15: draft it            ▕█                                       ▏  0 ms
+      └ ▸ do/reviewer · reviewer 1/15: check it ▕█                                       ▏  0 ms
+        └ ▸ tasks.search                        ▕█                                       ▏  0 ms
+    ");
+    let shown = serde_json::to_value(&trace.executions[2]).unwrap();
+    assert_eq!((&shown["depth"], &shown["role"]), (&json!(2), &json!("reviewer")));
+    assert_eq!(
+        (&shown["max_tool_calls"], &shown["answer"]["data"]["verdict"]),
+        (&json!(15), &json!("accept"))
+    );
+}
+
+#[tokio::test]
 async fn the_drawing_shows_what_ran_beside_what() {
     let app = TestApp::open().await;
     let turn = busy_turn(&app).await;
@@ -565,6 +604,8 @@ fn fake(text: &str, executions: &[(usize, i64, i64)]) -> Trace {
         model_calls: 1,
         tokens: Usage { prompt: u64::from(u32::MAX), ..Usage::default() },
         cost_usd: 1.0,
+        answer: None,
+        max_tool_calls: None,
         bailout: Some(Bailout::Cost),
         started_at: None,
         duration_ms: to - from,

@@ -108,7 +108,7 @@ impl Run<'_> {
             AgentEnd::Ended(report) => {
                 self.state.put_row(key, row.closed(report.status, &closing(&report), self.scope.store.now()));
                 fail_point("piece-ended");
-                metrics::agent_ended(report.status.as_str());
+                metrics::agent_ended(report.role.as_deref(), report.status.as_str());
                 // A cancelled run has no results.
                 if report.status == ExecutionStatus::Cancelled {
                     return Err(Stop::Cancelled);
