@@ -60,6 +60,11 @@ impl HttpServer {
         self.listener.local_addr()
     }
 
+    /// Serves these routes until the future is dropped.
+    pub async fn serve_routes(self, routes: Router) -> io::Result<()> {
+        connections::serve(self.listener, routes, self.limits).await
+    }
+
     /// Serves requests until the future is dropped.
     pub fn serve(
         self,

@@ -37,6 +37,7 @@ struct Metrics {
     ignored: IntCounterVec,
     traces: IntCounterVec,
     voice_notes: IntCounterVec,
+    page_refused: IntCounterVec,
     /// Turns whose first answer has not been delivered yet.
     waiting: moka::future::Cache<String, Arc<Waiting>>,
 }
@@ -104,6 +105,7 @@ impl Metrics {
                 &["channel"],
             )?,
             traces: counter("traces_total", "Traces for the collector of [otlp].", &["result"])?,
+            page_refused: counter("page_refused_total", "Requests that the web page refused.", &["reason"])?,
             waiting: moka::future::Cache::builder()
                 .max_capacity(10_000)
                 .time_to_live(Duration::from_hours(1))
@@ -168,6 +170,11 @@ pub fn channel(channel: &str) {
 /// Counts an event that was not understood or not for us.
 pub fn ignored(channel: &str) {
     count(|metrics| metrics.ignored.with_label_values(&[channel]).inc());
+}
+
+/// Counts a request that the web page refused.
+pub fn page_refused(reason: &str) {
+    count(|metrics| metrics.page_refused.with_label_values(&[reason]).inc());
 }
 
 /// Counts an error while receiving.

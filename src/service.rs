@@ -13,15 +13,17 @@ mod status;
 mod tasks;
 mod traces;
 mod voice;
+mod web;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use accounts::build_services;
-use adjutant_chat::{Connection, Inbound};
-use channels::ChannelParts;
+use adjutant_chat::Inbound;
+use adjutant_web::Web;
 pub use channels::{Channel, connect, setup};
+use channels::{ChannelParts, receivers};
 use delivery::{delivering, show_progress};
 use events::{EndedTurns, dispatch};
 pub use live::LiveConfig;
@@ -107,6 +109,7 @@ pub struct Service {
     pub receivers: Vec<Arc<ChannelReceiver>>,
     /// The part of the configuration that changes at run time.
     pub live: Arc<LiveConfig>,
+    page: Option<Arc<Web>>,
     ended: Arc<EndedTurns>,
     tasks: Tasks,
 }
@@ -147,7 +150,8 @@ impl Service {
         let instance = Arc::new(Instance::register(&store).await?);
         instance.tend(&store).await?;
         let tasks = Tasks::new();
-        let ChannelParts { ports, filters, allow, places, connections, rooms } = ChannelParts::of(channels);
+        let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
+            ChannelParts::of(channels);
         let services = Arc::new(build_services(config, rooms)?);
         let delivering = delivering(&store, &instance, ports, filters);
         let (events, event_queue) = TurnEvents::channel();
@@ -192,6 +196,7 @@ impl Service {
             health,
             receivers,
             live,
+            page,
             ended: Arc::default(),
             tasks,
         };
@@ -324,18 +329,6 @@ fn conversations(
         events,
         running: Running::default(),
     })
-}
-
-fn receivers(
-    connections: Vec<(String, Arc<dyn Connection>)>,
-    intake: &Arc<Intake>,
-    maintenance: &Arc<Maintenance>,
-) -> Vec<Arc<ChannelReceiver>> {
-    let receiver = |(channel, connection)| {
-        let (intake, maintenance) = (intake.clone(), maintenance.clone());
-        Arc::new(ChannelReceiver { intake, channel, connection, maintenance, failures: Mutex::default() })
-    };
-    connections.into_iter().map(receiver).collect()
 }
 
 fn orchestrator(

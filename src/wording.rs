@@ -216,6 +216,17 @@ pub const NO_SUCH_LINK: &str =
 /// Answer to `/link` where others read.
 pub const LINK_IN_PRIVATE: &str = "Other people can read this. Send me `/link` in a direct message.";
 
+/// Answer to `/web`.
+pub fn page_link(page: &str, code: &str) -> String {
+    format!("Open this within five minutes. It works once, so don't pass it on:\n\n{page}/login#{code}")
+}
+/// Answer to `/web` without a web page.
+pub const NO_PAGE: &str =
+    "There's no web page. An administrator can turn it on with `[channels.web]` in the configuration.";
+/// Answer to `/web` where others read.
+pub const PAGE_IN_PRIVATE: &str =
+    "Other people can read this, and the link lets anybody in. Send me `/web` in a direct message.";
+
 /// The progress of a turn.
 pub fn working(progress: &Progress) -> String {
     let mut text = "Working on it…".to_owned();
@@ -266,6 +277,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/undo`: take back what I did last\n\
     - `/trace`: see what I did for your last message\n\
     - `/link`: link your accounts on different platforms\n\
+    - `/web`: open your conversations as a web page\n\
     - `/pair CODE`: let somebody in (owners only)\n\
     - `/help`: show this help";
 

@@ -6,9 +6,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 mod init;
+mod web;
 mod workflow;
 
 pub(crate) use init::InitArgs;
+pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
 /// Mail, calendar and to-do lists from the chat apps you already use.
@@ -67,6 +69,9 @@ pub(crate) enum Command {
     /// Maintain the store
     #[command(subcommand, after_help = "Example:\n  adjutant db status")]
     Db(DbCommand),
+    /// Sign in on the web page, and see who is
+    #[command(subcommand, after_help = "Example:\n  adjutant web login")]
+    Web(WebCommand),
     /// Manage the systemd service
     #[command(subcommand, after_help = "Example:\n  adjutant service install")]
     Service(ServiceCommand),

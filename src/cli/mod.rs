@@ -15,6 +15,7 @@ mod service;
 mod skills;
 mod trace;
 mod usage;
+mod web;
 mod workflow;
 
 use std::io::{self, Write};
@@ -27,7 +28,7 @@ use crate::logging::LogFilter;
 pub use args::Cli;
 use args::{
     ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, PairCommand, RolesCommand, RunArgs,
-    ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WorkflowArgs, WorkflowCommand,
+    ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 
@@ -47,6 +48,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Usage(args) => usage::run(load()?, args).await,
         Command::Config(ConfigCommand::Check) => config::check(&load()?),
         Command::Db(command) => db::run(load()?, command).await,
+        Command::Web(command) => web::run(load()?, command).await,
         Command::Service(command) => service::run(&command, env),
         Command::Completions { shell } => generate::completions(shell),
         Command::Man { folder } => generate::man(&folder),

@@ -19,7 +19,7 @@ use crate::heap;
 use crate::http::{HttpServer, Readiness, ReadinessCheck, Webhooks};
 use crate::lifecycle::{ReloadSignals, ServiceManager, ShutdownSignals};
 use crate::logging::LogFilter;
-use crate::service::{self, Service};
+use crate::service::{self, Channel, Service};
 use crate::store::leases;
 
 /// How long running turns may take to end; the next start resumes the rest.
@@ -37,6 +37,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     skill_set.workflows.current().log_problems();
     let models = service::build_models(&config, &skill_set.skills, &clock)?;
     let http = bind(&config).await?;
+    let page = bind_page(&channels).await?;
     let store = service::open_store(&config, clock).await?;
     let mut service = Service::start(&config, store, skill_set.clone(), models, channels).await?;
     service.start_store_maintenance(&config);
@@ -44,6 +45,7 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
     tokio::spawn(heap::trim_regularly());
     let manager = ServiceManager::default();
     let http = serve_http(http, &service);
+    let page = serve_page(page, &service);
     let ended = tokio::select! {
         () = stops.next() => {
             tracing::info!("stopping: no new turns, running ones get {} s", PATIENCE.as_secs());
@@ -53,6 +55,10 @@ pub(super) async fn run(config: Config, env: &Env, logs: &LogFilter) -> Result<E
         failed = http => {
             let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
             Err(CliError::failed("the HTTP endpoint failed", why))
+        }
+        failed = page => {
+            let why = failed.err().map(|error| error.to_string()).unwrap_or_default();
+            Err(CliError::failed("the web page failed", why))
         }
         never = watch::report(&service, &manager) => match never {},
         never = reload::reload(&config, env, &mut reloads, (&skill_set, &service.live, logs), &manager) => match never {},
@@ -71,6 +77,32 @@ async fn serve_http(http: Option<HttpServer>, service: &Service) -> io::Result<(
     let Some(http) = http else { return std::future::pending().await };
     let hooks = hooks(service.receivers.clone());
     http.serve(service.stuck_tasks(), readiness(service), service.metrics(), hooks).await
+}
+
+/// Binds the web page's address, if there is a page.
+async fn bind_page(channels: &[Channel]) -> Result<Option<HttpServer>, CliError> {
+    let Some(settings) =
+        channels.iter().find_map(|channel| channel.page.as_ref()).map(|page| page.settings())
+    else {
+        return Ok(None);
+    };
+    let (listen, name) = (settings.listen, &settings.channel);
+    let bound = HttpServer::bind(listen).await;
+    let failed =
+        |error| CliError::failed(format!("can't listen on {listen}; change [channels.{name}] listen"), error);
+    bound.map(Some).map_err(failed)
+}
+
+async fn serve_page(bound: Option<HttpServer>, service: &Service) -> io::Result<()> {
+    let (Some(bound), Some((page, backend))) = (bound, service.page()) else {
+        return std::future::pending().await;
+    };
+    let (routes, look) = adjutant_web::router(page.settings(), backend);
+    tracing::info!("Web page: {}", page.settings().public_url);
+    tokio::select! {
+        served = bound.serve_routes(routes) => served,
+        () = look => Ok(()),
+    }
 }
 
 /// Binds the HTTP endpoint, if there is one, before anything is received.

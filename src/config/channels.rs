@@ -1,10 +1,11 @@
 //! `[channels.NAME]`: the chat platforms to connect to.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::Secret;
 use super::error::suggestion;
-use super::read::{Reading, Section, text};
+use super::read::{Reading, Section, address, text};
 use super::secret::secret;
 use crate::document::Node;
 
@@ -17,12 +18,17 @@ pub enum Kind {
     Discord,
     /// Slack.
     Slack,
+    /// Our own web page.
+    Web,
 }
 
 impl Kind {
-    /// Every platform with its name in the configuration.
-    pub const ALL: [(&'static str, Self); 3] =
+    /// The platforms on which the assistant is a bot, with their names in the configuration.
+    pub const BOTS: [(&'static str, Self); 3] =
         [("discord", Self::Discord), ("slack", Self::Slack), ("telegram", Self::Telegram)];
+    /// Every kind of channel with its name in the configuration.
+    pub const ALL: [(&'static str, Self); 4] =
+        [Self::BOTS[0], Self::BOTS[1], Self::BOTS[2], ("web", Self::Web)];
 
     /// The platform with this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -34,6 +40,7 @@ impl Kind {
             Self::Telegram => "https://api.telegram.org",
             Self::Discord => "https://discord.com",
             Self::Slack => "https://slack.com/api",
+            Self::Web => "",
         }
     }
 }
@@ -54,6 +61,13 @@ pub enum Platform {
         /// Signs Slack's requests to our HTTP endpoint.
         signing_secret: Option<Secret>,
     },
+    /// Our own web page.
+    Web {
+        /// Where to listen.
+        listen: SocketAddr,
+        /// The address that people open, without a slash at its end.
+        public_url: String,
+    },
 }
 
 /// One connected account of a platform.
@@ -71,7 +85,13 @@ pub struct ChannelConfig {
 
 /// Reads `[channels]`: a channel for each name.
 pub(super) fn read(section: &mut Section<'_>) -> BTreeMap<String, ChannelConfig> {
-    section.sections(channel).into_iter().filter_map(|(name, channel)| Some((name, channel?))).collect()
+    let channels = section.sections(channel).into_iter();
+    let channels: BTreeMap<_, _> = channels.filter_map(|(name, channel)| Some((name, channel?))).collect();
+    let is_page = |(_, channel): &(&String, &ChannelConfig)| matches!(channel.platform, Platform::Web { .. });
+    if let Some((name, _)) = channels.iter().filter(is_page).nth(1) {
+        section.problem(name, "there can be only one web page");
+    }
+    channels
 }
 
 fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
@@ -82,10 +102,17 @@ fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
     }
     let mut enabled = true;
     section.set("enabled", &mut enabled, super::read::flag);
+    if kind == Some(Kind::Web) {
+        // Sessions decide who may read and write there.
+        let (platform, allow) = (web(section)?, vec!["*".to_owned()]);
+        return Some(ChannelConfig { platform, enabled, api_url: String::new(), allow });
+    }
     let platform = match kind {
         Some(Kind::Telegram) => token(section, enabled).map(Platform::Telegram),
         Some(Kind::Discord) => token(section, enabled).map(Platform::Discord),
         Some(Kind::Slack) => slack(section, enabled),
+        // It was read above.
+        Some(Kind::Web) => None,
         // Its keys aren't known, so none is reported as unknown.
         None => {
             for key in ["token", "bot_token", "app_token", "signing_secret"] {
@@ -98,6 +125,50 @@ fn channel(name: &str, section: &mut Section<'_>) -> Option<ChannelConfig> {
     let allow = section.list("allow", text);
     let api_url = api_url.unwrap_or_else(|| kind.map(Kind::api_url).unwrap_or_default().to_owned());
     Some(ChannelConfig { platform: platform?, enabled, api_url, allow })
+}
+
+/// Anything but this machine needs https, which ends in a proxy in front of us.
+fn web(section: &mut Section<'_>) -> Option<Platform> {
+    let mut address = WEB_LISTEN;
+    section.set("listen", &mut address, listen);
+    let public_url = section.get("public_url", public_url);
+    if !address.ip().is_loopback() && !section.has("public_url") {
+        let problem = format!(
+            "{address} can be reached from other machines, so people must come by https: set public_url = \
+             \"https://...\" and put a proxy with TLS in front, or listen on 127.0.0.1"
+        );
+        section.problem("listen", problem);
+        return None;
+    }
+    let is_public = section.has("public_url");
+    if is_public && public_url.is_none() {
+        return None;
+    }
+    let url = public_url.unwrap_or_else(|| format!("http://{address}"));
+    if !address.ip().is_loopback() && !url.starts_with("https://") {
+        section.problem(
+            "public_url",
+            format!("must begin with https://, because {address} can be reached from other machines"),
+        );
+        return None;
+    }
+    Some(Platform::Web { listen: address, public_url: url })
+}
+
+/// The default of `[channels.web] listen`.
+const WEB_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8090);
+
+fn listen(value: &Node, reading: &Reading<'_>) -> Result<SocketAddr, String> {
+    let text = text(value, reading)?;
+    text.parse().map_err(|_| format!("{text:?} must be ADDRESS:PORT, such as \"127.0.0.1:8090\""))
+}
+
+fn public_url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let (_, url) = address(value, reading, "https://assistant.example.org", "the page has no passwords")?;
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err("must have nothing behind the host: the page needs a name of its own".to_owned());
+    }
+    Ok(url.origin().ascii_serialization())
 }
 
 fn token(section: &mut Section<'_>, enabled: bool) -> Option<Secret> {

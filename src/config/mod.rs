@@ -153,6 +153,15 @@ impl Config {
         Ok(config)
     }
 
+    /// The web page's channel and address, if it is enabled.
+    pub fn page(&self) -> Option<(&str, &str)> {
+        let enabled = self.channels.iter().filter(|(_, channel)| channel.enabled);
+        enabled.into_iter().find_map(|(name, channel)| match &channel.platform {
+            Platform::Web { public_url, .. } => Some((name.as_str(), public_url.as_str())),
+            _ => None,
+        })
+    }
+
     /// Checks the names under `[approval.skills]` against the known skills: a rule with a misspelt name would
     /// protect nothing.
     pub fn check_skills(&self, known: &[&str]) -> Result<(), ConfigError> {

@@ -18,6 +18,8 @@ pub struct Settings {
     pub allow: HashMap<String, Vec<String>>,
     /// The mail account's address.
     pub mail_address: Option<String>,
+    /// The address of the web page, if there is one.
+    pub page: Option<String>,
 }
 
 /// The current settings. They change as a whole.

@@ -6,7 +6,7 @@ use crate::domain::{ExecutionStatus, TurnStatus};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::outbox::Message;
-use crate::store::{Batch, StoreError, access, control, executions, links, people, questions, turns};
+use crate::store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use crate::trace;
 use crate::wording;
 pub use crate::workflows::command::is_run;
@@ -45,6 +45,7 @@ impl Conversations {
             "/trace" => self.trace(row).await?,
             "/pair" => self.pair(row).await?,
             "/link" => self.link(row).await?,
+            "/web" => self.web(row).await?,
             other => wording::unknown_command(other),
         };
         self.reply(row, None, text, batch).await
@@ -151,6 +152,15 @@ impl Conversations {
         let code = access::new_code(self.store.clock().random());
         links::offer(&self.store, &code, &row.person_id).await?;
         Ok(wording::link(&code))
+    }
+
+    /// Makes a link that signs this person in on the web page.
+    async fn web(&self, row: &InboxRow) -> Result<String, StoreError> {
+        let Some(page) = self.settings.now().page.clone() else { return Ok(wording::NO_PAGE.to_owned()) };
+        if people::conversation_by_id(&self.store, &row.conversation_id).await?.shared != 0 {
+            return Ok(wording::PAGE_IN_PRIVATE.to_owned());
+        }
+        Ok(wording::page_link(&page, &web::offer(&self.store, &row.person_id).await?))
     }
 
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {

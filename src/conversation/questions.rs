@@ -121,7 +121,6 @@ impl Conversations {
             Some(id) => questions::by_id(&self.store, id).await?,
             None => None,
         };
-        let question = question.filter(|question| question.conversation_id == row.conversation_id);
         let Some(question) = question else {
             return self.reply(row, None, wording::NO_SUCH_QUESTION.into(), Batch::new()).await;
         };
@@ -211,14 +210,18 @@ impl Conversations {
         let mut others = all.iter().filter(|other| other.is_open() && !is_chosen(other));
         let is_last_of_message = others.clone().all(|other| other.outbox_id != question.outbox_id);
         let asleep = turn.status == TurnStatus::Waiting;
+        // A press on the web page is journalled in another conversation than the question's; whichever instance serves
+        // that one goes on.
+        let is_asked_here = row.conversation_id == question.conversation_id;
+        let instance = if is_asked_here { self.instance.id.clone() } else { outbox::anybody() };
         let mut batch = Batch::new();
         turns::expect_status(&mut batch, &turn);
         for (question, answer) in chosen {
             questions::answer(&mut batch, &question.id, answer, &row.person_id, now);
-            control::go_on(&mut batch, question, Some(answer), &self.instance.id, now);
+            control::go_on(&mut batch, question, Some(answer), &instance, now);
         }
         // An owner who was asked in another conversation doesn't see the turn's next message.
-        let is_here = turn.conversation_id == question.conversation_id;
+        let is_here = is_asked_here && turn.conversation_id == question.conversation_id;
         if asleep && is_here && (others.next().is_none() || question.asks_to_continue()) {
             let mut answers = turn.answer_ids();
             answers.push(row.event_id().to_owned());

@@ -1,13 +1,17 @@
 //! The configured channels. The only file that knows every platform.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use adjutant_chat::{ChatPort, Connection, Rooms, SetupGuide};
+use adjutant_web::Web;
 
 use super::StartError;
 use crate::config::{ChannelConfig, Config, Kind, Platform, Secret};
+use crate::gateway::intake::Intake;
+use crate::gateway::maintenance::Maintenance;
 use crate::gateway::outbox::DeliveryFilter;
+use crate::gateway::receiver::ChannelReceiver;
 
 /// A channel and what this process does with it.
 pub struct Channel {
@@ -21,6 +25,8 @@ pub struct Channel {
     pub place: Option<String>,
     /// Selects the replies to deliver, if not all.
     pub filter: Option<DeliveryFilter>,
+    /// The web page, if this is it.
+    pub page: Option<Arc<Web>>,
     /// The platform's ids of those who may talk to the assistant; `*` is everyone.
     pub allow: Vec<String>,
 }
@@ -29,7 +35,7 @@ impl Channel {
     /// A channel that everyone may use, because the machine has let them in.
     pub fn open(port: Arc<dyn ChatPort>) -> Self {
         let allow = vec!["*".to_owned()];
-        Self { port, connection: None, rooms: None, place: None, filter: None, allow }
+        Self { port, connection: None, rooms: None, place: None, filter: None, page: None, allow }
     }
 
     fn connected<P: ChatPort + Connection + Rooms + 'static>(
@@ -38,7 +44,15 @@ impl Channel {
     ) -> Self {
         let allow = config.allow.clone();
         let (port, connection) = (platform.clone(), platform.clone());
-        Self { port, connection: Some(connection), rooms: Some(platform), place: None, filter: None, allow }
+        Self {
+            port,
+            connection: Some(connection),
+            rooms: Some(platform),
+            place: None,
+            filter: None,
+            page: None,
+            allow,
+        }
     }
 }
 
@@ -87,6 +101,22 @@ fn connect_one(name: &str, config: &ChannelConfig) -> Result<Channel, StartError
             let slack = adjutant_slack::connect(settings).map_err(|error| refused(error.to_string()))?;
             Ok(Channel::connected(Arc::new(slack), config))
         }
+        Platform::Web { listen, public_url } => {
+            let settings =
+                adjutant_web::Settings { channel, listen: *listen, public_url: public_url.clone() };
+            let page = Arc::new(Web::new(settings));
+            let allow = config.allow.clone();
+            let (port, connection) = (page.clone(), page.clone());
+            Ok(Channel {
+                port,
+                connection: Some(connection),
+                rooms: None,
+                place: None,
+                filter: None,
+                page: Some(page),
+                allow,
+            })
+        }
     }
 }
 
@@ -96,6 +126,8 @@ pub fn setup(kind: Kind) -> SetupGuide {
         Kind::Telegram => adjutant_telegram::setup(),
         Kind::Discord => adjutant_discord::setup(),
         Kind::Slack => adjutant_slack::setup(),
+        // Nothing has to be fetched elsewhere.
+        Kind::Web => SetupGuide { platform: "Web", credentials: Vec::new(), own_id: "" },
     }
 }
 
@@ -108,12 +140,14 @@ pub(super) struct ChannelParts {
     pub(super) places: Vec<(String, Option<String>)>,
     pub(super) connections: Vec<(String, Arc<dyn Connection>)>,
     pub(super) rooms: BTreeMap<String, Arc<dyn Rooms>>,
+    pub(super) page: Option<Arc<Web>>,
 }
 
 impl ChannelParts {
     pub(super) fn of(channels: Vec<Channel>) -> Self {
         let mut parts = Self::default();
-        for Channel { port, connection, rooms, place, filter, allow } in channels {
+        for Channel { port, connection, rooms, place, filter, page, allow } in channels {
+            parts.page = parts.page.take().or(page);
             let name = port.channel().to_owned();
             parts.ports.insert(name.clone(), port);
             parts.filters.extend(filter.map(|filter| (name.clone(), filter)));
@@ -124,4 +158,17 @@ impl ChannelParts {
         }
         parts
     }
+}
+
+/// The receiver of each channel that has a connection.
+pub(super) fn receivers(
+    connections: Vec<(String, Arc<dyn Connection>)>,
+    intake: &Arc<Intake>,
+    maintenance: &Arc<Maintenance>,
+) -> Vec<Arc<ChannelReceiver>> {
+    let receiver = |(channel, connection)| {
+        let (intake, maintenance) = (intake.clone(), maintenance.clone());
+        Arc::new(ChannelReceiver { intake, channel, connection, maintenance, failures: Mutex::default() })
+    };
+    connections.into_iter().map(receiver).collect()
 }

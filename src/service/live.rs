@@ -101,6 +101,7 @@ fn settings(config: &Config, allow: HashMap<String, Vec<String>>) -> Settings {
         owners,
         allow,
         mail_address: config.mail.as_ref().map(|mail| mail.from.clone()),
+        page: config.page().map(|(_, url)| url.to_owned()),
     }
 }
 

@@ -15,9 +15,12 @@ pub use database::batch::{Batch, Value};
 pub use database::stale::Stale;
 pub use database::{backups, check, retention, space};
 pub use journal::{
-    calls, control, executions, inbox, leases, outbox, questions, queues, runs, spending, turns, usage,
+    calls, changes, control, executions, inbox, leases, outbox, questions, queues, runs, spending, timeline,
+    turns, usage,
 };
-pub use records::{access, known, links, memories, objects, people, rooms, schedules, search, taints, tasks};
+pub use records::{
+    access, known, links, memories, objects, people, rooms, schedules, search, taints, tasks, web,
+};
 
 use crate::clock::SharedClock;
 use database::{connections, writer};

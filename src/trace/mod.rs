@@ -185,6 +185,12 @@ pub async fn load(store: &Store, turn: &TurnRow, with_calls: bool) -> Result<Tra
     Ok(Trace { turn: whole, executions })
 }
 
+/// The model calls of one execution, each with its whole request.
+pub async fn calls_of(store: &Store, execution: &ExecutionId) -> Result<Vec<ModelCall>, StoreError> {
+    let rows = crate::store::calls::of_execution(store, execution).await?;
+    calls::rebuild(store, execution, rows).await
+}
+
 /// The person as the channel calls them; our own id when they have no account there any more.
 async fn user(store: &Store, conversation: &Conversation, person: &PersonId) -> Result<String, StoreError> {
     let prefix = format!("{}:", conversation.channel);

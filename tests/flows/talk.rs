@@ -119,6 +119,7 @@ async fn slash_commands_are_answered_once_each() {
     - `/undo`: take back what I did last
     - `/trace`: see what I did for your last message
     - `/link`: link your accounts on different platforms
+    - `/web`: open your conversations as a web page
     - `/pair CODE`: let somebody in (owners only)
     - `/help`: show this help
     > /status

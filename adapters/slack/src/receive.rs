@@ -227,9 +227,9 @@ pub(crate) struct Command {
 }
 
 /// Our commands by their own names; Slack reserves some of these.
-pub(crate) const COMMANDS: [&str; 12] = [
+pub(crate) const COMMANDS: [&str; 13] = [
     "/new", "/run", "/draft", "/answer", "/undo", "/stop", "/pause", "/status", "/trace", "/help", "/link",
-    "/pair",
+    "/pair", "/web",
 ];
 
 impl Command {

@@ -52,7 +52,7 @@ pub(crate) struct InitArgs {
 }
 
 fn platforms() -> PossibleValuesParser {
-    PossibleValuesParser::new(Kind::ALL.map(|(name, _)| name))
+    PossibleValuesParser::new(Kind::BOTS.map(|(name, _)| name))
 }
 
 impl InitArgs {

@@ -49,7 +49,7 @@ fn channels(draft: &Draft) -> Vec<(String, Kind)> {
         Some((name, kind))
     };
     let mut channels: Vec<_> = draft.names(&["channels"]).into_iter().filter_map(named).collect();
-    for (name, kind) in Kind::ALL {
+    for (name, kind) in Kind::BOTS {
         if !channels.iter().any(|(_, known)| *known == kind) {
             channels.push((name.to_owned(), kind));
         }

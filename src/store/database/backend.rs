@@ -191,6 +191,32 @@ impl Backend {
         }
     }
 
+    /// The place of the latest change that every reader sees.
+    pub(in crate::store) fn last_change_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "SELECT tx, seq FROM changes ORDER BY tx DESC, seq DESC LIMIT 1",
+            Self::Server { .. } => {
+                "SELECT tx, seq FROM changes WHERE tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint \
+                 ORDER BY tx DESC, seq DESC LIMIT 1"
+            }
+        }
+    }
+
+    /// The changes after a place, in an order in which none is ever added before one that was read.
+    pub(in crate::store) fn changes_sql(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => {
+                "SELECT tx, seq, person_id, turn_id, kind, id, status FROM changes \
+                 WHERE (tx, seq) > ($1, $2) ORDER BY tx, seq LIMIT $3 + 0"
+            }
+            Self::Server { .. } => {
+                "SELECT tx, seq, person_id, turn_id, kind, id, status FROM changes \
+                 WHERE (tx, seq) > ($1, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint \
+                 ORDER BY tx, seq LIMIT $3 + 0"
+            }
+        }
+    }
+
     pub(in crate::store) async fn prepare(&self) -> Result<(), StoreError> {
         let Self::Embedded { file } = self else { return Ok(()) };
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {

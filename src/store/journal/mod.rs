@@ -1,6 +1,7 @@
 //! The journal: what arrived, what was done about it, and what is sent.
 
 pub mod calls;
+pub mod changes;
 pub mod control;
 pub mod executions;
 pub mod inbox;
@@ -10,5 +11,6 @@ pub mod questions;
 pub mod queues;
 pub mod runs;
 pub mod spending;
+pub mod timeline;
 pub mod turns;
 pub mod usage;

@@ -63,7 +63,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 23] = [
+const TABLES: [PersonTable; 26] = [
     table!("tool_calls", of_execution!()),
     table!("calls", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -94,6 +94,14 @@ const TABLES: [PersonTable; 23] = [
     table!("schedules", "person_id = $1"),
     table!("taints", "person_id = $1"),
     table!("links", "person_id = $1"),
+    table!("web_codes", "expires_at", "person_id = $1", "person_id = $1"),
+    table!(
+        "web_sessions",
+        "id, browser, created_at, seen_at, expires_at",
+        "person_id = $1",
+        "person_id = $1"
+    ),
+    table!("changes", "person_id = $1"),
     table!("allowed", of_account!("allowed")),
     table!("pairings", of_account!("pairings")),
     table!(
@@ -200,6 +208,8 @@ pub async fn erase(store: &Store, person: &PersonId) -> Result<(), StoreError> {
         batch.run("DELETE FROM objects WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM taints WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM links WHERE person_id = $1", [(&linked).into()]);
+        batch.run("DELETE FROM web_codes WHERE person_id = $1", [(&linked).into()]);
+        batch.run("DELETE FROM changes WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM background_calls WHERE person_id = $1", [(&linked).into()]);
         batch.run("DELETE FROM spending WHERE who = $1", [(&linked).into()]);
         batch.run("DELETE FROM people WHERE id = $1", [(&linked).into()]);

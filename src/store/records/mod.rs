@@ -11,3 +11,4 @@ pub mod schedules;
 pub mod search;
 pub mod taints;
 pub mod tasks;
+pub mod web;

@@ -78,6 +78,11 @@ pub async fn person_by_id(store: &Store, id: &PersonId) -> Result<Person, StoreE
     found.ok_or_else(|| StoreError::Corrupt(format!("there is no person {id}")))
 }
 
+/// Whether there is such a person.
+pub async fn exists(store: &Store, id: &PersonId) -> Result<bool, StoreError> {
+    Ok(store.count("SELECT count(*) FROM people WHERE id = $1", &[id.into()]).await? > 0)
+}
+
 /// The accounts of a person, as `CHANNEL:USER`.
 pub async fn accounts(store: &Store, person: &PersonId) -> Result<Vec<String>, StoreError> {
     let rows: Vec<(String, String)> =

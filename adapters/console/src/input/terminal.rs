@@ -28,8 +28,10 @@ use super::{Event, PROMPT, Source, WAITING};
 use crate::json::{Entry, Line, parse_text};
 use crate::turn_taking::TurnTaking;
 
-const COMMANDS: [&str; 11] =
-    ["/answer", "/draft", "/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace", "/undo"];
+const COMMANDS: [&str; 12] = [
+    "/answer", "/draft", "/help", "/new", "/pause", "/quit", "/run", "/status", "/stop", "/trace", "/undo",
+    "/web",
+];
 
 type Read1 = Result<String, ReadlineError>;
 

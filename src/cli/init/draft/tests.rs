@@ -114,7 +114,7 @@ fn a_file_that_can_not_be_filled_in_is_told_with_its_faults() {
 
 #[test]
 fn one_part_is_read_without_the_faults_of_the_others() {
-    let [_, (faulty, _), (right, _)] = Kind::ALL;
+    let [_, (faulty, _), (right, _)] = Kind::BOTS;
     let text = format!(
         "nonsense = 1\n[limits]\nturn_timeout = 1\n[channels.{right}]\ntoken = \"1:a\"\n[channels.{faulty}]\n"
     );
@@ -147,14 +147,14 @@ proptest! {
         password in answer(),
         id in answer(),
         is_new: bool,
-        kind in 0..Kind::ALL.len(),
+        kind in 0..Kind::BOTS.len(),
     ) {
         let mut draft = if is_new { draft(NEW) } else { draft("# Kept. \n\n[limits] # too\nagents_per_turn = 3\n") };
-        let (channel, _) = Kind::ALL[kind];
+        let (channel, _) = Kind::BOTS[kind];
         model::set_provider(&mut draft, "openai");
         draft.set_text(&["model"], "name", &name);
         draft.set_secret(&["model"], "api_key", &key);
-        for key in crate::service::setup(Kind::ALL[kind].1).credentials.iter().map(|credential| credential.key) {
+        for key in crate::service::setup(Kind::BOTS[kind].1).credentials.iter().map(|credential| credential.key) {
             draft.set_secret(&["channels", channel], key, &token);
         }
         draft.set_owners(channel, std::slice::from_ref(&id));

@@ -1,0 +1,173 @@
+// Keeps an open page up to date. Without it, the pages can be read and their forms work.
+"use strict";
+
+const note = document.getElementById("note");
+const say = (text) => { if (note.textContent !== text) note.textContent = text; };
+
+// A link's code is in its fragment, which is sent to no server.
+const login = document.getElementById("login");
+if (login && location.hash.length > 1) {
+  login.code.value = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname);
+  login.submit();
+}
+
+// What was asked and answered is loaded when it is opened.
+document.addEventListener("toggle", (event) => {
+  const box = event.target;
+  if (box.open && box.dataset && box.dataset.load && !box.dataset.loaded) load(box);
+}, true);
+
+async function load(box) {
+  box.dataset.loaded = "yes";
+  try {
+    const answer = await fetch(box.dataset.load + "?part");
+    if (!answer.ok) throw new Error(answer.status);
+    const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".body");
+    const link = box.querySelector(":scope > p:last-of-type");
+    link.replaceWith(part);
+  } catch {
+    delete box.dataset.loaded;
+  }
+}
+
+// Keeps what the reader opened, closed or loaded.
+function swap(old, fresh) {
+  for (const box of old.querySelectorAll("details[id]")) {
+    const next = fresh.querySelector("#" + CSS.escape(box.id));
+    if (!next) continue;
+    next.open = box.open;
+    if (box.dataset.loaded && next.dataset.load) {
+      const part = box.querySelector(":scope > .body");
+      const link = next.querySelector(":scope > p:last-of-type");
+      if (part && link) {
+        next.dataset.loaded = "yes";
+        link.replaceWith(part);
+      }
+    }
+  }
+  const focused = old.contains(document.activeElement) ? document.activeElement : null;
+  const mark = focused && (focused.closest("details[id]") || focused.closest("[id]"));
+  old.replaceWith(fresh);
+  if (mark && mark !== old) {
+    const again = document.getElementById(mark.id);
+    const target = again && (again.tagName === "DETAILS" ? again.querySelector("summary") : again);
+    if (target) target.focus({ preventScroll: true });
+  }
+}
+
+const parse = (html) => document.importNode(new DOMParser().parseFromString(html, "text/html"), true);
+
+function isAtEnd() {
+  return innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+}
+
+async function refreshTurn(turn) {
+  const old = document.getElementById("turn-" + turn);
+  const answer = await fetch("/turn/" + turn + "?part");
+  if (answer.ok) swap(old, parse(await answer.text()).querySelector("article"));
+}
+
+async function refreshAll() {
+  const answer = await fetch(location.pathname + location.search, { headers: { accept: "text/html" } });
+  if (answer.status === 401) return location.reload();
+  const fresh = answer.ok && parse(await answer.text()).getElementById("live");
+  if (fresh) swap(document.getElementById("live"), fresh);
+}
+
+const live = document.getElementById("live");
+const after = document.body.dataset.after;
+const changed = new Set();
+let isRefreshing = false;
+let place = after;
+
+async function refresh() {
+  if (isRefreshing) return;
+  isRefreshing = true;
+  while (changed.size > 0) {
+    const turns = [...changed];
+    changed.clear();
+    const follow = document.getElementById("composer") && isAtEnd();
+    try {
+      const isHere = (turn) => turn && document.getElementById("turn-" + turn);
+      if (location.pathname === "/" || !turns.every(isHere)) await refreshAll();
+      else for (const turn of turns) await refreshTurn(turn);
+      if (follow) scrollTo(0, document.documentElement.scrollHeight);
+    } catch {
+      turns.forEach((turn) => changed.add(turn));
+      await new Promise((done) => setTimeout(done, 1000));
+    }
+    await new Promise((done) => setTimeout(done, 60));
+  }
+  isRefreshing = false;
+}
+
+function listen() {
+  const address = new URL("/events", location.href);
+  address.searchParams.set("after", place);
+  address.searchParams.set("person", document.body.dataset.person);
+  const source = new EventSource(address);
+  source.addEventListener("open", () => { document.body.dataset.live = "yes"; say(""); });
+  source.addEventListener("change", (event) => {
+    place = event.lastEventId;
+    changed.add(JSON.parse(event.data).turn);
+    refresh();
+  });
+  source.addEventListener("reload", () => { source.close(); location.reload(); });
+  source.addEventListener("error", () => {
+    delete document.body.dataset.live;
+    say("The connection is interrupted. I keep trying.");
+    // The browser itself tries again unless it was refused.
+    if (source.readyState === EventSource.CLOSED) {
+      source.close();
+      setTimeout(listen, 2000);
+    }
+  });
+  addEventListener("pagehide", () => source.close());
+}
+
+if (live && after !== undefined) {
+  listen();
+  if (document.getElementById("composer") && !location.hash) scrollTo(0, document.documentElement.scrollHeight);
+}
+
+// Forms are sent without leaving the page; where that fails, the browser sends them itself.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!live || !["/say", "/press", "/stop"].includes(form.getAttribute("action"))) return;
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form, event.submitter));
+  const buttons = form.querySelectorAll("button");
+  buttons.forEach((button) => { button.disabled = true; });
+  try {
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body, redirect: "manual" });
+    const isDone = answer.type === "opaqueredirect";
+    if (isDone && form.id === "composer") {
+      form.text.value = "";
+      const bytes = crypto.getRandomValues(new Uint8Array(16));
+      form.once.value = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    }
+    if (!isDone) {
+      const page = parse(await answer.text());
+      const text = page.querySelector("main p");
+      say(text ? text.textContent : "That didn't work. Try again.");
+    } else {
+      say("");
+    }
+  } catch {
+    say("That didn't arrive. Try again.");
+  }
+  buttons.forEach((button) => { button.disabled = false; });
+  if (form.id === "composer") form.text.focus();
+});
+
+// Enter sends; with Shift it begins a new line.
+const text = document.getElementById("text");
+if (text) {
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      text.form.requestSubmit();
+    }
+  });
+}

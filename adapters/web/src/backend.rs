@@ -1,0 +1,103 @@
+//! What the page needs of the engine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use async_trait::async_trait;
+
+use crate::views::{Details, Now, PersonLine, Session, Timeline, Turn, Viewer};
+
+/// The engine can't answer now; the reason is in its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unavailable;
+
+/// A place in the order of all changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cursor {
+    /// First by this,
+    pub tx: i64,
+    /// then by this.
+    pub seq: i64,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.tx, self.seq)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (tx, seq) = text.split_once('-').ok_or(())?;
+        let number = |text: &str| text.parse().ok().filter(|number| *number >= 0).ok_or(());
+        Ok(Self { tx: number(tx)?, seq: number(seq)? })
+    }
+}
+
+/// A change: ids and a status, no text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its place.
+    pub at: Cursor,
+    /// Whose it is.
+    pub person: String,
+    /// `turn`, `execution`, `question`, `message` or `arrival`.
+    pub kind: String,
+    /// What changed.
+    pub id: String,
+    /// Its turn.
+    pub turn: Option<String>,
+    /// Its status now.
+    pub status: String,
+}
+
+/// Reads the journal and takes what people do on the page. Everything a viewer asks for is checked here: whoever may
+/// not see it gets `None`, as if it weren't there.
+#[async_trait]
+pub trait Backend: Send + Sync + 'static {
+    /// Begins a session with a login code, which then no longer works. Returns the session's secret.
+    async fn sign_in(&self, code: &str, browser: &str) -> Result<Option<String>, Unavailable>;
+    /// Whose session this secret is.
+    async fn viewer(&self, secret: &str) -> Result<Option<Viewer>, Unavailable>;
+    /// The viewer's sessions.
+    async fn sessions(&self, viewer: &Viewer) -> Result<Vec<Session>, Unavailable>;
+    /// Ends one of the viewer's sessions.
+    async fn end_session(&self, viewer: &Viewer, session: &str) -> Result<bool, Unavailable>;
+
+    /// What happens at the moment.
+    async fn now(&self, viewer: &Viewer) -> Result<Now, Unavailable>;
+    /// A conversation, of the viewer or of this person; the newest entries, or those before a place.
+    async fn timeline(
+        &self,
+        viewer: &Viewer,
+        person: &str,
+        before: Option<i64>,
+    ) -> Result<Option<Timeline>, Unavailable>;
+    /// A turn, with all rows from this one on.
+    async fn turn(&self, viewer: &Viewer, turn: &str, skip: usize) -> Result<Option<Turn>, Unavailable>;
+    /// What was asked and answered in an execution.
+    async fn details(&self, viewer: &Viewer, execution: &str) -> Result<Option<Details>, Unavailable>;
+    /// The people whom an owner may look at.
+    async fn people(&self, viewer: &Viewer) -> Result<Vec<PersonLine>, Unavailable>;
+
+    /// Takes a message; the same `once` again is the same message.
+    async fn say(&self, viewer: &Viewer, once: &str, text: &str) -> Result<(), Unavailable>;
+    /// Takes a press of a button. Returns what to tell the viewer, if it wasn't accepted.
+    async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable>;
+    /// Stops a turn. False if it isn't the viewer's, or has ended.
+    async fn stop(&self, viewer: &Viewer, turn: &str) -> Result<bool, Unavailable>;
+
+    /// The place of the latest change.
+    async fn latest(&self) -> Result<Cursor, Unavailable>;
+    /// The changes after a place, in order, at most this many; none if some of them are no longer known.
+    async fn changes(&self, after: Cursor, most: usize) -> Result<Option<Vec<Change>>, Unavailable>;
+
+    /// Forgets old changes. Called now and then.
+    async fn tidy(&self);
+    /// Whether a message of the outbox is on the page.
+    async fn is_shown(&self, message: &str) -> bool;
+    /// Counts something that was refused.
+    fn refused(&self, reason: &'static str);
+}

@@ -1,0 +1,257 @@
+//! Live pages: a stream of server-sent events for each, fed by one task that looks for changes.
+//!
+//! The recent changes are kept in memory. A stream knows its place in them; one that is too far behind reads from the
+//! store. So nothing is lost, and nothing comes twice, however often a line is cut.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::timeout;
+
+use crate::{Backend, Change, Cursor};
+
+/// How often the store is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// How many changes are read at once.
+const READ: usize = 500;
+/// How many recent changes are kept in memory.
+const RECENT: usize = 4_000;
+/// How many streams there may be.
+const STREAMS: usize = 300;
+/// How many streams one session may have: a browser's tabs.
+const STREAMS_OF_ONE: usize = 10;
+/// A reader that takes nothing for this long is cut off.
+const SLOW: Duration = Duration::from_secs(10);
+/// How often an idle stream tells its place, and whether its session is still valid is checked.
+const ALIVE: Duration = Duration::from_secs(15);
+
+/// How often old changes are forgotten.
+const TIDY: Duration = Duration::from_mins(10);
+
+/// The changes after a place, as far as they are in memory.
+#[derive(Debug, Default)]
+struct Recent {
+    /// All changes after this place are here,
+    from: Cursor,
+    /// up to this one.
+    to: Cursor,
+    changes: VecDeque<Arc<Change>>,
+}
+
+impl Recent {
+    /// None if some of them aren't here any more.
+    fn after(&self, at: Cursor) -> Option<Vec<Arc<Change>>> {
+        if at < self.from {
+            return None;
+        }
+        Some(self.changes.iter().skip_while(|change| change.at <= at).take(READ).cloned().collect())
+    }
+
+    fn add(&mut self, changes: Vec<Change>) {
+        for change in changes {
+            self.to = change.at;
+            self.changes.push_back(Arc::new(change));
+        }
+        while self.changes.len() > RECENT {
+            if let Some(oldest) = self.changes.pop_front() {
+                self.from = oldest.at;
+            }
+        }
+    }
+}
+
+/// All live pages.
+pub(crate) struct Live {
+    backend: Arc<dyn Backend>,
+    recent: Mutex<Recent>,
+    place: watch::Sender<Cursor>,
+    places: Arc<Semaphore>,
+    of_session: Mutex<HashMap<String, Arc<Semaphore>>>,
+}
+
+/// What a stream is for.
+pub(crate) struct Wanted {
+    /// The changes of this person.
+    pub(crate) person: String,
+    /// From here on.
+    pub(crate) after: Cursor,
+    /// The session, and its secret.
+    pub(crate) session: String,
+    pub(crate) secret: String,
+}
+
+impl Live {
+    pub(crate) fn new(backend: Arc<dyn Backend>) -> Self {
+        Self {
+            backend,
+            recent: Mutex::default(),
+            place: watch::Sender::default(),
+            places: Arc::new(Semaphore::new(STREAMS)),
+            of_session: Mutex::default(),
+        }
+    }
+
+    /// Looks for changes while anybody is reading, until the future is dropped.
+    pub(crate) async fn look(&self) {
+        let mut ticks = tokio::time::interval(LOOK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut was_idle = true;
+        let mut tidied = None::<Instant>;
+        loop {
+            ticks.tick().await;
+            if tidied.is_none_or(|at| at.elapsed() > TIDY) {
+                self.backend.tidy().await;
+                tidied = Some(Instant::now());
+            }
+            if self.place.receiver_count() == 0 {
+                was_idle = true;
+                continue;
+            }
+            // After a pause, the streams read from the store what they lack.
+            if was_idle && !self.begin_anew().await {
+                continue;
+            }
+            was_idle = false;
+            let from = self.recent().to;
+            match self.backend.changes(from, READ).await {
+                Ok(Some(changes)) if changes.is_empty() => {}
+                Ok(Some(changes)) => {
+                    self.recent().add(changes);
+                    self.tell();
+                }
+                Ok(None) => was_idle = true,
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn begin_anew(&self) -> bool {
+        let Ok(latest) = self.backend.latest().await else { return false };
+        *self.recent() = Recent { from: latest, to: latest, changes: VecDeque::new() };
+        self.tell();
+        true
+    }
+
+    fn tell(&self) {
+        let to = self.recent().to;
+        self.place.send_replace(to);
+    }
+
+    fn recent(&self) -> std::sync::MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn places(&self, session: &str) -> Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let mut all = self.of_session.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, places| places.available_permits() < STREAMS_OF_ONE);
+        let own = all.entry(session.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(STREAMS_OF_ONE)));
+        let own = own.clone().try_acquire_owned().ok()?;
+        Some((own, self.places.clone().try_acquire_owned().ok()?))
+    }
+
+    /// A new stream; none if there are too many.
+    pub(crate) fn stream(self: &Arc<Self>, wanted: Wanted) -> Option<Response> {
+        let places = self.places(&wanted.session)?;
+        let (sender, mut receiver) = mpsc::channel::<String>(16);
+        let live = self.clone();
+        tokio::spawn(async move {
+            live.feed(wanted, &sender).await;
+            drop(places);
+        });
+        let next = futures::stream::poll_fn(move |context| {
+            receiver.poll_recv(context).map(|text| text.map(Ok::<_, std::convert::Infallible>))
+        });
+        let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-store")];
+        Some((headers, Body::from_stream(next)).into_response())
+    }
+
+    /// Sends changes to one reader until it goes, is too slow or may not read any more.
+    async fn feed(&self, wanted: Wanted, sender: &mpsc::Sender<String>) {
+        let mut place = self.place.subscribe();
+        let mut at = wanted.after;
+        if !send(sender, "retry: 500\n\n".to_owned()).await {
+            return;
+        }
+        loop {
+            place.borrow_and_update();
+            let recent = self.recent().after(at);
+            let changes = match recent {
+                Some(changes) => changes,
+                None => match self.backend.changes(at, READ).await {
+                    Ok(Some(changes)) => changes.into_iter().map(Arc::new).collect(),
+                    // Too old: the page has to be loaded again.
+                    Ok(None) => {
+                        send(sender, "event: reload\ndata: {}\n\n".to_owned()).await;
+                        return;
+                    }
+                    // The browser comes back.
+                    Err(_) => return,
+                },
+            };
+            if let Some(last) = changes.last() {
+                at = last.at;
+                let own = changes.iter().filter(|change| change.person == wanted.person);
+                let text: String = own.map(|change| event(change)).collect();
+                if !text.is_empty() && !send(sender, text).await {
+                    return;
+                }
+                continue;
+            }
+            tokio::select! {
+                _ = place.changed() => {}
+                () = sender.closed() => return,
+                () = tokio::time::sleep(ALIVE) => {
+                    let is_valid = matches!(self.backend.viewer(&wanted.secret).await, Ok(Some(_)));
+                    if !is_valid || !send(sender, format!("id: {at}\n\n")).await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn send(sender: &mpsc::Sender<String>, text: String) -> bool {
+    matches!(timeout(SLOW, sender.send(text)).await, Ok(Ok(())))
+}
+
+/// A change as an event. Ids and words hold nothing that JSON would have to escape.
+fn event(change: &Change) -> String {
+    let word = |text: &str| -> String {
+        text.chars().filter(|one| one.is_ascii_alphanumeric() || "_-.".contains(*one)).collect()
+    };
+    format!(
+        "id: {}\nevent: change\ndata: {{\"kind\":\"{}\",\"id\":\"{}\",\"turn\":\"{}\",\"status\":\"{}\"}}\n\n",
+        change.at,
+        word(&change.kind),
+        word(&change.id),
+        word(change.turn.as_deref().unwrap_or_default()),
+        word(&change.status)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(seq: i64) -> Change {
+        let (person, kind, id) = ("p".into(), "turn".into(), format!("t{seq}"));
+        Change { at: Cursor { tx: 0, seq }, person, kind, id, turn: None, status: "running".into() }
+    }
+
+    #[test]
+    fn what_is_no_longer_in_memory_is_read_from_the_store() {
+        let mut recent = Recent::default();
+        recent.add((1..=10).map(change).collect());
+        let seen = |at| recent.after(Cursor { tx: 0, seq: at }).map(|all| all.len());
+        assert_eq!((seen(0), seen(9), seen(10), seen(99)), (Some(10), Some(1), Some(0), Some(0)));
+        recent.add((11..=i64::try_from(RECENT).unwrap() + 11).map(change).collect());
+        assert_eq!(recent.after(Cursor { tx: 0, seq: 10 }), None, "11 has gone");
+        assert_eq!(recent.after(Cursor { tx: 0, seq: 11 }).unwrap()[0].id, "t12");
+    }
+}

@@ -1,0 +1,28 @@
+//! The web page: a channel to talk on, and a view of what the assistant said, does and waits for.
+//!
+//! Properties:
+//!
+//! - It knows nothing of the engine: [`Backend`] reads the journal and takes what people do; [`views`] is what is shown.
+//! - Nobody sees anything without a session, which a one-time link begins. Another site can neither read a page nor post
+//!   to it, and nothing on a page runs but our own script.
+//! - Pages are made on the server and can be read without any script. The script only fetches what changed.
+//! - One task looks for changes, however many pages are open; a reader that can't keep up is cut off and comes back to
+//!   where it was.
+
+mod assets;
+mod backend;
+mod events;
+mod guard;
+mod markdown;
+mod pages;
+mod port;
+mod routes;
+mod session;
+pub mod views;
+
+pub use backend::{Backend, Change, Cursor, Unavailable};
+pub use port::{Settings, Web};
+pub use routes::router;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! Signing in. There are no passwords: the code comes from a chat or the command line.
+
+use maud::{DOCTYPE, html};
+
+use super::Frame;
+
+/// The form for a code. The link's code is in its fragment, which no server sees; the script puts it into the form.
+pub(crate) fn login(error: Option<&str>) -> String {
+    let frame = Frame { title: "Sign in", path: "/login", viewer: None, token: "", live: None };
+    frame.page(&html! {
+        section.card {
+            h1 { "Sign in" }
+            @if let Some(error) = error { p.error role="alert" { (error) } }
+            p {
+                "Send " code { "/web" } " to the assistant in any chat, or run " code { "adjutant web login" }
+                " on its machine. You get a link that works once, for five minutes."
+            }
+            form #login method="post" action="/login" {
+                label for="code" { "Code" }
+                input #code name="code" type="text" required maxlength="64" autocomplete="off"
+                    autocapitalize="off" spellcheck="false";
+                button type="submit" { "Sign in" }
+            }
+        }
+    })
+}
+
+/// A link from another site brings no cookie with it; the same request from this page does.
+pub(crate) fn bounce() -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head { meta charset="utf-8"; meta http-equiv="refresh" content="0"; title { "Adjutant" } }
+            body { main { p { a href="" { "Go on" } } } }
+        }
+    }
+    .into_string()
+}

@@ -1,0 +1,18 @@
+//! The pages as HTML. Every text from elsewhere goes through [`plain`](crate::markdown::plain) or
+//! [`markdown`](crate::markdown::markdown).
+
+mod layout;
+mod login;
+mod now;
+mod people;
+mod talk;
+mod tree;
+
+pub(crate) use layout::{Frame, message};
+pub(crate) use login::{bounce, login};
+pub(crate) use now::now;
+pub(crate) use people::{people, sessions};
+#[cfg(test)]
+pub(crate) use talk::message_part;
+pub(crate) use talk::{talk, turn, turn_page};
+pub(crate) use tree::{details, details_page};

@@ -1,0 +1,119 @@
+//! The conversation.
+
+use maud::{Markup, html};
+
+use super::Frame;
+use super::layout::{badge, moment, token};
+use super::tree::tree;
+use crate::markdown::{markdown, plain};
+use crate::session::once;
+use crate::views::{Entry, Said, Timeline, Turn};
+
+/// The page of a conversation.
+pub(crate) fn talk(frame: &Frame<'_>, timeline: &Timeline, is_newest: bool) -> String {
+    let is_own = frame.viewer.is_some_and(|viewer| viewer.person == timeline.person);
+    frame.page(&html! {
+        @if is_own { h1.small { "Conversation" } } @else { h1.small { "Conversation of " (plain(&timeline.name)) } }
+        div #live {
+            @if let Some(older) = timeline.older {
+                p.older {
+                    a href={ "/talk?person=" (timeline.person) "&before=" (older) } { "Older messages" }
+                }
+            }
+            @if timeline.entries.is_empty() {
+                p.empty { "Nothing was said here yet." }
+            }
+            @for entry in &timeline.entries {
+                @match entry {
+                    Entry::Turn(it) => (turn(it, frame.token)),
+                    Entry::Said(it) => (said(it, frame.token)),
+                }
+            }
+        }
+        @if !is_newest {
+            p { a href={ "/talk?person=" (timeline.person) } { "Newest messages" } }
+        } @else if is_own {
+            (composer(frame.token))
+        }
+    })
+}
+
+fn composer(form_token: &str) -> Markup {
+    html! {
+        form #composer method="post" action="/say" {
+            (token(form_token))
+            input type="hidden" name="once" value=(once());
+            label for="text" { "Message" }
+            textarea #text name="text" rows="2" required maxlength="20000" placeholder="Write a message" {}
+            button type="submit" { "Send" }
+        }
+    }
+}
+
+/// A turn.
+pub(crate) fn turn(turn: &Turn, form_token: &str) -> Markup {
+    html! {
+        article.turn id={ "turn-" (turn.key) } aria-label="Request" {
+            @for one in &turn.asked { (said(one, form_token)) }
+            div.work {
+                (badge(turn.badge))
+                @if turn.is_open {
+                    form.inline method="post" action="/stop" {
+                        (token(form_token))
+                        button.quiet type="submit" name="turn" value=(turn.key) { "Stop" }
+                    }
+                }
+                @if !turn.rows.is_empty() { (tree(turn)) }
+            }
+            @for one in &turn.replies { (said(one, form_token)) }
+        }
+    }
+}
+
+/// A turn on a page of its own.
+pub(crate) fn turn_page(frame: &Frame<'_>, it: &Turn) -> String {
+    frame.page(&html! {
+        h1.small { "One request" }
+        div #live { (turn(it, frame.token)) }
+    })
+}
+
+/// A message alone.
+#[cfg(test)]
+pub(crate) fn message_part(it: &Said) -> String {
+    let whole = said(it, "").into_string();
+    // Without the line that says who and when.
+    whole.split_once("</p>").map(|(_, rest)| rest.to_owned()).unwrap_or_default()
+}
+
+/// A message.
+pub(super) fn said(said: &Said, form_token: &str) -> Markup {
+    let class = if said.by.is_some() { "said person" } else { "said assistant" };
+    html! {
+        div class=(class) id={ "m-" (said.key) } {
+            p.by {
+                b { (plain(said.by.as_deref().unwrap_or("Assistant"))) }
+                " " span.channel { (plain(&said.channel)) }
+                " " (moment(&said.at))
+                @if let Some(why) = said.undelivered { " " span.undelivered { (why) } }
+            }
+            div.text {
+                @if said.by.is_some() { p.verbatim { (plain(&said.text)) } } @else { (markdown(&said.text)) }
+            }
+            @if let Some(file) = &said.file {
+                details.file {
+                    summary { "File " (plain(&file.name)) }
+                    @if file.is_json() { pre tabindex="0" { (plain(&file.text)) } } @else { (markdown(&file.text)) }
+                }
+            }
+            @if !said.choices.is_empty() {
+                form.choices method="post" action="/press" {
+                    (token(form_token))
+                    @for choice in &said.choices {
+                        button type="submit" name="button" value=(choice.id) { (plain(&choice.label)) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The tree of a turn: who did what, below whom, and how it stands.
+
+use maud::{Markup, html};
+
+use super::Frame;
+use super::layout::{badge, figures};
+use crate::markdown::plain;
+use crate::views::{Details, Row, RowKind, Turn};
+
+/// No tree is drawn deeper than this.
+const DEEPEST: usize = 12;
+
+/// The rows that are shown, as nested lists.
+pub(super) fn tree(turn: &Turn) -> Markup {
+    html! {
+        details.tree id={ "tree-" (turn.key) } open[turn.is_open] {
+            summary { "What I did " (figures(&turn.figures)) }
+            ol { (rows(&turn.rows)) }
+            @if turn.hidden > 0 {
+                p { a href={ "/turn/" (turn.key) "?skip=" (turn.rows.len()) } { (turn.hidden) " more steps" } }
+            }
+        }
+    }
+}
+
+/// The rows on one level, each with those below it.
+pub(super) fn rows(all: &[Row]) -> Markup {
+    let level = all.iter().map(|row| row.depth.min(DEEPEST)).min().unwrap_or(0);
+    let mut groups: Vec<&[Row]> = Vec::new();
+    let mut begins = 0;
+    for at in 1..=all.len() {
+        if at == all.len() || all[at].depth.min(DEEPEST) <= level {
+            groups.push(&all[begins..at]);
+            begins = at;
+        }
+    }
+    html! {
+        @for group in groups {
+            @if let [first, below @ ..] = group { (row(first, below)) }
+        }
+    }
+}
+
+fn row(row: &Row, below: &[Row]) -> Markup {
+    let class = match row.kind {
+        RowKind::Orchestrator => "orchestrator",
+        RowKind::Agent => "agent",
+        RowKind::Skill => "skill",
+    };
+    let address = format!("/details/{}", row.execution);
+    html! {
+        li class=(class) {
+            details id={ "x-" (row.execution) } open[!below.is_empty()] data-load=[below.is_empty().then_some(&address)] {
+                summary {
+                    (badge(row.badge)) " "
+                    span.title { (plain(&row.title)) }
+                    @if !row.about.is_empty() { " " span.about { (plain(&row.about)) } }
+                    @if row.tainted { " " span.outside title="It has read text from outside" { "outside text" } }
+                    " " (figures(&row.figures))
+                }
+                @if !row.needs.is_empty() { p.needs { "after " (plain(&row.needs.join(", "))) } }
+                @if below.is_empty() {
+                    p { a href=(address) { "What was asked and answered" } }
+                } @else {
+                    details id={ "d-" (row.execution) } data-load=(address) {
+                        summary { "What was asked and answered" }
+                        p { a href=(address) { "Open it" } }
+                    }
+                    ol { (rows(below)) }
+                }
+            }
+        }
+    }
+}
+
+/// What was asked and answered, as a part of a page.
+pub(crate) fn details(details: &Details) -> Markup {
+    html! {
+        div.body {
+            dl {
+                @for (name, text) in &details.parts {
+                    dt { (plain(name)) }
+                    dd { pre tabindex="0" { (plain(text)) } }
+                }
+            }
+            @if details.parts.is_empty() { p { "Nothing is kept of this." } }
+        }
+    }
+}
+
+/// The same as a page.
+pub(crate) fn details_page(frame: &Frame<'_>, it: &Details) -> String {
+    frame.page(&html! {
+        h1 { (plain(&it.title)) }
+        p { a href={ "/turn/" (it.turn) } { "Back to the turn" } }
+        (details(it))
+    })
+}

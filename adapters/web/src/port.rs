@@ -1,0 +1,106 @@
+//! The channel. What is in the outbox is on the page, so delivery has nothing to send.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use adjutant_chat::{
+    ChannelIntake, ChatPort, Connection, ConnectionEvent, Delivery, Finding, LengthUnit, Limits, Markup,
+    Outbound, Reconciliation,
+};
+use async_trait::async_trait;
+
+use crate::Backend;
+
+/// How often the channel tells that it is alive.
+const ALIVE: Duration = Duration::from_secs(20);
+
+/// How to set up the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The configured channel's name.
+    pub channel: String,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The address that people open, without a slash at its end.
+    pub public_url: String,
+}
+
+/// The page as a channel.
+pub struct Web {
+    settings: Settings,
+    backend: OnceLock<Arc<dyn Backend>>,
+}
+
+impl Web {
+    /// A page that nothing serves yet.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, backend: OnceLock::new() }
+    }
+
+    /// How it is set up.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Connects it to the engine; only the first call counts.
+    pub fn connect(&self, backend: Arc<dyn Backend>) {
+        let _ = self.backend.set(backend);
+    }
+}
+
+#[async_trait]
+impl ChatPort for Web {
+    fn channel(&self) -> &str {
+        &self.settings.channel
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            text: usize::MAX,
+            unit: LengthUnit::Characters,
+            buttons: 100,
+            markup: Markup::Html,
+            edits: false,
+            // The page shows the file of an outbox row itself.
+            files: false,
+        }
+    }
+
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        match self.reconcile(outbound).await {
+            Reconciliation::Sent(receipt) => Delivery::Sent(receipt),
+            Reconciliation::NotSent | Reconciliation::Unavailable => Delivery::Retry(None),
+        }
+    }
+
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
+        match self.backend.get() {
+            None => Reconciliation::Unavailable,
+            Some(backend) if backend.is_shown(&outbound.id).await => {
+                Reconciliation::Sent(outbound.id.clone())
+            }
+            Some(_) => Reconciliation::NotSent,
+        }
+    }
+}
+
+#[async_trait]
+impl Connection for Web {
+    async fn receive(&self, intake: &dyn ChannelIntake) -> String {
+        // Requests arrive at every instance, and each journals what it gets.
+        loop {
+            intake.report(ConnectionEvent::Alive);
+            tokio::time::sleep(ALIVE).await;
+        }
+    }
+
+    fn shows_notices(&self) -> bool {
+        true
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        let Settings { listen, public_url, .. } = &self.settings;
+        vec![Finding::ok(format!("listens on {listen}; people open {public_url}"))]
+    }
+}

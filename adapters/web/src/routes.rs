@@ -1,0 +1,186 @@
+//! The paths, and what each of them takes and gives.
+
+mod reading;
+mod writing;
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
+
+use crate::events::Live;
+use crate::guard::Guard;
+use crate::pages::{Frame, bounce, login, message};
+use crate::session::{Fields, form_token, secret};
+use crate::views::Viewer;
+use crate::{Backend, Settings, Unavailable, assets};
+
+/// The longest body of a form, in bytes.
+const LONGEST_FORM: usize = 128 * 1024;
+/// How long a form may take to arrive.
+const FORM_PATIENCE: Duration = Duration::from_secs(10);
+/// How many wrong codes a minute are answered as such; more are told to wait.
+const WRONG_CODES: u32 = 20;
+
+/// What all requests share.
+pub(crate) struct Site {
+    backend: Arc<dyn Backend>,
+    guard: Guard,
+    live: Arc<Live>,
+    /// When the minute began, and the wrong codes since.
+    wrong_codes: Mutex<Option<(Instant, u32)>>,
+}
+
+/// A signed-in request.
+pub(crate) struct SignedIn {
+    viewer: Viewer,
+    secret: String,
+    token: String,
+}
+
+impl SignedIn {
+    fn frame<'a>(&'a self, title: &'a str, path: &'a str) -> Frame<'a> {
+        Frame { title, path, viewer: Some(&self.viewer), token: &self.token, live: None }
+    }
+}
+
+/// The page's paths, and the task that looks for changes.
+pub fn router(
+    settings: &Settings,
+    backend: Arc<dyn Backend>,
+) -> (Router, impl Future<Output = ()> + Send + use<>) {
+    let live = Arc::new(Live::new(backend.clone()));
+    let guard = Guard::new(settings);
+    let site = Arc::new(Site { backend, guard, live: live.clone(), wrong_codes: Mutex::default() });
+    let routes = Router::new()
+        .route("/", get(reading::now))
+        .route("/talk", get(reading::talk))
+        .route("/turn/{turn}", get(reading::turn))
+        .route("/details/{execution}", get(reading::details))
+        .route("/people", get(reading::people))
+        .route("/events", get(reading::events))
+        .route("/sessions", get(reading::sessions).post(writing::end_session))
+        .route("/login", get(reading::login_form).post(writing::sign_in))
+        .route("/logout", post(writing::sign_out))
+        .route("/say", post(writing::say))
+        .route("/press", post(writing::press))
+        .route("/stop", post(writing::stop))
+        .route("/assets/page.css", get(|| asset("text/css; charset=utf-8", assets::CSS)))
+        .route("/assets/page.js", get(|| asset("text/javascript; charset=utf-8", assets::JS)))
+        .route("/assets/icon.svg", get(|| asset("image/svg+xml", assets::ICON)))
+        .fallback(reading::nowhere)
+        .layer(from_fn_with_state(site.clone(), guarded))
+        .with_state(site);
+    (routes, async move { live.look().await })
+}
+
+async fn asset(kind: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")], text)
+}
+
+/// Refuses what comes from elsewhere, and protects what is answered.
+async fn guarded(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut response = match site.guard.refuses(request.method(), request.headers()) {
+        None => next.run(request).await,
+        Some(reason) => {
+            site.backend.refused(reason);
+            let status =
+                if reason == "host" { StatusCode::MISDIRECTED_REQUEST } else { StatusCode::FORBIDDEN };
+            (status, "This page is not known under that address. Check public_url in [channels.web].\n")
+                .into_response()
+        }
+    };
+    site.guard.protect(response.headers_mut());
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+impl Site {
+    /// Who asks; without a session, what to answer instead.
+    async fn signed_in(&self, headers: &HeaderMap) -> Result<SignedIn, Response> {
+        let secret = secret(headers, self.guard.https).map(str::to_owned);
+        let Some(secret) = secret else {
+            // A link on another site: the browser keeps the cookie back the first time.
+            if headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+                return Err(Html(bounce()).into_response());
+            }
+            return Err(self.sign_in_first(headers));
+        };
+        match self.backend.viewer(&secret).await {
+            Ok(Some(viewer)) => Ok(SignedIn { viewer, token: form_token(&secret), secret }),
+            Ok(None) => Err(self.sign_in_first(headers)),
+            Err(Unavailable) => Err(unavailable()),
+        }
+    }
+
+    fn sign_in_first(&self, headers: &HeaderMap) -> Response {
+        let wants_page = headers.get("accept").is_none_or(|kind| kind.as_bytes().starts_with(b"text/html"));
+        match wants_page {
+            true => (StatusCode::UNAUTHORIZED, Html(login(None))).into_response(),
+            false => (StatusCode::UNAUTHORIZED, "Sign in first.\n").into_response(),
+        }
+    }
+
+    /// The form of a signed-in request.
+    async fn form(&self, headers: &HeaderMap, body: Body) -> Result<(SignedIn, Fields), Response> {
+        let signed_in = self.signed_in(headers).await?;
+        let fields = self.fields(body).await?;
+        if fields.get("token") != Some(signed_in.token.as_str()) {
+            self.backend.refused("token");
+            let text = "This form is out of date. Go back, reload the page and try again.";
+            return Err(answer(&signed_in, StatusCode::FORBIDDEN, "Not accepted", text));
+        }
+        Ok((signed_in, fields))
+    }
+
+    async fn fields(&self, body: Body) -> Result<Fields, Response> {
+        match tokio::time::timeout(FORM_PATIENCE, to_bytes(body, LONGEST_FORM)).await {
+            Ok(Ok(bytes)) => Ok(Fields::of(&bytes)),
+            Ok(Err(_)) => {
+                self.backend.refused("size");
+                Err((StatusCode::PAYLOAD_TOO_LARGE, "That is too long.\n").into_response())
+            }
+            Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "That took too long.\n").into_response()),
+        }
+    }
+
+    /// Counts a wrong code; true if there were too many within a minute.
+    fn is_guessing(&self) -> bool {
+        let mut wrong = self.wrong_codes.lock().unwrap_or_else(PoisonError::into_inner);
+        let minute = wrong.filter(|(since, _)| since.elapsed() < Duration::from_mins(1));
+        let (since, count) = minute.unwrap_or((Instant::now(), 0));
+        *wrong = Some((since, count.saturating_add(1)));
+        count >= WRONG_CODES
+    }
+}
+
+/// A page that says one thing.
+fn answer(signed_in: &SignedIn, status: StatusCode, title: &str, text: &str) -> Response {
+    (status, Html(message(&signed_in.frame(title, ""), title, text))).into_response()
+}
+
+fn missing(signed_in: &SignedIn) -> Response {
+    answer(signed_in, StatusCode::NOT_FOUND, "Not found", "There is nothing here, or it isn't yours to see.")
+}
+
+fn unavailable() -> Response {
+    let text = "The assistant can't answer right now. Try again in a moment.\n";
+    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, "2")], text).into_response()
+}
+
+fn see(path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, path.to_owned())]).into_response()
+}
+
+/// What was decided, whichever way.
+fn either(answer: Result<Response, Response>) -> Response {
+    answer.unwrap_or_else(|refused| refused)
+}

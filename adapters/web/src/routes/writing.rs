@@ -1,0 +1,118 @@
+//! Forms: what people do on the page.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{RETRY_AFTER, SET_COOKIE, USER_AGENT};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+
+use super::{Site, answer, either, missing, see};
+use crate::pages;
+use crate::session::{begin, end};
+
+type Shared = State<Arc<Site>>;
+
+/// The longest message, in characters.
+const LONGEST: usize = 20_000;
+
+pub(super) async fn sign_in(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let fields = site.fields(body).await?;
+            // People copy more than the code.
+            let code = fields.get("code").unwrap_or_default().trim();
+            let code = code.rsplit_once('#').map_or(code, |(_, code)| code);
+            let is_code = code.len() == 22 && code.chars().all(|one| one.is_ascii_alphanumeric());
+            let browser = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
+            let secret = if is_code { site.backend.sign_in(code, browser).await? } else { None };
+            if let Some(secret) = secret {
+                let cookie = begin(&secret, site.guard.https);
+                return Ok(([(SET_COOKIE, cookie)], see("/")).into_response());
+            }
+            site.backend.refused("code");
+            if site.is_guessing() {
+                let text = "Too many wrong codes. Wait a minute.";
+                let page = Html(pages::login(Some(text)));
+                return Err((StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, "60")], page).into_response());
+            }
+            let text =
+                "That code is unknown, was used already or has expired. Send /web again to get a new link.";
+            Err((StatusCode::FORBIDDEN, Html(pages::login(Some(text)))).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn sign_out(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, _) = site.form(&headers, body).await?;
+            site.backend.end_session(&signed_in.viewer, &signed_in.viewer.session).await?;
+            Ok(([(SET_COOKIE, end(site.guard.https))], see("/login")).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn end_session(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let session = fields.get("session").unwrap_or_default();
+            match site.backend.end_session(&signed_in.viewer, session).await? {
+                true => Ok(see("/sessions")),
+                false => Err(missing(&signed_in)),
+            }
+        }
+        .await,
+    )
+}
+
+pub(super) async fn say(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let text = fields.get("text").unwrap_or_default().trim().replace("\r\n", "\n");
+            let once = fields.get("once").unwrap_or_default();
+            let is_once = once.len() == 32 && once.chars().all(|one| one.is_ascii_hexdigit());
+            if text.is_empty() || text.chars().count() > LONGEST || !is_once {
+                let text = format!("Write something, at most {LONGEST} characters.");
+                return Err(answer(&signed_in, StatusCode::UNPROCESSABLE_ENTITY, "Not accepted", &text));
+            }
+            site.backend.say(&signed_in.viewer, once, &text).await?;
+            Ok(see("/talk"))
+        }
+        .await,
+    )
+}
+
+pub(super) async fn press(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            match site.backend.press(&signed_in.viewer, fields.get("button").unwrap_or_default()).await? {
+                None => Ok(see("/talk")),
+                Some(why) => Err(answer(&signed_in, StatusCode::CONFLICT, "Not accepted", &why)),
+            }
+        }
+        .await,
+    )
+}
+
+pub(super) async fn stop(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            match site.backend.stop(&signed_in.viewer, fields.get("turn").unwrap_or_default()).await? {
+                true => Ok(see("/talk")),
+                false => {
+                    let text = "It has ended already, or it isn't yours to stop.";
+                    Err(answer(&signed_in, StatusCode::CONFLICT, "Not stopped", text))
+                }
+            }
+        }
+        .await,
+    )
+}

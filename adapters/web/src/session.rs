@@ -1,0 +1,83 @@
+//! Cookies, tokens against forged forms, and forms.
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+use sha2::{Digest, Sha256};
+use url::form_urlencoded;
+
+/// How long a browser keeps the cookie, in seconds: as long as the session lasts.
+const LASTS: u32 = 30 * 24 * 3600;
+
+/// The name of the cookie. With https, the browser itself refuses one that another host or path has set.
+fn name(https: bool) -> &'static str {
+    if https { "__Host-adjutant" } else { "adjutant" }
+}
+
+/// The cookie that begins a session.
+pub(crate) fn begin(secret: &str, https: bool) -> String {
+    cookie(secret, https, LASTS)
+}
+
+/// The cookie that ends one.
+pub(crate) fn end(https: bool) -> String {
+    cookie("", https, 0)
+}
+
+fn cookie(value: &str, https: bool, lasts: u32) -> String {
+    let secure = if https { "; Secure" } else { "" };
+    format!("{}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={lasts}{secure}", name(https))
+}
+
+/// The session's secret in a request.
+pub(crate) fn secret(headers: &HeaderMap, https: bool) -> Option<&str> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let value = pairs.find(|(key, _)| *key == name(https)).map(|(_, value)| value)?;
+    (!value.is_empty() && value.len() <= 100).then_some(value)
+}
+
+/// What every form of a session holds, and no other site can know.
+pub(crate) fn form_token(secret: &str) -> String {
+    let mut digest = Sha256::new();
+    digest.update("form ");
+    digest.update(secret);
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A text that no other form has: sent twice, a form counts once.
+pub(crate) fn once() -> String {
+    let mut bytes = [0_u8; 16];
+    // Without randomness, a form sent twice is two messages.
+    let _ = getrandom::fill(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The fields of a form or of an address.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    pub(crate) fn of(encoded: &[u8]) -> Self {
+        Self(form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_found_among_others() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, "a=b; adjutant=secret; c".parse().unwrap());
+        assert_eq!(secret(&headers, false), Some("secret"));
+        assert_eq!(secret(&headers, true), None, "with https it has another name");
+        assert!(begin("s", true).ends_with("; HttpOnly; SameSite=Strict; Max-Age=2592000; Secure"));
+        assert!(!begin("s", false).contains("Secure") && end(false).contains("Max-Age=0"));
+        assert_ne!(form_token("a"), form_token("b"));
+    }
+}

@@ -1,0 +1,285 @@
+//! The page against a small engine, and hostile texts in everything it shows.
+
+use std::sync::{Arc, Mutex};
+
+use adjutant_chat::{Address, ChatPort, Delivery, Outbound, Reconciliation};
+use adjutant_fakes::conformance::{HOSTILE, Platform, Seen, check_all};
+use async_trait::async_trait;
+
+use crate::pages::{self, Frame};
+use crate::views::{
+    Badge, Details, Entry, Moment, Now, PersonLine, Row, RowKind, Said, Session, Timeline, Turn, Viewer,
+};
+use crate::{Backend, Change, Cursor, Settings, Unavailable, Web};
+
+/// An engine whose outbox is a list.
+#[derive(Default)]
+struct Engine {
+    outbox: Mutex<Vec<Outbound>>,
+}
+
+#[async_trait]
+impl Backend for Engine {
+    async fn sign_in(&self, _: &str, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn viewer(&self, _: &str) -> Result<Option<Viewer>, Unavailable> {
+        Ok(None)
+    }
+    async fn sessions(&self, _: &Viewer) -> Result<Vec<Session>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn end_session(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn now(&self, _: &Viewer) -> Result<Now, Unavailable> {
+        Ok(Now::default())
+    }
+    async fn timeline(&self, _: &Viewer, _: &str, _: Option<i64>) -> Result<Option<Timeline>, Unavailable> {
+        Ok(None)
+    }
+    async fn turn(&self, _: &Viewer, _: &str, _: usize) -> Result<Option<Turn>, Unavailable> {
+        Ok(None)
+    }
+    async fn details(&self, _: &Viewer, _: &str) -> Result<Option<Details>, Unavailable> {
+        Ok(None)
+    }
+    async fn people(&self, _: &Viewer) -> Result<Vec<PersonLine>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn say(&self, _: &Viewer, _: &str, _: &str) -> Result<(), Unavailable> {
+        Ok(())
+    }
+    async fn press(&self, _: &Viewer, _: &str) -> Result<Option<String>, Unavailable> {
+        Ok(None)
+    }
+    async fn stop(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn latest(&self) -> Result<Cursor, Unavailable> {
+        Ok(Cursor::default())
+    }
+    async fn changes(&self, _: Cursor, _: usize) -> Result<Option<Vec<Change>>, Unavailable> {
+        Ok(Some(Vec::new()))
+    }
+    async fn tidy(&self) {}
+    async fn is_shown(&self, message: &str) -> bool {
+        self.outbox.lock().unwrap().iter().any(|sent| sent.id == message)
+    }
+    fn refused(&self, _: &'static str) {}
+}
+
+/// The port as the engine uses it: a message is in the outbox before it is delivered.
+struct Journalled {
+    web: Web,
+    engine: Arc<Engine>,
+}
+
+#[async_trait]
+impl ChatPort for Journalled {
+    fn channel(&self) -> &str {
+        self.web.channel()
+    }
+    fn limits(&self) -> adjutant_chat::Limits {
+        self.web.limits()
+    }
+    async fn deliver(&self, outbound: &Outbound) -> Delivery {
+        self.engine.outbox.lock().unwrap().push(outbound.clone());
+        self.web.deliver(outbound).await
+    }
+    async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
+        self.web.reconcile(outbound).await
+    }
+}
+
+#[derive(Default)]
+struct World(Arc<Engine>);
+
+fn said(outbound: &Outbound) -> Said {
+    Said {
+        key: outbound.id.clone(),
+        by: None,
+        channel: "web".into(),
+        at: Moment::default(),
+        text: outbound.text.clone(),
+        file: None,
+        choices: outbound.choices.clone(),
+        undelivered: None,
+    }
+}
+
+/// What a browser makes of a part of a page: its text, and the values of its buttons with their labels.
+fn read(html: &str) -> (String, Vec<adjutant_chat::Choice>) {
+    let plain = |text: &str| {
+        text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
+    };
+    let (mut text, mut choices, mut button) = (String::new(), Vec::new(), None);
+    for piece in html.split('<').skip(1) {
+        let (tag, behind) = piece.split_once('>').unwrap_or((piece, ""));
+        if tag.starts_with("button") {
+            button = tag.split("value=\"").nth(1).and_then(|rest| rest.split('"').next()).map(plain);
+        } else if tag.starts_with("/p") || tag.starts_with("br") || tag.starts_with("/pre") {
+            text.push('\n');
+        }
+        match button.take_if(|_| !behind.is_empty()) {
+            Some(id) => choices.push(adjutant_chat::Choice { id, label: plain(behind) }),
+            None => text.push_str(&plain(behind)),
+        }
+    }
+    (text, choices)
+}
+
+#[async_trait]
+impl Platform for World {
+    fn connect(&self) -> Arc<dyn ChatPort> {
+        let listen = "127.0.0.1:8090".parse().unwrap();
+        let public_url = "http://127.0.0.1:8090".into();
+        let web = Web::new(Settings { channel: "web".into(), listen, public_url });
+        web.connect(self.0.clone());
+        Arc::new(Journalled { web, engine: self.0.clone() })
+    }
+    fn address(&self) -> Address {
+        Address { channel: "web".into(), place: "ada".into() }
+    }
+    async fn seen(&self) -> Vec<Seen> {
+        let outbox = self.0.outbox.lock().unwrap();
+        let seen = |outbound: &Outbound| {
+            let (text, choices) = read(&pages::message_part(&said(outbound)));
+            Seen { text, choices, file: None }
+        };
+        outbox.iter().map(seen).collect()
+    }
+}
+
+#[tokio::test]
+async fn it_passes_the_suite_of_all_adapters() {
+    check_all(World::default).await;
+}
+
+/// Everything on a page with this text wherever a person, a mail or a model can put one.
+fn everything(text: &str) -> Vec<String> {
+    let viewer = Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into() };
+    let frame = || Frame { title: text, path: "/", viewer: Some(&viewer), token: "t", live: None };
+    let choice = adjutant_chat::Choice { id: "q:1".into(), label: text.into() };
+    let file = adjutant_chat::OutgoingFile { name: text.into(), text: text.into() };
+    let message = |by: Option<&str>| Said {
+        key: "k".into(),
+        by: by.map(str::to_owned),
+        channel: text.into(),
+        at: Moment::default(),
+        text: text.into(),
+        file: Some(file.clone()),
+        choices: vec![choice.clone()],
+        undelivered: None,
+    };
+    let row = |depth, kind| Row {
+        execution: "e".into(),
+        depth,
+        kind,
+        badge: Badge::Running,
+        title: text.into(),
+        about: text.into(),
+        needs: vec![text.into()],
+        tainted: true,
+        figures: vec![text.into()],
+    };
+    let turn = Turn {
+        key: "t".into(),
+        badge: Badge::Waiting,
+        is_open: true,
+        asked: vec![message(Some(text))],
+        rows: vec![row(0, RowKind::Orchestrator), row(1, RowKind::Agent), row(2, RowKind::Skill)],
+        hidden: 3,
+        figures: vec![text.into()],
+        replies: vec![message(None)],
+    };
+    let entries = vec![Entry::Turn(turn.clone()), Entry::Said(message(Some(text)))];
+    let timeline = Timeline { person: "q".into(), name: text.into(), entries, older: Some(1) };
+    let now = Now {
+        turns: vec![(text.into(), turn)],
+        questions: vec![message(None)],
+        due: vec![(Moment::default(), text.into())],
+        channels: vec![(text.into(), "ok")],
+        budgets: vec![crate::views::Budget {
+            name: text.into(),
+            used: text.into(),
+            limit: Some((text.into(), 3)),
+        }],
+    };
+    let details = Details { turn: "t".into(), title: text.into(), parts: vec![(text.into(), text.into())] };
+    let session =
+        Session { key: "s".into(), browser: text.into(), since: Moment::default(), seen: Moment::default() };
+    let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
+    vec![
+        pages::talk(&frame(), &timeline, true),
+        pages::now(&frame(), &now),
+        pages::details_page(&frame(), &details),
+        pages::sessions(&frame(), &[session]),
+        pages::people(&frame(), &[person]),
+        pages::message(&frame(), "Title", text),
+    ]
+}
+
+/// The tags and attribute names of a page, in order.
+fn skeleton(html: &str) -> Vec<String> {
+    let mut tags = Vec::new();
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        rest = &rest[at + 1..];
+        let (mut tag, mut quoted, mut end) = (String::new(), false, rest.len());
+        for (at, one) in rest.char_indices() {
+            match one {
+                '"' => quoted = !quoted,
+                '>' if !quoted => {
+                    end = at;
+                    break;
+                }
+                _ if !quoted => tag.push(one),
+                _ => {}
+            }
+        }
+        tags.push(tag);
+        rest = &rest[end..];
+    }
+    tags
+}
+
+#[test]
+fn no_text_from_elsewhere_changes_a_page() {
+    let corpus = [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "' onmouseover='alert(1)",
+        "\" autofocus onfocus=\"alert(1)",
+        "</textarea><script>alert(1)</script>",
+        "</title><script>alert(1)</script>",
+        "<svg/onload=alert(1)>",
+        "<!--<img src=\"--><img src=x onerror=alert(1)//\">",
+        "<iframe srcdoc='<script>alert(1)</script>'>",
+        "javascript:alert(1)",
+        "&lt;script&gt;alert(1)&lt;/script&gt;",
+        "\u{202e}<b>turned\u{0}",
+        "<a href=\"javascript:alert(1)\">x</a>",
+    ];
+    // Markdown may make paragraphs and lists, but no other tag.
+    let allowed =
+        ["p", "/p", "br", "strong", "/strong", "em", "/em", "code", "/code", "pre tabindex=", "/pre"];
+    let is_markup = |tag: &String| allowed.contains(&tag.as_str());
+    let plain = everything("harmless");
+    for text in corpus.iter().chain(HOSTILE.iter().take(2)) {
+        for (page, harmless) in everything(text).iter().zip(&plain) {
+            let tags =
+                |page: &str| skeleton(page).into_iter().filter(|tag| !is_markup(tag)).collect::<Vec<_>>();
+            assert_eq!(tags(page), tags(harmless), "{text}");
+            assert!(!page.contains("href=\"javascript"), "{text}");
+            assert!(!page.contains(['\u{202e}', '\u{0}']), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_a_browser_loads_is_small() {
+    let size = crate::assets::CSS.len() + crate::assets::JS.len() + crate::assets::ICON.len();
+    assert!(size < 60_000, "{size} bytes");
+    assert!(crate::assets::CSS.lines().count() < 600);
+}

@@ -1,0 +1,221 @@
+//! What the pages show, as plain data. All texts may be hostile.
+
+use adjutant_chat::{Choice, OutgoingFile};
+
+/// Who looks at a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Viewer {
+    /// Our id for the person.
+    pub person: String,
+    /// Their name.
+    pub name: String,
+    /// Whether they may look at what others said.
+    pub is_owner: bool,
+    /// Names their session.
+    pub session: String,
+}
+
+/// A time, as the viewer reads it and as a machine does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// In the viewer's zone.
+    pub shown: String,
+    /// RFC 3339.
+    pub exact: String,
+}
+
+/// How something stands, in one word and one shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Badge {
+    /// It hasn't begun.
+    Pending,
+    /// It is under way.
+    Running,
+    /// It waits for a person.
+    Waiting,
+    /// It is done.
+    Done,
+    /// It ended early, with a part of what was asked.
+    Partial,
+    /// It failed.
+    Failed,
+    /// Somebody stopped it, or it wasn't needed.
+    Stopped,
+    /// Nobody knows whether it happened.
+    Unknown,
+}
+
+impl Badge {
+    /// The word, the shape and the class of a badge.
+    pub fn look(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Pending => ("to do", "○", "pending"),
+            Self::Running => ("running", "▶", "running"),
+            Self::Waiting => ("waiting for you", "◆", "waiting"),
+            Self::Done => ("done", "✓", "done"),
+            Self::Partial => ("done in part", "◐", "partial"),
+            Self::Failed => ("failed", "✕", "failed"),
+            Self::Stopped => ("stopped", "■", "stopped"),
+            Self::Unknown => ("unclear", "?", "unclear"),
+        }
+    }
+}
+
+/// A message of somebody or of the assistant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Names it on the page.
+    pub key: String,
+    /// The writer's name; none for the assistant.
+    pub by: Option<String>,
+    /// The channel it was written on.
+    pub channel: String,
+    /// When.
+    pub at: Moment,
+    /// Markdown of the assistant; of a person, plain text.
+    pub text: String,
+    /// A file behind the text.
+    pub file: Option<OutgoingFile>,
+    /// The buttons that can still be pressed.
+    pub choices: Vec<Choice>,
+    /// Why it hasn't arrived, if it hasn't.
+    pub undelivered: Option<&'static str>,
+}
+
+/// What stands in a row of a turn's tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// Plans the turn.
+    Orchestrator,
+    /// Works on a part of it.
+    Agent,
+    /// A skill call.
+    Skill,
+}
+
+/// A row of a turn's tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The execution.
+    pub execution: String,
+    /// How far it lies below the orchestrator.
+    pub depth: usize,
+    /// What it is.
+    pub kind: RowKind,
+    /// How it stands.
+    pub badge: Badge,
+    /// A role, or a skill.
+    pub title: String,
+    /// A mission, or a result in one line.
+    pub about: String,
+    /// The agents it needs.
+    pub needs: Vec<String>,
+    /// Whether it was given or has read something from outside.
+    pub tainted: bool,
+    /// How long it took, its tokens and its cost, as far as there are any.
+    pub figures: Vec<String>,
+}
+
+/// A turn: what was said, what was done about it, and what was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// The turn.
+    pub key: String,
+    /// How it stands.
+    pub badge: Badge,
+    /// Whether it can be stopped.
+    pub is_open: bool,
+    /// What it was asked.
+    pub asked: Vec<Said>,
+    /// Its tree, from the top.
+    pub rows: Vec<Row>,
+    /// How many rows aren't shown.
+    pub hidden: usize,
+    /// The number of agents and of skill calls, the duration, tokens and cost.
+    pub figures: Vec<String>,
+    /// What it answered and asked.
+    pub replies: Vec<Said>,
+}
+
+/// A part of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// A turn.
+    Turn(Turn),
+    /// A message outside of turns.
+    Said(Said),
+}
+
+/// A person's conversation over all channels, or a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeline {
+    /// Whose it is.
+    pub person: String,
+    /// Their name.
+    pub name: String,
+    /// The entries, oldest first.
+    pub entries: Vec<Entry>,
+    /// Where the older ones begin, if there are any.
+    pub older: Option<i64>,
+}
+
+/// What was asked and answered in one execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Details {
+    /// The turn.
+    pub turn: String,
+    /// What it is about.
+    pub title: String,
+    /// Each part's name and text.
+    pub parts: Vec<(String, String)>,
+}
+
+/// A browser that is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Names it.
+    pub key: String,
+    /// What the browser calls itself.
+    pub browser: String,
+    /// Since when.
+    pub since: Moment,
+    /// When it was last used.
+    pub seen: Moment,
+}
+
+/// A person, in the owners' list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonLine {
+    /// Our id for them.
+    pub person: String,
+    /// Their name.
+    pub name: String,
+    /// When they last asked for something.
+    pub last: Moment,
+}
+
+/// What happens at the moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Now {
+    /// The turns under way, with the name of the person.
+    pub turns: Vec<(String, Turn)>,
+    /// The messages with open questions, each with its turn.
+    pub questions: Vec<Said>,
+    /// What is due: when, and what.
+    pub due: Vec<(Moment, String)>,
+    /// Each channel's name and status.
+    pub channels: Vec<(String, &'static str)>,
+    /// Today's use against its budget: what, how much, of how much, and the share of it in percent.
+    pub budgets: Vec<Budget>,
+}
+
+/// Today's use of something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// Whose, and of what.
+    pub name: String,
+    /// How much was used.
+    pub used: String,
+    /// How much there is, if it is limited, and the share that was used, in percent.
+    pub limit: Option<(String, u8)>,
+}

@@ -1,0 +1,78 @@
+//! `adjutant web`: who is signed in on the web page.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::{CliError, WebCommand, out};
+use crate::clock::{SystemClock, utc};
+use crate::config::{Config, ConfigError};
+use crate::service;
+use crate::store::people::Person;
+use crate::store::{Store, StoreError, known, people, web};
+
+pub(super) async fn run(config: Config, command: WebCommand) -> Result<ExitCode, CliError> {
+    let page = config.page().map(|(_, url)| url.to_owned());
+    let Some(page) = page else {
+        let problem = "there is no web page; add [channels.web] as config.example.toml shows, and restart `adjutant serve`";
+        return Err(ConfigError::one(config.path.as_deref().and_then(|path| path.to_str()), problem).into());
+    };
+    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
+    let result = match command {
+        WebCommand::Login { person } => login(&store, &page, person.as_deref()).await,
+        WebCommand::Sessions { revoke: None } => list(&store).await.map_err(CliError::from),
+        WebCommand::Sessions { revoke: Some(which) } => revoke(&store, &which).await,
+    };
+    store.close().await;
+    out(&result?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn login(store: &Store, page: &str, who: Option<&str>) -> Result<String, CliError> {
+    let person = match who {
+        None => people::person(store, "console", "local", "you").await?,
+        Some(who) => only(known::find_people(store, who, 2).await?, who)?,
+    };
+    let code = web::offer(store, &person.id).await?;
+    Ok(format!("{page}/login#{code}\n"))
+}
+
+fn only(mut found: Vec<Person>, who: &str) -> Result<Person, CliError> {
+    match (found.pop(), found.is_empty()) {
+        (Some(person), true) => Ok(person),
+        (Some(_), false) => {
+            Err(CliError::plain(format!("several people are called {who:?}; say CHANNEL:USER-ID")))
+        }
+        (None, _) => Err(CliError::plain(format!("nobody is known as {who:?}; say CHANNEL:USER-ID"))),
+    }
+}
+
+async fn list(store: &Store) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for session in web::sessions(store, None).await? {
+        let name = people::person_by_id(store, &session.person_id).await?.name;
+        let (since, seen) = (utc(session.created_at), utc(session.seen_at));
+        let (since, seen) = (since.format("%Y-%m-%d"), seen.format("%Y-%m-%d %H:%M UTC"));
+        let browser = crate::trace::one_line(&session.browser);
+        let name = crate::trace::one_line(&name);
+        let _ = writeln!(text, "{}  {name}, since {since}, last used {seen}  {browser}", session.id);
+    }
+    if text.is_empty() {
+        text.push_str("Nobody is signed in. `adjutant web login` makes a link.\n");
+    }
+    Ok(text)
+}
+
+async fn revoke(store: &Store, which: &str) -> Result<String, CliError> {
+    let mut count = 0;
+    for session in web::sessions(store, None).await? {
+        if which == "all" || session.id == which {
+            count += usize::from(web::revoke(store, &session.id, None).await?);
+        }
+    }
+    match count {
+        0 => Err(CliError::plain("there is no such session; `adjutant web sessions` lists them")),
+        1 => Ok("Signed out.\n".to_owned()),
+        many => Ok(format!("{many} browsers signed out.\n")),
+    }
+}

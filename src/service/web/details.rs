@@ -1,0 +1,84 @@
+//! What was asked and answered in one execution.
+
+use adjutant_web::views::{Details, Viewer};
+
+use super::Pages;
+use crate::domain::ExecutionId;
+use crate::model::{Message, Role};
+use crate::store::{StoreError, executions, timeline};
+use crate::trace::{self, ModelCall};
+
+/// The longest text of one part, in characters.
+const LONGEST: usize = 20_000;
+
+impl Pages {
+    pub(super) async fn details_of(
+        &self,
+        viewer: &Viewer,
+        execution: &ExecutionId,
+    ) -> Result<Option<Details>, StoreError> {
+        let store = &self.store;
+        let Some(turn) = timeline::turn_of(store, execution).await? else { return Ok(None) };
+        if self.visible(viewer, &turn).await?.is_none() {
+            return Ok(None);
+        }
+        let rows = executions::of_turn(store, &turn).await?;
+        let Some(row) = rows.into_iter().find(|row| row.id == *execution) else { return Ok(None) };
+        let mut parts = Vec::new();
+        let kept = [
+            ("Task", row.task),
+            ("Asked with", row.parameters),
+            ("Result", row.result),
+            ("Data", row.data),
+            ("Error", row.error),
+        ];
+        for (name, text) in kept {
+            parts.extend(text.map(|text| (name.to_owned(), readable(&text))));
+        }
+        if !row.taint.is_clean() {
+            parts.push(("Text from outside".to_owned(), row.taint.stored()));
+        }
+        let mut seen = 0;
+        for call in trace::calls_of(store, execution).await? {
+            model_call(&mut parts, &call, &mut seen);
+        }
+        for (_, text) in &mut parts {
+            if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+                text.truncate(end);
+                text.push('…');
+            }
+        }
+        let title = row.skill.or(row.agent_id).unwrap_or_else(|| row.kind.to_string());
+        Ok(Some(Details { turn: turn.to_string(), title, parts }))
+    }
+}
+
+/// JSON on several lines; anything else as it is.
+fn readable(text: &str) -> String {
+    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    let json = json.filter(|value| value.is_object() || value.is_array());
+    json.and_then(|value| serde_json::to_string_pretty(&value).ok()).unwrap_or_else(|| text.to_owned())
+}
+
+/// What a call adds to the ones before it: `seen` of its messages were shown.
+fn model_call(parts: &mut Vec<(String, String)>, call: &ModelCall, seen: &mut usize) {
+    let number = call.n + 1;
+    let new: Vec<&Message> = call.request.messages.iter().skip(*seen).collect();
+    let mut asked = String::new();
+    for message in &new {
+        let who = match message.role {
+            Role::System => "Instructions",
+            Role::User => "Message",
+            Role::Assistant => "Said before",
+            Role::Tool => "Result",
+        };
+        asked.push_str(&format!("{who}:\n{}\n\n", message.text));
+    }
+    *seen = call.request.messages.len() + usize::from(call.error.is_none());
+    parts.push((format!("Model call {number} ({}): asked", call.model), asked.trim_end().to_owned()));
+    let mut answered = call.error.clone().unwrap_or_else(|| call.response.text.clone());
+    for tool in &call.response.tool_calls {
+        answered.push_str(&format!("\n\n{} {}", tool.name, readable(&tool.arguments)));
+    }
+    parts.push((format!("Model call {number}: answered"), answered.trim().to_owned()));
+}

@@ -1,0 +1,91 @@
+//! What happens at the moment.
+
+use adjutant_web::views::{Budget, Now, Viewer};
+
+use super::{Pages, ROWS};
+use crate::clock::local_day;
+use crate::domain::{PersonId, ScheduleState, TaskState};
+use crate::store::spending::{self, SpendingRow};
+use crate::store::{StoreError, people, schedules, tasks, timeline, turns};
+use crate::trace::{cost, count};
+
+/// How many turns are shown.
+const TURNS: i64 = 20;
+/// How far ahead something is due, in milliseconds.
+const AHEAD_MS: i64 = 7 * 24 * 3600 * 1000;
+/// How many things that are due are shown.
+const DUE: usize = 30;
+
+impl Pages {
+    pub(super) async fn whats_on(&self, viewer: &Viewer) -> Result<Now, StoreError> {
+        let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
+        let sight = self.sight(viewer).await?;
+        let open = match viewer.is_owner {
+            true => timeline::all_open_turns(store, TURNS).await?,
+            false => timeline::open_turns(store, &person, TURNS).await?,
+        };
+        let mut now = Now::default();
+        let mut rows = ROWS;
+        for (turn,) in open {
+            let Some(row) = turns::by_id(store, &turn).await? else { continue };
+            let turn = sight.turn(&row, 0, rows).await?;
+            rows = rows.saturating_sub(turn.rows.len());
+            now.turns.push((people::person_by_id(store, &row.person_id).await?.name, turn));
+        }
+        for (message, _) in timeline::open_questions(store, &person).await? {
+            now.questions.extend(timeline::reply(store, &message).await?.map(|row| sight.reply(row)));
+        }
+        let mut due = Vec::new();
+        for task in tasks::of_person(store, &person, Some(TaskState::Open), 200).await? {
+            due.extend(task.due_at.map(|at| (at, format!("Task: {}", task.title))));
+        }
+        for schedule in schedules::of_person(store, &person).await? {
+            if schedule.state == ScheduleState::Active {
+                due.push((schedule.next_at, format!("Schedule: {}", schedule.text)));
+            }
+        }
+        due.retain(|(at, _)| *at < store.now() + AHEAD_MS);
+        due.sort();
+        now.due = due.into_iter().take(DUE).map(|(at, what)| (sight.moment(at), what)).collect();
+        now.channels = self.health.words();
+        now.budgets = self.budgets(viewer, &person).await?;
+        Ok(now)
+    }
+
+    async fn budgets(&self, viewer: &Viewer, person: &PersonId) -> Result<Vec<Budget>, StoreError> {
+        let limits = self.conversations.settings.now().limits.clone();
+        let day = local_day(self.store.now(), self.conversations.zone);
+        let own = spending::of_day(&self.store, &day, Some(person)).await?;
+        let mut all = budgets_of("You", &own, limits.day_tokens, limits.day_cost_usd);
+        if viewer.is_owner {
+            let spent = spending::of_day(&self.store, &day, None).await?;
+            all.extend(budgets_of("Everyone", &spent, limits.all_day_tokens, limits.all_day_cost_usd));
+        }
+        Ok(all)
+    }
+}
+
+fn budgets_of(who: &str, spent: &SpendingRow, tokens: u64, dollars: f64) -> Vec<Budget> {
+    let used = u64::try_from(spent.tokens).unwrap_or(0);
+    #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
+    let usd = spent.nano_usd as f64 / 1e9;
+    #[expect(clippy::cast_precision_loss, reason = "a share in percent")]
+    let share = percent(used as f64, tokens as f64);
+    vec![
+        Budget {
+            name: format!("{who}, tokens"),
+            used: count(used),
+            limit: (tokens > 0).then(|| (count(tokens), share)),
+        },
+        Budget {
+            name: format!("{who}, cost"),
+            used: cost(usd),
+            limit: (dollars > 0.0).then(|| (cost(dollars), percent(usd, dollars))),
+        },
+    ]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
+fn percent(used: f64, limit: f64) -> u8 {
+    (used / limit.max(f64::MIN_POSITIVE) * 100.0).clamp(0.0, 100.0) as u8
+}

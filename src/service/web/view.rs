@@ -1,0 +1,186 @@
+//! Rows of the journal as the page shows them.
+
+use adjutant_web::views::{Badge, Moment, Row, RowKind, Said, Turn};
+use chrono::{Datelike, TimeDelta};
+use chrono_tz::Tz;
+use serde_json::Value;
+
+use crate::clock::{rfc3339, utc};
+use crate::domain::{ExecutionKind, ExecutionStatus, InboxKind, OutboxState, TurnStatus};
+use crate::model::Usage;
+use crate::store::timeline::{self, ReplyRow, SaidRow};
+use crate::store::turns::TurnRow;
+use crate::store::{Store, StoreError};
+use crate::trace::{self, Execution, cost, count, duration, one_line};
+
+/// The longest mission or result in a row, in characters.
+const ABOUT: usize = 160;
+
+/// What a viewer sees with.
+pub(super) struct Sight<'a> {
+    pub(super) store: &'a Store,
+    pub(super) zone: Tz,
+}
+
+/// A time as a person reads it: without the day if it is today's, without the year if it is this year's.
+pub(super) fn moment(ms: i64, now: i64, zone: Tz) -> Moment {
+    let (at, today) = (utc(ms).with_timezone(&zone), utc(now).with_timezone(&zone));
+    let format = match () {
+        () if at.date_naive() == today.date_naive() => "%H:%M",
+        () if (today - at).abs() < TimeDelta::days(300) && at.year() == today.year() => "%-d %b, %H:%M",
+        () => "%-d %b %Y, %H:%M",
+    };
+    Moment { shown: at.format(format).to_string(), exact: rfc3339(ms) }
+}
+
+impl Sight<'_> {
+    pub(super) fn moment(&self, ms: i64) -> Moment {
+        moment(ms, self.store.now(), self.zone)
+    }
+
+    /// What a person wrote.
+    pub(super) fn said(&self, row: SaidRow) -> Said {
+        Said {
+            key: format!("in-{}", row.id),
+            by: Some(row.name),
+            channel: row.channel,
+            at: self.moment(row.received_at),
+            text: match row.kind {
+                // Written as a bare yes; the number is ours.
+                InboxKind::Command => row.text.strip_prefix("/answer ").unwrap_or(&row.text).to_owned(),
+                _ => row.text,
+            },
+            file: None,
+            choices: Vec::new(),
+            undelivered: None,
+        }
+    }
+
+    /// What the assistant wrote.
+    pub(super) fn reply(&self, row: ReplyRow) -> Said {
+        let choices = (row.is_open != 0).then(|| serde_json::from_str(&row.choices).unwrap_or_default());
+        Said {
+            key: row.id.to_string(),
+            by: None,
+            channel: row.channel,
+            at: self.moment(row.created_at),
+            text: row.text,
+            file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
+            choices: choices.unwrap_or_default(),
+            undelivered: match row.state {
+                OutboxState::Dead => Some("couldn't be delivered"),
+                OutboxState::Unknown => Some("delivery unclear"),
+                OutboxState::Pending | OutboxState::Sending | OutboxState::Sent => None,
+            },
+        }
+    }
+
+    /// A turn with at most this many rows of its tree, after the first ones.
+    pub(super) async fn turn(&self, row: &TurnRow, skip: usize, most: usize) -> Result<Turn, StoreError> {
+        let trace = trace::load(self.store, row, false).await?;
+        let shown: Vec<Row> = trace.executions.iter().skip(skip).take(most).map(tree_row).collect();
+        let asked = timeline::said_in(self.store, &row.id).await?;
+        let replies = timeline::replies_in(self.store, &row.id).await?;
+        let whole = &trace.turn;
+        let mut figures = Vec::new();
+        for (many, one, more) in
+            [(whole.agents, "agent", "agents"), (whole.skill_calls, "skill call", "skill calls")]
+        {
+            if many > 0 {
+                figures.push(format!("{many} {}", if many == 1 { one } else { more }));
+            }
+        }
+        figures.extend(self::figures(whole.duration_ms, whole.tokens, whole.cost_usd));
+        Ok(Turn {
+            key: row.id.to_string(),
+            badge: turn_badge(row.status),
+            is_open: row.ended_at.is_none(),
+            asked: asked.into_iter().map(|row| self.said(row)).collect(),
+            hidden: trace.executions.len().saturating_sub(skip + shown.len()),
+            rows: shown,
+            figures,
+            replies: replies.into_iter().map(|row| self.reply(row)).collect(),
+        })
+    }
+}
+
+fn figures(ms: i64, tokens: Usage, dollars: f64) -> Vec<String> {
+    let all = tokens.prompt + tokens.completion;
+    let tokens = (all > 0).then(|| format!("{} tokens", count(all)));
+    let cost = (dollars > 0.0).then(|| cost(dollars));
+    [(ms > 0).then(|| duration(ms)), tokens, cost].into_iter().flatten().collect()
+}
+
+fn turn_badge(status: TurnStatus) -> Badge {
+    match status {
+        TurnStatus::Queued => Badge::Pending,
+        TurnStatus::Running => Badge::Running,
+        TurnStatus::Waiting => Badge::Waiting,
+        TurnStatus::Completed => Badge::Done,
+        TurnStatus::Failed | TurnStatus::Dead => Badge::Failed,
+        TurnStatus::Cancelled => Badge::Stopped,
+    }
+}
+
+fn badge(status: ExecutionStatus) -> Badge {
+    match status {
+        ExecutionStatus::Pending => Badge::Pending,
+        ExecutionStatus::Running => Badge::Running,
+        ExecutionStatus::Waiting => Badge::Waiting,
+        ExecutionStatus::Completed => Badge::Done,
+        ExecutionStatus::Partial => Badge::Partial,
+        ExecutionStatus::Failed | ExecutionStatus::Timeout => Badge::Failed,
+        ExecutionStatus::Skipped | ExecutionStatus::Cancelled => Badge::Stopped,
+        ExecutionStatus::Unknown => Badge::Unknown,
+    }
+}
+
+fn tree_row(execution: &Execution) -> Row {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let why = execution.error.as_ref().and_then(|error| error.get("message")).and_then(Value::as_str);
+    let (kind, title, about) = match execution.kind {
+        ExecutionKind::Orchestrator => (RowKind::Orchestrator, "Orchestrator".to_owned(), String::new()),
+        ExecutionKind::Agent => {
+            let role = execution.role.clone().unwrap_or_else(|| "agent".to_owned());
+            let title = format!("{role} {}", text(&execution.agent_id));
+            (RowKind::Agent, title, text(&execution.mission))
+        }
+        ExecutionKind::Skill => {
+            let about = execution.result.clone().or_else(|| why.map(str::to_owned)).unwrap_or_default();
+            (RowKind::Skill, text(&execution.skill), about)
+        }
+    };
+    Row {
+        execution: execution.id.to_string(),
+        depth: execution.depth,
+        kind,
+        badge: badge(execution.status),
+        title: one_line(&title),
+        about: cut(&one_line(&about)),
+        needs: execution.depends_on.clone(),
+        tainted: !execution.taint.is_clean(),
+        figures: figures(execution.duration_ms, execution.tokens, execution.cost_usd),
+    }
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(ABOUT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_says_no_more_than_needed() {
+        let at = |text: &str| chrono::DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis();
+        let now = at("2026-11-22T20:00:00Z");
+        let shown = |text: &str| moment(at(text), now, chrono_tz::Europe::Berlin).shown;
+        assert_eq!(shown("2026-11-22T17:05:00Z"), "18:05");
+        assert_eq!(shown("2026-11-21T22:59:00Z"), "21 Nov, 23:59");
+        assert_eq!(shown("2025-12-31T12:00:00Z"), "31 Dec 2025, 13:00");
+    }
+}

@@ -1,0 +1,14 @@
+//! The web page of the real `serve`, by its protocol and in a real browser.
+
+#![cfg(test)] // so that the lints know the helpers for tests too
+
+mod client;
+#[path = "../binary/gateway.rs"]
+#[expect(dead_code, reason = "other suites use more of it")]
+mod gateway;
+mod live;
+mod login;
+#[path = "../binary/process.rs"]
+#[expect(dead_code, reason = "other suites use more of it")]
+mod process;
+mod talk;

@@ -1,0 +1,178 @@
+//! Conversations on the page: what was said elsewhere, writing, answering, stopping, and who may see what.
+
+use crate::client::Site;
+use crate::gateway::{eventually, wait_until};
+
+#[test]
+fn what_was_said_elsewhere_is_there_and_one_can_write() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    site.telegram.say(ada, ada, "add a task to call <b>Bob</b> & co");
+    let mut browser = site.browser(ada);
+    let page = browser.sees("/talk", "Added “call");
+    assert!(page.contains("add a task to call &lt;b&gt;Bob&lt;/b&gt; &amp; co"), "{page}");
+    for part in ["tasks.create", "Orchestrator", "class=\"badge done\"", ">telegram<", "<time datetime=\"20"]
+    {
+        assert!(page.contains(part), "{part} is missing: {page}");
+    }
+    browser.say("add a task to write from the page");
+    let page = browser.sees("/talk", "Added “write from the page”");
+    assert!(page.contains(">web<"), "{page}");
+    assert_eq!(site.home.tasks(), ["call <b>Bob</b> & co", "write from the page"]);
+    let execution = page.split("/details/").nth(1).unwrap().split('"').next().unwrap();
+    let details = browser.get(&format!("/details/{execution}"));
+    assert_eq!(details.status, 200);
+    let log = site.stop();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn a_form_sent_twice_is_one_message() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    let mut browser = site.browser(ada);
+    let once = browser.get("/talk").field("once");
+    for _ in 0..3 {
+        let fields = [("once", once.as_str()), ("text", "add a task to be there once")];
+        assert_eq!(browser.submit("/say", &fields).status, 303);
+    }
+    browser.sees("/talk", "Added “be there once”");
+    assert_eq!(site.home.count("SELECT count(*) FROM inbox WHERE kind = 'said'"), 1);
+    site.stop();
+}
+
+/// Ada is asked on Telegram whether a task may be deleted.
+fn asked(site: &Site, ada: i64) -> i64 {
+    site.telegram.say(ada, ada, "add a task to buy milk");
+    wait_until("it is added", || site.telegram.seen(ada).iter().any(|seen| seen.text.contains("Added")));
+    site.telegram.say(ada, ada, "delete the task about milk");
+    eventually("the question", || {
+        site.telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty()).map(|seen| seen.id)
+    })
+}
+
+#[test]
+fn an_answer_on_the_page_closes_the_question_elsewhere() {
+    let site = Site::start("[approval]\nmedium = \"ask\"\n");
+    let ada = site.telegram.person("Ada");
+    asked(&site, ada);
+    let mut browser = site.browser(ada);
+    let page = browser.sees("/", "Approve");
+    assert!(page.contains("class=\"badge waiting\""), "{page}");
+    let at = page.find(":approve\"").unwrap();
+    let button = page[..at].rsplit('"').next().unwrap();
+    let answer = browser.submit("/press", &[("button", &format!("{button}:approve"))]);
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    wait_until("the task is deleted", || site.home.tasks().is_empty());
+    wait_until("the buttons are gone", || site.telegram.seen(ada).iter().all(|seen| seen.buttons.is_empty()));
+    let page = browser.sees("/talk", "Approved");
+    assert!(!page.contains("action=\"/press\""), "{page}");
+    let late = browser.submit("/press", &[("button", &format!("{button}:reject"))]);
+    assert!(late.status == 409 && late.body.contains("already been answered"), "{}", late.body);
+    site.stop();
+}
+
+#[test]
+fn an_answer_elsewhere_closes_the_question_on_the_page() {
+    let site = Site::start("[approval]\nmedium = \"ask\"\n");
+    let ada = site.telegram.person("Ada");
+    let question = asked(&site, ada);
+    let mut browser = site.browser(ada);
+    browser.sees("/", "Approve");
+    site.telegram.press(ada, ada, question, "Approve");
+    let page = browser.sees("/talk", "Deleted");
+    assert!(!page.contains("action=\"/press\""), "{page}");
+    browser.sees("/", "No question is open.");
+    site.stop();
+}
+
+#[test]
+fn a_thousand_presses_are_one_answer() {
+    let site = Site::start("[approval]\nmedium = \"ask\"\n");
+    let ada = site.telegram.person("Ada");
+    asked(&site, ada);
+    let mut browser = site.browser(ada);
+    let page = browser.sees("/", "Approve");
+    let at = page.find(":approve\"").unwrap();
+    let question = page[..at].rsplit('"').next().unwrap();
+    let token = browser.get("/talk").field("token");
+    let presses: Vec<_> = (0..20)
+        .map(|number| {
+            let (mut browser, token) = (browser.clone(), token.clone());
+            let button = format!("{question}:{}", if number % 2 == 0 { "approve" } else { "reject" });
+            std::thread::spawn(move || {
+                for _ in 0..50 {
+                    let status = browser.post("/press", &[("token", &token), ("button", &button)]).status;
+                    assert!(matches!(status, 303 | 409), "{status}");
+                }
+            })
+        })
+        .collect();
+    presses.into_iter().for_each(|press| press.join().unwrap());
+    wait_until("it is answered", || {
+        site.home.count("SELECT count(*) FROM turns WHERE ended_at IS NULL") == 0
+    });
+    assert_eq!(site.home.count("SELECT count(*) FROM questions WHERE state = 'answered'"), 1);
+    assert!(site.home.count("SELECT count(*) FROM inbox WHERE kind = 'press'") <= 2);
+    site.stop();
+}
+
+#[test]
+fn a_waiting_turn_is_stopped_on_the_page() {
+    let site = Site::start("[approval]\nmedium = \"ask\"\n");
+    let ada = site.telegram.person("Ada");
+    asked(&site, ada);
+    let mut browser = site.browser(ada);
+    let turn = browser.sees("/", "Stop").split("name=\"turn\" value=\"").nth(1).unwrap()[..22].to_owned();
+    let mut eve = site.browser(site.telegram.person("Eve"));
+    assert_eq!(eve.submit("/stop", &[("turn", &turn)]).status, 409, "it isn't hers");
+    assert_eq!(browser.submit("/stop", &[("turn", &turn)]).status, 303);
+    browser.sees("/talk", "class=\"badge stopped\"");
+    assert_eq!(browser.submit("/stop", &[("turn", &turn)]).status, 409, "it has ended");
+    assert_eq!(site.home.tasks(), ["buy milk"]);
+    site.stop();
+}
+
+#[test]
+fn people_see_their_own_and_owners_see_all_which_is_logged() {
+    let site = Site::start("[assistant]\nowner = [\"telegram:1000\"]\n");
+    let (ada, eve) = (site.telegram.person("Ada"), site.telegram.person("Eve"));
+    assert_eq!(ada, 1000);
+    site.telegram.say(eve, eve, "add a task to keep a secret");
+    let (mut owner, mut own) = (site.browser(ada), site.browser(eve));
+    let page = own.sees("/talk", "Added “keep a secret”");
+    let turn = page.split("id=\"turn-").nth(1).unwrap()[..22].to_owned();
+    let execution = page.split("/details/").nth(1).unwrap()[..22].to_owned();
+    assert!(!owner.get("/talk").body.contains("secret"), "it is in another conversation");
+    let people = owner.get("/people").body;
+    let address = people.split("/talk?person=").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let looked = owner.get(&format!("/talk?person={address}"));
+    assert!(looked.body.contains("secret"), "{}", looked.body);
+    let mut mallory = site.browser(site.telegram.person("Mallory"));
+    for path in [
+        format!("/talk?person={address}"),
+        format!("/turn/{turn}"),
+        format!("/turn/{turn}?part"),
+        format!("/details/{execution}"),
+        format!("/events?after=0-0&person={address}"),
+        "/people".to_owned(),
+    ] {
+        let answer = mallory.get(&path);
+        assert!(answer.status == 404 && !answer.body.contains("secret"), "{path}: {}", answer.status);
+    }
+    let log = site.stop();
+    assert!(log.contains("an owner looks at somebody else's conversation"), "{log}");
+}
+
+#[test]
+fn who_is_shut_out_is_shut_out_here_too() {
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    let mut browser = site.browser(ada);
+    assert_eq!(browser.get("/talk").status, 200);
+    let config = std::fs::read_to_string(site.home.path().join("config.toml")).unwrap();
+    site.home.write("config.toml", &config.replace("allow = [\"*\"]", "allow = []"));
+    site.gateway.as_ref().unwrap().signal("HUP");
+    wait_until("she is shut out", || browser.get("/talk").status == 401);
+    site.stop();
+}
