@@ -29,8 +29,9 @@ use events::{EndedTurns, dispatch};
 pub use live::LiveConfig;
 use models::models_by_name;
 pub use models::{Models, build_models, model_of, unpriced};
+use skill_set::watch_tools;
 pub use skill_set::{SkillSet, check_skills, load_skills};
-pub(crate) use skill_set::{role_places, workflow_layer};
+pub(crate) use skill_set::{role_places, skill_layer};
 use tasks::Tasks;
 use tokio::sync::mpsc;
 pub use traces::trace_collector;
@@ -57,6 +58,7 @@ use crate::orchestrator::Orchestrator;
 use crate::skills::breaker::Breakers;
 use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
+use crate::skills::handlers::mcp::McpServers;
 use crate::store::leases::Instance;
 use crate::store::retention::Ages;
 use crate::store::{Store, StoreError, people};
@@ -111,6 +113,7 @@ pub struct Service {
     pub live: Arc<LiveConfig>,
     page: Option<Arc<Web>>,
     ended: Arc<EndedTurns>,
+    mcp: Arc<McpServers>,
     tasks: Tasks,
 }
 
@@ -152,7 +155,9 @@ impl Service {
         let tasks = Tasks::new();
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
-        let services = Arc::new(build_services(config, rooms)?);
+        let services = Services { mcp: skill_set.mcp.clone(), ..build_services(config, rooms)? };
+        let services = Arc::new(services);
+        skill_set.load_tools(&store).await?;
         let delivering = delivering(&store, &instance, ports, filters);
         let (events, event_queue) = TurnEvents::channel();
         let live = LiveConfig::new(config, allow, models.prices.clone());
@@ -198,6 +203,7 @@ impl Service {
             live,
             page,
             ended: Arc::default(),
+            mcp: skill_set.mcp.clone(),
             tasks,
         };
         service.spawn_tasks(skill_set, services, event_queue);
@@ -230,8 +236,12 @@ impl Service {
             LONGEST_STEP,
             maintenance.clone().listen(stop.clone()),
         );
-        tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.watch(stop.clone()));
-        tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.watch(stop.clone()));
+        tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.clone().watch(stop.clone()));
+        tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.clone().watch(stop.clone()));
+        if skill_set.mcp.names().next().is_some() {
+            let watch = watch_tools(skill_set, self.store.clone(), stop.clone());
+            tasks.spawn("the watch on approved tools", LONGEST_STEP, watch);
+        }
         let watch_mail = accounts::watch_mail(services, self.delivering.clone(), stop);
         tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
     }
@@ -308,6 +318,7 @@ impl Service {
         let _ = tokio::time::timeout(patience, self.idle()).await;
         self.tasks.drained.cancel();
         while self.tasks.set.join_next().await.is_some() {}
+        self.mcp.stop().await;
         self.instance.leave(&self.store).await?;
         self.store.close().await;
         Ok(())

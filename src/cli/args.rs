@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 mod init;
+mod mcp;
 mod web;
 mod workflow;
 
 pub(crate) use init::InitArgs;
+pub(crate) use mcp::McpCommand;
 pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
@@ -57,6 +59,9 @@ pub(crate) enum Command {
     /// List, show and check roles: the kinds of agents
     #[command(subcommand, after_help = "Example:\n  adjutant roles list")]
     Roles(RolesCommand),
+    /// List MCP servers, look at their tools and approve them
+    #[command(subcommand, after_help = "Example:\n  adjutant mcp list")]
+    Mcp(McpCommand),
     /// Create, check and run workflows
     Workflow(WorkflowArgs),
     /// Show what happened in a turn
@@ -296,11 +301,11 @@ pub(crate) enum ServiceCommand {
 
 impl Cli {
     /// The default log filter: a service logs what it does, a command only problems. The database library's warnings
-    /// about slow statements need `$ADJUTANT_LOG`.
+    /// about slow statements need `$ADJUTANT_LOG`, and so do those of the MCP library, which repeat what servers write.
     pub fn log_filter(&self) -> &'static str {
         match self.command {
-            Command::Serve => "warn,adjutant=info,sqlx=error",
-            _ => "warn,sqlx=error",
+            Command::Serve => "warn,adjutant=info,sqlx=error,rmcp=off",
+            _ => "warn,sqlx=error,rmcp=off",
         }
     }
 }

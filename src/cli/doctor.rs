@@ -77,6 +77,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     match service::open_store(config, Arc::new(SystemClock)).await {
         Ok(store) => {
             check_store(&store, checks).await;
+            parts::mcp(config, &store, checks).await;
             store.close().await;
         }
         Err(error) => checks.add("store", Finding::error(error.to_string(), "")),

@@ -8,6 +8,7 @@ mod doctor;
 mod error;
 mod generate;
 mod init;
+mod mcp;
 mod pair;
 mod roles;
 mod serve;
@@ -27,7 +28,7 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, PairCommand, RolesCommand, RunArgs,
+    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, PairCommand, RolesCommand, RunArgs,
     ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
@@ -41,7 +42,8 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Doctor { json } => doctor::run(load(), json).await,
         Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(command) => pair::run(load()?, command).await,
-        Command::Skills(command) => skills::command(&load()?, &command),
+        Command::Skills(command) => skills::command(&load()?, &command).await,
+        Command::Mcp(command) => mcp::run(load()?, command).await,
         Command::Roles(command) => roles::command(&load()?, &command),
         Command::Workflow(args) => workflow::run(&load()?, &args).await,
         Command::Trace(args) => trace::run(load()?, args).await,

@@ -9,18 +9,26 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{CliError, SkillsCommand as Command};
+use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::document::Problem;
 use crate::service;
 use crate::skills::builtin;
 use crate::skills::definition::Argument;
+use crate::skills::handlers::mcp::McpServers;
 use crate::skills::{Domain, Layer, Registry, Skill, Skills, WORKFLOW, check_files, is_word};
 use crate::trace::text::several;
 
 /// Runs `adjutant skills`.
-pub(super) fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
+pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
     let builtins = builtin::names(!config.channels.is_empty());
-    let (layer, _) = service::workflow_layer(config);
+    let mcp = Arc::new(McpServers::new(config));
+    if !config.mcp.is_empty() {
+        let store = service::open_store(config, Arc::new(SystemClock)).await?;
+        mcp.load(&store).await?;
+        store.close().await;
+    }
+    let (layer, _) = service::skill_layer(config, &mcp);
     let (text, is_ok) = run(&config.skills.paths, &builtins, &layer, command)?;
     super::out(&text)?;
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -10,6 +10,7 @@ mod channels;
 mod env;
 mod error;
 mod limits;
+mod mcp;
 mod model;
 mod office;
 mod otlp;
@@ -37,6 +38,7 @@ pub use env::Env;
 pub use env::place::{find, place};
 pub use error::ConfigError;
 pub use limits::Limits;
+pub use mcp::{McpConfig, McpLaunch};
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use otlp::Otlp;
@@ -74,6 +76,8 @@ pub struct Config {
     pub calendar: Option<DavConfig>,
     /// `[contacts]`; without it, our own store.
     pub contacts: Option<DavConfig>,
+    /// `[mcp]`, by name.
+    pub mcp: BTreeMap<String, McpConfig>,
     /// `[channels]`, by name.
     pub channels: BTreeMap<String, ChannelConfig>,
     /// `[skills]`.
@@ -112,6 +116,7 @@ impl Config {
             mail: None,
             calendar: None,
             contacts: None,
+            mcp: BTreeMap::new(),
             channels: BTreeMap::new(),
             skills: Skills::default(),
             roles: Vec::new(),
@@ -215,6 +220,7 @@ impl Config {
             mail: root.section("mail", MailConfig::read),
             calendar: root.section("calendar", DavConfig::read),
             contacts: root.section("contacts", DavConfig::read),
+            mcp: root.section("mcp", mcp::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),
             roles: root.section("roles", |section| Skills::read(section).paths),

@@ -48,6 +48,8 @@ fn the_example_with_its_optional_keys_is_right() {
         ("MAIL_PASSWORD", "m"),
         ("DAV_PASSWORD", "d"),
         ("OTLP_TEAM", "t"),
+        ("GITHUB_TOKEN", "g"),
+        ("WIKI_TOKEN", "w"),
     ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);
@@ -103,6 +105,34 @@ fn a_channel_has_the_secrets_that_its_platform_wants() {
     config.toml:2: channels.telegram.bot_token: unknown key; known here: kind, enabled, token, api_url, allow
     ---
     config.toml:1: channels.work.kind: missing: say which platform "work" is, such as kind = "telegram"
+    "#);
+}
+
+#[test]
+fn an_mcp_server_is_a_program_or_an_address() {
+    let all = [
+        "[mcp.github]\ncommand = [\"gh\"]\nurl = \"https://x.org\"",
+        "[mcp.github]\nallow = [\"*\"]",
+        "[mcp.GitHub]\ncommand = [\"gh\"]",
+        "[mcp.github]\nurl = \"https://u:p@x.org\"",
+        "[mcp.github]\ncommand = [\"./gh\"]\nheaders = { A = \"b\" }\nrisk = { \"*\" = \"none\" }",
+        "[mcp.github]\ncommand = [\"gh\"]\nenv = { TOKEN = { env = \"NONE\" } }\ntimeout = \"2h\"",
+    ];
+    insta::assert_snapshot!(all.map(faults).join("\n---\n"), @r#"
+    config.toml:2: mcp.github.command: both are set; keep one: a program as command = ["PROGRAM", "WORD"], or url = "https://..."
+    ---
+    config.toml:1: mcp.github.command: missing: a program as command = ["PROGRAM", "WORD"], or url = "https://..."
+    ---
+    config.toml:2: mcp.GitHub.command: "GitHub" can't be a server's name; write small letters, digits and '_', a letter first, at most 24
+    ---
+    config.toml:2: mcp.github.url: must not hold a user or password; put a key into `headers`
+    ---
+    config.toml:2: mcp.github.command: the program must be a name found in PATH, or an absolute path
+    config.toml:3: mcp.github.headers: a program gets no headers; use `env`
+    config.toml:4: mcp.github.risk."*": "none" is no risk; write "low", "medium" or "high"
+    ---
+    config.toml:3: mcp.github.env.TOKEN: the environment variable "NONE" is unset or empty; set it
+    config.toml:4: mcp.github.timeout: too long; the longest timeout is "1h"
     "#);
 }
 

@@ -1,7 +1,9 @@
 //! The types that every module shares: ids and states. No I/O.
 
 mod ids;
+mod pins;
 mod questions;
+mod risk;
 mod states;
 mod taint;
 mod tasks;
@@ -10,7 +12,9 @@ pub use ids::{
     ConversationId, ExecutionId, InstanceId, MemoryId, OutboxId, PersonId, QuestionId, ScheduleId, TaskId,
     TurnId,
 };
+pub use pins::PinKind;
 pub use questions::{Answer, QuestionKind};
+pub use risk::Risk;
 pub use states::{
     Bailout, ContextMode, Effects, Ending, ExecutionKind, ExecutionStatus, InboxKind, OutboxState,
     QuestionState, RunStatus, TurnStatus, UnknownWord,

@@ -122,6 +122,7 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("mail", initial.mail != now.mail),
         ("calendar", initial.calendar != now.calendar),
         ("contacts", initial.contacts != now.contacts),
+        ("mcp", initial.mcp != now.mcp),
         ("skills.paths", initial.skills != now.skills),
         ("roles.paths", initial.roles != now.roles),
         ("dns", initial.resolver != now.resolver),

@@ -1,16 +1,24 @@
-//! The skills, workflows and roles of a configuration.
+//! What is in use: skills of files and built-in ones, the accepted tools of MCP servers, workflows, and roles.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::StartError;
 use crate::config::{Config, ConfigError};
 use crate::roles::Roles;
-use crate::skills::{Layer, Skills, builtin};
+use crate::skills::handlers::mcp::McpServers;
+use crate::skills::{Layer, Registry, Skills, WORKFLOW, builtin};
+use crate::store::{Store, StoreError};
 use crate::workflows::catalogue::Workflows;
 use crate::workflows::skill;
 
-/// The skills and workflows in use, always of the same moment.
+/// How often we look whether an owner has approved tools of MCP servers.
+const TOOLS: Duration = Duration::from_secs(2);
+
+/// The skills, workflows and roles in use.
 #[derive(Debug, Clone)]
 pub struct SkillSet {
     /// The skills, including one for each workflow.
@@ -19,18 +27,31 @@ pub struct SkillSet {
     pub workflows: Arc<Workflows>,
     /// The roles.
     pub roles: Arc<Roles>,
+    /// The MCP servers, whose accepted tools are skills too.
+    pub mcp: Arc<McpServers>,
+}
+
+impl SkillSet {
+    /// Reads which tools of MCP servers an owner has accepted; they become skills.
+    pub async fn load_tools(&self, store: &Store) -> Result<(), StoreError> {
+        if self.mcp.load(store).await? {
+            self.skills.reload_and_log();
+        }
+        Ok(())
+    }
 }
 
 /// Loads skills and workflows, and checks `[approval.skills]`. A workflow with errors is left out.
 pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
     let builtins = builtin::names(!config.channels.is_empty());
-    let (layer, workflows) = workflow_layer(config);
+    let mcp = Arc::new(McpServers::new(config));
+    let (layer, workflows) = skill_layer(config, &mcp);
     let skills =
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
     let skills = Arc::new(skills);
     let roles = Arc::new(Roles::load(role_places(config), skills.clone()));
-    Ok(SkillSet { skills, workflows, roles })
+    Ok(SkillSet { skills, workflows, roles, mcp })
 }
 
 /// Where roles are: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.
@@ -39,18 +60,45 @@ pub(crate) fn role_places(config: &Config) -> Vec<PathBuf> {
     in_skills.chain(config.roles.iter().cloned()).collect()
 }
 
-/// The workflows of a configuration, and the layer that adds them to the skills.
-pub(crate) fn workflow_layer(config: &Config) -> (Layer, Arc<Workflows>) {
+/// The workflows of a configuration, and the layer that adds them and the tools of MCP servers to the skills.
+pub(crate) fn skill_layer(config: &Config, mcp: &Arc<McpServers>) -> (Layer, Arc<Workflows>) {
     let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
-    let read = Arc::clone(&workflows);
-    let layer = Layer::new(move |skills| skill::domain(&read.reload(skills)).into_iter().collect());
+    let (read, mcp) = (Arc::clone(&workflows), Arc::clone(mcp));
+    let layer = Layer::new(move |skills| {
+        let mut laid = mcp.domains();
+        // A file of this name wins; `check_skills` has reported it.
+        laid.retain(|domain| skills.domain(&domain.name).is_none());
+        let all = Registry::new(skills.domains().iter().chain(&laid).cloned().collect());
+        laid.extend(skill::domain(&read.reload(&all)));
+        laid
+    });
     (layer, workflows)
 }
 
-/// Checks `[approval.skills]` against these skills.
+/// Checks `[approval.skills]` and the names under `[mcp]` against these skills.
 pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
+    let taken = |name: &&String| registry.domain(name).is_some_and(|domain| !domain.is_folded());
+    if let Some(name) = config.mcp.keys().find(|name| taken(name) || *name == WORKFLOW) {
+        let message = format!("there are skills called {name}.* already; give the server another name");
+        return Err(ConfigError::one(Some(&format!("mcp.{name}")), message));
+    }
     let names = registry.domains().iter().flat_map(|domain| &domain.skills).chain(registry.unavailable());
-    let names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
+    let mut names: Vec<&str> = names.map(|skill| skill.name.as_str()).collect();
+    // Which tools a server has is known only later.
+    let is_tool =
+        |name: &&String| name.split('.').next().is_some_and(|server| config.mcp.contains_key(server));
+    names.extend(config.approval.skills.keys().filter(is_tool).map(String::as_str));
     config.check_skills(&names)
+}
+
+/// Picks up what an owner approves of the tools of MCP servers while we run.
+pub(super) async fn watch_tools(skill_set: SkillSet, store: Store, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(TOOLS);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        if let Err(error) = skill_set.load_tools(&store).await {
+            tracing::warn!(%error, "can't read which tools are approved; will try again");
+        }
+    }
 }

@@ -5,45 +5,14 @@ use std::time::Duration;
 
 use jsonschema::PatternOptions;
 use jsonschema::error::ValidationErrorKind;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
+use super::handlers::mcp::McpTool;
+pub use crate::domain::Risk;
 use crate::suggest::did_you_mean;
 use crate::trust::Act;
-
-/// How much harm a skill can do; the configuration has a policy for each level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Risk {
-    /// Reading, and what is easily undone.
-    Low,
-    /// Others may notice it, or it is hard to undo.
-    Medium,
-    /// It reaches other people, or can't be undone.
-    High,
-}
-
-impl Risk {
-    /// The word for it in TOML.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-
-    /// One level higher.
-    #[must_use]
-    pub fn raised(self) -> Self {
-        match self {
-            Self::Low => Self::Medium,
-            Self::Medium | Self::High => Self::High,
-        }
-    }
-}
 
 /// The domain of the workflows, each of which is a skill.
 pub const WORKFLOW: &str = "workflow";
@@ -61,6 +30,13 @@ pub struct Domain {
     pub unavailable: Vec<Arc<Skill>>,
     /// The file it was read from.
     pub file: String,
+}
+
+impl Domain {
+    /// Whether the catalogue shows it in one line, and `get_skill` its skills.
+    pub fn is_folded(&self) -> bool {
+        self.skills.first().is_some_and(|skill| skill.handler.tool().is_some())
+    }
 }
 
 /// One thing the assistant can do.
@@ -99,7 +75,7 @@ impl Skill {
         match &self.handler {
             Handler::Builtin(name) => crate::skills::builtin::find(name)
                 .is_some_and(|skill| !matches!(skill.act(), None | Some(Act::Fetch))),
-            Handler::Http(_) | Handler::Command(_) => !self.repeatable,
+            Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) => !self.repeatable,
             Handler::Workflow(_) => false,
         }
     }
@@ -183,6 +159,8 @@ pub enum Handler {
     Http(Box<HttpHandler>),
     /// A program.
     Command(CommandHandler),
+    /// A tool of an MCP server.
+    Mcp(McpTool),
     /// A run of the workflow of this name: it is dispatched, not called.
     Workflow(String),
 }
@@ -229,6 +207,23 @@ impl Skill {
             arguments: arguments(&parameters),
             parameters,
             intents,
+            validator: Checker::default(),
+        }
+    }
+
+    /// The skill that calls a tool of an MCP server.
+    pub(super) fn of_tool(tool: McpTool, word: &str, summary: String, risk: Risk, parameters: Value) -> Self {
+        Self {
+            name: format!("{}.{word}", tool.server),
+            domain: tool.server.clone(),
+            summary,
+            risk,
+            repeatable: tool.only_reads,
+            timeout: tool.timeout,
+            handler: Handler::Mcp(tool),
+            arguments: arguments(&parameters),
+            parameters,
+            intents: Vec::new(),
             validator: Checker::default(),
         }
     }
@@ -371,12 +366,21 @@ pub(super) fn cut(text: &mut String, most: usize) {
 }
 
 impl Handler {
+    /// The tool of an MCP server, if it is one.
+    pub fn tool(&self) -> Option<&McpTool> {
+        match self {
+            Self::Mcp(tool) => Some(tool),
+            _ => None,
+        }
+    }
+
     /// How it is shown to people: without headers, which hold secrets.
     pub fn describe(&self) -> String {
         match self {
             Self::Builtin(name) => format!("built in ({name})"),
             Self::Http(http) => format!("http {}", http.describe()),
             Self::Command(command) => format!("command {}", command.describe()),
+            Self::Mcp(tool) => format!("MCP server {}, tool {}", tool.server, tool.name),
             Self::Workflow(name) => format!("workflow {name}"),
         }
     }

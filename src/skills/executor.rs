@@ -176,6 +176,9 @@ impl Attempt<'_> {
 
     /// What a call would do, where that is more than its arguments say, and whether this person may do it.
     async fn preview(&self, skill: &Skill) -> Result<Preview, Failure> {
+        if skill.handler.tool().is_some() {
+            self.executor.services.check_owner(self.scope).await?;
+        }
         let Some(builtin) = implementation(skill) else { return Ok(Preview::default()) };
         let context = self.context(self.effect(skill), false);
         let work = async {
@@ -316,6 +319,7 @@ impl Attempt<'_> {
             Handler::Command(handler) => {
                 handlers::command::call(handler, arguments, &self.executor.work_dir).await
             }
+            Handler::Mcp(tool) => context.services.mcp.call(tool, arguments).await,
             Handler::Builtin(name) => {
                 let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));
                 let builtin = builtin::find(name).ok_or_else(missing)?;
@@ -363,7 +367,7 @@ impl Attempt<'_> {
 fn implementation(skill: &Skill) -> Option<&'static dyn BuiltinSkill> {
     match &skill.handler {
         Handler::Builtin(name) => builtin::find(name),
-        Handler::Http(_) | Handler::Command(_) | Handler::Workflow(_) => None,
+        Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) | Handler::Workflow(_) => None,
     }
 }
 

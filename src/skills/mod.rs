@@ -9,6 +9,7 @@ pub mod executor;
 mod files;
 pub mod grant;
 pub mod handlers;
+pub(crate) mod hidden;
 mod intents;
 mod registry;
 pub mod risk;

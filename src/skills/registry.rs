@@ -76,6 +76,9 @@ fn catalogue(domains: &[Domain]) -> String {
     let mut text = String::new();
     for domain in domains {
         text.push_str(&format!("{}: {}\n", domain.name, domain.summary));
+        if domain.is_folded() {
+            continue;
+        }
         let mut skills: Vec<&Arc<Skill>> = domain.skills.iter().collect();
         skills.sort_by(|a, b| a.name.cmp(&b.name));
         for skill in skills {

@@ -18,6 +18,7 @@ mod kill;
 mod loading;
 mod logs;
 mod maintenance;
+mod mcp;
 mod metrics;
 mod notify;
 mod once;

@@ -16,6 +16,7 @@ mod former;
 mod groupware;
 mod limits;
 mod mail;
+mod mcp;
 mod memory;
 mod models;
 mod parallel;

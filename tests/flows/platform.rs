@@ -668,6 +668,26 @@ async fn an_account_on_a_server_is_its_owners_alone() {
     town.ends_well().await;
 }
 
+#[tokio::test]
+async fn an_mcp_server_is_its_owners_alone() {
+    let world = crate::mcp::World::new().await;
+    let script = Scripted::new().orchestrator(move |request| match has_results(request) {
+        true => text(format!("{:?}", crate::app::reports(request)["a"])),
+        false => direct("a", "notes.search_notes", json!({"query": "milk"})),
+    });
+    let town = town(script, |config| {
+        let owner = config.assistant.owner.clone();
+        *config = world.config("");
+        config.assistant.owner = owner;
+    })
+    .await;
+    town.writes_in("room", "carol", "what do the notes say?");
+    town.sees("only my owners").await;
+    town.writes("ada", "what do the notes say?");
+    town.sees("2 notes about milk").await;
+    town.ends_well().await;
+}
+
 /// What a person reads of a run with this output, message by message, and the stored answer.
 async fn run_with(files: Files, output: &str) -> (Vec<String>, String) {
     let said = output.to_owned();

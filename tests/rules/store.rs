@@ -61,6 +61,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     036bdfa6e204 migrations/postgres/0013_web.sql
     8670bbe1f61e migrations/postgres/0014_roles.sql
     9009941ba38e migrations/postgres/0015_voice.sql
+    bfba14b291a4 migrations/postgres/0016_connectors.sql
     98accb936f5e migrations/sqlite/0001_engine.sql
     b1216fd778f6 migrations/sqlite/0002_channels.sql
     691b9ce147e5 migrations/sqlite/0003_office.sql
@@ -76,6 +77,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     caac6387d4b6 migrations/sqlite/0013_web.sql
     8670bbe1f61e migrations/sqlite/0014_roles.sql
     9009941ba38e migrations/sqlite/0015_voice.sql
+    e09798998e81 migrations/sqlite/0016_connectors.sql
     ");
 }
 

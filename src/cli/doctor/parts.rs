@@ -11,6 +11,7 @@ use crate::clock::{Clock, SystemClock, rfc3339};
 use crate::config::{Config, Endpoint, ModelConfig};
 use crate::model::{Message, Model, ModelError, ModelErrorKind, Request, Role};
 use crate::service::{self, Channel, StartError};
+use crate::skills::handlers::mcp::{Inspection, McpServers, ToolState};
 use crate::skills::handlers::{self, HttpClient};
 use crate::store::{Store, StoreError, backups, check, inbox, space};
 use crate::trace::text::several;
@@ -126,6 +127,35 @@ pub(super) async fn skills(config: &Config) -> Vec<Finding> {
         }
         Err(error) => vec![Finding::error(error.to_string(), "")],
     }
+}
+
+/// Starts each MCP server and compares its tools with what is approved.
+pub(super) async fn mcp(config: &Config, store: &Store, checks: &mut Checks) {
+    let servers = McpServers::new(config);
+    if let Err(error) = servers.load(store).await {
+        return checks.add("mcp", Finding::error(error.to_string(), "run `adjutant db check`"));
+    }
+    let inspected = join_all(servers.names().map(async |name| (name, servers.inspect(name).await))).await;
+    servers.stop().await;
+    for (name, found) in inspected {
+        let finding = match found {
+            Ok(found) => tools(name, &found),
+            Err(error) => Finding::error(error.message, format!("correct [mcp.{name}]")),
+        };
+        checks.add(&format!("mcp.{name}"), finding);
+    }
+}
+
+fn tools(name: &str, found: &Inspection) -> Finding {
+    let count = |is: fn(&ToolState) -> bool| found.tools.iter().filter(|(_, state)| is(state)).count();
+    let approved = count(|state| *state == ToolState::Approved);
+    let open = count(|state| matches!(state, ToolState::New | ToolState::Changed(_))) + found.gone.len();
+    let reason = format!("{} of {} approved", approved, several(found.tools.len(), "tool"));
+    if open == 0 {
+        return Finding::ok(reason);
+    }
+    let reason = format!("{reason}; {} new, changed or gone", several(open, "tool"));
+    Finding::warning(reason, format!("run `adjutant mcp approve {name}`"))
 }
 
 /// Asks each configured model for one word.

@@ -10,6 +10,7 @@ use adjutant_chat::{Finding, Rooms};
 use super::{CalendarAccount, ContactsAccount, Mailbox, Resource};
 use crate::journal::Scope;
 use crate::skills::handlers::HttpClient;
+use crate::skills::handlers::mcp::McpServers;
 use crate::skills::{ErrorKind, Failure, SkillError};
 use crate::store::StoreError;
 
@@ -30,6 +31,8 @@ pub struct Services {
     pub outgoing: PathBuf,
     /// The client for pages and HTTP APIs.
     pub http: HttpClient,
+    /// The MCP servers.
+    pub mcp: Arc<McpServers>,
 }
 
 impl Services {
@@ -52,12 +55,17 @@ impl Services {
     /// Whether the accounts, if there are any, are usable in this turn.
     pub(in crate::skills) async fn are_usable(&self, scope: &Scope) -> Result<bool, StoreError> {
         let has_none = self.mail.is_none() && self.calendar.is_none() && self.contacts.is_none();
-        Ok(has_none || scope.conversation.channel == "console" || scope.is_owners().await?)
+        Ok(has_none || is_owner(scope).await?)
     }
 
     /// An account on a server is for its owners, and for those who sit at the machine.
     pub async fn check_access(&self, scope: &Scope, resource: Resource) -> Result<(), Failure> {
-        if !self.is_account(resource) || self.are_usable(scope).await? {
+        if self.is_account(resource) { self.check_owner(scope).await } else { Ok(()) }
+    }
+
+    /// What works with an owner's own keys is for owners, and for those who sit at the machine.
+    pub async fn check_owner(&self, scope: &Scope) -> Result<(), Failure> {
+        if is_owner(scope).await? {
             return Ok(());
         }
         let message = "only my owners ([assistant] owner) can use this account";
@@ -122,4 +130,9 @@ impl From<adjutant_dav::DavError> for SkillError {
         let (retry_after, unknown) = (error.retry_after, error.may_have_happened);
         Self { retry_after, unknown, ..Self::new(kind, message) }
     }
+}
+
+/// Whether an owner speaks, or somebody who sits at the machine.
+async fn is_owner(scope: &Scope) -> Result<bool, StoreError> {
+    Ok(scope.conversation.channel == "console" || scope.is_owners().await?)
 }

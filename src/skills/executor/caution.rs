@@ -68,10 +68,13 @@ impl Attempt<'_> {
     /// Adds the sources of outside text in an output, and of what the person keeps that was made from such text.
     pub(super) async fn read_sources(&self, skill: &Skill, output: &mut Output) -> Result<Taint, StoreError> {
         let mut taint = self.call.taint.clone();
-        if output.untrusted {
+        let domain = domain(skill);
+        if output.untrusted && self.executor.services.mcp.has(domain) {
+            // Whatever the data says of its origin, it comes from there.
+            taint.add(&Taint::by(&format!("the MCP server “{domain}”")));
+        } else if output.untrusted {
             taint.add(&sources(skill.title(), &output.data));
         }
-        let domain = domain(skill);
         if KEPT.contains(&domain) {
             let kept = taints::of_domain(&self.scope.store, domain).await?;
             for id in ids(&output.data).filter(|_| !kept.is_empty()) {
@@ -112,7 +115,7 @@ impl Attempt<'_> {
 fn handler(skill: &Skill) -> &str {
     match &skill.handler {
         Handler::Builtin(name) => name,
-        Handler::Http(_) | Handler::Command(_) | Handler::Workflow(_) => &skill.name,
+        Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) | Handler::Workflow(_) => &skill.name,
     }
 }
 

@@ -22,7 +22,7 @@ use crate::skills::{ErrorKind, Output, SkillError};
 /// How much of a program's output is kept, unless the skill says otherwise.
 const OUTPUT: usize = 64 * 1024;
 /// Where programs are looked for without `$PATH`.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The most that a skill can ask for.
 const MOST_OUTPUT: usize = 1 << 20;
 /// How long we wait for pipes that a process outside the group still holds.
@@ -257,16 +257,16 @@ fn ending(program: &str, status: ExitStatus, stderr: &Kept) -> String {
 }
 
 /// All processes of one call; they end when it is dropped.
-struct Group(Option<Pid>);
+pub(super) struct Group(Option<Pid>);
 
 impl Group {
-    fn of(child: &Child) -> Self {
+    pub(super) fn of(child: &Child) -> Self {
         let pid = child.id().and_then(|id| i32::try_from(id).ok());
         Self(pid.and_then(Pid::from_raw))
     }
 
     /// Only once: the number may belong to another process later.
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         // It fails when no process is left, which is fine.
         let _ = self.0.take().map(|group| kill_process_group(group, Signal::KILL));
     }

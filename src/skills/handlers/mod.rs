@@ -1,8 +1,9 @@
-//! What runs the skills that people define: HTTP calls and commands.
+//! What runs the skills that others define: HTTP calls, commands and the tools of MCP servers.
 
 mod address;
 pub mod command;
 pub mod http;
+pub mod mcp;
 mod request;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub async fn check(registry: &Registry, client: &HttpClient) -> Vec<(String, Ski
     let mut hosts = BTreeMap::new();
     for skill in registry.domains().iter().flat_map(|domain| &domain.skills) {
         let checked = match &skill.handler {
-            Handler::Builtin(_) | Handler::Workflow(_) => Ok(()),
+            Handler::Builtin(_) | Handler::Mcp(_) | Handler::Workflow(_) => Ok(()),
             Handler::Command(handler) => handler.check_program(),
             Handler::Http(handler) => {
                 hosts.entry(handler.origin()).or_insert((&skill.name, handler));

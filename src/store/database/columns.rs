@@ -6,8 +6,8 @@ use sqlx::{Any, Decode, Type};
 
 use crate::domain::{
     Bailout, ConversationId, Ending, ExecutionId, ExecutionKind, ExecutionStatus, InboxKind, InstanceId,
-    MemoryId, OutboxId, OutboxState, PersonId, Priority, QuestionId, QuestionState, RunStatus, ScheduleId,
-    ScheduleState, Taint, TaskId, TaskState, TurnId, TurnStatus,
+    MemoryId, OutboxId, OutboxState, PersonId, PinKind, Priority, QuestionId, QuestionState, RunStatus,
+    ScheduleId, ScheduleState, Taint, TaskId, TaskState, TurnId, TurnStatus,
 };
 use crate::store::Value;
 
@@ -62,7 +62,7 @@ text_column! { |id| Ok(id.into());
 
 text_column! { |text| Ok(text.parse()?);
     Bailout, Ending, ExecutionKind, InboxKind, OutboxState, QuestionState, RunStatus, TurnStatus, Priority,
-    ScheduleState, TaskState
+    ScheduleState, TaskState, PinKind
 }
 
 impl Type<Any> for Taint {

@@ -6,6 +6,7 @@ pub mod links;
 pub mod memories;
 pub mod objects;
 pub mod people;
+pub mod pins;
 pub mod rooms;
 pub mod schedules;
 pub mod search;

@@ -5,6 +5,7 @@ pub mod dav_server;
 pub mod discord;
 mod http;
 pub mod mail_server;
+pub mod mcp;
 pub mod model;
 pub mod otlp;
 mod ports;

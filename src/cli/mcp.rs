@@ -1,0 +1,235 @@
+//! `adjutant mcp`: the servers, their tools, and what an owner accepts of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CliError, McpCommand as Command, out};
+use crate::clock::{Clock, SystemClock};
+use crate::config::{Config, McpConfig, McpLaunch, Secret};
+use crate::service;
+use crate::skills::handlers::mcp::{
+    Definition, Inspection, McpServers, ToolState, approve, difference, withdraw,
+};
+use crate::skills::hidden::{line, shown};
+use crate::store::{Batch, Store};
+use crate::trace::text::several;
+
+/// A probed server needn't be stopped for being idle.
+const PROBE: Duration = Duration::from_secs(60);
+
+/// Runs `adjutant mcp`.
+pub(super) async fn run(config: Config, command: Command) -> Result<ExitCode, CliError> {
+    if let Command::Probe { env, launch } = &command {
+        return probe(env, launch).await;
+    }
+    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
+    let servers = McpServers::new(&config);
+    servers.load(&store).await?;
+    let done = match &command {
+        Command::List => list(&config, &servers),
+        Command::Tools { server } => tools(&servers, server).await,
+        Command::Approve { server, tools, yes } => accept(&store, &servers, server, tools, *yes).await,
+        Command::Probe { .. } => Ok(ExitCode::SUCCESS),
+    };
+    servers.stop().await;
+    store.close().await;
+    done
+}
+
+fn list(config: &Config, servers: &McpServers) -> Result<ExitCode, CliError> {
+    let mut text = String::new();
+    let width = servers.names().map(str::len).max().unwrap_or_default();
+    for (name, server) in &config.mcp {
+        let approved = servers.approved(name);
+        let tools = several(approved, "approved tool");
+        let _ = writeln!(text, "{name:width$}  {tools:>17}  {}", launch(&server.launch));
+        if approved == 0 {
+            let _ = writeln!(text, "{:width$}  → run: adjutant mcp approve {name}", "");
+        }
+    }
+    if text.is_empty() {
+        text.push_str("No MCP servers. Add one to the configuration: [mcp.NAME] command = [\"PROGRAM\"]\n");
+    }
+    out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Without anything secret.
+fn launch(launch: &McpLaunch) -> String {
+    match launch {
+        McpLaunch::Command { words, .. } => line(&words.join(" "), 100),
+        McpLaunch::Url { url, .. } => line(url.split('?').next().unwrap_or_default(), 100),
+    }
+}
+
+async fn inspect(servers: &McpServers, name: &str) -> Result<Inspection, CliError> {
+    if !servers.has(name) {
+        let names: Vec<&str> = servers.names().collect();
+        let known = if names.is_empty() { "it names none".to_owned() } else { names.join(", ") };
+        return Err(CliError::plain(format!(
+            "there is no [mcp.{}] in the configuration: {known}",
+            line(name, 60)
+        )));
+    }
+    servers.inspect(name).await.map_err(|error| CliError::plain(error.message))
+}
+
+async fn tools(servers: &McpServers, server: &str) -> Result<ExitCode, CliError> {
+    let found = inspect(servers, server).await?;
+    let mut text = about(&found);
+    let domains = servers.domains();
+    let skills = domains.iter().filter(|domain| domain.name == server).flat_map(|domain| &domain.skills);
+    let skills: BTreeMap<String, &str> =
+        skills.filter_map(|skill| Some((skill.handler.tool()?.name.clone(), skill.name.as_str()))).collect();
+    for (tool, state) in &found.tools {
+        let (sign, what) = match state {
+            ToolState::Approved => ('✓', "approved".to_owned()),
+            ToolState::Changed(_) => ('!', "has changed since it was approved".to_owned()),
+            ToolState::New => ('!', "not approved yet".to_owned()),
+            ToolState::NotAllowed => ('-', "not in `allow`".to_owned()),
+            ToolState::Unusable(why) => ('✗', line(why, 200)),
+        };
+        let name = shown(&tool.name);
+        let skill = skills.get(&tool.name).map(|skill| format!(" → {skill}")).unwrap_or_default();
+        let risk = servers.risk(server, &tool.name);
+        let _ = writeln!(text, "{sign} {name}{skill}: {what}, risk {risk}{}", hints(tool));
+        let _ = writeln!(text, "    {}", shown(&tool.summary()));
+    }
+    for gone in &found.gone {
+        let _ = writeln!(text, "! {}: approved, but the server has it no more", shown(gone));
+    }
+    out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn about(found: &Inspection) -> String {
+    let about = &found.about;
+    let name = if about.server.is_empty() { "A server without a name" } else { &about.server };
+    format!("{name}, MCP {}: {}\n", line(&about.protocol, 20), several(found.tools.len(), "tool"))
+}
+
+fn hints(tool: &Definition) -> &'static str {
+    if tool.only_reads() { "; it says that it only reads" } else { "" }
+}
+
+async fn accept(
+    store: &Store,
+    servers: &McpServers,
+    name: &str,
+    only: &[String],
+    yes: bool,
+) -> Result<ExitCode, CliError> {
+    let found = inspect(servers, name).await?;
+    if let Some(unknown) = only.iter().find(|tool| !found.has(tool)) {
+        return Err(CliError::plain(format!("{name} has no tool '{}'", line(unknown, 60))));
+    }
+    let is_wanted = |tool: &str| only.is_empty() || only.iter().any(|wanted| wanted == tool);
+    let open: Vec<&(Definition, ToolState)> = found
+        .tools
+        .iter()
+        .filter(|(tool, state)| {
+            is_wanted(&tool.name) && matches!(state, ToolState::New | ToolState::Changed(_))
+        })
+        .collect();
+    let gone: Vec<&String> = found.gone.iter().filter(|tool| is_wanted(tool)).collect();
+    let mut text = about(&found);
+    for (tool, state) in &open {
+        describe(&mut text, name, servers, tool, state);
+    }
+    for tool in &gone {
+        let _ = writeln!(text, "\n{}: the server has it no more", shown(tool));
+    }
+    for (tool, state) in &found.tools {
+        if let ToolState::Unusable(why) = state {
+            let _ = writeln!(text, "\n{}: can't be used: {}", shown(&tool.name), line(why, 200));
+        }
+    }
+    let number = open.len() + gone.len();
+    if number == 0 {
+        text.push_str("Nothing to approve: all tools are as they were accepted.\n");
+        out(&text)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out(&text)?;
+    if !yes && !confirmed(name, number)? {
+        out("Nothing was approved.\n")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    let mut batch = Batch::new();
+    let now = SystemClock.now_ms();
+    open.iter().for_each(|(tool, _)| approve(&mut batch, name, tool, now));
+    gone.iter().for_each(|tool| withdraw(&mut batch, name, tool));
+    store.write(batch).await?;
+    out(&format!("{} approved.\n", several(number, "change")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(text: &mut String, server: &str, servers: &McpServers, tool: &Definition, state: &ToolState) {
+    let risk = servers.risk(server, &tool.name);
+    let (what, lines) = match state {
+        ToolState::Changed(old) => ("changed", difference(&old.lines(), &tool.lines())),
+        _ => ("new", tool.lines()),
+    };
+    let _ = writeln!(text, "\n{}: {what}, risk {risk}", shown(&tool.name));
+    for line in lines {
+        let _ = writeln!(text, "  {line}");
+    }
+}
+
+impl Inspection {
+    fn has(&self, tool: &str) -> bool {
+        self.gone.iter().any(|gone| gone == tool) || self.tools.iter().any(|(known, _)| known.name == tool)
+    }
+}
+
+/// Asks on the terminal.
+fn confirmed(server: &str, number: usize) -> Result<bool, CliError> {
+    if !io::stdin().is_terminal() {
+        let what = "can't ask for confirmation without a terminal; use --yes to approve without asking";
+        return Err(CliError::Usage(what.to_owned()));
+    }
+    let failed = |error: io::Error| CliError::failed("can't ask for confirmation", error);
+    let mut stderr = io::stderr();
+    let changes = several(number, "change");
+    write!(stderr, "\nLet the assistant use {server} like this ({changes})? yes/no: ").map_err(failed)?;
+    stderr.flush().map_err(failed)?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(failed)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "yes" | "y"))
+}
+
+async fn probe(env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {
+    let is_address = |word: &String| word.starts_with("https://") || word.starts_with("http://");
+    let launch = match launch {
+        [url] if is_address(url) => McpLaunch::Url { url: url.clone(), headers: BTreeMap::new() },
+        words => {
+            let read = |name: &String| match std::env::var(name) {
+                Ok(value) => Ok((name.clone(), Secret::new(value))),
+                Err(_) => Err(CliError::Usage(format!("--env {}: it isn't set", line(name, 60)))),
+            };
+            let env = env.iter().map(read).collect::<Result<_, _>>()?;
+            McpLaunch::Command { words: words.to_vec(), env }
+        }
+    };
+    let home = tempfile::tempdir().map_err(|error| CliError::failed("can't create a folder", error))?;
+    let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+    let servers = McpServers::with(&BTreeMap::from([("probe".to_owned(), config)]), home.path(), PROBE);
+    let found = servers.inspect("probe").await;
+    servers.stop().await;
+    let found = found.map_err(|error| CliError::plain(error.message))?;
+    let mut text = about(&found);
+    for (tool, state) in &found.tools {
+        let why = match state {
+            ToolState::Unusable(why) => format!("; can't be used: {}", line(why, 200)),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "\n{}{}{why}", shown(&tool.name), hints(tool));
+        let _ = writeln!(text, "  {}", shown(&tool.summary()));
+    }
+    out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

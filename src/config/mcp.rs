@@ -1,0 +1,113 @@
+//! `[mcp.NAME]`: the MCP servers whose tools become skills.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::Secret;
+use super::read::{Reading, Section, address, span, text};
+use super::secret::secret;
+use crate::document::Node;
+use crate::domain::Risk;
+
+/// The longest name of a server: it is the first part of its skills' names.
+const LONGEST_NAME: usize = 24;
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpLaunch {
+    /// A program that speaks on its standard input and output.
+    Command {
+        /// The program and its words.
+        words: Vec<String>,
+        /// What it finds in its environment, besides `PATH`, `LANG` and `HOME`.
+        env: BTreeMap<String, Secret>,
+    },
+    /// A server that speaks streamable HTTP.
+    Url {
+        /// Its address.
+        url: String,
+        /// What each request carries.
+        headers: BTreeMap<String, Secret>,
+    },
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpConfig {
+    /// How it is reached.
+    pub launch: McpLaunch,
+    /// The tools to use, by the server's own names, `*` standing for anything; empty: all.
+    pub allow: Vec<String>,
+    /// The risk of tools, by such patterns; without one it is high.
+    pub risk: BTreeMap<String, Risk>,
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+}
+
+/// Reads `[mcp]`: a server for each name.
+pub(super) fn read(section: &mut Section<'_>) -> BTreeMap<String, McpConfig> {
+    section.sections(server).into_iter().filter_map(|(name, server)| Some((name, server?))).collect()
+}
+
+fn server(name: &str, section: &mut Section<'_>) -> Option<McpConfig> {
+    let is_word = name.len() <= LONGEST_NAME
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    if !is_word {
+        let rule = format!("small letters, digits and '_', a letter first, at most {LONGEST_NAME}");
+        section.problem("command", format!("{name:?} can't be a server's name; write {rule}"));
+    }
+    let words = section.list("command", text);
+    let env = section.entries("env", secret);
+    let url = section.get("url", url);
+    let headers = section.entries("headers", secret);
+    let allow = section.list("allow", text);
+    let risk = section.entries("risk", risk);
+    let timeout = section.get("timeout", timeout);
+    let launch = match (section.has("command"), section.has("url")) {
+        (true, false) => {
+            if section.has("headers") {
+                section.problem("headers", "a program gets no headers; use `env`");
+            }
+            if words.first().is_some_and(|program| program.contains('/') && !program.starts_with('/')) {
+                section.problem("command", "the program must be a name found in PATH, or an absolute path");
+            }
+            (!words.is_empty()).then_some(McpLaunch::Command { words, env })
+        }
+        (false, true) => {
+            if section.has("env") {
+                section.problem("env", "a server at an address has no environment of ours; use `headers`");
+            }
+            url.map(|url| McpLaunch::Url { url, headers })
+        }
+        (both, _) => {
+            if section.is_whole() {
+                let what = if both { "both are set; keep one" } else { "missing" };
+                section.problem(
+                    "command",
+                    format!(
+                        "{what}: a program as command = [\"PROGRAM\", \"WORD\"], or url = \"https://...\""
+                    ),
+                );
+            }
+            None
+        }
+    };
+    Some(McpConfig { launch: launch?, allow, risk, timeout }).filter(|_| is_word)
+}
+
+fn url(value: &Node, reading: &Reading<'_>) -> Result<String, String> {
+    let instead = "put a key into `headers`";
+    address(value, reading, "https://mcp.example.org/mcp", instead).map(|(written, _)| written)
+}
+
+fn risk(value: &Node, reading: &Reading<'_>) -> Result<Risk, String> {
+    let word = text(value, reading)?;
+    word.parse().map_err(|_| format!("{word:?} is no risk; write \"low\", \"medium\" or \"high\""))
+}
+
+fn timeout(value: &Node, reading: &Reading<'_>) -> Result<Duration, String> {
+    let timeout = span(value, reading)?;
+    let longest = Duration::from_hours(1);
+    if timeout > longest { Err("too long; the longest timeout is \"1h\"".to_owned()) } else { Ok(timeout) }
+}

@@ -1,0 +1,13 @@
+//! What an owner has accepted of what others wrote.
+
+use super::words;
+
+words! {
+    /// What kind of thing was accepted as it was at that moment.
+    PinKind {
+        /// The definition of a tool of an MCP server.
+        McpTool = "mcp_tool",
+        /// A folder with a `SKILL.md`.
+        Instructions = "instructions",
+    }
+}

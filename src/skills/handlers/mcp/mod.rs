@@ -1,0 +1,226 @@
+//! The tools of MCP servers as skills.
+//!
+//! - What a server says of its tools is text from outside. A tool can be called only as an owner has accepted it: each
+//!   call compares the server's present definition with the accepted one.
+//! - A model reads what was accepted, never what the server says now.
+//! - A server costs nothing until it is needed, and ends with everything that it has started.
+//!
+//! The protocol itself is the official library's; nothing outside of this folder names it.
+
+mod catalogue;
+mod definition;
+mod process;
+mod result;
+mod server;
+mod session;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde_json::Value;
+
+pub use self::definition::{Definition, difference};
+use self::server::Server;
+pub use self::session::About;
+use super::super::{Domain, Output, SkillError};
+use crate::config::{Config, McpConfig};
+use crate::domain::{PinKind, Risk};
+use crate::store::pins::PinRow;
+use crate::store::{Batch, Store, StoreError, pins};
+
+/// How long a server may be idle.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// A tool that an owner has accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpTool {
+    /// The server.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub name: String,
+    /// The digest of the accepted definition.
+    pub digest: String,
+    /// Whether the server says that a call changes nothing.
+    pub only_reads: bool,
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+}
+
+/// The configured servers.
+#[derive(Default)]
+pub struct McpServers {
+    configs: BTreeMap<String, McpConfig>,
+    servers: BTreeMap<String, Arc<Server>>,
+    pins: RwLock<Vec<PinRow>>,
+}
+
+/// How a tool of a server compares with what was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolState {
+    /// It is as it was accepted.
+    Approved,
+    /// It has changed since.
+    Changed(Box<Definition>),
+    /// It was never accepted.
+    New,
+    /// The configuration doesn't let it in.
+    NotAllowed,
+    /// We can't offer it, and why.
+    Unusable(String),
+}
+
+/// What a server says now, compared with what was accepted.
+#[derive(Debug)]
+pub struct Inspection {
+    /// What it says of itself.
+    pub about: About,
+    /// Its tools.
+    pub tools: Vec<(Definition, ToolState)>,
+    /// The accepted tools that it has no more.
+    pub gone: Vec<String>,
+}
+
+impl std::fmt::Debug for McpServers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.configs.keys()).finish()
+    }
+}
+
+impl McpServers {
+    /// The servers of a configuration. None is started.
+    pub fn new(config: &Config) -> Self {
+        Self::with(&config.mcp, &config.data_dir.join("mcp"), IDLE)
+    }
+
+    /// These servers, with their homes below this folder, stopped when they have been idle for that long.
+    pub fn with(configs: &BTreeMap<String, McpConfig>, folder: &Path, idle: Duration) -> Self {
+        let server = |(name, config): (&String, &McpConfig)| {
+            let server = Server::new(name, config, process::home(folder, name), idle);
+            (name.clone(), Arc::new(server))
+        };
+        Self {
+            configs: configs.clone(),
+            servers: configs.iter().map(server).collect(),
+            pins: RwLock::default(),
+        }
+    }
+
+    /// Whether there is a server of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.configs.contains_key(name)
+    }
+
+    /// The names of all servers.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.configs.keys().map(String::as_str)
+    }
+
+    /// The domains of the accepted tools.
+    pub fn domains(&self) -> Vec<Domain> {
+        if self.configs.is_empty() {
+            return Vec::new();
+        }
+        catalogue::domains(&self.configs, &self.pins())
+    }
+
+    /// Reads what owners have accepted. Returns whether that has changed.
+    pub async fn load(&self, store: &Store) -> Result<bool, StoreError> {
+        if self.configs.is_empty() {
+            return Ok(false);
+        }
+        let known: Vec<(String, String, String)> =
+            self.pins().iter().map(|pin| (pin.owner.clone(), pin.item.clone(), pin.digest.clone())).collect();
+        if pins::digests(store, PinKind::McpTool).await? == known {
+            return Ok(false);
+        }
+        let rows = pins::of_kind(store, PinKind::McpTool).await?;
+        *self.pins.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        Ok(true)
+    }
+
+    /// How many tools of a server are accepted.
+    pub fn approved(&self, server: &str) -> usize {
+        self.pins().iter().filter(|pin| pin.owner == server).count()
+    }
+
+    /// The risk of a tool by the configuration.
+    pub fn risk(&self, server: &str, tool: &str) -> Risk {
+        self.configs.get(server).map_or(Risk::High, |config| catalogue::risk_of(config, tool))
+    }
+
+    /// Makes a call.
+    pub(in crate::skills) async fn call(
+        &self,
+        tool: &McpTool,
+        arguments: &Value,
+    ) -> Result<Output, SkillError> {
+        self.server(&tool.server)?.call(tool, arguments).await
+    }
+
+    /// Asks a server for its tools.
+    pub async fn inspect(&self, name: &str) -> Result<Inspection, SkillError> {
+        let server = self.server(name)?;
+        let (about, definitions) = server.definitions().await?;
+        let pins = self.pins();
+        let accepted = |tool: &str| pins.iter().find(|pin| pin.owner == name && pin.item == tool);
+        let gone = pins.iter().filter(|pin| pin.owner == name);
+        let gone = gone.filter(|pin| !definitions.iter().any(|now| now.name == pin.item));
+        let gone = gone.map(|pin| pin.item.clone()).collect();
+        let state = |now: &Definition| match accepted(&now.name) {
+            _ if !catalogue::is_allowed(&server.config, &now.name) => ToolState::NotAllowed,
+            Some(pin) if pin.digest == now.digest() => ToolState::Approved,
+            accepted => match (catalogue::unusable(now), accepted) {
+                (Some(why), _) => ToolState::Unusable(why),
+                (None, Some(pin)) => Definition::read(&pin.definition)
+                    .map_or(ToolState::New, |old| ToolState::Changed(Box::new(old))),
+                (None, None) => ToolState::New,
+            },
+        };
+        let tools = definitions.into_iter().map(|now| (state(&now), now));
+        let tools = tools.map(|(state, now)| (now, state)).collect();
+        Ok(Inspection { about, tools, gone })
+    }
+
+    /// Stops all servers that run.
+    pub async fn stop(&self) {
+        join_all(self.servers.values().map(|server| server.stop())).await;
+    }
+
+    /// Ends all servers that run, without a word.
+    #[cfg(test)]
+    async fn kill(&self) {
+        join_all(self.servers.values().map(|server| server.kill())).await;
+    }
+
+    fn server(&self, name: &str) -> Result<&Arc<Server>, SkillError> {
+        let missing = || SkillError::not_found(format!("there is no MCP server {name} in the configuration"));
+        self.servers.get(name).ok_or_else(missing)
+    }
+
+    fn pins(&self) -> Vec<PinRow> {
+        self.pins.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Keeps that an owner has accepted this definition.
+pub fn approve(batch: &mut Batch, server: &str, definition: &Definition, now: i64) {
+    let pin = PinRow {
+        owner: server.to_owned(),
+        item: definition.name.clone(),
+        digest: definition.digest(),
+        definition: definition.text(),
+        approved_at: now,
+    };
+    pins::put(batch, PinKind::McpTool, &pin);
+}
+
+/// Keeps that a tool is no more accepted.
+pub fn withdraw(batch: &mut Batch, server: &str, tool: &str) {
+    pins::remove(batch, PinKind::McpTool, server, tool);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! One configured server: it is started when it is needed, and stopped when it is not.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rmcp::ServiceError;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorCode};
+use serde_json::Value;
+use tokio::process::Child;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::McpTool;
+use super::definition::Definition;
+use super::result;
+use super::session::{About, Session, Unconnected};
+use crate::config::McpConfig;
+use crate::skills::hidden::line;
+use crate::skills::{ErrorKind, Output, SkillError};
+use crate::wording;
+
+/// How long a server gets for its start.
+const START: Duration = Duration::from_secs(30);
+/// How long it gets to list its tools.
+const LIST: Duration = Duration::from_secs(20);
+/// How long it gets to show that it still works, after a call without an answer.
+const PROBE: Duration = Duration::from_secs(2);
+/// The first and the longest pause after a failed start.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
+
+/// A server.
+pub(super) struct Server {
+    pub(super) name: String,
+    pub(super) config: McpConfig,
+    home: PathBuf,
+    idle: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<Arc<Session>>,
+    failures: u32,
+    /// Before that, it isn't started again.
+    retry_at: Option<Instant>,
+    why: String,
+}
+
+impl Server {
+    pub(super) fn new(name: &str, config: &McpConfig, home: PathBuf, idle: Duration) -> Self {
+        Self { name: name.to_owned(), config: config.clone(), home, idle, state: Mutex::default() }
+    }
+
+    /// Makes a call, if the tool is what an owner has accepted.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        tool: &McpTool,
+        arguments: &Value,
+    ) -> Result<Output, SkillError> {
+        let session = self.session().await?;
+        let _in_use = session.begin();
+        let mut hung = Hung { server: Arc::downgrade(self), session: Some(Arc::clone(&session)) };
+        self.check(&session, tool).await?;
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let request = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
+        let answer = session.call(request).await;
+        hung.session = None;
+        match answer {
+            Ok(CallToolResponse::Complete(done)) => {
+                self.state.lock().await.failures = 0;
+                result::read(&self.name, done)
+            }
+            Ok(CallToolResponse::InputRequired(asked)) => Err(result::question(&self.name, &asked)),
+            Ok(_) => {
+                let message = format!("{} answered with a task, which isn't supported", self.shown());
+                Err(SkillError { unknown: true, ..SkillError::tool(message) })
+            }
+            Err(error) => Err(self.failed(&session, &error).await),
+        }
+    }
+
+    /// All definitions that the server has now.
+    pub(super) async fn definitions(self: &Arc<Self>) -> Result<(About, Vec<Definition>), SkillError> {
+        let session = self.session().await?;
+        let _in_use = session.begin();
+        let definitions = self.list(&session).await?;
+        Ok((session.about.clone(), definitions))
+    }
+
+    /// Stops it, if it runs.
+    pub(super) async fn stop(&self) {
+        let session = self.state.lock().await.session.take();
+        if let Some(session) = session {
+            session.close().await;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) async fn kill(&self) {
+        let session = self.state.lock().await.session.take();
+        if let Some(session) = session {
+            session.kill();
+        }
+    }
+
+    /// Refuses a tool that is no more what was accepted. The model has read what was accepted, so another definition is
+    /// another tool.
+    async fn check(&self, session: &Arc<Session>, tool: &McpTool) -> Result<(), SkillError> {
+        let now = self.list(session).await?;
+        let server = &self.name;
+        let Some(now) = now.into_iter().find(|now| now.name == tool.name) else {
+            let message = format!("{} has no tool {} any more", self.shown(), tool.name);
+            return Err(SkillError::not_found(message));
+        };
+        if now.digest() == tool.digest {
+            return Ok(());
+        }
+        let message = format!(
+            "{} has changed its tool {} since it was approved. An owner can look at the difference with \
+             `adjutant mcp approve {server}`",
+            self.shown(),
+            tool.name
+        );
+        Err(SkillError::new(ErrorKind::Permission, message))
+    }
+
+    async fn list(&self, session: &Arc<Session>) -> Result<Vec<Definition>, SkillError> {
+        let Ok(listed) = tokio::time::timeout(LIST, session.tools()).await else {
+            self.discard(session, "it didn't list its tools in time").await;
+            let message =
+                format!("{} didn't list its tools within {}", self.shown(), wording::duration(LIST));
+            return Err(SkillError::new(ErrorKind::Timeout, message));
+        };
+        match listed {
+            Ok(tools) => Ok(tools.iter().map(Definition::from).collect()),
+            Err(error) => Err(SkillError { unknown: false, ..self.failed(session, &error).await }),
+        }
+    }
+
+    /// The connection, made now if there is none.
+    async fn session(self: &Arc<Self>) -> Result<Arc<Session>, SkillError> {
+        let mut state = self.state.lock().await;
+        if let Some(session) = &state.session {
+            if !session.is_closed() {
+                return Ok(Arc::clone(session));
+            }
+            session.kill();
+            state.session = None;
+        }
+        if let Some(wait) = state.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
+            let wait = wait.max(Duration::from_secs(1));
+            let message = format!(
+                "{} doesn't work: {}. It's tried again in {}",
+                self.shown(),
+                state.why,
+                wording::duration(Duration::from_secs(wait.as_secs()))
+            );
+            return Err(SkillError { retry_after: Some(wait), ..SkillError::tool(message) });
+        }
+        let start = Session::connect(&self.name, &self.config, &self.home);
+        let started = tokio::time::timeout(START, start).await;
+        let too_late = || Err(format!("it didn't start within {}", wording::duration(START)).into());
+        let (session, child) = started.unwrap_or_else(|_| too_late()).map_err(|error| {
+            state.pause(&error.why);
+            self.unstarted(&error)
+        })?;
+        let session = Arc::new(session);
+        tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&session), child, self.idle));
+        state.session = Some(Arc::clone(&session));
+        state.retry_at = None;
+        Ok(session)
+    }
+
+    fn unstarted(&self, error: &Unconnected) -> SkillError {
+        if error.is_refused {
+            let message =
+                format!("{} rejects our credential; set `headers` in [mcp.{}]", self.shown(), self.name);
+            return SkillError::new(ErrorKind::Auth, message);
+        }
+        SkillError::tool(format!("{} can't be used: {}", self.shown(), error.why))
+    }
+
+    /// What a failed exchange means. After a lost connection, nobody knows what the server has done.
+    async fn failed(&self, session: &Arc<Session>, error: &ServiceError) -> SkillError {
+        match error {
+            ServiceError::McpError(error) => {
+                let kind = match error.code {
+                    ErrorCode::INVALID_PARAMS => ErrorKind::Params,
+                    _ => ErrorKind::Tool,
+                };
+                let message = format!("{} answered: {}", self.shown(), line(&error.message, 500));
+                SkillError::new(kind, message)
+            }
+            _ if error.is_authorization_required() => {
+                self.unstarted(&Unconnected { why: String::new(), is_refused: true })
+            }
+            _ => {
+                let how = match error {
+                    _ if session.has_flooded() => "has written more than 32 MB, so it was stopped".to_owned(),
+                    ServiceError::UnexpectedResponse => {
+                        "gave an answer that is not of the protocol".to_owned()
+                    }
+                    _ => format!("ended in the middle of it{}", session.last_words().await),
+                };
+                self.discard(session, &how).await;
+                let message = format!("{} {how}", self.shown());
+                SkillError { unknown: true, ..SkillError::new(ErrorKind::Network, message) }
+            }
+        }
+    }
+
+    /// Ends a connection that doesn't work. The next start waits for a while.
+    async fn discard(&self, session: &Arc<Session>, why: &str) {
+        let mut state = self.state.lock().await;
+        if state.session.as_ref().is_some_and(|now| Arc::ptr_eq(now, session)) {
+            state.session = None;
+            state.pause(why);
+        }
+        drop(state);
+        session.kill();
+    }
+
+    fn shown(&self) -> String {
+        format!("the MCP server {}", self.name)
+    }
+}
+
+impl State {
+    fn pause(&mut self, why: &str) {
+        let (first, longest) = PAUSES;
+        // Anybody may fail once.
+        let pause = first.saturating_mul(2_u32.saturating_pow(self.failures.saturating_sub(1))).min(longest);
+        self.retry_at = (self.failures > 0).then(|| Instant::now() + pause);
+        self.failures = self.failures.saturating_add(1);
+        why.clone_into(&mut self.why);
+    }
+}
+
+/// A call that got no answer. Where nobody waits for it any more, the server must show that it still works.
+struct Hung {
+    server: Weak<Server>,
+    session: Option<Arc<Session>>,
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        let Some((server, session)) = self.server.upgrade().zip(self.session.take()) else { return };
+        tokio::spawn(async move {
+            let listed = tokio::time::timeout(PROBE, session.tools()).await;
+            if !listed.is_ok_and(|tools| tools.is_ok()) {
+                server.discard(&session, "it doesn't answer").await;
+            }
+        });
+    }
+}
+
+/// Waits until a connection's program has ended, or until it has been idle for long enough.
+async fn watch(server: Weak<Server>, session: Weak<Session>, mut child: Option<Child>, idle: Duration) {
+    loop {
+        let Some(until) = session.upgrade().map(|it| it.idle_until(idle)) else { break };
+        let until = until.unwrap_or_else(|| Instant::now() + idle);
+        let ended = async {
+            match &mut child {
+                Some(child) => drop(child.wait().await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = ended => {
+                if let Some(session) = session.upgrade() {
+                    session.note_end();
+                }
+                return;
+            }
+            () = tokio::time::sleep_until(until) => {
+                let Some((server, session)) = server.upgrade().zip(session.upgrade()) else { break };
+                if session.idle_until(idle).is_some_and(|until| until <= Instant::now()) {
+                    let mut state = server.state.lock().await;
+                    if state.session.as_ref().is_some_and(|now| Arc::ptr_eq(now, &session)) {
+                        state.session = None;
+                    }
+                    drop(state);
+                    tokio::spawn(async move { session.close().await });
+                    break;
+                }
+            }
+        }
+    }
+    // Whoever drops the session kills it; here it is waited for, so that no zombie stays.
+    if let Some(mut child) = child {
+        let _ = child.wait().await;
+        if let Some(session) = session.upgrade() {
+            session.note_end();
+        }
+    }
+}

@@ -1,0 +1,255 @@
+use std::path::PathBuf;
+
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use super::*;
+use crate::config::{McpLaunch, Secret};
+use crate::skills::ErrorKind;
+
+const SERVER: &str = include_str!("../../../../tests/fakes/src/mcp/server.py");
+
+/// A stand-in server with a behaviour.
+struct StandIn {
+    servers: McpServers,
+    folder: TempDir,
+}
+
+impl StandIn {
+    fn new(behaviour: &str) -> Self {
+        Self::idle_for(behaviour, IDLE)
+    }
+
+    fn idle_for(behaviour: &str, idle: Duration) -> Self {
+        let folder = TempDir::new().unwrap();
+        let script = folder.path().join("server.py");
+        std::fs::write(&script, SERVER).unwrap();
+        let log = folder.path().join("log").display().to_string();
+        let env = [("BEHAVIOUR", behaviour), ("LOG", log.as_str())];
+        let env = env.into_iter().filter(|(_, value)| !value.is_empty());
+        let env = env.map(|(name, value)| (name.to_owned(), Secret::new(value))).collect();
+        // Not by way of a program that only looks for it, whose processes are its own.
+        let python = Path::new("/usr/bin/python3");
+        let python = if python.is_file() { python } else { Path::new("python3") };
+        let words = vec![python.display().to_string(), script.display().to_string()];
+        let launch = McpLaunch::Command { words, env };
+        let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+        let configs = BTreeMap::from([("notes".to_owned(), config)]);
+        Self { servers: McpServers::with(&configs, &folder.path().join("mcp"), idle), folder }
+    }
+
+    /// The tool as an honest server defines it.
+    async fn tool(name: &str) -> McpTool {
+        let honest = Self::new("");
+        let found = honest.servers.inspect("notes").await.unwrap();
+        honest.servers.stop().await;
+        let (tool, _) = found.tools.into_iter().find(|(tool, _)| tool.name == name).unwrap();
+        let (digest, only_reads) = (tool.digest(), tool.only_reads());
+        McpTool { server: "notes".into(), name: name.into(), digest, only_reads, timeout: None }
+    }
+
+    async fn add(&self, tool: &McpTool, text: &str) -> Result<Output, SkillError> {
+        self.servers.call(tool, &json!({"text": text})).await
+    }
+
+    fn log(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until nothing runs any more.
+    async fn is_gone(&self) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while !self.processes().is_empty() {
+            assert!(Instant::now() < until, "{:?} still run", self.processes());
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn processes(&self) -> Vec<PathBuf> {
+        let here = self.folder.path().display().to_string();
+        let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|entry| entry.path());
+        let runs = |path: &PathBuf| {
+            let environment = std::fs::read(path.join("environ")).unwrap_or_default();
+            String::from_utf8_lossy(&environment).contains(&here)
+        };
+        entries.filter(runs).collect()
+    }
+}
+
+#[tokio::test]
+async fn an_honest_server_is_started_once_and_only_when_needed() {
+    let (tool, search) = (StandIn::tool("addNote").await, StandIn::tool("search-notes").await);
+    let server = StandIn::new("");
+    assert_eq!(server.log(), [""; 0], "nothing runs yet");
+    let done = server.add(&tool, "milk").await.unwrap();
+    assert_eq!((done.summary.as_str(), done.untrusted), ("added: milk", true));
+    let found = server.servers.call(&search, &json!({"query": "milk"})).await.unwrap();
+    assert_eq!((found.summary.as_str(), &found.data["count"]), ("2 notes about milk", &json!(2)));
+    let wrong = server.add(&tool, "bad").await.unwrap_err();
+    assert_eq!((wrong.kind, wrong.unknown), (ErrorKind::Params, false));
+    assert_eq!(wrong.message, "the MCP server notes answered: the note is too bad");
+    let started: Vec<String> = server.log().into_iter().filter(|line| line.starts_with("started")).collect();
+    assert_eq!(started.len(), 1, "{started:?}");
+    assert!(!started[0].contains("CARGO"), "nothing of our environment: {started:?}");
+    server.servers.stop().await;
+    server.is_gone().await;
+}
+
+#[tokio::test]
+async fn both_revisions_of_the_protocol_are_spoken() {
+    for (behaviour, protocol, name) in
+        [("", "2025-11-25", "stand-in 1"), ("stateless", "2026-07-28", "stand-in 2")]
+    {
+        let server = StandIn::new(behaviour);
+        let found = server.servers.inspect("notes").await.unwrap();
+        assert_eq!((found.about.protocol.as_str(), found.about.server.as_str()), (protocol, name));
+        let tool = StandIn::tool("addNote").await;
+        assert_eq!(server.add(&tool, "x").await.unwrap().summary, "added: x");
+        server.servers.stop().await;
+    }
+    let asking = StandIn::new("stateless");
+    let asked = asking.add(&StandIn::tool("addNote").await, "ask").await.unwrap_err();
+    assert!(asked.message.contains("wants to know: Which folder?") && !asked.unknown, "{asked:?}");
+}
+
+#[tokio::test]
+async fn a_thousand_mutations_are_never_called() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::new("mutates");
+    assert_eq!(server.add(&tool, "first").await.unwrap().summary, "added: first");
+    for number in 0..1000 {
+        let refused = server.add(&tool, "again").await.unwrap_err();
+        assert!(
+            matches!(refused.kind, ErrorKind::Permission | ErrorKind::NotFound),
+            "mutation {number}: {refused:?}"
+        );
+    }
+    let calls = server.log().iter().filter(|line| line.as_str() == "tools/call").count();
+    assert_eq!(calls, 1, "only the first");
+}
+
+#[tokio::test]
+async fn a_hundred_cycles_of_a_forking_server_leave_no_process() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::new("forks");
+    for cycle in 0..100 {
+        assert!(server.add(&tool, "x").await.is_ok());
+        if cycle % 10 == 0 {
+            // It has forked, also out of its group.
+            while server.processes().len() < 4 {
+                tokio::task::yield_now().await;
+            }
+        }
+        // Asked to end, or killed without a word.
+        match cycle % 25 {
+            0 => server.servers.stop().await,
+            _ => server.servers.kill().await,
+        }
+        server.is_gone().await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_ends_the_server_and_the_call_is_unknown() {
+    let tool = StandIn::tool("addNote").await;
+    for behaviour in ["floods", "long line"] {
+        let server = StandIn::new(behaviour);
+        let error = server.add(&tool, "x").await.unwrap_err();
+        assert_eq!(error.message, "the MCP server notes has written more than 32 MB, so it was stopped");
+        assert!(error.unknown && error.kind == ErrorKind::Network);
+        server.is_gone().await;
+    }
+}
+
+#[tokio::test]
+async fn garbage_and_endless_questions_change_nothing() {
+    let tool = StandIn::tool("addNote").await;
+    for behaviour in ["garbage", "asks"] {
+        let server = StandIn::new(behaviour);
+        assert_eq!(server.add(&tool, "x").await.unwrap().summary, "added: x", "{behaviour}");
+    }
+    let endless = StandIn::new("endless");
+    assert_eq!(endless.servers.inspect("notes").await.unwrap().tools.len(), 1000);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_unknown_and_started_again_after_a_pause() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::new("dies");
+    for _ in 0..2 {
+        let died = server.add(&tool, "x").await.unwrap_err();
+        assert_eq!(died.message, "the MCP server notes ended in the middle of it: out of paper");
+        assert!(died.unknown);
+    }
+    let paused = server.add(&tool, "x").await.unwrap_err();
+    assert!(paused.message.ends_with("It's tried again in 1 second"), "{}", paused.message);
+    assert!(!paused.unknown && paused.retry_after.is_some());
+    let calls = server.log().iter().filter(|line| line.as_str() == "tools/call").count();
+    assert_eq!(calls, 2, "the paused call reached nobody");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_ends_a_server_that_hangs() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::new("hangs");
+    let called = async {
+        while !server.log().iter().any(|line| line.starts_with("addNote")) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        done = server.add(&tool, "x") => panic!("{done:?}"),
+        () = called => {}
+    }
+    server.is_gone().await;
+}
+
+#[tokio::test]
+async fn an_idle_server_is_stopped_and_started_again() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::idle_for("", Duration::from_millis(50));
+    for _ in 0..2 {
+        assert!(server.add(&tool, "x").await.is_ok());
+        server.is_gone().await;
+    }
+    let started = server.log().iter().filter(|line| line.starts_with("started")).count();
+    assert_eq!(started, 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_says_why() {
+    let folder = TempDir::new().unwrap();
+    let failing = |words: &[&str]| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let launch = McpLaunch::Command { words, env: BTreeMap::new() };
+        let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+        McpServers::with(&BTreeMap::from([("s".to_owned(), config)]), folder.path(), IDLE)
+    };
+    for (words, why) in [
+        (&["no-such-program"][..], "the program 'no-such-program' is not installed (not found in PATH)"),
+        (&["sh", "-c", "echo no key >&2; exit 1"][..], "it ended before it answered: no key"),
+        (&["true"][..], "it ended before it answered"),
+    ] {
+        let servers = failing(words);
+        let error = servers.inspect("s").await.unwrap_err();
+        assert_eq!(error.message, format!("the MCP server s can't be used: {why}"));
+        assert!(!error.unknown);
+    }
+}
+
+/// Prints what a call costs: `cargo test -p adjutant --lib mcp::tests::a_call_costs -- --nocapture`.
+#[tokio::test]
+async fn a_call_costs_little() {
+    let tool = StandIn::tool("addNote").await;
+    let server = StandIn::new("");
+    server.add(&tool, "x").await.unwrap();
+    let started = std::time::Instant::now();
+    for _ in 0..200 {
+        server.add(&tool, "x").await.unwrap();
+    }
+    println!("{:?} a call with its check", started.elapsed() / 200);
+    let calls = server.log().iter().filter(|line| line.as_str() == "tools/list").count();
+    assert_eq!(calls, 201, "each call compares the definition");
+}

@@ -1,0 +1,134 @@
+//! Tools of MCP servers: skills like any other, once an owner has accepted them.
+
+use std::time::Duration;
+
+use adjutant::clock::FixedClock;
+use adjutant::config::{Config, McpConfig, McpLaunch, Secret};
+use adjutant::domain::Risk;
+use adjutant::service;
+use adjutant::skills::handlers::mcp::{McpServers, ToolState, approve};
+use adjutant::store::Batch;
+use adjutant_fakes::mcp::StandIn;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::app::{NOW, TestApp, direct, plan, scripted_with};
+use crate::scripted::{Reply, Scripted, Who};
+
+/// A server whose tools were accepted when it was honest.
+pub(crate) struct World {
+    folder: TempDir,
+    server: StandIn,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server = StandIn::in_folder(folder.path()).unwrap();
+        let world = Self { folder, server };
+        let config = world.config("");
+        let store = service::open_store(&config, FixedClock::at(NOW)).await.unwrap();
+        let servers = McpServers::new(&config);
+        let mut batch = Batch::new();
+        for (tool, state) in servers.inspect("notes").await.unwrap().tools {
+            if state == ToolState::New {
+                approve(&mut batch, "notes", &tool, 0);
+            }
+        }
+        store.write(batch).await.unwrap();
+        servers.stop().await;
+        store.close().await;
+        world
+    }
+
+    pub(crate) fn config(&self, behaviour: &str) -> Config {
+        let mut config = Config::in_dir(self.folder.path().join("data"));
+        let env = self.server.env(behaviour).into_iter();
+        let env = env.map(|(name, value)| (name, Secret::new(value))).collect();
+        let launch = McpLaunch::Command { words: self.server.words(), env };
+        let risk = [("search*".to_owned(), Risk::Low)].into();
+        let timeout = Some(Duration::from_secs(5));
+        let server = McpConfig { launch, allow: Vec::new(), risk, timeout };
+        config.mcp.insert("notes".to_owned(), server);
+        config
+    }
+
+    /// The app, with a server that behaves like this by now.
+    async fn app(&self, behaviour: &str, script: Scripted) -> TestApp {
+        let config = self.config(behaviour);
+        scripted_with(script, |app| *app = config).await
+    }
+}
+
+fn add() -> Reply {
+    direct("a", "notes.add_note", json!({"text": "milk"}))
+}
+
+fn search() -> Reply {
+    direct("a", "notes.search_notes", json!({"query": "milk"}))
+}
+
+#[tokio::test]
+async fn a_tool_is_a_skill_and_its_result_is_text_from_outside() {
+    let world = World::new().await;
+    let app = world.app("", Scripted::new().orchestrator(plan(search))).await;
+    let heard = app.says("ada", "what do my notes say about milk?").await;
+    assert_eq!(app.ends(&heard).await, ["a completed", "notes.search_notes completed"]);
+    let row = app.executions(&heard).await.into_iter().find(|row| row.skill.is_some()).unwrap();
+    assert_eq!(row.taint.sources().collect::<Vec<_>>(), ["the MCP server “notes”"], "whatever its data says");
+    let requests = app.requests(Who::Orchestrator);
+    let prompt = &requests[0].messages[0].text;
+    let lines: Vec<&str> =
+        prompt.lines().filter(|line| line.starts_with("notes") || line.contains("add_note")).collect();
+    assert_eq!(lines, ["notes: MCP, 2 skills (get_skill): add_note, search_notes"]);
+    let last = requests.last().unwrap();
+    let at = last.messages.iter().rfind(|message| message.text.contains("2 notes about milk")).unwrap();
+    assert!(at.text.contains("[outside text "), "{}", at.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_tool_needs_a_yes_unless_the_configuration_says_otherwise() {
+    let world = World::new().await;
+    let app = world.app("", Scripted::new().orchestrator(plan(add))).await;
+    let asked = app.says("ada", "note milk").await;
+    assert!(asked.buttons().contains(&"Approve"), "{asked:?}");
+    assert_eq!(world.server.calls(), 0);
+    let heard = app.presses("ada", &asked, "Approve").await;
+    assert_eq!(app.ends(&heard).await, ["a completed", "notes.add_note completed"]);
+    assert!(heard.text.contains("✓"), "the receipt: {}", heard.text);
+    assert_eq!(world.server.calls(), 1);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_changed_definition_is_not_called() {
+    let world = World::new().await;
+    let script = Scripted::new().orchestrator(plan(add));
+    let app = world.app("changed", script).await;
+    let asked = app.says("ada", "note milk").await;
+    let heard = app.presses("ada", &asked, "Approve").await;
+    assert_eq!(app.ends(&heard).await, ["a failed permission", "notes.add_note failed permission"]);
+    assert!(heard.text.contains("has changed its tool addNote since it was approved"), "{}", heard.text);
+    assert_eq!(world.server.calls(), 0);
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_interrupted_is_unknown_unless_it_only_reads() {
+    for (behaviour, reply, end) in [
+        ("dies", add as fn() -> Reply, "notes.add_note unknown network"),
+        ("hangs", add, "notes.add_note unknown timeout"),
+        ("hangs", search, "notes.search_notes timeout timeout"),
+    ] {
+        let world = World::new().await;
+        let mut config = world.config(behaviour);
+        let script = Scripted::new().orchestrator(plan(reply));
+        config.mcp.get_mut("notes").unwrap().risk = [("*".to_owned(), Risk::Low)].into();
+        config.mcp.get_mut("notes").unwrap().timeout = Some(Duration::from_secs(2));
+        let app = scripted_with(script, |app| *app = config).await;
+        let heard = app.says("ada", "go").await;
+        assert_eq!(app.ends(&heard).await[1], end, "{behaviour}");
+        app.ends_well().await;
+    }
+}
