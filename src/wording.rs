@@ -270,6 +270,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/new`: start fresh, ignoring what was said before\n\
     - `/run NAME`: run a workflow; `/run` alone lists them\n\
     - `/draft WORDS`: turn your description into a workflow\n\
+    - `/spawn ROLE TASK`: have an agent work on something while we go on talking\n\
     - `/stop`: stop what I'm doing\n\
     - `/pause`: pause what I'm doing; “continue” resumes it\n\
     - `/status`: see what's running and waiting\n\

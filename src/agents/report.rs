@@ -164,6 +164,16 @@ impl Report {
         value.to_string()
     }
 
+    /// For a person: the result with what else it said, or why there is none.
+    pub fn for_person(&self) -> String {
+        match &self.answer {
+            Some(answer) if self.status.ended_well() => {
+                format!("{}{}", self.line(), Answer { data: Value::Null, ..answer.clone() }.lines())
+            }
+            _ => self.line(),
+        }
+    }
+
     /// One line for a person: the result, or why there is none.
     pub fn line(&self) -> String {
         match &self.error {

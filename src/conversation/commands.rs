@@ -2,14 +2,15 @@
 
 use super::answers::typed;
 use super::{Conversations, Handle};
-use crate::domain::{ExecutionStatus, TurnStatus};
+use crate::domain::{ExecutionStatus, TurnId, TurnStatus};
 use crate::orchestrator::Orchestrator;
 use crate::store::inbox::InboxRow;
 use crate::store::outbox::Message;
+use crate::store::turns::TurnRow;
 use crate::store::{Batch, StoreError, access, control, executions, links, people, questions, turns, web};
 use crate::trace;
 use crate::wording;
-pub use crate::workflows::command::is_run;
+pub use crate::workflows::command::{is_background, is_run};
 
 /// Whether a text is a slash command. With a second slash it's a file path.
 pub fn is_command(text: &str) -> bool {
@@ -20,6 +21,11 @@ pub fn is_command(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default();
     text.strip_prefix('/').is_some_and(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))
         && word.matches('/').count() == 1
+}
+
+/// A turn's id as people type it: its last six characters.
+pub(super) fn short(turn: &TurnId) -> &str {
+    &turn[turn.len().saturating_sub(6)..]
 }
 
 impl Conversations {
@@ -56,6 +62,15 @@ impl Conversations {
     async fn stop(&self, row: &InboxRow) -> Result<String, StoreError> {
         let is_owner = self.is_owner(&row.person_id).await?;
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
+        let (background, talk): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| turn.background != 0);
+        let behind = background.len();
+        let named = row.text.split_whitespace().nth(1);
+        let is_named = |turn: &TurnRow| named.is_some_and(|id| short(&turn.id).eq_ignore_ascii_case(id));
+        let ended: Vec<TurnRow> = background.into_iter().filter(is_named).collect();
+        if named.is_some() && ended.is_empty() && talk.is_empty() {
+            return Ok(wording::roles::NOTHING_OF_THAT_ID.to_owned());
+        }
+        let open = if ended.is_empty() { talk } else { ended };
         let (theirs, others): (Vec<_>, Vec<_>) = open.into_iter().partition(|turn| {
             turn.person_id == row.person_id || (is_owner && turn.status == TurnStatus::Running)
         });
@@ -87,6 +102,7 @@ impl Conversations {
         }
         let text = match (stopping, ended) {
             (0, 0) if !others.is_empty() => wording::NOTHING_OF_YOURS,
+            (0, 0) if behind > 0 => wording::roles::ONLY_IN_THE_BACKGROUND,
             (0, 0) => wording::NOTHING_TO_STOP,
             // The waiting turns said so themselves.
             (0, _) => wording::NOTHING_ELSE_TO_STOP,
@@ -111,7 +127,7 @@ impl Conversations {
     }
 
     /// Ends a turn that isn't running, with its one answer.
-    async fn end_waiting(&self, turn: &turns::TurnRow) -> Result<bool, StoreError> {
+    async fn end_waiting(&self, turn: &TurnRow) -> Result<bool, StoreError> {
         let rows = executions::of_turn(&self.store, &turn.id).await?;
         let text = wording::stopped(&Orchestrator::summary(&rows));
         let mut batch = Batch::new();
@@ -165,10 +181,18 @@ impl Conversations {
 
     async fn status(&self, row: &InboxRow) -> Result<String, StoreError> {
         let open = turns::open_of(&self.store, &row.conversation_id).await?;
+        let background = open.iter().filter(|turn| turn.background != 0);
+        let background: Vec<String> = background
+            .map(|turn| wording::roles::in_background(&turn.text, turn.status, short(&turn.id)))
+            .collect();
         let waiting = open.iter().filter(|turn| turn.status == TurnStatus::Waiting).count();
         let (questions, _) = questions::open_and_read(&self.store, &row.conversation_id).await?;
         let questions = wording::questions::open_questions(&questions);
-        Ok(wording::status(open.len() - waiting, waiting, &questions))
+        let mut text = wording::status(open.len() - waiting, waiting, &questions);
+        if !background.is_empty() {
+            text.push_str(&wording::roles::background_list(&background));
+        }
+        Ok(text)
     }
 
     /// `/answer 2 yes`: answers one of the open questions, which are numbered from the oldest.

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::access::Admitted;
+use super::commands::{self, short};
 use super::{Conversations, Handle, context};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
@@ -55,7 +56,8 @@ impl Conversations {
         let now = self.store.now();
         let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
         let text: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
-        let turn = TurnRow {
+        let spawned = self.orchestrator.spawned(&first.text);
+        let mut turn = TurnRow {
             seq: 0,
             id: self.store.new_id(),
             conversation_id: first.conversation_id.clone(),
@@ -71,21 +73,38 @@ impl Conversations {
             granted_at: 0,
             failures: 0,
             retry_at: 0,
+            background: i64::from(commands::is_background(&first.text)),
             started_at: now,
             resumed_at: now,
             ended_at: None,
         };
         let root = root_row(&turn, self.store.new_id());
-        let name = lane(&turn.conversation_id);
+        let name = lane(&turn.conversation_id, turn.background != 0);
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);
+        if let Some(Ok((role, _))) = &spawned {
+            // The conversation goes on, and the result is a message of its own.
+            self.acknowledge(&mut batch, &turn, wording::roles::spawned(role, short(&turn.id)));
+            turn.answers = "[]".into();
+        }
         turns::start(&mut batch, &turn, &rows);
         executions::insert(&mut batch, &root, &turn.conversation_id);
         let returned = self.store.write(batch).await?;
+        if let Some(Ok(_)) = spawned {
+            self.events.send(TurnEvent::Said(turn.conversation_id.clone()));
+        }
         fail_point("turn-started");
         metrics::turn_began(&turn.id, rows.first().map_or(now, |first| first.received_at)).await;
         let lease = self.instance.taken(name, &returned);
         Ok(Some(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] }))
+    }
+
+    /// Answers the messages of a turn that goes on in the background.
+    fn acknowledge(&self, batch: &mut Batch, turn: &TurnRow, text: String) {
+        let answers = turn.answer_ids();
+        let message =
+            outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
+        outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, &message);
     }
 
     /// Continues a turn that was answered, failed before, or was left by a dead process. `None` if it doesn't run now:
@@ -98,7 +117,7 @@ impl Conversations {
         if left_running && self.probably_caused_crash(&turn).await? {
             turn.failures += 1;
         }
-        let name = lane(&turn.conversation_id);
+        let name = lane(&turn.conversation_id, turn.background != 0);
         turn.instance.clone_from(&self.instance.id);
         let mut batch = Batch::new();
         self.instance.take(&name, &mut batch);

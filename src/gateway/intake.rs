@@ -365,7 +365,7 @@ impl Intake {
         if row.voice.is_some() {
             self.lanes.listen_soon(row);
         } else if row.kind == InboxKind::Message {
-            self.lanes.wake(&row.conversation_id);
+            self.lanes.wake_for(&row.conversation_id, &row.text);
         } else {
             self.lanes.handle_soon(row);
         }

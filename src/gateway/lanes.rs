@@ -7,6 +7,8 @@
 //! - After three failures in our own code a turn is given up. While it waits for a retry, the lane goes on.
 //! - A person who writes too fast waits, and what they write in the meantime becomes one turn.
 //! - A voice note holds its place until it is heard; see `gateway::voice`.
+//! - What a person started with `/spawn` runs in a lane of its own beside it: its turns don't wait for the
+//!   conversation's, nor the conversation for them.
 //! - If another process works on the conversation, the lane tries again later.
 
 use std::sync::Arc;
@@ -49,25 +51,58 @@ pub struct Lanes {
     pub draining: tokio_util::sync::CancellationToken,
 }
 
+/// A lane: a conversation's own, or the one beside it.
+#[derive(Debug, Clone)]
+struct Lane {
+    conversation: ConversationId,
+    is_background: bool,
+}
+
+impl Lane {
+    fn worker(&self) -> Worker {
+        match self.is_background {
+            true => Worker::Background(self.conversation.clone()),
+            false => Worker::Conversation(self.conversation.clone()),
+        }
+    }
+}
+
 impl Lanes {
-    /// Starts a conversation's lane, or has it check for work again.
+    /// Starts the lane that a message belongs to, or has it check for work again.
+    pub fn wake_for(self: &Arc<Self>, conversation: &ConversationId, message: &str) {
+        let is_background = commands::is_background(message);
+        self.wake_lane(Lane { conversation: conversation.clone(), is_background });
+    }
+
+    /// Starts a conversation's lanes, or has them check for work again.
     pub fn wake(self: &Arc<Self>, conversation: &ConversationId) {
-        if self.wakers.wake(Worker::Conversation(conversation.clone())) {
-            self.start(conversation.clone());
+        for is_background in [false, true] {
+            self.wake_lane(Lane { conversation: conversation.clone(), is_background });
         }
     }
 
-    pub(super) fn start(self: &Arc<Self>, conversation: ConversationId) {
-        let lanes = self.clone();
-        tokio::spawn(async move { lanes.work(&conversation).await });
+    fn wake_lane(self: &Arc<Self>, lane: Lane) {
+        if self.wakers.wake(lane.worker()) {
+            self.start(lane);
+        }
     }
 
-    async fn work(self: Arc<Self>, conversation: &ConversationId) {
-        let worker = Worker::Conversation(conversation.clone());
+    /// Starts the conversation's own lane, whose waker was handed over.
+    pub(super) fn start_own(self: &Arc<Self>, conversation: ConversationId) {
+        self.start(Lane { conversation, is_background: false });
+    }
+
+    fn start(self: &Arc<Self>, lane: Lane) {
+        let lanes = self.clone();
+        tokio::spawn(async move { lanes.work(&lane).await });
+    }
+
+    async fn work(self: Arc<Self>, lane: &Lane) {
+        let (worker, conversation) = (lane.worker(), &lane.conversation);
         loop {
             let step = match self.draining.is_cancelled() {
                 true => Ok(false),
-                false => self.step(conversation).await,
+                false => self.step(lane).await,
             };
             match step {
                 Ok(true) => {}
@@ -87,10 +122,11 @@ impl Lanes {
     }
 
     /// Does the next piece of work in a lane; false if there was none left.
-    async fn step(self: &Arc<Self>, conversation: &ConversationId) -> Result<bool, StoreError> {
+    async fn step(self: &Arc<Self>, lane: &Lane) -> Result<bool, StoreError> {
+        let Lane { conversation, is_background } = lane;
         let store = &self.conversations.store;
         let instance = &self.conversations.instance.id;
-        let open = turns::next(store, conversation, instance).await?;
+        let open = turns::next(store, conversation, instance, *is_background).await?;
         let retry_at = open.as_ref().map(|turn| turn.retry_at).filter(|at| *at > store.now());
         if let (Some(turn), None) = (open, retry_at) {
             let span = turn_span(&turn.id, conversation);
@@ -103,19 +139,22 @@ impl Lanes {
         // Left by a process that died before handling it, unless a worker is on it.
         let left =
             |row: &&Admitted| row.kind != InboxKind::Message && !self.wakers.is_running(&Worker::Row(row.id));
-        if let Some(row) = rows.iter().find(left) {
+        if let Some(row) = rows.iter().find(left).filter(|_| !is_background) {
             self.try_row(row).await?;
             if rows.iter().all(|row| row.kind != InboxKind::Message) {
                 // It may have made a turn ready.
                 return Ok(true);
             }
         }
-        for row in rows.iter().filter(|row| row.voice.is_some()) {
+        let is_ours = |row: &Admitted| {
+            row.kind == InboxKind::Message && commands::is_background(&row.text) == *is_background
+        };
+        let ours: Vec<Admitted> = rows.into_iter().filter(is_ours).collect();
+        for row in ours.iter().filter(|row| row.voice.is_some()) {
             self.listen_soon((**row).clone());
         }
         // What was written after a voice note waits until that is heard.
-        let messages = rows.into_iter().filter(|row| row.kind == InboxKind::Message);
-        let ready: Vec<Admitted> = messages.take_while(|row| row.voice.is_none()).collect();
+        let ready: Vec<Admitted> = ours.into_iter().take_while(|row| row.voice.is_none()).collect();
         let said = ready.len();
         let next = messages_for_one_turn(ready.into_iter());
         let last = next.len() == said && retry_at.is_none();
@@ -123,7 +162,7 @@ impl Lanes {
         if let Some(first) = next.first()
             && let Err(at) = self.pace.begin(&first.person_id, store.now(), most).await
         {
-            self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), conversation);
+            self.wake_at(retry_at.map_or(at, |retry_at| retry_at.min(at)), lane);
             return Ok(false);
         }
         match self.conversations.begin(next).await? {
@@ -133,7 +172,7 @@ impl Lanes {
             }
             None => {
                 if let Some(retry_at) = retry_at {
-                    self.wake_at(retry_at, conversation);
+                    self.wake_at(retry_at, lane);
                 }
                 Ok(false)
             }
@@ -141,21 +180,21 @@ impl Lanes {
     }
 
     /// Wakes the lane when a turn may be retried or started.
-    fn wake_at(self: &Arc<Self>, retry_at: i64, conversation: &ConversationId) {
+    fn wake_at(self: &Arc<Self>, retry_at: i64, lane: &Lane) {
         let pause = u64::try_from(retry_at - self.conversations.store.now()).unwrap_or(0);
         // The maintenance finds turns that sleep longer; nobody waits for those.
         if pause > LONGEST_SLEEP {
             return;
         }
         // A worker of its own, so that the process doesn't count as idle before the retry.
-        let worker = Worker::Retry(conversation.clone());
+        let worker = Worker::Retry(Box::new(lane.worker()));
         if self.wakers.wake(worker.clone()) {
-            let (lanes, conversation) = (self.clone(), conversation.clone());
+            let (lanes, lane) = (self.clone(), lane.clone());
             tokio::spawn(async move {
                 let pause = tokio::time::sleep(Duration::from_millis(pause.max(10)));
                 lanes.draining.run_until_cancelled(pause).await;
-                if lanes.wakers.hand_over(&worker, Worker::Conversation(conversation.clone())) {
-                    lanes.start(conversation);
+                if lanes.wakers.hand_over(&worker, lane.worker()) {
+                    lanes.start(lane);
                 }
             });
         }

@@ -30,8 +30,10 @@ use tokio::sync::Notify;
 enum Worker {
     /// Runs a conversation's lane, or delivers its messages.
     Conversation(ConversationId),
-    /// Waits for the next attempt of a failed turn in this conversation.
-    Retry(ConversationId),
+    /// Runs a conversation's turns in the background.
+    Background(ConversationId),
+    /// Waits for the next attempt of a failed turn in this lane.
+    Retry(Box<Worker>),
     /// Handles one row of the inbox: a button press, a typed answer or a command.
     Row(i64),
     /// Listens to the voice note of one row of the inbox.

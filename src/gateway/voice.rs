@@ -115,7 +115,7 @@ impl Lanes {
             }
             // In one step, so that the process doesn't count as idle in between.
             if lanes.wakers.hand_over(&worker, Worker::Conversation(row.conversation_id.clone())) {
-                lanes.start(row.conversation_id);
+                lanes.start_own(row.conversation_id);
             }
         });
     }

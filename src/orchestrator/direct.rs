@@ -3,13 +3,14 @@
 
 use serde_json::json;
 
-use super::{Run, TurnEnd};
+use super::{Orchestrator, Run, TurnEnd};
 use crate::agents::AgentTask;
 use crate::domain::{ExecutionId, ExecutionStatus};
 use crate::journal::fail_point;
 use crate::model::{Answer, ToolCall};
 use crate::skills::{Handler, Registry};
 use crate::store::{StoreError, runs};
+use crate::wording;
 use crate::workflows::command;
 use crate::workflows::run::RunRequest;
 use crate::workflows::view::report::Report;
@@ -36,6 +37,21 @@ pub(super) fn run_request(registry: &Registry, task: &AgentTask) -> Option<RunRe
     Some(RunRequest { workflow: workflow.clone(), given, again, ..RunRequest::default() })
 }
 
+impl Orchestrator {
+    /// The role and the task of an agent that a message starts in the background, or why it can't.
+    pub fn spawned(&self, said: &str) -> Option<Result<(String, String), String>> {
+        let (role, task) = command::spawned(said)?;
+        let roles = self.agents.roles.current();
+        if role.is_empty() || task.is_empty() {
+            return Some(Err(wording::roles::spawn_usage(&roles.listing())));
+        }
+        Some(match roles.get(role) {
+            Some(_) => Ok((role.to_owned(), task.to_owned())),
+            None => Err(roles.missing(role)),
+        })
+    }
+}
+
 impl Run<'_> {
     /// Does the plan's next step. Returns the turn's end once everything is done.
     pub(super) async fn next_of_plan(&mut self, said: &str) -> Result<Option<TurnEnd>, StoreError> {
@@ -49,6 +65,12 @@ impl Run<'_> {
             return Ok(Some(TurnEnd::Failed(refused.result.clone().unwrap_or_default().into())));
         } else {
             match self.task_for(said) {
+                Ok(task) if command::is_background(said) => {
+                    // With its role, so that it gets what the role has.
+                    let arguments =
+                        json!({"agent_id": task.agent_id, "mission": task.mission, "role": task.role});
+                    ("dispatch_agent", arguments)
+                }
                 Ok(task) => {
                     let arguments = json!(task);
                     draft = Some(task).filter(|task| task.skills == [DRAFT]);
@@ -83,6 +105,15 @@ impl Run<'_> {
                 ..AgentTask::default()
             });
         }
+        if let Some(spawned) = self.orchestrator.spawned(said) {
+            let (role, mission) = spawned?;
+            return Ok(AgentTask {
+                agent_id: role.clone(),
+                mission,
+                role: Some(role),
+                ..AgentTask::default()
+            });
+        }
         let run_request = command::read(said, &self.orchestrator.runner.workflows.current())?;
         if let Some(words) = run_request.words {
             return Ok(AgentTask {
@@ -110,11 +141,17 @@ impl Run<'_> {
         report: &crate::agents::Report,
     ) -> Result<TurnEnd, StoreError> {
         let kept = runs::by_id(&self.scope.store, run).await?.and_then(|run| run.report);
+        let said = self.plan.as_deref().unwrap_or_default();
         let last = match kept.and_then(|json| serde_json::from_str::<Report>(&json).ok()) {
             Some(whole) => whole.message(),
-            None => report.line().into(),
+            None => report.for_person().into(),
         };
         Ok(match report.status {
+            _ if command::is_background(said) && report.status != ExecutionStatus::Cancelled => {
+                let (role, task) = command::spawned(said).unwrap_or_default();
+                let text = wording::roles::spawned_result(role, task, report.status, &last.text);
+                TurnEnd::Answered(text.into())
+            }
             ExecutionStatus::Cancelled => TurnEnd::Cancelled(self.task_graph.summary()),
             status if status.ended_well() => TurnEnd::Answered(last),
             _ => TurnEnd::Failed(last),

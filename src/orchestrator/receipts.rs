@@ -7,6 +7,7 @@ use crate::skills::{ErrorKind, call};
 use crate::store::executions::{self, ExecutionRow};
 use crate::store::{StoreError, outbox};
 use crate::wording;
+use crate::workflows::command;
 
 impl Run<'_> {
     /// Adds the receipts of the turn's effects to a model's answer. The built-in planner's answers, and the reports of
@@ -16,7 +17,9 @@ impl Run<'_> {
         mut answer: outbox::Message,
     ) -> Result<outbox::Message, StoreError> {
         let is_models = self.dialogue.rounds().last().is_some_and(|round| !is_builtin(&round.model));
-        if !is_models || self.plan.is_some() || self.task_graph.agents.is_empty() {
+        let is_spawned = self.plan.as_deref().is_some_and(command::is_background);
+        let is_reported = !is_spawned && (!is_models || self.plan.is_some());
+        if is_reported || self.task_graph.agents.is_empty() {
             return Ok(answer);
         }
         let rows = executions::of_turn(&self.scope.store, &self.scope.turn).await?;

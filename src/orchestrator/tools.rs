@@ -32,7 +32,7 @@ pub fn tools(roles: &RoleSet) -> Vec<Tool> {
                     "agent_id": {"type": "string", "description": "Unique in this turn"},
                     "mission": {"type": "string", "description": "All it needs to know"},
                     "skills": {"type": "array", "items": {"type": "string"},
-                        "description": "[] to think and write; none: all of its role's"},
+                        "description": "[] to only think and write; left out: all of its role's"},
                     "arguments": {"type": "object"},
                     "depends_on": strings,
                     "context": {"type": "string", "description": "Texts to work on"},

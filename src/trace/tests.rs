@@ -62,6 +62,7 @@ impl TestApp {
             granted_at: 0,
             failures: 0,
             retry_at: 0,
+            background: 0,
             started_at: now,
             resumed_at: now,
             ended_at: None,

@@ -1,6 +1,6 @@
 //! What models and people read about roles.
 
-use crate::domain::Effects;
+use crate::domain::{Effects, ExecutionStatus, TurnStatus};
 
 /// What effects an agent may have.
 pub fn effects(effects: Effects) -> &'static str {
@@ -50,4 +50,54 @@ pub fn answers_are_used_up(most: i64) -> String {
 pub fn progress(path: &[String], used: usize, most: u32) -> String {
     let role = path.last().map(String::as_str).unwrap_or_default();
     format!("{role} (level {}), {used} of {most} calls", path.len())
+}
+
+/// The answer to `/spawn`.
+pub fn spawned(role: &str, short: &str) -> String {
+    format!("The {role} is on it. I'll send you the result; `/stop {short}` ends it.")
+}
+
+/// To `/spawn` without a role or a task.
+pub fn spawn_usage(roles: &str) -> String {
+    format!(
+        "Send `/spawn ROLE TASK`, for example `/spawn researcher what did Acme write us this year?`. Roles: {roles}"
+    )
+}
+
+/// The result of an agent in the background, which may come long after it was asked for.
+pub fn spawned_result(role: &str, task: &str, status: ExecutionStatus, text: &str) -> String {
+    let ended = match status {
+        ExecutionStatus::Completed => String::new(),
+        ExecutionStatus::Partial => " (only a part)".to_owned(),
+        other => format!(" ({other})"),
+    };
+    format!("**{role}**, “{}”{ended}:\n\n{text}", cut(task))
+}
+
+/// One line of `/status`.
+pub fn in_background(said: &str, status: TurnStatus, short: &str) -> String {
+    let waits = if status == TurnStatus::Waiting { ", waiting for you" } else { "" };
+    let what = said.trim_start_matches("/spawn").trim();
+    format!("- {}{waits} (`/stop {short}` ends it)", cut(what))
+}
+
+/// What works in the background, below the rest of `/status`.
+pub fn background_list(lines: &[String]) -> String {
+    format!("\n\nIn the background:\n{}", lines.join("\n"))
+}
+
+/// To `/stop ID`.
+pub const NOTHING_OF_THAT_ID: &str = "Nothing of that id works in the background. `/status` lists what does.";
+
+/// To `/stop` while only agents in the background work.
+pub const ONLY_IN_THE_BACKGROUND: &str =
+    "Only agents in the background are at work. `/status` lists them, and `/stop ID` ends one.";
+
+/// The beginning of a text, on one line.
+fn cut(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }

@@ -13,6 +13,8 @@ use crate::suggest::did_you_mean;
 const WORD: &str = "/run";
 /// Drafts a workflow.
 const DRAFT: &str = "/draft";
+/// Starts one agent of a role in the background.
+const SPAWN: &str = "/spawn";
 /// Takes back what was done last.
 pub const UNDO: &str = "/undo";
 
@@ -72,13 +74,25 @@ fn is_one_thing(text: &str) -> bool {
         && lower.split_whitespace().next().is_some_and(|first| !PRONOUNS.contains(&first))
 }
 
-/// Whether a message is a command that takes a turn: one for workflows, or `/undo`.
+/// Whether a message is a command that takes a turn: one for workflows, `/spawn`, or `/undo`.
 pub fn is_run(text: &str) -> bool {
     // In group chats platforms add our name: /run@adjutant_bot.
-    [WORD, DRAFT, UNDO]
+    [WORD, DRAFT, UNDO, SPAWN]
         .iter()
         .filter_map(|word| text.strip_prefix(word))
         .any(|rest| rest.is_empty() || rest.starts_with([' ', '\n', '\t', '@']))
+}
+
+/// Whether a message starts something that runs beside the conversation.
+pub fn is_background(text: &str) -> bool {
+    is_run(text) && text.starts_with(SPAWN)
+}
+
+/// The role and the task of `/spawn ROLE TASK`; either may be empty.
+pub fn spawned(text: &str) -> Option<(&str, &str)> {
+    let rest = text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim());
+    let (role, task) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    is_background(text).then_some((role, task.trim()))
 }
 
 /// The command that runs a workflow.

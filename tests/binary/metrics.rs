@@ -42,7 +42,7 @@ pub(crate) fn model() -> FakeModel {
         }
         if has_tool(request, "dispatch_agent") && last.contains("I want figs") {
             let task = json!({"agent_id": "a", "mission": "add them", "skills": ["tasks.create"],
-                              "arguments": {"title": "buy figs"}});
+                              "role": "executor", "arguments": {"title": "buy figs"}});
             return Reply::call("dispatch_agent", &task);
         }
         Reply::text("All is well.")
@@ -80,7 +80,7 @@ fn tells(gateway: &mut Gateway, wanted: &[(&str, f64)]) -> String {
 }
 
 /// The values at the end of the test.
-const AT_THE_END: [(&str, f64); 26] = [
+const AT_THE_END: [(&str, f64); 27] = [
     ("adjutant_turns_total{status=\"completed\"}", 2.0),
     ("adjutant_turns_total{status=\"failed\"}", 0.0),
     ("adjutant_turns_open{status=\"waiting\"}", 0.0),
@@ -102,6 +102,7 @@ const AT_THE_END: [(&str, f64); 26] = [
     ("adjutant_day_cost_usd", 0.000_36),
     ("adjutant_day_cost_limit_usd", 0.0),
     ("adjutant_agents_total{status=\"completed\"}", 1.0),
+    ("adjutant_role_agents_total{role=\"executor\",status=\"completed\"}", 1.0),
     ("adjutant_skill_calls_total{skill=\"tasks.create\",status=\"completed\"}", 1.0),
     ("adjutant_breakers_open", 0.0),
     ("adjutant_deliveries_total{channel=\"telegram\",result=\"retry\"}", 1.0),

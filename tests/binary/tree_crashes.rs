@@ -113,3 +113,31 @@ fn a_tree_of_agents_survives_a_crash_at_every_fail_point() {
     }
     println!("died {died} times");
 }
+
+#[test]
+fn an_agent_in_the_background_survives_every_fail_point() {
+    let points = "journalled turn-started dispatched agent-called skill-before-close skill-closed agent-closed \
+                  turn-before-end turn-ended outbox-claimed outbox-sent outbox-receipt";
+    let mut died = 0;
+    for name in points.split_whitespace() {
+        for time in [1, 2] {
+            let point = format!("{name}:{time}");
+            let home = Home::new();
+            let mut program = Program::start(&home, &point);
+            let started = program.say("m1", "/spawn executor add a task to buy milk");
+            assert!(started["text"].as_str().unwrap().contains("is on it"), "{point}: {started}");
+            program.say("m2", "add a task to buy bread");
+            let (counts, crashed) = program.finish();
+            assert_eq!(counts, once_each(&["m1", "m2"]), "{point}");
+            let mut tasks = home.tasks();
+            tasks.sort();
+            assert_eq!(tasks, ["buy bread", "buy milk"], "{point}");
+            let results = "SELECT count(*) FROM outbox WHERE text LIKE '**executor**%' AND state = 'sent'";
+            assert_eq!(home.count(results), 1, "{point}: the result is a message of its own, once");
+            home.assert_tidy(&point);
+            assert!(crashed || time > 1, "{point} was never reached");
+            died += usize::from(crashed);
+        }
+    }
+    println!("died {died} times");
+}

@@ -30,6 +30,7 @@ mod scheduler;
 mod script;
 mod scripted;
 mod skill_set;
+mod spawn;
 mod talk;
 mod trust;
 mod undo;

@@ -245,8 +245,7 @@ async fn at_the_deepest_level_there_is_no_tool_to_delegate_and_a_call_is_refused
     }
     let refused = app.agent(&heard, "do/reviewer").await.result.unwrap();
     assert!(refused.contains("you can't delegate: do it yourself"), "{refused}");
-    let first =
-        app.requests(Who::Agent).into_iter().find(|it| it.messages[0].text.starts_with("You are a rev"));
+    let first = app.requests(Who::Agent).into_iter().find(|it| mission(it) == "Mission: check the date");
     insta::assert_snapshot!(user_text(&first.unwrap()), @"
     Mission: check the date
     Now: 2026-11-21T10:00 Saturday, UTC

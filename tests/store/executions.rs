@@ -13,6 +13,7 @@ on_both!(
     a_closing_is_written_whole,
     the_end_of_a_turn_closes_everything_in_it,
     rows_are_found_by_turn_and_by_agent,
+    agents_are_counted_by_the_beginning_of_their_names,
     skill_calls_are_counted_in_their_window,
 );
 
@@ -159,7 +160,7 @@ async fn a_closing_is_written_whole(world: World) {
         taint: Taint::default(),
         undo: None,
         result: Some("half".into()),
-        answer: Some(r#"{"success":true}"#.into()),
+        answer: Some(r#"{"details":"x"}"#.into()),
         data: Some("{}".into()),
         error: Some(r#"{"kind":"timeout"}"#.into()),
         bailout: Some(Bailout::Time),
@@ -242,6 +243,29 @@ async fn rows_are_found_by_turn_and_by_agent(world: World) {
     assert_eq!(ids(&of_turn(&world).await), ["o", "z", "s2", "b", "s1"]);
     assert_eq!(ids(&executions::of_agent(&world.store, &"z".into()).await.unwrap()), ["s2", "s1"]);
     assert!(executions::of_agent(&world.store, &"b".into()).await.unwrap().is_empty());
+}
+
+async fn agents_are_counted_by_the_beginning_of_their_names(world: World) {
+    world.turn("t1", "a", &[]).await;
+    world.turn("t2", "a", &[]).await;
+    for (turn, id, name) in [
+        ("t1", "1", "top"),
+        ("t1", "2", "top/hand"),
+        ("t1", "3", "top/hand/eye"),
+        ("t1", "4", "top_/hand"),
+        ("t1", "5", "Top/hand"),
+        ("t2", "6", "top/hand"),
+    ] {
+        let role = Some("hand".to_owned());
+        world
+            .execution(ExecutionRow { agent_id: Some(name.into()), role, ..execution(turn, id, "agent") })
+            .await;
+    }
+    let named = async |beginning: &str| {
+        executions::agents_named(&world.store, &"t1".into(), beginning).await.unwrap()
+    };
+    assert_eq!((named("top/").await, named("top/hand/").await, named("%").await), (2, 1, 0));
+    assert!(of_turn(&world).await.iter().all(|row| row.role.as_deref() == Some("hand")));
 }
 
 async fn skill_calls_are_counted_in_their_window(world: World) {

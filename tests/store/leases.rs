@@ -64,11 +64,11 @@ async fn find_dead(instance: &Instance, store: &Store) -> Vec<InstanceId> {
 async fn a_lane_has_one_holder(world: World) {
     let other = world.another().await;
     let (ours, theirs) = (world.instance().await, Instance::register(&other).await.unwrap());
-    let lane = leases::lane(&"c1".into());
+    let lane = leases::lane(&"c1".into(), false);
     let lease = take(&world.store, &ours, &lane).await.unwrap();
     assert_eq!((lease.name.as_str(), &lease.instance), ("lane:c1", &ours.id));
     assert_eq!(stale(take(&other, &theirs, &lane).await), Stale::LeaseTaken);
-    take(&other, &theirs, &leases::lane(&"c2".into())).await.unwrap();
+    take(&other, &theirs, &leases::lane(&"c2".into(), false)).await.unwrap();
 }
 
 async fn every_taking_has_a_new_epoch(world: World) {

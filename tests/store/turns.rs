@@ -18,6 +18,7 @@ on_both!(
     a_turn_put_back_waits_for_its_time_and_its_instance,
     a_waiting_turn_does_not_go_on_by_itself,
     the_oldest_turn_goes_on_first,
+    a_turn_in_the_background_goes_on_in_a_lane_of_its_own,
     a_turn_can_be_put_back_only_by_the_holder,
     turns_are_found_by_conversation_and_state,
     history_is_read_from_both_ends,
@@ -45,7 +46,23 @@ async fn set_status(world: &World, id: &str, status: &str) {
 }
 
 async fn next(world: &World, instance: &str) -> Option<TurnRow> {
-    turns::next(&world.store, &world.room().await.id, &instance.into()).await.unwrap()
+    turns::next(&world.store, &world.room().await.id, &instance.into(), false).await.unwrap()
+}
+
+async fn a_turn_in_the_background_goes_on_in_a_lane_of_its_own(world: World) {
+    let talk = world.turn("talk", "a", &[]).await;
+    let beside = TurnRow { background: 1, ..world.new_turn("beside", "a").await };
+    world.write(|batch| turns::start(batch, &beside, &[])).await.unwrap();
+    let room = world.room().await.id;
+    let next = async |background| {
+        let turn = turns::next(&world.store, &room, &"a".into(), background).await.unwrap();
+        turn.map(|turn| (turn.id, turn.background))
+    };
+    assert_eq!(next(false).await, Some((talk.id, 0)));
+    assert_eq!(next(true).await, Some((beside.id, 1)));
+    end(&world, "beside", TurnStatus::Completed).await.unwrap();
+    assert_eq!(next(true).await, None);
+    assert_ne!(leases::lane(&room, false), leases::lane(&room, true));
 }
 
 /// The next turn that can run now.
@@ -121,7 +138,7 @@ async fn a_dead_instances_running_turn_goes_on_elsewhere(world: World) {
 async fn a_turn_put_back_waits_for_its_time_and_its_instance(world: World) {
     let (ours, theirs) = (world.instance().await, world.instance().await);
     let turn = TurnRow { failures: 2, ..world.turn("t1", &ours.id, &[]).await };
-    let name = leases::lane(&turn.conversation_id);
+    let name = leases::lane(&turn.conversation_id, false);
     let lease = ours.acquire(&world.store, name).await.unwrap().expect("nobody has it");
     let retry_at = world.store.now() + 10_000;
     turns::put_back(&world.store, &lease, &turn, retry_at).await.unwrap();
@@ -170,13 +187,13 @@ async fn the_oldest_turn_goes_on_first(world: World) {
     );
     world.store.write(retry_of("t3", 8_000_000_000_000)).await.unwrap();
     assert_eq!(next(&world, "a").await.unwrap().id, "t3", "of those that wait the first to be tried");
-    assert_eq!(turns::next(&world.store, &"another room".into(), &"a".into()).await.unwrap(), None);
+    assert_eq!(turns::next(&world.store, &"another room".into(), &"a".into(), false).await.unwrap(), None);
 }
 
 async fn a_turn_can_be_put_back_only_by_the_holder(world: World) {
     let ours = world.instance().await;
     let turn = world.turn("t1", &ours.id, &[]).await;
-    let lost = ours.taken(leases::lane(&turn.conversation_id), &[Value::Int(7)]);
+    let lost = ours.taken(leases::lane(&turn.conversation_id, false), &[Value::Int(7)]);
     let outcome = turns::put_back(&world.store, &lost, &turn, 1).await;
     assert_eq!(stale(outcome), Stale::LeaseLost);
     assert_eq!(by_id(&world, "t1").await, turn);

@@ -7,7 +7,7 @@ use adjutant::store::usage;
 use crate::calls::call;
 use crate::world::{World, execution};
 
-on_both!(what_was_used_in_a_time_is_summed);
+on_both!(what_was_used_in_a_time_is_summed, roles_are_summed_with_their_model_calls);
 
 async fn what_was_used_in_a_time_is_summed(world: World) {
     world.turn("t1", "a", &[]).await;
@@ -50,4 +50,32 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
     let rows = usage::by_skill(&world.store, 10, 30).await.unwrap();
     assert_eq!((rows.len(), rows[0].calls, rows[0].failed, rows[0].duration_ms), (1, 3, 1, 7));
     assert_eq!(usage::by_model(&world.store, 31, 99).await.unwrap(), []);
+}
+
+async fn roles_are_summed_with_their_model_calls(world: World) {
+    world.turn("t1", "a", &[]).await;
+    for (id, role, status, bailout, ended_at) in [
+        ("a1", Some("tester"), "completed", None, Some(15)),
+        ("a2", Some("tester"), "partial", Some("model_calls"), Some(25)),
+        ("a3", Some("tester"), "running", None, None),
+        ("a4", Some("planner"), "timeout", Some("time"), Some(40)),
+        ("a5", None, "completed", None, Some(15)),
+    ] {
+        let row = execution("t1", id, "agent");
+        let (status, role) = (status.parse().unwrap(), role.map(str::to_owned));
+        let bailout = bailout.map(|word: &str| word.parse().unwrap());
+        world.execution(ExecutionRow { role, status, bailout, started_at: Some(10), ended_at, ..row }).await;
+    }
+    for row in [call("a1", 0, 10), call("a1", 1, 12), call("a2", 0, 11), call("a5", 0, 11)] {
+        world.write(|batch| calls::insert(batch, &row)).await.unwrap();
+    }
+    let rows = usage::by_role(&world.store, 10, 30).await.unwrap();
+    let one = call("a1", 0, 10);
+    let [tester, planner] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((tester.name.as_str(), tester.agents, tester.completed, tester.calls), ("tester", 2, 1, 3));
+    assert_eq!((tester.out_of_model_calls, tester.out_of_time, tester.duration_ms), (1, 0, 20));
+    assert_eq!((tester.prompt, tester.completion), (3 * one.prompt_tokens, 3 * one.completion_tokens));
+    assert!((tester.cost_usd - 3.0 * one.cost_usd).abs() < 1e-9);
+    assert_eq!((planner.agents, planner.completed, planner.out_of_time, planner.calls), (1, 0, 1, 0));
+    assert_eq!(usage::by_role(&world.store, 11, 30).await.unwrap(), []);
 }

@@ -146,6 +146,7 @@ impl World {
             granted_at: 0,
             failures: 0,
             retry_at: 0,
+            background: 0,
             started_at: self.store.now(),
             resumed_at: self.store.now(),
             ended_at: None,

@@ -228,8 +228,8 @@ pub(crate) struct Command {
 
 /// Our commands by their own names; Slack reserves some of these.
 pub(crate) const COMMANDS: [&str; 13] = [
-    "/new", "/run", "/draft", "/answer", "/undo", "/stop", "/pause", "/status", "/trace", "/help", "/link",
-    "/pair", "/web",
+    "/new", "/run", "/draft", "/spawn", "/answer", "/undo", "/stop", "/pause", "/status", "/trace", "/help",
+    "/link", "/pair", "/web",
 ];
 
 impl Command {

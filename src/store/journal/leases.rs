@@ -91,9 +91,9 @@ pub fn channel(name: &str) -> String {
     format!("channel:{name}")
 }
 
-/// The lease name of a conversation's lane.
-pub fn lane(conversation: &ConversationId) -> String {
-    format!("lane:{conversation}")
+/// The lease name of a conversation's lane, or of the one for its turns in the background.
+pub fn lane(conversation: &ConversationId, background: bool) -> String {
+    format!("lane:{conversation}{}", if background { ":background" } else { "" })
 }
 
 impl Instance {

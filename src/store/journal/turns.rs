@@ -39,6 +39,8 @@ pub struct TurnRow {
     pub failures: i64,
     /// It doesn't run before this time.
     pub retry_at: i64,
+    /// 1 if it runs beside the conversation's other turns.
+    pub background: i64,
     /// When it began.
     pub started_at: i64,
     /// When it last resumed.
@@ -51,7 +53,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT seq, id, conversation_id, person_id, status, text, text_taint, answer, answers, instance, ending, \
-             budget_from, granted_at, failures, retry_at, started_at, resumed_at, ended_at FROM turns ",
+             budget_from, granted_at, failures, retry_at, background, started_at, resumed_at, ended_at FROM turns ",
             $rest
         )
     };
@@ -68,7 +70,7 @@ impl TurnRow {
 pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
     batch.run(
         "INSERT INTO turns (id, conversation_id, person_id, status, text, answers, instance, budget_from, \
-         started_at, resumed_at, text_taint) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7, $8)",
+         started_at, resumed_at, text_taint, background) VALUES ($1, $2, $3, 'running', $4, $5, $6, $7, $7, $7, $8, $9)",
         [
             (&turn.id).into(),
             (&turn.conversation_id).into(),
@@ -78,6 +80,7 @@ pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
             (&turn.instance).into(),
             turn.started_at.into(),
             (&turn.text_taint).into(),
+            turn.background.into(),
         ],
     );
     for row in rows {
@@ -135,22 +138,23 @@ pub async fn put_back(store: &Store, lease: &Lease, turn: &TurnRow, retry_at: i6
     store.write(batch).await.map(|_| ())
 }
 
-/// The next turn to run in this conversation: answered, failed before, or left by a dead instance. Failed turns wait
+/// The next turn to run in this lane of a conversation: answered, failed before, or left by a dead instance. Failed turns wait
 /// for their `retry_at`; if there are only those, the earliest is returned. Only the lane may call this, while none
 /// of its turns runs.
 pub async fn next(
     store: &Store,
     conversation: &ConversationId,
     instance: &InstanceId,
+    background: bool,
 ) -> Result<Option<TurnRow>, StoreError> {
     store
         .first(
             select!(
                 "WHERE conversation_id = $1 AND ended_at IS NULL AND status IN ('queued', 'running') \
-                 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
+                 AND background = $4 AND (instance = $2 OR instance NOT IN (SELECT id FROM instances)) \
                  ORDER BY CASE WHEN retry_at <= $3 THEN 0 ELSE retry_at END, seq LIMIT 1"
             ),
-            &[conversation.into(), instance.into(), store.now().into()],
+            &[conversation.into(), instance.into(), store.now().into(), i64::from(background).into()],
         )
         .await
 }

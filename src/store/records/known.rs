@@ -106,7 +106,13 @@ const TABLES: [PersonTable; 26] = [
     table!("pairings", of_account!("pairings")),
     table!(
         "leases",
-        concat!("name IN (SELECT 'lane:' || id FROM conversations WHERE ", own_conversations!(), ")")
+        concat!(
+            "name IN (SELECT 'lane:' || id FROM conversations WHERE ",
+            own_conversations!(),
+            " UNION SELECT 'lane:' || id || ':background' FROM conversations WHERE ",
+            own_conversations!(),
+            ")"
+        )
     ),
     // A room's summary covers everyone who spoke there, so nobody gets it in an export.
     table!(

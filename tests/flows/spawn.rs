@@ -1,0 +1,130 @@
+//! `/spawn`: an agent of a role works beside the conversation, and its result is a message of its own.
+
+use adjutant::config::Policy;
+use adjutant::domain::TurnStatus;
+use serde_json::json;
+
+use crate::app::{TestApp, scripted, scripted_with, skill, user_text, without_receipts};
+use crate::scripted::{Gate, Scripted, Who, has_results, text};
+
+fn id_in(ack: &str) -> String {
+    ack.split("/stop ").nth(1).unwrap().split('`').next().unwrap().to_owned()
+}
+
+async fn turns(app: &TestApp) -> Vec<(String, TurnStatus)> {
+    let conversation =
+        adjutant::store::people::find_conversation(app.store(), "console", "home").await.unwrap();
+    let turns =
+        adjutant::store::turns::of_conversation(app.store(), &conversation.unwrap().id).await.unwrap();
+    turns.into_iter().map(|turn| (turn.text, turn.status)).collect()
+}
+
+#[tokio::test]
+async fn the_conversation_goes_on_and_the_result_comes_later() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script = Scripted::new()
+        .orchestrator(|request| text(format!("You said: {}", user_text(request))))
+        .agent(move |request| {
+            assert!(request.messages[0].text.starts_with("You are a researcher."));
+            let answer =
+                json!({"summary": "Three mails.", "details": "All about figs.", "warnings": ["one is old"]});
+            text(answer.to_string()).behind(&held)
+        });
+    let app = scripted(script).await;
+    let ack = app.says("ada", "/spawn researcher what did Acme write us this year?").await;
+    let id = id_in(&ack.text);
+    assert_eq!(ack.text, format!("The researcher is on it. I'll send you the result; `/stop {id}` ends it."));
+    gate.arrived(1).await;
+    assert_eq!(app.says("ada", "how are you?").await.text, "You said: how are you?");
+    let status = app.says("ada", "/status").await.text;
+    let listed = format!("- researcher what did Acme write us this year? (`/stop {id}` ends it)");
+    assert!(status.contains("In the background:") && status.contains(&listed), "{status}");
+    assert!(app.says("ada", "/stop").await.text.contains("Only agents in the background are at work."));
+    gate.open();
+    let result = app.sees("Three mails.").await;
+    insta::assert_snapshot!(result.text, @"
+    **researcher**, “what did Acme write us this year?”:
+
+    Three mails.
+    All about figs.
+    Warning: one is old
+    ");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_bad_spawn_says_what_to_send() {
+    let app = scripted(Scripted::new()).await;
+    let told = [
+        app.says("ada", "/spawn").await.text,
+        app.says("ada", "/spawn researcher").await.text,
+        app.says("ada", "/spawn reseacher look").await.text,
+    ];
+    assert!(
+        told[0].starts_with("Send `/spawn ROLE TASK`") && told[0].contains("tester: checks"),
+        "{}",
+        told[0]
+    );
+    assert_eq!(told[0], told[1]);
+    assert!(told[2].contains("did you mean 'researcher'?"), "{}", told[2]);
+    assert!(app.says("ada", "/stop ABCDEF").await.text.contains("Nothing of that id"));
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn stop_with_an_id_ends_one_and_leaves_the_conversation_alone() {
+    let gate = Gate::closed();
+    let held = gate.clone();
+    let script =
+        Scripted::new().orchestrator(|_| text("hello")).agent(move |_| text("never told").behind(&held));
+    let app = scripted(script).await;
+    let ack = app.says("ada", "/spawn researcher look").await;
+    gate.arrived(1).await;
+    app.says("ada", &format!("/stop {}", id_in(&ack.text).to_lowercase())).await;
+    app.rests().await;
+    assert_eq!(turns(&app).await, [("/spawn researcher look".to_owned(), TurnStatus::Cancelled)]);
+    assert_eq!(app.says("ada", "hi").await.text, "hello");
+    gate.open();
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_is_done_in_the_background_asks_and_has_receipts() {
+    let script =
+        Scripted::new().orchestrator(|_| text("hello")).agent(|request| match has_results(request) {
+            false => skill("tasks.create", json!({"title": "milk"})),
+            true => text("Saved."),
+        });
+    let app = scripted_with(script, |config| {
+        config.approval.skills.insert("tasks.create".into(), Policy::Ask);
+    })
+    .await;
+    app.says("ada", "/spawn executor add a task to buy milk").await;
+    let asked = app.sees("Add a task").await;
+    // It waits, and the conversation doesn't.
+    assert_eq!(app.says("ada", "hi").await.text, "hello");
+    assert!(app.says("ada", "/status").await.text.contains("waiting for you"));
+    let answered = app.pushes("ada", &asked, "Approve").await;
+    let result = app.sees("Saved.").await;
+    assert!(result.text.contains("✓ Added “milk”"), "{}", result.text);
+    assert!(without_receipts(&result.text).ends_with("Saved."));
+    app.answer(&answered).await;
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn several_of_a_conversation_work_one_after_the_other() {
+    let script = Scripted::new()
+        .orchestrator(|_| text("hello"))
+        .agent(|request| text(user_text(request).lines().next().unwrap_or_default()));
+    let app = scripted(script).await;
+    for what in ["one", "two", "three"] {
+        app.tells("ada", &format!("/spawn researcher {what}")).await;
+    }
+    for what in ["one", "two", "three"] {
+        app.sees(&format!("Mission: {what}")).await;
+    }
+    assert_eq!(app.requests(Who::Orchestrator).len(), 0);
+    app.ends_well().await;
+}
