@@ -2,6 +2,8 @@
 
 #![cfg(test)] // so that the lints know the helpers for tests too
 
+mod browser;
+mod chromium;
 mod client;
 #[path = "../binary/gateway.rs"]
 #[expect(dead_code, reason = "other suites use more of it")]

@@ -23,7 +23,7 @@ async function load(box) {
   try {
     const answer = await fetch(box.dataset.load + "?part");
     if (!answer.ok) throw new Error(answer.status);
-    const part = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".body");
+    const part = parse(await answer.text()).querySelector(".body");
     const link = box.querySelector(":scope > p:last-of-type");
     link.replaceWith(part);
   } catch {
@@ -56,7 +56,7 @@ function swap(old, fresh) {
   }
 }
 
-const parse = (html) => document.importNode(new DOMParser().parseFromString(html, "text/html"), true);
+const parse = (html) => new DOMParser().parseFromString(html, "text/html");
 
 function isAtEnd() {
   return innerHeight + scrollY >= document.documentElement.scrollHeight - 80;

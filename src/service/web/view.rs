@@ -90,7 +90,8 @@ impl Sight<'_> {
                 figures.push(format!("{many} {}", if many == 1 { one } else { more }));
             }
         }
-        figures.extend(self::figures(whole.duration_ms, whole.tokens, whole.cost_usd));
+        let ms = if row.ended_at.is_some() { whole.duration_ms } else { 0 };
+        figures.extend(self::figures(ms, whole.tokens, whole.cost_usd));
         Ok(Turn {
             key: row.id.to_string(),
             badge: turn_badge(row.status),
@@ -159,8 +160,13 @@ fn tree_row(execution: &Execution) -> Row {
         about: cut(&one_line(&about)),
         needs: execution.depends_on.clone(),
         tainted: !execution.taint.is_clean(),
-        figures: figures(execution.duration_ms, execution.tokens, execution.cost_usd),
+        // A page doesn't count along, so what runs has no duration yet.
+        figures: figures(ended_ms(execution), execution.tokens, execution.cost_usd),
     }
+}
+
+fn ended_ms(execution: &Execution) -> i64 {
+    if execution.status.has_ended() { execution.duration_ms } else { 0 }
 }
 
 fn cut(line: &str) -> String {

@@ -55,10 +55,10 @@ fn row(row: &Row, below: &[Row]) -> Markup {
                     (badge(row.badge)) " "
                     span.title { (plain(&row.title)) }
                     @if !row.about.is_empty() { " " span.about { (plain(&row.about)) } }
+                    @if !row.needs.is_empty() { " " span.needs { "after " (plain(&row.needs.join(", "))) } }
                     @if row.tainted { " " span.outside title="It has read text from outside" { "outside text" } }
                     " " (figures(&row.figures))
                 }
-                @if !row.needs.is_empty() { p.needs { "after " (plain(&row.needs.join(", "))) } }
                 @if below.is_empty() {
                     p { a href=(address) { "What was asked and answered" } }
                 } @else {

@@ -1,0 +1,180 @@
+//! The page in a real browser: seen live, answered, on a phone, without a script, and across a crash.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use adjutant_fakes::model::{FakeModel, Reply, has_tool, last_message};
+use serde_json::json;
+
+use crate::chromium::Chromium;
+use crate::client::Site;
+use crate::gateway::{eventually, wait_until};
+
+/// A model whose researchers wait until the gate opens. The visit is planned by two of them side by side, whose work an
+/// editor reads.
+fn model(gate: &Arc<AtomicBool>) -> FakeModel {
+    let gate = gate.clone();
+    FakeModel::start(move |request| {
+        let last = last_message(request);
+        let agent = |id: &str, role: &str, mission: &str, needs: &[&str]| json!({"agent_id": id, "role": role, "mission": mission, "skills": ["tasks.search"], "depends_on": needs});
+        if has_tool(request, "dispatch_agent") {
+            if !last.contains("plan the visit") {
+                return Reply::text(
+                    "The visit is on **Thursday at 9:00**:\n\n1. Train at 8:12\n2. Lunch at *Rosa's*\n\n| who | when |\n|---|---|\n| Dana | 9:00 |\n| Lee | 11:30 |",
+                );
+            }
+            let trains = agent("trains", "researcher", "Find a train that arrives before nine", &[]);
+            let lunch = agent("lunch", "researcher", "Find a place for lunch near the office", &[]);
+            let plan = agent("plan", "editor", "Put both into one plan for the day", &["trains", "lunch"]);
+            let reply = Reply::call("dispatch_agent", &trains);
+            let reply = reply.and_call("dispatch_agent", &lunch.to_string());
+            return reply.and_call("dispatch_agent", &plan.to_string());
+        }
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if last.contains("tasks") && !last.contains("No ") && !last.contains("\"tool\"") {
+            return Reply::call("tasks.search", &json!({"text": "visit"}));
+        }
+        Reply::text("The 8:12 arrives at 8:51, and Rosa's has a table for four.")
+    })
+}
+
+fn with_model(model: &FakeModel) -> String {
+    format!(
+        "[assistant]\nowner = [\"telegram:1000\"]\n[approval]\nmedium = \"ask\"\n[model]\nprovider = \"openai\"\nname = \"fake\"\nbase_url = \"{}\"\n",
+        model.base_url()
+    )
+}
+
+/// Signs in with the link from the chat, as a person who taps it.
+fn sign_in(chromium: &mut Chromium, site: &Site, person: i64) {
+    let link = site.link_for(person);
+    chromium.run(&format!("await page.goto({}); await page.waitForURL(/8?\\/$/);", json!(link)));
+}
+
+fn goto(chromium: &mut Chromium, site: &Site, path: &str) {
+    let address = format!("http://{}{path}", site.address);
+    chromium.run(&format!("await page.goto({}); ", json!(address)));
+    chromium.shows("body[data-live]");
+}
+
+/// The pages at all widths, in both schemes: what axe finds, and whether anything is wider than the window.
+fn look_at_all(chromium: &mut Chromium, name: &str) {
+    for scheme in ["light", "dark"] {
+        for width in [360, 768, 1440] {
+            chromium.run(&format!(
+                "await page.emulateMedia({{colorScheme: '{scheme}'}}); await page.setViewportSize({{width: {width}, height: 900}});"
+            ));
+            chromium.picture(&format!("{name}-{width}-{scheme}"));
+            let wide = chromium
+                .run("return page.evaluate(() => document.documentElement.scrollWidth - innerWidth);");
+            assert!(wide.as_i64().unwrap() <= 0, "{name} is wider than {width}: {wide}");
+        }
+        let found = chromium.run("return axe();");
+        assert_eq!(found, json!([]), "{name} in {scheme}");
+    }
+    chromium.run("await page.emulateMedia({colorScheme: 'light'});");
+}
+
+#[test]
+fn a_turn_is_seen_live_by_two_agents_and_across_a_crash() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let gate = Arc::new(AtomicBool::new(false));
+    let model = model(&gate);
+    let mut site = Site::start(&with_model(&model));
+    let ada = site.telegram.person("Ada");
+    sign_in(&mut chromium, &site, ada);
+    goto(&mut chromium, &site, "/talk");
+    site.telegram.say(ada, ada, "plan the visit of the people from Basel on Thursday");
+    chromium.shows(".agent .badge.running");
+    chromium.shows("text=Find a place for lunch near the office");
+    let running = chromium.run("return page.locator('.agent > details > summary > .badge.running').count();");
+    assert_eq!(running, 2, "two agents side by side, and one that waits for them");
+    chromium.shows("text=after trains, lunch");
+    look_at_all(&mut chromium, "live");
+    chromium.run("await page.reload();");
+    chromium.shows("text=Find a place for lunch near the office");
+    chromium.shows("body[data-live]");
+    site.kill();
+    chromium.shows("text=The connection is interrupted");
+    site.begin();
+    chromium.shows("body[data-live]");
+    gate.store(true, Ordering::SeqCst);
+    chromium.shows("text=Thursday at 9:00");
+    chromium.shows(".work > .badge.done");
+    chromium.shows(".said table");
+    assert_eq!(
+        chromium.run("return page.locator('.said.assistant:has-text(\"Thursday at 9:00\")').count();"),
+        1
+    );
+    chromium.run("await page.locator('.orchestrator details[data-load] > summary').first().click();");
+    chromium.shows(".body dd >> text=plan the visit");
+    look_at_all(&mut chromium, "talk");
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
+fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let site = Site::start("[assistant]\nowner = [\"telegram:1000\"]\n[approval]\nmedium = \"ask\"\n");
+    let ada = site.telegram.person("Ada");
+    sign_in(&mut chromium, &site, ada);
+    goto(&mut chromium, &site, "/talk");
+    chromium.run("await page.keyboard.press('Tab'); await page.keyboard.press('Enter');");
+    chromium.run("await page.locator('#text').focus(); await page.keyboard.type('add a task to buy milk'); await page.keyboard.press('Enter');");
+    chromium.shows("text=Added “buy milk”");
+    assert_eq!(chromium.run("return page.locator('#text').inputValue();"), "");
+    site.telegram.say(ada, ada, "delete the task about milk");
+    chromium.shows(".choices button >> text=Approve");
+    goto(&mut chromium, &site, "/");
+    look_at_all(&mut chromium, "now");
+    chromium.run("await page.locator('.choices button', {hasText: 'Reject'}).first().click();");
+    chromium.hides(".choices");
+    wait_until("Telegram's buttons are gone", || {
+        site.telegram.seen(ada).iter().all(|seen| seen.buttons.is_empty())
+    });
+    assert_eq!(site.home.tasks(), ["buy milk"]);
+    site.telegram.say(ada, ada, "delete the task about milk");
+    chromium.shows(".choices button >> text=Approve");
+    let question = eventually("the question", || {
+        site.telegram.seen(ada).into_iter().find(|seen| !seen.buttons.is_empty()).map(|seen| seen.id)
+    });
+    site.telegram.press(ada, ada, question, "Approve");
+    chromium.hides(".choices");
+    wait_until("the task is deleted", || site.home.tasks().is_empty());
+    for (path, name) in [("/sessions", "sessions"), ("/people", "people")] {
+        chromium.run(&format!("await page.goto('http://{}{path}');", site.address));
+        look_at_all(&mut chromium, name);
+    }
+    assert_eq!(chromium.run("return errors;"), json!([]));
+    drop(chromium);
+    site.stop();
+}
+
+#[test]
+fn without_a_script_it_can_be_read_and_written() {
+    let Some(mut chromium) = Chromium::start() else { return };
+    let site = Site::start("");
+    let ada = site.telegram.person("Ada");
+    site.telegram.say(ada, ada, "add a task to call Bob");
+    wait_until("it is done", || site.home.tasks() == ["call Bob"]);
+    chromium.run("await open({javaScriptEnabled: false});");
+    let link = site.link_for(ada);
+    let (page, code) = link.split_once('#').unwrap();
+    chromium.run(&format!("await page.goto({}); ", json!(page)));
+    chromium.picture("login");
+    chromium.run(&format!("await page.fill('#code', {}); await page.click('button'); ", json!(code)));
+    chromium.run("await page.click('nav >> text=Conversation');");
+    chromium.shows("text=Added “call Bob”");
+    chromium.run("await page.fill('#text', 'what is overdue?'); await page.click('#composer button');");
+    let asked = "SELECT count(*) FROM turns WHERE ended_at IS NOT NULL";
+    wait_until("it is answered", || site.home.count(asked) == 2);
+    chromium.run("await page.reload();");
+    chromium.shows("text=No overdue tasks");
+    drop(chromium);
+    site.stop();
+}
