@@ -10,6 +10,7 @@ mod models;
 pub mod private;
 mod skill_set;
 mod status;
+mod store_maintenance;
 mod tasks;
 mod traces;
 mod voice;
@@ -43,14 +44,12 @@ use crate::conversation::access::Access;
 use crate::conversation::{Conversations, Running};
 use crate::document::Problem;
 use crate::gateway::SharedWakers;
-use crate::gateway::backups::Backups;
 use crate::gateway::intake::{Intake, known_places};
 use crate::gateway::lanes::Lanes;
 use crate::gateway::maintenance::Maintenance;
 use crate::gateway::outbox::Delivering;
 use crate::gateway::pace::Pace;
 use crate::gateway::receiver::{ChannelReceiver, Health};
-use crate::gateway::retention::Retention;
 use crate::gateway::scheduler::Scheduler;
 use crate::journal::{TurnEventQueue, TurnEvents};
 use crate::model::ModelError;
@@ -60,7 +59,6 @@ use crate::skills::builtin::Services;
 use crate::skills::executor::Executor;
 use crate::skills::handlers::mcp::McpServers;
 use crate::store::leases::Instance;
-use crate::store::retention::Ages;
 use crate::store::{Store, StoreError, people};
 use crate::workflows::run::Runner;
 
@@ -244,26 +242,6 @@ impl Service {
         }
         let watch_mail = accounts::watch_mail(services, self.delivering.clone(), stop);
         tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
-    }
-
-    /// Starts retention and backups, for a long-running process. No turn waits for them, so they count as never stuck.
-    pub fn start_store_maintenance(&mut self, config: &Config) {
-        let (store, instance, stop) = (&self.store, &self.instance, self.tasks.stop.clone());
-        let retention = &config.retention;
-        let ages = Ages { bodies: retention.bodies, traces: retention.traces, memories: retention.memories };
-        let retention = Retention { store: store.clone(), instance: instance.clone(), ages };
-        self.tasks.spawn("retention", None, retention.work(stop.clone()));
-        if let Some(backup) = &config.backup {
-            let backups = Backups {
-                store: store.clone(),
-                instance: instance.clone(),
-                every: backup.every,
-                folder: backup.path.clone(),
-                keep: usize::try_from(backup.keep).unwrap_or(usize::MAX),
-                failed: self.live.backup_failed.clone(),
-            };
-            self.tasks.spawn("backups", None, backups.work(stop));
-        }
     }
 
     /// Does right away what maintenance does every second: frees the leases of dead processes and ends expired questions.

@@ -8,11 +8,13 @@ pub(crate) struct Fact {
     pub(crate) values: &'static [&'static str],
 }
 
-pub(crate) const NAMES: [&str; 40] = [
-    "Dana", "Bob", "Carla", "Emil", "Fatima", "Goran", "Hanna", "Ivo", "Jana", "Karim", "Lena", "Marek",
-    "Nadia", "Oskar", "Paula", "Quentin", "Rosa", "Stefan", "Tamar", "Ulla", "Viktor", "Wanda", "Xenia",
-    "Yusuf", "Zoe", "Anton", "Beatriz", "Cyril", "Dora", "Elias", "Flora", "Gustav", "Helga", "Iris",
-    "Jonas", "Klara", "Luis", "Mona", "Nils", "Olga",
+pub(crate) const NAMES: [&str; 60] = [
+    "Agata", "Bruno", "Celia", "Denis", "Edith", "Frida", "Gerda", "Hector", "Ingrid", "Julius", "Kasia",
+    "Leon", "Maite", "Noah", "Orsolya", "Pavel", "Ramon", "Selma", "Tibor", "Ursula", "Dana", "Bob", "Carla",
+    "Emil", "Fatima", "Goran", "Hanna", "Ivo", "Jana", "Karim", "Lena", "Marek", "Nadia", "Oskar", "Paula",
+    "Quentin", "Rosa", "Stefan", "Tamar", "Ulla", "Viktor", "Wanda", "Xenia", "Yusuf", "Zoe", "Anton",
+    "Beatriz", "Cyril", "Dora", "Elias", "Flora", "Gustav", "Helga", "Iris", "Jonas", "Klara", "Luis",
+    "Mona", "Nils", "Olga",
 ];
 
 /// Nobody ever speaks of them.

@@ -16,9 +16,24 @@ ALTER TABLE turns ADD COLUMN indexed BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX memories_unindexed ON memories (seq) WHERE indexed = 0;
 CREATE INDEX turns_unindexed ON turns (seq) WHERE indexed = 0 AND ended_at IS NOT NULL;
 
--- No word outlives its text, whoever deletes or empties that.
+-- Memories that were taken from what somebody wrote: from where, by which words, and what they are about.
+CREATE TABLE memory_origins (
+    memory_id TEXT PRIMARY KEY,
+    person_id TEXT NOT NULL,
+    turn_id TEXT NOT NULL,
+    quote TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    -- how often it was said
+    strength BIGINT NOT NULL
+);
+CREATE INDEX memory_origins_person ON memory_origins (person_id, topic);
+-- turns.seq up to which facts were taken
+ALTER TABLE conversations ADD COLUMN extracted_to BIGINT NOT NULL DEFAULT 0;
+
+-- No word and no origin outlives its text, whoever deletes or empties that.
 CREATE TRIGGER memories_words_delete AFTER DELETE ON memories BEGIN
     DELETE FROM search_words WHERE document = OLD.seq * 2 + 1;
+    DELETE FROM memory_origins WHERE memory_id = OLD.id;
 END;
 CREATE TRIGGER turns_words_delete AFTER DELETE ON turns BEGIN
     DELETE FROM search_words WHERE document = OLD.seq * 2;

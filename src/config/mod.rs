@@ -11,6 +11,7 @@ mod env;
 mod error;
 mod limits;
 mod mcp;
+mod memory;
 mod model;
 mod office;
 mod otlp;
@@ -39,6 +40,7 @@ pub use env::place::{find, place};
 pub use error::ConfigError;
 pub use limits::Limits;
 pub use mcp::{McpConfig, McpLaunch};
+pub use memory::Memory;
 pub use model::{BUILTIN, Chain, Endpoint, ModelConfig, Price};
 pub use office::{DavConfig, MailConfig, MailServer, Tls};
 pub use otlp::Otlp;
@@ -88,6 +90,8 @@ pub struct Config {
     pub resolver: Option<SocketAddr>,
     /// `[backup]`; without it, `serve` makes no backups.
     pub backup: Option<Backup>,
+    /// `[memory]`.
+    pub memory: Memory,
     /// `[retention]`.
     pub retention: Retention,
     /// `[schedules] catch_up`: whether runs missed while the service was down are made up for.
@@ -122,6 +126,7 @@ impl Config {
             roles: Vec::new(),
             resolver: None,
             backup: None,
+            memory: Memory::default(),
             retention: Retention::default(),
             catch_up: true,
             log: None,
@@ -225,6 +230,7 @@ impl Config {
             skills: root.section("skills", Skills::read),
             roles: root.section("roles", |section| Skills::read(section).paths),
             resolver: root.section("dns", |section| section.get("resolver", resolver)),
+            memory: root.section("memory", Memory::read),
             retention: root.section("retention", Retention::read),
             catch_up: root.section("schedules", |it| it.get("catch_up", read::flag).unwrap_or(self.catch_up)),
             log: root.section("log", |section| section.get("filter", filter)),

@@ -150,6 +150,7 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
         "limits",
         "approval",
         "skills",
+        "memory",
         "retention",
         "backup",
         "otlp",

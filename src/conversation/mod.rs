@@ -7,6 +7,7 @@ mod answers;
 mod asking;
 pub mod commands;
 pub mod context;
+mod extraction;
 pub mod history;
 mod limits;
 mod parking;

@@ -6,6 +6,7 @@
 
 mod attached;
 pub mod backups;
+pub mod extraction;
 pub mod governor;
 pub mod intake;
 pub mod lanes;

@@ -1,10 +1,13 @@
 //! What the assistant remembers and how it is found: a ranking of our own over the words that the store keeps, so that
-//! both databases give the same results in the same order.
+//! both databases give the same results in the same order. `extraction` lets memory grow by itself, if that is wanted.
 
+pub mod extraction;
 pub mod index;
 mod question;
 mod ranking;
+mod secrets;
 mod words;
 
 pub use ranking::{Asker, Found, SearchIn, search};
+pub use secrets::has_secret;
 pub use words::has_all_words;

@@ -9,14 +9,14 @@ use super::words::{Word, all_words, is_common};
 /// How many terms of a question are looked for.
 const MOST: usize = 32;
 /// How much a name counts, compared with another word.
-const NAME: f64 = 1.5;
+const NAME: f64 = 2.5;
 /// How much the day of a text counts, compared with its words.
 const DAY: f64 = 0.8;
 /// How much a longer word that begins with the term counts: little where the term is short.
 const LONGER: f64 = 0.6;
 const LONGER_THAN_SHORT: f64 = 0.3;
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",
@@ -30,7 +30,8 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+pub(super) const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// One thing that a text may contain.
 #[derive(Debug, Clone, PartialEq)]

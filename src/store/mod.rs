@@ -19,7 +19,8 @@ pub use journal::{
     turns, usage,
 };
 pub use records::{
-    access, known, links, memories, objects, people, pins, rooms, schedules, search, taints, tasks, web,
+    access, known, links, memories, objects, origins, people, pins, rooms, schedules, search, taints, tasks,
+    web,
 };
 
 use crate::clock::SharedClock;

@@ -61,7 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "adjutant_chat",
         ],
     ),
-    ("memory", &["store", "clock"]),
+    ("memory", &["model", "journal", "store", "clock"]),
     (
         "agents",
         &[

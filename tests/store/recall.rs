@@ -170,7 +170,7 @@ Single (40): 1.000
 Several (40): 1.000
 Day (40): 1.000
 Corrected (40): 1.000
-OtherWords (40): 0.550
+OtherWords (40): 0.900
 Nothing (40): 0.000
-all that was said (200): 0.910
-14618974818243456456";
+all that was said (200): 0.980
+16903355609668381440";

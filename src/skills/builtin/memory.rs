@@ -14,6 +14,9 @@ use crate::store::memories::{self, MemoryRow};
 use crate::store::search::SaidRow;
 use crate::trust::{Act, Target};
 
+/// Why something isn't kept.
+const SECRET: &str = "/text: this looks like a password, a key or a card number, and those aren't kept; \
+                      a password manager is the place for it";
 /// How much of what was said is shown, in bytes.
 const SHOWN: usize = 400;
 
@@ -189,6 +192,10 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let Some(said) = call.text("text") else {
         return Err(SkillError::params("/text: say what to remember").into());
     };
+    let tags = call.tags().unwrap_or_else(|| "[]".into());
+    if memory::has_secret(said) || memory::has_secret(&tags) {
+        return Err(SkillError::params(SECRET).into());
+    }
     let here = &call.scope.conversation;
     // What is said among others is for that place, unless the person says otherwise.
     let usual = if here.shared == 0 { "private" } else { "room" };
@@ -197,7 +204,7 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
         kind: call.text("kind").unwrap_or("fact").to_owned(),
         scope: call.text("scope").unwrap_or(usual).to_owned(),
         text: said.to_owned(),
-        tags: call.tags().unwrap_or_else(|| "[]".into()),
+        tags,
         created_at: call.store().now(),
     };
     memories::insert(writes, &call.scope.person.id, &here.id, &memory);

@@ -63,7 +63,7 @@ macro_rules! of_account {
 }
 
 /// In the order of deletion: a row that refers to another goes first.
-const TABLES: [PersonTable; 26] = [
+const TABLES: [PersonTable; 27] = [
     table!("tool_calls", of_execution!()),
     table!("calls", of_execution!()),
     table!("background_calls", "person_id = $1"),
@@ -84,6 +84,7 @@ const TABLES: [PersonTable; 26] = [
     table!("inbox", "person_id = $1"),
     table!("turns", "person_id = $1"),
     table!("tasks", "person_id = $1"),
+    table!("memory_origins", "person_id = $1"),
     table!(
         "memories",
         "seq, id, person_id, scope, conversation_id, kind, text, tags, created_at",

@@ -5,6 +5,7 @@ pub mod known;
 pub mod links;
 pub mod memories;
 pub mod objects;
+pub mod origins;
 pub mod people;
 pub mod pins;
 pub mod rooms;

@@ -1,0 +1,90 @@
+//! What a new fact does to what is known: it is new, known already, or the present state of something that has changed.
+
+use std::collections::HashSet;
+
+use super::Extracted;
+use super::check::Checked;
+use crate::clock::utc;
+use crate::memory::words::words;
+use crate::store::memories::{self, MemoryRow};
+use crate::store::origins::{self, DueConversation, OriginRow};
+use crate::store::{Batch, Store, StoreError};
+
+/// From which part of common words on two texts say the same.
+const SAME: f64 = 0.8;
+/// The longest text with its history, in bytes.
+const LONGEST: usize = 1000;
+
+/// Adds the writes for these facts.
+pub(super) async fn merge(
+    store: &Store,
+    due: &DueConversation,
+    facts: Vec<Checked>,
+    batch: &mut Batch,
+    extracted: &mut Extracted,
+) -> Result<(), StoreError> {
+    let mut known = origins::private(store, &due.person_id).await?;
+    let mut origins_of = origins::of_person(store, &due.person_id).await?;
+    for Checked { fact, message, topic } in facts {
+        if let Some(same) = known.iter().find(|memory| says_the_same(now_of(&memory.text), &fact.fact)) {
+            origins::strengthen(batch, &same.id);
+            extracted.known += 1;
+            continue;
+        }
+        let former = origins_of
+            .iter()
+            .find(|origin| origin.topic == topic)
+            .and_then(|origin| known.iter().find(|memory| memory.id == origin.memory_id).cloned());
+        let text = match &former {
+            Some(former) => {
+                let since = utc(message.at).with_timezone(&message.zone).format("%-d %B %Y");
+                let mut text = format!("{} (since {since}; before: {}", fact.fact, former.text);
+                text.truncate(text.floor_char_boundary(LONGEST));
+                text + ")"
+            }
+            None => fact.fact.clone(),
+        };
+        if let Some(former) = &former {
+            memories::delete(batch, &due.person_id, &former.id);
+            known.retain(|memory| memory.id != former.id);
+            origins_of.retain(|origin| origin.memory_id != former.id);
+        }
+        let memory = MemoryRow {
+            id: store.new_id(),
+            // Kinds of facts that memories have had from the beginning; the others are found by their tag.
+            kind: if ["preference", "person"].contains(&fact.kind.as_str()) {
+                fact.kind.clone()
+            } else {
+                "fact".into()
+            },
+            scope: "private".into(),
+            text,
+            tags: serde_json::to_string(&[&fact.kind, &fact.topic]).unwrap_or_else(|_| "[]".into()),
+            created_at: message.at,
+        };
+        let origin = OriginRow {
+            memory_id: memory.id.clone(),
+            turn_id: message.row.id.clone(),
+            quote: fact.quote.clone(),
+            topic,
+            strength: 1,
+        };
+        origins::insert(batch, due, &memory, &origin);
+        known.push(memory);
+        origins_of.push(origin);
+        extracted.kept += 1;
+    }
+    Ok(())
+}
+
+/// A memory's text without its history.
+fn now_of(text: &str) -> &str {
+    text.split(" (since ").next().unwrap_or(text)
+}
+
+fn says_the_same(one: &str, other: &str) -> bool {
+    let stems = |text: &str| words(text).map(|word| word.stem).collect::<HashSet<_>>();
+    let (one, other) = (stems(one), stems(other));
+    let common = one.intersection(&other).count() as f64;
+    common / (one.union(&other).count() as f64).max(1.0) >= SAME
+}

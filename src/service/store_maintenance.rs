@@ -1,0 +1,34 @@
+//! What a long-running process does for its store, beside the turns.
+
+use super::Service;
+use crate::config::Config;
+use crate::gateway::backups::Backups;
+use crate::gateway::extraction;
+use crate::gateway::retention::Retention;
+use crate::store::retention::Ages;
+
+impl Service {
+    /// Starts retention, backups and the growth of memory, for a long-running process. No turn waits for them, so they count as never stuck.
+    pub fn start_store_maintenance(&mut self, config: &Config) {
+        let (store, instance, stop) = (&self.store, &self.instance, self.tasks.stop.clone());
+        let retention = &config.retention;
+        let ages = Ages { bodies: retention.bodies, traces: retention.traces, memories: retention.memories };
+        let retention = Retention { store: store.clone(), instance: instance.clone(), ages };
+        self.tasks.spawn("retention", None, retention.work(stop.clone()));
+        if config.memory.extract {
+            let conversations = self.conversations.clone();
+            self.tasks.spawn("extraction", None, extraction::work(conversations, stop.clone()));
+        }
+        if let Some(backup) = &config.backup {
+            let backups = Backups {
+                store: store.clone(),
+                instance: instance.clone(),
+                every: backup.every,
+                folder: backup.path.clone(),
+                keep: usize::try_from(backup.keep).unwrap_or(usize::MAX),
+                failed: self.live.backup_failed.clone(),
+            };
+            self.tasks.spawn("backups", None, backups.work(stop));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Where memories come from that were taken from what somebody wrote, and how far that has got.
+
+use sqlx::FromRow;
+
+use crate::domain::{ConversationId, MemoryId, PersonId, TurnId};
+use crate::store::memories::{self, MemoryRow};
+use crate::store::{Batch, Stale, Store, StoreError};
+
+/// A conversation in which somebody wrote enough for facts to be taken.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct DueConversation {
+    /// The conversation.
+    pub id: ConversationId,
+    /// Whose it is.
+    pub person_id: PersonId,
+    /// Facts were taken up to this turn's number.
+    pub extracted_to: i64,
+}
+
+/// A conversation of one person with `enough` new turns since `since`, or with any if the last ended before `rested`.
+pub async fn due(
+    store: &Store,
+    since: i64,
+    rested: i64,
+    enough: i64,
+) -> Result<Option<DueConversation>, StoreError> {
+    store
+        .first(
+            "SELECT c.id, c.person_id, c.extracted_to FROM conversations c JOIN turns t ON t.conversation_id = c.id \
+             WHERE c.shared = 0 AND t.seq > c.extracted_to AND t.started_at >= $1 AND t.ended_at IS NOT NULL \
+             GROUP BY c.id, c.person_id, c.extracted_to HAVING count(*) >= $3 OR max(t.ended_at) < $2 \
+             ORDER BY max(t.seq) LIMIT 1",
+            &[since.into(), rested.into(), enough.into()],
+        )
+        .await
+}
+
+/// A message that somebody wrote themselves.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct WrittenRow {
+    /// Its turn's number.
+    pub seq: i64,
+    /// Its turn.
+    pub id: TurnId,
+    /// The text.
+    pub text: String,
+    /// When.
+    pub started_at: i64,
+}
+
+/// The next ended turns of a conversation: with the texts of those alone that the person wrote themselves.
+pub async fn written(
+    store: &Store,
+    due: &DueConversation,
+    since: i64,
+    limit: i64,
+) -> Result<Vec<WrittenRow>, StoreError> {
+    store
+        .all(
+            "SELECT t.seq, t.id, CASE WHEN t.text_taint = '' AND t.status = 'completed' AND t.bodies_emptied_at IS NULL \
+             AND t.person_id = $2 AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
+              AND e.skill IN ('memory.save', 'memory.forget')) THEN t.text ELSE '' END AS text, t.started_at \
+             FROM turns t WHERE t.conversation_id = $1 AND t.seq > $3 AND t.started_at >= $4 \
+             AND t.ended_at IS NOT NULL ORDER BY t.seq LIMIT $5 + 0",
+            &[(&due.id).into(), (&due.person_id).into(), due.extracted_to.into(), since.into(), limit.into()],
+        )
+        .await
+}
+
+/// Records that facts were taken up to a turn. Stale if another process was faster.
+pub fn advance(batch: &mut Batch, due: &DueConversation, to: i64) {
+    batch.must(
+        Stale::TurnMoved,
+        "UPDATE conversations SET extracted_to = $1 WHERE id = $2 AND extracted_to = $3 AND shared = 0",
+        [to.into(), (&due.id).into(), due.extracted_to.into()],
+    );
+}
+
+/// From where a memory was taken.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct OriginRow {
+    /// The memory.
+    pub memory_id: MemoryId,
+    /// The turn whose message says it.
+    pub turn_id: TurnId,
+    /// Its words there.
+    pub quote: String,
+    /// What it is about.
+    pub topic: String,
+    /// How often it was said.
+    pub strength: i64,
+}
+
+/// The origins of a person's memories.
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<Vec<OriginRow>, StoreError> {
+    const SQL: &str =
+        "SELECT memory_id, turn_id, quote, topic, strength FROM memory_origins WHERE person_id = $1";
+    store.all(SQL, &[person.into()]).await
+}
+
+/// Adds a memory with its origin.
+pub fn insert(batch: &mut Batch, due: &DueConversation, memory: &MemoryRow, origin: &OriginRow) {
+    memories::insert(batch, &due.person_id, &due.id, memory);
+    batch.run(
+        "INSERT INTO memory_origins (memory_id, person_id, turn_id, quote, topic, strength) \
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        [
+            (&origin.memory_id).into(),
+            (&due.person_id).into(),
+            (&origin.turn_id).into(),
+            (&origin.quote).into(),
+            (&origin.topic).into(),
+            origin.strength.into(),
+        ],
+    );
+}
+
+/// Counts that a memory was said again.
+pub fn strengthen(batch: &mut Batch, memory: &MemoryId) {
+    batch.run("UPDATE memory_origins SET strength = strength + 1 WHERE memory_id = $1", [memory.into()]);
+}
+
+/// All of a person's private memories, which their new facts are compared with.
+pub async fn private(store: &Store, person: &PersonId) -> Result<Vec<MemoryRow>, StoreError> {
+    store
+        .all(
+            "SELECT id, kind, scope, text, tags, created_at FROM memories WHERE person_id = $1 AND scope = 'private' \
+             ORDER BY seq DESC LIMIT 5000",
+            &[person.into()],
+        )
+        .await
+}
