@@ -154,6 +154,8 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
         "retention",
         "backup",
         "otlp",
+        "voice",
+        "voice.transcribe",
     ] {
         let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
         let known = said

@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use adjutant_fakes::speech::{FakeSpeech, note};
+
 use crate::gateway::{DEADLINE, Gateway};
 use crate::platform::{FAILURES, Make, Platform};
 use crate::process::{self, Home};
@@ -19,6 +21,8 @@ const PEOPLE: usize = 8;
 
 /// One in this many messages runs a workflow.
 const RUNS: usize = 6;
+/// One in this many messages is spoken.
+const NOTES: usize = 10;
 /// The workflows; they add the same task as the other messages. The second one's result is long enough to be sent as a file.
 const WORKFLOWS: [(&str, usize); 2] = [("note", 10), ("long-note", 7_000)];
 
@@ -121,6 +125,7 @@ pub(crate) fn run(run: Run) -> Score {
 
 struct Chaos {
     platform: Box<dyn Platform>,
+    speech: FakeSpeech,
     homes: Vec<Home>,
     gateways: Vec<Option<Gateway>>,
     random: Random,
@@ -137,10 +142,12 @@ struct Chaos {
 
 impl Chaos {
     fn new(run: &Run) -> Self {
-        let platform = (run.platform)(PEOPLE);
+        let (platform, speech) = ((run.platform)(PEOPLE), FakeSpeech::start());
         let store = run.database.as_ref().map(|url| format!("[store]\nurl = \"{url}\"\n"));
         let config = format!(
-            "{LIMITS}[http]\nlisten = \"\"\n[skills]\npaths = [\"skills\"]\n{}{}",
+            "{LIMITS}[http]\nlisten = \"\"\n[skills]\npaths = [\"skills\"]\n\
+             [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n{}{}",
+            speech.base_url(),
             store.unwrap_or_default(),
             platform.config()
         );
@@ -151,6 +158,7 @@ impl Chaos {
         }
         Self {
             platform,
+            speech,
             homes,
             gateways: (0..run.instances).map(|_| None).collect(),
             random: Random(run.seed),
@@ -201,6 +209,11 @@ impl Chaos {
             0 => format!("/run {} number={number}", WORKFLOWS[number / RUNS % 2].0),
             _ => format!("add a task to do thing {number}"),
         };
+        // Nobody can mention the assistant in speech.
+        if number % NOTES == 1 && !in_room && !text.starts_with('/') {
+            self.speech.knows(text.as_bytes(), &text);
+            return self.platform.speak(person, &note(3, &text), 3);
+        }
         if in_room { self.platform.say_in_room(person, &text) } else { self.platform.say(person, &text) }
     }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use adjutant_fakes::sounds::Download;
 use adjutant_fakes::speech::{FakeSpeech, note};
+use adjutant_fakes::speech_judge::SpeechJudge;
+use adjutant_fakes::telegram::FakeTelegram;
 
 use crate::gateway::{DEADLINE, Gateway, wait_until};
 use crate::platform::{Make, PLATFORMS, Platform};
@@ -113,4 +115,38 @@ fn two_people_speak_at_once_and_a_file_that_is_gone_is_said() {
         assert_eq!(gateway.stop().0, Some(0));
         assert_eq!(world.home.tasks().len(), 2);
     }
+}
+
+/// A round trip without a network: espeak-ng speaks, pocketsphinx understands.
+#[test]
+fn real_speech_is_understood() {
+    let Some(judge) = SpeechJudge::start().unwrap() else { return };
+    let telegram = FakeTelegram::start();
+    let ada = telegram.person("Ada");
+    let config = format!(
+        "[http]\nlisten = \"\"\n[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n\
+         [voice.transcribe]\nname = \"pocketsphinx\"\nbase_url = \"{}\"\nprice_per_minute = 0.6\n",
+        telegram.token(),
+        telegram.api_url(),
+        judge.base_url()
+    );
+    let home = Home::with_config(&config);
+    let gateway = Gateway::start(&home);
+    for (number, words) in (1..).zip(["add a task to buy milk", "add a task to call the doctor"]) {
+        let sound = judge.say(words).unwrap();
+        telegram.speak(ada, ada, &sound, 3);
+        wait_until("it is answered", || telegram.seen(ada).len() == 2 * number);
+        let seen = telegram.seen(ada);
+        assert_eq!(seen[2 * number - 2].text, format!("🎤 “{words}”"));
+    }
+    assert_eq!(home.tasks(), ["buy milk", "call the doctor"]);
+    // A second of silence, and a file that only looks like sound.
+    telegram.speak(ada, ada, &judge.say("").unwrap(), 1);
+    wait_until("silence is answered", || telegram.seen(ada).len() == 5);
+    assert!(telegram.seen(ada)[4].text.contains("couldn't hear any words"), "{:?}", telegram.seen(ada)[4]);
+    telegram.speak(ada, ada, &note(1, "no codec at all"), 1);
+    wait_until("an unknown codec is answered", || telegram.seen(ada).len() == 6);
+    assert!(telegram.seen(ada)[5].text.contains("refused the recording"), "{:?}", telegram.seen(ada)[5]);
+    assert_eq!(gateway.stop().0, Some(0));
+    home.assert_tidy("after real speech");
 }

@@ -15,5 +15,6 @@ pub mod resolver;
 pub mod slack;
 pub mod sounds;
 pub mod speech;
+pub mod speech_judge;
 mod strict;
 pub mod telegram;

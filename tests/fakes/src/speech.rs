@@ -157,7 +157,8 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     };
     let known = || {
         let speeches = lock(&shared.speeches);
-        let said = speeches.iter().find(|(mark, _)| content.windows(mark.len()).any(|window| window == mark));
+        let is_said = |mark: &[u8]| content.windows(mark.len()).any(|window| window == mark);
+        let said = speeches.iter().filter(|(mark, _)| is_said(mark)).max_by_key(|(mark, _)| mark.len());
         Reply::Words(said.map_or_else(String::new, |(_, words)| words.clone()))
     };
     match reply.unwrap_or_else(known) {
