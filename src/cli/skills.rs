@@ -1,5 +1,6 @@
 //! `adjutant skills`: lists, shows, checks and creates skills.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::trace::text::several;
 
 /// Runs `adjutant skills`.
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
-    let builtins = builtin::names(!config.channels.is_empty());
+    let builtins = builtin::names_for(config);
     let mcp = Arc::new(McpServers::new(config));
     if !config.mcp.is_empty() {
         let store = service::open_store(config, Arc::new(SystemClock)).await?;
@@ -60,7 +61,8 @@ fn run(
 
 fn show_named(registry: &Registry, name: &str) -> Result<String, CliError> {
     if let Some(skill) = registry.unavailable().iter().find(|skill| skill.name == name) {
-        return Ok(format!("{}\n  {}\n\n{NOT_HERE}\n", skill.signature(), skill.summary));
+        let missing = missing(skill);
+        return Ok(format!("{}\n  {}\n\n{NOT_HERE}: {missing}\n", skill.signature(), skill.summary));
     }
     match (registry.get(name), registry.domain(name)) {
         (Some(skill), _) => Ok(show(skill, &registry_file(registry.domains(), skill))),
@@ -74,11 +76,24 @@ fn show_named(registry: &Registry, name: &str) -> Result<String, CliError> {
 }
 
 /// Why skills that were read aren't offered.
-const NOT_HERE: &str = "not available here: no chat platform is configured in [channels]";
+const NOT_HERE: &str = "not available here";
+
+/// What the configuration lacks for a skill.
+fn missing(skill: &Skill) -> &'static str {
+    match skill.domain.as_str() {
+        "notes" => "no folder is configured in [notes]",
+        "web" => "no search engine is configured in [web]",
+        _ => "no chat platform is configured in [channels]",
+    }
+}
 
 fn unavailable(registry: &Registry) -> String {
-    let names: Vec<&str> = registry.unavailable().iter().map(|skill| skill.name.as_str()).collect();
-    if names.is_empty() { String::new() } else { format!("\n{NOT_HERE}\n  {}\n", names.join(", ")) }
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for skill in registry.unavailable() {
+        groups.entry(missing(skill)).or_default().push(&skill.name);
+    }
+    let group = |(why, names): (&str, Vec<&str>)| format!("\n{NOT_HERE}: {why}\n  {}\n", names.join(", "));
+    groups.into_iter().map(group).collect()
 }
 
 fn registry_file(domains: &[Domain], skill: &Skill) -> String {
@@ -306,6 +321,9 @@ type = "string"
 
         not available here: no chat platform is configured in [channels]
           assistant.history, assistant.usage, assistant.undo, chat.read_channel, chat.read_thread, chat.search, chat.user_info, chat.summarise, chat.post
+
+        not available here: no folder is configured in [notes]
+          notes.search, notes.list, notes.read, notes.create, notes.append, notes.replace_section
         ");
     }
 
@@ -343,7 +361,7 @@ type = "string"
         let check = |path: Option<PathBuf>| said(folder.path(), &Command::Check { path });
         let (result, text) = check(None);
         assert!(result);
-        insta::assert_snapshot!(text, @"18 skills in 10 files: no problems");
+        insta::assert_snapshot!(text, @"24 skills in 11 files: no problems");
         std::fs::write(folder.path().join("bad.toml"), "domain = \"bad\"\nsumary = \"x\"\n").unwrap();
         let (result, text) = check(None);
         assert!(!result);
@@ -351,7 +369,7 @@ type = "string"
         FOLDER/bad.toml:1: the file has no [[skill]]
         FOLDER/bad.toml:1: the file lacks `summary`
         FOLDER/bad.toml:2: the file has no key 'sumary'; did you mean 'summary'?
-        3 problems; 18 skills in 10 files have none
+        3 problems; 24 skills in 11 files have none
         ");
         let (result, text) = check(Some(folder.path().join("weather.toml")));
         assert!(result);

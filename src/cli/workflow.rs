@@ -90,7 +90,7 @@ struct Workspace<'w> {
 
 impl<'w> Workspace<'w> {
     fn open(config: &'w Config) -> Result<Self, CliError> {
-        let builtins = builtin::names(!config.channels.is_empty());
+        let builtins = builtin::names_for(config);
         let skills = Skills::load(&config.skills.paths, &builtins).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             CliError::plain(lines.join("\n"))

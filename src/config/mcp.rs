@@ -44,6 +44,20 @@ pub struct McpConfig {
     pub timeout: Option<Duration>,
 }
 
+impl McpConfig {
+    /// The secrets that it is given.
+    pub fn secrets(&self) -> Vec<String> {
+        let (McpLaunch::Command { env: secrets, .. } | McpLaunch::Url { headers: secrets, .. }) =
+            &self.launch;
+        // A key may stand behind a word such as `Bearer`.
+        let parts = secrets.values().flat_map(|secret| {
+            let whole = secret.expose();
+            [Some(whole), whole.rsplit_once(' ').map(|(_, key)| key)].into_iter().flatten()
+        });
+        parts.filter(|secret| secret.len() >= 8).map(str::to_owned).collect()
+    }
+}
+
 /// Reads `[mcp]`: a server for each name.
 pub(super) fn read(section: &mut Section<'_>) -> BTreeMap<String, McpConfig> {
     section.sections(server).into_iter().filter_map(|(name, server)| Some((name, server?))).collect()

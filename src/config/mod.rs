@@ -22,6 +22,7 @@ mod settings;
 mod skills;
 mod store;
 mod voice;
+mod web;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -50,6 +51,7 @@ pub use settings::{Settings, SharedSettings};
 pub use skills::Skills;
 pub use store::Store;
 pub use voice::{VoiceConfig, VoiceService};
+pub use web::{SearchConfig, SearchKind};
 
 use crate::document::{Document, Node, Position, Problem, in_order};
 use crate::suggest::nearest;
@@ -78,6 +80,10 @@ pub struct Config {
     pub calendar: Option<DavConfig>,
     /// `[contacts]`; without it, our own store.
     pub contacts: Option<DavConfig>,
+    /// `[web] search`; without it, the web can't be searched.
+    pub search: Option<SearchConfig>,
+    /// `[notes] path`; without it, there are no notes.
+    pub notes: Option<PathBuf>,
     /// `[mcp]`, by name.
     pub mcp: BTreeMap<String, McpConfig>,
     /// `[channels]`, by name.
@@ -120,6 +126,8 @@ impl Config {
             mail: None,
             calendar: None,
             contacts: None,
+            search: None,
+            notes: None,
             mcp: BTreeMap::new(),
             channels: BTreeMap::new(),
             skills: Skills::default(),
@@ -225,6 +233,8 @@ impl Config {
             mail: root.section("mail", MailConfig::read),
             calendar: root.section("calendar", DavConfig::read),
             contacts: root.section("contacts", DavConfig::read),
+            search: root.section("web", web::read_search),
+            notes: root.section("notes", web::read_notes),
             mcp: root.section("mcp", mcp::read),
             channels: root.section("channels", channels::read),
             skills: root.section("skills", Skills::read),

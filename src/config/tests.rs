@@ -50,6 +50,7 @@ fn the_example_with_its_optional_keys_is_right() {
         ("OTLP_TEAM", "t"),
         ("GITHUB_TOKEN", "g"),
         ("WIKI_TOKEN", "w"),
+        ("SEARCH_KEY", "s"),
     ];
     let config = read_with(&whole_example().replace("builtin\"", "openrouter\""), &vars).unwrap();
     assert_eq!(config.assistant.timezone, Tz::Europe__Berlin);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::StartError;
 use crate::config::{Config, ConfigError, DavConfig, MailConfig, MailServer, Tls as ConfigTls};
 use crate::gateway::outbox::Delivering;
-use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Services};
+use crate::skills::builtin::{CalendarAccount, ContactsAccount, Mailbox, Notes, Services};
 
 /// How long one exchange with a server may take.
 const SERVER_TIMEOUT: Duration = Duration::from_secs(20);
@@ -42,6 +42,8 @@ pub fn build_services(
         contacts: contacts.transpose()?,
         rooms,
         resolver: config.resolver,
+        search: config.search.clone(),
+        notes: config.notes.clone().map(Notes::new),
         outgoing: config.data_dir.join("mail"),
         ..Services::default()
     })

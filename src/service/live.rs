@@ -122,6 +122,8 @@ fn need_restart(initial: &Config, now: &Config) -> Vec<String> {
         ("mail", initial.mail != now.mail),
         ("calendar", initial.calendar != now.calendar),
         ("contacts", initial.contacts != now.contacts),
+        ("web", initial.search != now.search),
+        ("notes", initial.notes != now.notes),
         ("mcp", initial.mcp != now.mcp),
         ("skills.paths", initial.skills != now.skills),
         ("roles.paths", initial.roles != now.roles),

@@ -43,7 +43,7 @@ impl SkillSet {
 
 /// Loads skills and workflows, and checks `[approval.skills]`. A workflow with errors is left out.
 pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
-    let builtins = builtin::names(!config.channels.is_empty());
+    let builtins = builtin::names_for(config);
     let mcp = Arc::new(McpServers::new(config));
     let (layer, workflows) = skill_layer(config, &mcp);
     let skills =

@@ -240,6 +240,7 @@ mod tests {
                 "contacts",
                 "email",
                 "memory",
+                "notes",
                 "schedule",
                 "tasks",
                 "weather",
@@ -296,6 +297,13 @@ mod tests {
         - email.status(message_id): Check whether a mail was sent or bounced
         memory: Things
         - memory.run(x?): Run it
+        notes: The person's notes: a folder of Markdown files
+        - notes.append(path, text, section?, version?): Add to a note, at its end or at the end of a section
+        - notes.create(path, text, overwrite?): Create a note
+        - notes.list(folder?, limit?): List notes
+        - notes.read(path): Read a note
+        - notes.replace_section(path, section, text, version?): Replace what stands below a heading of a note
+        - notes.search(query, folder?, limit?): Find notes by words of their text or name
         schedule: Recurring jobs of the assistant; to remind once, add a task due then
         - schedule.create(when, text, timezone?): Schedule a recurring job
         - schedule.delete(id): Delete a schedule
@@ -305,6 +313,7 @@ mod tests {
         - tasks.run(x?): Run it
         web: Web pages
         - web.fetch(url): Read a web page
+        - web.search(query, limit?): Search the web; web.fetch reads a result
         zoo: Things
         - zoo.run(x?): Run it
         ");

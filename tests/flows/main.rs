@@ -19,6 +19,7 @@ mod mail;
 mod mcp;
 mod memory;
 mod models;
+mod notes;
 mod parallel;
 mod pause;
 mod platform;

@@ -51,6 +51,11 @@ impl Web {
         Self { origin, shared, server }
     }
 
+    /// Its address.
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// The skills that call it: `web.read` (a read), `web.post` (not repeatable), `web.careful` (asks).
     pub(crate) fn skills(&self) -> String {
         let skill = |name: &str, method: &str, more: &str| {

@@ -34,6 +34,7 @@ mod chat;
 mod contacts;
 mod email;
 mod memory;
+mod notes;
 mod schedules;
 mod services;
 mod tasks;
@@ -48,10 +49,12 @@ use serde_json::Value;
 pub use calendar::CalendarAccount;
 pub use contacts::ContactsAccount;
 pub use email::Mailbox;
+pub use notes::Notes;
 pub use services::Services;
 
 use super::{Approved, Failure, Output, Risk, SkillError};
 use crate::clock::utc;
+use crate::config::Config;
 use crate::domain::ExecutionId;
 use crate::journal::Scope;
 use crate::store::objects::ObjectRow;
@@ -109,6 +112,10 @@ pub enum Resource {
     ChatPlatform,
     /// The public internet.
     Internet,
+    /// A search engine.
+    SearchEngine,
+    /// The folder of the notes.
+    Notes,
 }
 
 /// What kind of effect a call has. It decides what is journalled before, and what a crash in the middle means.
@@ -242,9 +249,10 @@ pub struct BuiltinDomain {
 }
 
 /// All domains that are compiled in.
-pub const DOMAINS: [&BuiltinDomain; 9] = [
+pub const DOMAINS: [&BuiltinDomain; 10] = [
     &tasks::DOMAIN,
     &memory::DOMAIN,
+    &notes::DOMAIN,
     &email::DOMAIN,
     &calendar::DOMAIN,
     &contacts::DOMAIN,
@@ -267,6 +275,17 @@ pub fn find(name: &str) -> Option<&'static dyn BuiltinSkill> {
 pub fn names(has_platform: bool) -> Vec<&'static str> {
     let usable = all().filter(|(_, skill)| has_platform || skill.needs() != Resource::ChatPlatform);
     usable.map(|(name, _)| name).collect()
+}
+
+/// The names of those that work with a configuration.
+pub fn names_for(config: &Config) -> Vec<&'static str> {
+    let works = |skill: &dyn BuiltinSkill| match skill.needs() {
+        Resource::ChatPlatform => !config.channels.is_empty(),
+        Resource::SearchEngine => config.search.is_some(),
+        Resource::Notes => config.notes.is_some(),
+        _ => true,
+    };
+    all().filter(|(_, skill)| works(*skill)).map(|(name, _)| name).collect()
 }
 
 /// `3 tasks, the first 2:` and the lines below; `none` when there is nothing.

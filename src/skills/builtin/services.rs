@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use adjutant_chat::{Finding, Rooms};
 
-use super::{CalendarAccount, ContactsAccount, Mailbox, Resource};
+use super::{CalendarAccount, ContactsAccount, Mailbox, Notes, Resource};
+use crate::config::SearchConfig;
 use crate::journal::Scope;
 use crate::skills::handlers::HttpClient;
 use crate::skills::handlers::mcp::McpServers;
@@ -31,6 +32,10 @@ pub struct Services {
     pub outgoing: PathBuf,
     /// The client for pages and HTTP APIs.
     pub http: HttpClient,
+    /// The search engine.
+    pub search: Option<SearchConfig>,
+    /// The notes.
+    pub notes: Option<Notes>,
     /// The MCP servers.
     pub mcp: Arc<McpServers>,
 }
@@ -47,8 +52,9 @@ impl Services {
             Resource::Mail => self.mail.is_some(),
             Resource::Calendar => self.calendar.is_some(),
             Resource::Contacts => self.contacts.is_some(),
+            Resource::Notes => self.notes.is_some(),
             // A chat platform itself says who may read what.
-            Resource::Store | Resource::ChatPlatform | Resource::Internet => false,
+            Resource::Store | Resource::ChatPlatform | Resource::Internet | Resource::SearchEngine => false,
         }
     }
 
@@ -83,6 +89,14 @@ impl Services {
         }
         if let Some(contacts) = &self.contacts {
             found.push(("contacts", contacts.check().await));
+        }
+        if let Some(notes) = &self.notes {
+            let fix = "set [notes] path to a folder that this user can read and write";
+            found.push(match notes.check() {
+                Ok(1) => ("notes", Finding::ok("1 note")),
+                Ok(number) => ("notes", Finding::ok(format!("{number} notes"))),
+                Err(error) => ("notes", Finding::error(error.message, fix)),
+            });
         }
         found
     }

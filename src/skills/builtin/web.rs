@@ -1,5 +1,7 @@
-//! Pages of the web as readable text, from the public internet alone, redirects included. What a page says is
-//! untrusted.
+//! Pages of the web as readable text, from the public internet alone, redirects included; and searches of the web. What
+//! a page or a result says is untrusted.
+
+mod search;
 
 use async_trait::async_trait;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -18,6 +20,7 @@ use crate::trust::{Act, Target, Words};
 domain! {
     "web", "../../../skills/web.toml", WebSkill {
         Fetch = "web.fetch",
+        Search = "web.search",
     }
 }
 
@@ -27,7 +30,10 @@ const REDIRECTS: usize = 5;
 #[async_trait]
 impl BuiltinSkill for WebSkill {
     fn needs(&self) -> Resource {
-        Resource::Internet
+        match self {
+            Self::Fetch => Resource::Internet,
+            Self::Search => Resource::SearchEngine,
+        }
     }
 
     fn effect(&self, _: &Services) -> Effect {
@@ -39,6 +45,9 @@ impl BuiltinSkill for WebSkill {
     }
 
     async fn targets(&self, call: &CallContext<'_>) -> Result<Vec<Target>, Failure> {
+        if matches!(self, Self::Search) {
+            return Ok(vec![Target::New(call.text("query").unwrap_or_default().to_owned())]);
+        }
         let url = call.text("url").unwrap_or_default();
         let is_linked = is_linked(call, url).await?;
         Ok(if is_linked { Vec::new() } else { vec![Target::Url(url.to_owned())] })
@@ -46,6 +55,14 @@ impl BuiltinSkill for WebSkill {
 
     async fn run(&self, call: &CallContext<'_>, _: &Approved, _: &mut Batch) -> Result<Output, Failure> {
         match self {
+            Self::Search => {
+                let missing =
+                    || SkillError::tool("there is no search engine: set [web] search in the configuration");
+                let engine = call.services.search.as_ref().ok_or_else(missing)?;
+                let limit = if call.arguments["limit"].is_null() { 5 } else { call.limit() };
+                let query = call.text("query").unwrap_or_default();
+                Ok(search::search(engine, query, limit, &call.services.http).await?)
+            }
             Self::Fetch => Ok(fetch(call.text("url").unwrap_or_default(), &call.services.http, &[]).await?),
         }
     }

@@ -169,6 +169,9 @@ fn sources(title: &str, data: &Value) -> Taint {
         if let Some(sources) = field("sources") {
             return Some(sources);
         }
+        if let Some(note) = field("note") {
+            return Some(format!("the note “{note}”"));
+        }
         match (field("subject"), field("title"), field("name"), field("url")) {
             (Some(subject), ..) => {
                 Some(format!("the mail “{subject}” from {}", field("from").unwrap_or_default()))

@@ -78,7 +78,7 @@ pub(in crate::skills) async fn read(mut response: Response) -> Result<(String, b
 }
 
 /// The text without our secrets, in case the service repeats them.
-fn without(mut text: String, secrets: &[String]) -> String {
+pub(super) fn without(mut text: String, secrets: &[String]) -> String {
     // Shorter ones are no secrets, and replacing them would garble the text.
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
         text = text.replace(secret.as_str(), "[secret]");

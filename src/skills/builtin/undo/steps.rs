@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::skills::Failure;
-use crate::skills::builtin::{CallContext, calendar, contacts, email};
+use crate::skills::builtin::{CallContext, calendar, contacts, email, notes};
 use crate::store::memories::{self, MemoryRow};
 use crate::store::schedules::{self, ScheduleRow};
 use crate::store::tasks::{self, TaskRow};
@@ -37,6 +37,12 @@ pub(in crate::skills::builtin) enum Step {
         uid: String,
         before: Option<String>,
         after: Option<String>,
+    },
+    /// A note's text before, and the version that was made.
+    Note {
+        path: String,
+        before: Option<String>,
+        after: String,
     },
     /// A mail was moved between folders.
     Moved {
@@ -93,6 +99,7 @@ impl Step {
             Self::Contact { uid, before, after } => {
                 contacts::put_back(call, uid, before.as_deref(), after.as_deref(), writes).await
             }
+            Self::Note { path, before, after } => notes::put_back(call, path, before.as_deref(), after).await,
             Self::Moved { message_id, from, to } => email::move_back(call, message_id, from, to).await,
             Self::Marked { message_id, back } => email::mark_back(call, message_id, back).await,
         }

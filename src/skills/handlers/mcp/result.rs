@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, InputRequiredResult, ResourceContents};
 use serde_json::Value;
 
-use crate::skills::handlers::http::shorten;
+use crate::skills::handlers::http::{self, shorten};
 use crate::skills::hidden::line;
 use crate::skills::{ErrorKind, Output, SkillError};
 
@@ -31,6 +31,15 @@ pub(super) fn read(server: &str, done: CallToolResult) -> Result<Output, SkillEr
         };
     }
     Ok(Output { untrusted: true, ..Output::new(text, data) })
+}
+
+/// The same without our secrets, in case the server repeats them.
+pub(super) fn without(output: Output, secrets: &[String]) -> Output {
+    let data = match &output.data {
+        Value::Null => Value::Null,
+        data => serde_json::from_str(&http::without(data.to_string(), secrets)).unwrap_or_default(),
+    };
+    Output { summary: http::without(output.summary, secrets), data, ..output }
 }
 
 /// A text that is a table or a list in JSON.

@@ -16,6 +16,7 @@ use super::definition::Definition;
 use super::result;
 use super::session::{About, Session, Unconnected};
 use crate::config::McpConfig;
+use crate::skills::handlers::http::without;
 use crate::skills::hidden::line;
 use crate::skills::{ErrorKind, Output, SkillError};
 use crate::wording;
@@ -52,16 +53,27 @@ impl Server {
         Self { name: name.to_owned(), config: config.clone(), home, idle, state: Mutex::default() }
     }
 
-    /// Makes a call, if the tool is what an owner has accepted.
+    /// Makes a call, if the tool is what an owner has accepted. Nothing that it brings has our keys.
     pub(super) async fn call(
         self: &Arc<Self>,
         tool: &McpTool,
         arguments: &Value,
     ) -> Result<Output, SkillError> {
+        let secrets = self.config.secrets();
+        match self.ask(tool, arguments).await {
+            Ok(output) => Ok(result::without(output, &secrets)),
+            Err(error) => Err(SkillError { message: without(error.message, &secrets), ..error }),
+        }
+    }
+
+    async fn ask(self: &Arc<Self>, tool: &McpTool, arguments: &Value) -> Result<Output, SkillError> {
         let session = self.session().await?;
         let _in_use = session.begin();
         let mut hung = Hung { server: Arc::downgrade(self), session: Some(Arc::clone(&session)) };
-        self.check(&session, tool).await?;
+        if let Err(refused) = self.check(&session, tool).await {
+            hung.session = None;
+            return Err(refused);
+        }
         let arguments = arguments.as_object().cloned().unwrap_or_default();
         let request = CallToolRequestParams::new(tool.name.clone()).with_arguments(arguments);
         let answer = session.call(request).await;

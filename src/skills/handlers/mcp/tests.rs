@@ -114,6 +114,67 @@ async fn both_revisions_of_the_protocol_are_spoken() {
     assert!(asked.message.contains("wants to know: Which folder?") && !asked.unknown, "{asked:?}");
 }
 
+/// A stand-in that speaks HTTP, and its address.
+fn over_http(behaviour: &str, folder: &TempDir) -> (std::process::Child, String) {
+    let (script, port) = (folder.path().join("server.py"), folder.path().join("port"));
+    std::fs::write(&script, SERVER).unwrap();
+    let mut command = std::process::Command::new("python3");
+    command.arg(&script).arg("--http").arg(&port).env("BEHAVIOUR", behaviour);
+    let process = command.env("LOG", folder.path().join("log")).spawn().unwrap();
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        if let Ok(port) = std::fs::read_to_string(&port) {
+            return (process, format!("http://127.0.0.1:{port}/mcp"));
+        }
+        assert!(std::time::Instant::now() < until, "it doesn't start");
+        std::thread::yield_now();
+    }
+}
+
+#[tokio::test]
+async fn both_revisions_are_spoken_over_http_and_a_wrong_key_is_named() {
+    for (behaviour, protocol) in [("honest", "2025-11-25"), ("stateless", "2026-07-28")] {
+        let folder = TempDir::new().unwrap();
+        let (mut process, url) = over_http(behaviour, &folder);
+        let servers = |key: &str| {
+            let headers = [("Authorization".to_owned(), Secret::new(format!("Bearer {key}")))].into();
+            let launch = McpLaunch::Url { url: url.clone(), headers };
+            let config = McpConfig { launch, allow: Vec::new(), risk: BTreeMap::new(), timeout: None };
+            McpServers::with(&BTreeMap::from([("notes".to_owned(), config)]), folder.path(), IDLE)
+        };
+        let refused = servers("wrong-key").inspect("notes").await.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Auth, "{refused:?}");
+        assert!(
+            refused.message.ends_with("rejects our credential; set `headers` in [mcp.notes]"),
+            "{refused:?}"
+        );
+        let right = servers("key-12345678");
+        assert_eq!(right.inspect("notes").await.unwrap().about.protocol, protocol);
+        let tool = StandIn::tool("addNote").await;
+        let done = right.call(&tool, &json!({"text": "x"})).await.unwrap();
+        assert_eq!((done.summary.as_str(), done.untrusted), ("added: x", true), "{behaviour}");
+        right.stop().await;
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let lost = right.call(&tool, &json!({"text": "x"})).await.unwrap_err();
+        assert!(!lost.unknown, "nothing was sent: {lost:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_a_server_repeats_is_not_passed_on() {
+    let mut server = StandIn::new("");
+    let config = server.servers.configs.get_mut("notes").unwrap();
+    if let McpLaunch::Command { env, .. } = &mut config.launch {
+        env.insert("KEY".into(), Secret::new("key-12345678"));
+    }
+    server.servers =
+        McpServers::with(&server.servers.configs.clone(), &server.folder.path().join("mcp"), IDLE);
+    let leaked = server.add(&StandIn::tool("addNote").await, "leak").await.unwrap();
+    assert_eq!(leaked.summary, "your key is [secret]");
+    assert_eq!(leaked.data, json!({"key": "[secret]"}));
+}
+
 #[tokio::test]
 async fn a_thousand_mutations_are_never_called() {
     let tool = StandIn::tool("addNote").await;

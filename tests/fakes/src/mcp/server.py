@@ -93,6 +93,8 @@ def call(name, arguments):
             say({"jsonrpc": "2.0", "id": f"q{number}", "method": "elicitation/create", "params": question})
     if name == "search-notes":
         return text("2 notes about " + arguments["query"], structuredContent={"from": "boss@corp.test", "subject": "x", "count": 2})
+    if arguments.get("text") == "leak":
+        return text("your key is " + os.environ["KEY"], structuredContent={"key": os.environ["KEY"]})
     if arguments.get("text") == "bad":
         return text("the note is too bad", isError=True)
     return text("added: " + arguments["text"])
@@ -115,6 +117,61 @@ def answer(method, params):
     if method == "ping":
         return {}
     return None
+
+
+def http():
+    """Speaks streamable HTTP, strictly, and writes its port to a file."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_):
+            pass
+
+        def reply(self, status, body=b"", kind="application/json", **headers):
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self):
+            self.reply(405)
+
+        def do_DELETE(self):
+            note("DELETE " + str(self.headers["Mcp-Session-Id"]))
+            self.reply(200)
+
+        def do_POST(self):
+            message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            method = message.get("method", "")
+            note(method)
+            if self.headers["Authorization"] != "Bearer key-12345678":
+                return self.reply(401, WWW_Authenticate="Bearer")
+            accepts = self.headers["Accept"] or ""
+            if "application/json" not in accepts or "text/event-stream" not in accepts:
+                return self.reply(406)
+            is_open = method == "initialize" or BEHAVIOUR == "stateless"
+            if not is_open and (self.headers["Mcp-Session-Id"] != "s-1" or not self.headers["MCP-Protocol-Version"]):
+                error = {"code": -32000, "message": "Bad Request: Server not initialized"}
+                return self.reply(400, json.dumps({"jsonrpc": "2.0", "error": error, "id": None}).encode())
+            if "id" not in message:
+                return self.reply(202)
+            done = {"jsonrpc": "2.0", "id": message["id"], "result": answer(method, message.get("params", {}))}
+            body = json.dumps(done).encode()
+            if method == "tools/call":
+                return self.reply(200, b"event: message\ndata: " + body + b"\n\n", "text/event-stream")
+            session = {"Mcp_Session_Id": "s-1"} if method == "initialize" else {}
+            self.reply(200, body, **session)
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    with open(sys.argv[2] + ".new", "w") as port:
+        port.write(str(server.server_port))
+    os.rename(sys.argv[2] + ".new", sys.argv[2])
+    server.serve_forever()
 
 
 def main():
@@ -146,4 +203,6 @@ def main():
         time.sleep(1000)
 
 
+if len(sys.argv) > 2:
+    http()
 main()
