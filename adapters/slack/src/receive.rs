@@ -227,7 +227,7 @@ pub(crate) struct Command {
 }
 
 /// Our commands by their own names; Slack reserves some of these.
-pub(crate) const COMMANDS: [&str; 13] = [
+pub(crate) const COMMANDS: [&str; 14] = [
     "/new", "/run", "/draft", "/spawn", "/answer", "/undo", "/stop", "/pause", "/status", "/trace", "/help",
     "/link", "/pair", "/web",
 ];
