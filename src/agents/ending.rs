@@ -232,7 +232,9 @@ fn unfinished(registry: &Registry, granted: &[String], rows: &[ExecutionRow]) ->
     };
     let is_made_good = |at: usize, failed: &ExecutionRow| {
         if failed.kind == ExecutionKind::Agent {
-            return rows[at + 1..].iter().any(|later| later.role == failed.role && later.status.ended_well());
+            // One beside it had another task.
+            let is_another = |row: &&ExecutionRow| row.role == failed.role && row.call_n > failed.call_n;
+            return rows[at + 1..].iter().filter(is_another).any(|row| row.status.ended_well());
         }
         let kind = call::report(failed).error.map(|error| error.kind);
         let was_misread = matches!(kind, Some(ErrorKind::Params | ErrorKind::NotFound));

@@ -244,3 +244,53 @@ fn print(places: &[PathBuf]) -> Print {
     };
     places.iter().flat_map(|place| files(place)).map(look).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skills::builtin;
+
+    #[test]
+    fn a_dropped_in_file_is_offered_and_a_broken_one_keeps_its_last_good_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let skills = Arc::new(Skills::load(&[], &builtin::names(false)).unwrap());
+        let roles = Roles::load(vec![folder.path().to_path_buf()], skills);
+        assert!(roles.current().get("lawyer").is_none());
+        let write = |text: &str| {
+            std::fs::write(folder.path().join("lawyer.md"), text).unwrap();
+            roles.poll();
+            roles.current()
+        };
+        let set = write("---\nname: lawyer\ndescription: Reads contracts\n---\nYou are a lawyer.\n");
+        assert_eq!(set.get("lawyer").unwrap().prompt, "You are a lawyer.");
+        assert!(set.listing().contains("lawyer: Reads contracts; planner: "), "{}", set.listing());
+        let broken = [
+            "---\nname: lawyer\ndescription: Reads\nskills: [\"no.such\"]\n---\nYou are lost.\n",
+            "---\nname: [lawyer\n---\nYou are lost, too.\n",
+        ];
+        for text in broken {
+            let set = write(text);
+            assert!(set.problems.iter().any(|problem| !problem.is_warning()), "{text}");
+            assert_eq!(set.get("lawyer").unwrap().prompt, "You are a lawyer.", "{text}");
+        }
+        let set = write("---\nname: lawyer\ndescription: Reads contracts\n---\nYou are a better lawyer.\n");
+        assert_eq!(
+            (set.get("lawyer").unwrap().prompt.as_str(), set.problems.len()),
+            ("You are a better lawyer.", 0)
+        );
+        std::fs::remove_file(folder.path().join("lawyer.md")).unwrap();
+        roles.poll();
+        assert!(roles.current().get("lawyer").is_none());
+    }
+
+    #[test]
+    fn a_role_of_ones_own_replaces_a_built_in_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let skills = Arc::new(Skills::load(&[], &builtin::names(false)).unwrap());
+        let text = "name = \"reviewer\"\ndescription = \"Ours\"\nprompt = \"p\"\n";
+        std::fs::write(folder.path().join("reviewer.toml"), text).unwrap();
+        let set = RoleSet::load(&[folder.path().to_path_buf()], &skills.current());
+        assert_eq!((set.roles.len(), set.get("reviewer").unwrap().description.as_str()), (5, "Ours"));
+        assert_eq!(set.problems, []);
+    }
+}

@@ -10,6 +10,8 @@ mod budgets;
 mod context;
 mod counts;
 mod days;
+mod delegation;
+mod delegation_limits;
 mod executor;
 #[path = "../store/former/mod.rs"]
 mod former;
