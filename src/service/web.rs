@@ -2,6 +2,8 @@
 
 mod details;
 mod now;
+mod tables;
+mod usage;
 mod view;
 
 use std::sync::Arc;
@@ -9,7 +11,9 @@ use std::sync::Arc;
 use adjutant_chat::{
     Address, ButtonPress, ChannelIntake, EventId, Inbound, IncomingMessage, IntakeOutcome, SenderId,
 };
-use adjutant_web::views::{Details, Entry, Now, PersonLine, Session, Timeline, Turn, Viewer};
+use adjutant_web::views::{
+    Act, Details, Entry, Now, PersonLine, Session, Table, Timeline, Turn, Usage, Viewer,
+};
 use adjutant_web::{Backend, Change, Cursor, Unavailable, Web};
 use async_trait::async_trait;
 use chrono_tz::Tz;
@@ -286,6 +290,25 @@ impl Backend for Pages {
 
     async fn stop(&self, viewer: &Viewer, key: &str) -> Result<bool, Unavailable> {
         self.stop_turn(viewer, &key.into()).await.map_err(unavailable)
+    }
+
+    async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable> {
+        self.things_of(viewer).await.map_err(unavailable)
+    }
+
+    async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
+        match viewer.is_owner {
+            true => self.system_tables(viewer).await.map(Some).map_err(unavailable),
+            false => Ok(None),
+        }
+    }
+
+    async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable> {
+        self.used(viewer).await.map_err(unavailable)
+    }
+
+    async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable> {
+        self.do_act(viewer, act, key).await.map_err(unavailable)
     }
 
     async fn latest(&self) -> Result<Cursor, Unavailable> {

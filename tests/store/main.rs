@@ -36,5 +36,6 @@ mod tasks;
 mod turns;
 mod upgrade;
 mod usage;
+mod web;
 mod world;
 mod writing;

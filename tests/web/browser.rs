@@ -146,7 +146,13 @@ fn a_question_is_answered_here_and_there_and_a_message_is_written_by_keyboard() 
     site.telegram.press(ada, ada, question, "Approve");
     chromium.hides(".choices");
     wait_until("the task is deleted", || site.home.tasks().is_empty());
-    for (path, name) in [("/sessions", "sessions"), ("/people", "people")] {
+    for (path, name) in [
+        ("/sessions", "sessions"),
+        ("/people", "people"),
+        ("/things", "things"),
+        ("/usage", "usage"),
+        ("/system", "system"),
+    ] {
         chromium.run(&format!("await page.goto('http://{}{path}');", site.address));
         look_at_all(&mut chromium, name);
     }

@@ -102,7 +102,7 @@ impl Answer {
     pub(crate) fn field(&self, name: &str) -> String {
         let at =
             self.body.find(&format!("name=\"{name}\" value=\"")).unwrap_or_else(|| panic!("{}", self.body));
-        let rest = self.body[at..].splitn(5, '"').nth(3).unwrap();
+        let rest = self.body[at..].split('"').nth(3).unwrap();
         rest.to_owned()
     }
 }

@@ -13,4 +13,5 @@ mod login;
 #[path = "../binary/process.rs"]
 #[expect(dead_code, reason = "other suites use more of it")]
 mod process;
+mod tables;
 mod talk;

@@ -11,6 +11,8 @@ fn what_was_said_elsewhere_is_there_and_one_can_write() {
     let mut browser = site.browser(ada);
     let page = browser.sees("/talk", "Added “call");
     assert!(page.contains("add a task to call &lt;b&gt;Bob&lt;/b&gt; &amp; co"), "{page}");
+    let code = page.split("/login#").nth(1).unwrap();
+    assert!(code.starts_with('…'), "a code is on the page: {code}");
     for part in ["tasks.create", "Orchestrator", "class=\"badge done\"", ">telegram<", "<time datetime=\"20"]
     {
         assert!(page.contains(part), "{part} is missing: {page}");

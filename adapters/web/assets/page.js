@@ -35,7 +35,8 @@ async function load(box) {
 function swap(old, fresh) {
   for (const box of old.querySelectorAll("details[id]")) {
     const next = fresh.querySelector("#" + CSS.escape(box.id));
-    if (!next) continue;
+    // A step that has others below it now opens by itself.
+    if (!next || ("load" in next.dataset) !== ("load" in box.dataset)) continue;
     next.open = box.open;
     if (box.dataset.loaded && next.dataset.load) {
       const part = box.querySelector(":scope > .body");

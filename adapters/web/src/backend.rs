@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use async_trait::async_trait;
 
-use crate::views::{Details, Now, PersonLine, Session, Timeline, Turn, Viewer};
+use crate::views::{Act, Details, Now, PersonLine, Session, Table, Timeline, Turn, Usage, Viewer};
 
 /// The engine can't answer now; the reason is in its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,15 @@ pub trait Backend: Send + Sync + 'static {
     async fn press(&self, viewer: &Viewer, button: &str) -> Result<Option<String>, Unavailable>;
     /// Stops a turn. False if it isn't the viewer's, or has ended.
     async fn stop(&self, viewer: &Viewer, turn: &str) -> Result<bool, Unavailable>;
+
+    /// The viewer's tasks, schedules and memories.
+    async fn things(&self, viewer: &Viewer) -> Result<Vec<Table>, Unavailable>;
+    /// How the system is, for owners.
+    async fn system(&self, viewer: &Viewer) -> Result<Option<Vec<Table>>, Unavailable>;
+    /// What the viewer used; for an owner, what everybody did.
+    async fn usage(&self, viewer: &Viewer) -> Result<Usage, Unavailable>;
+    /// Does something with a row of a table. False if the row is gone, or isn't the viewer's.
+    async fn act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, Unavailable>;
 
     /// The place of the latest change.
     async fn latest(&self) -> Result<Cursor, Unavailable>;

@@ -1,6 +1,7 @@
 //! The paths, and what each of them takes and gives.
 
 mod reading;
+mod tables;
 mod writing;
 
 use std::future::Future;
@@ -66,6 +67,11 @@ pub fn router(
         .route("/turn/{turn}", get(reading::turn))
         .route("/details/{execution}", get(reading::details))
         .route("/people", get(reading::people))
+        .route("/things", get(tables::things))
+        .route("/system", get(tables::system))
+        .route("/usage", get(tables::usage))
+        .route("/usage.csv", get(tables::csv))
+        .route("/act", post(tables::act))
         .route("/events", get(reading::events))
         .route("/sessions", get(reading::sessions).post(writing::end_session))
         .route("/login", get(reading::login_form).post(writing::sign_in))

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 
 use crate::pages::{self, Frame};
 use crate::views::{
-    Badge, Details, Entry, Moment, Now, PersonLine, Row, RowKind, Said, Session, Timeline, Turn, Viewer,
+    Act, Badge, Details, Entry, Moment, Now, PersonLine, Row, RowKind, Said, Session, Table, TableRow,
+    Timeline, Turn, Usage, UsageDay, UsageLine, Viewer,
 };
 use crate::{Backend, Change, Cursor, Settings, Unavailable, Web};
 
@@ -54,6 +55,18 @@ impl Backend for Engine {
         Ok(None)
     }
     async fn stop(&self, _: &Viewer, _: &str) -> Result<bool, Unavailable> {
+        Ok(false)
+    }
+    async fn things(&self, _: &Viewer) -> Result<Vec<Table>, Unavailable> {
+        Ok(Vec::new())
+    }
+    async fn system(&self, _: &Viewer) -> Result<Option<Vec<Table>>, Unavailable> {
+        Ok(None)
+    }
+    async fn usage(&self, _: &Viewer) -> Result<Usage, Unavailable> {
+        Ok(Usage::default())
+    }
+    async fn act(&self, _: &Viewer, _: Act, _: &str) -> Result<bool, Unavailable> {
         Ok(false)
     }
     async fn latest(&self) -> Result<Cursor, Unavailable> {
@@ -210,7 +223,14 @@ fn everything(text: &str) -> Vec<String> {
     let session =
         Session { key: "s".into(), browser: text.into(), since: Moment::default(), seen: Moment::default() };
     let person = PersonLine { person: "p".into(), name: text.into(), last: Moment::default() };
+    let cells = vec![text.to_owned(), text.to_owned()];
+    let line = TableRow { cells, act: Some((Act::DeleteTask, "k".into())) };
+    let table = Table { title: "Tasks", empty: "None.", columns: vec!["what", "when"], rows: vec![line] };
+    let days = vec![UsageDay { day: "2026-11-21".into(), tokens: 3, usd: 0.1 }];
+    let used = UsageLine { of: "model", name: text.into(), calls: 1, tokens: 2, usd: 0.1 };
     vec![
+        pages::tables(&frame(), "Yours", &[table]),
+        pages::usage(&frame(), &Usage { days, lines: vec![used] }),
         pages::talk(&frame(), &timeline, true),
         pages::now(&frame(), &now),
         pages::details_page(&frame(), &details),

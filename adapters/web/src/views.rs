@@ -219,3 +219,106 @@ pub struct Budget {
     /// How much there is, if it is limited, and the share that was used, in percent.
     pub limit: Option<(String, u8)>,
 }
+
+/// What can be done with a row of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// Delete a task.
+    DeleteTask,
+    /// Delete a schedule.
+    DeleteSchedule,
+    /// Delete a memory.
+    DeleteMemory,
+    /// Deliver a message again.
+    Retry,
+    /// Let somebody in.
+    Approve,
+}
+
+impl Act {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::DeleteTask, Self::DeleteSchedule, Self::DeleteMemory, Self::Retry, Self::Approve];
+
+    /// Its name in a form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DeleteTask => "task",
+            Self::DeleteSchedule => "schedule",
+            Self::DeleteMemory => "memory",
+            Self::Retry => "retry",
+            Self::Approve => "approve",
+        }
+    }
+
+    /// What its button says.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::DeleteTask | Self::DeleteSchedule | Self::DeleteMemory => "Delete",
+            Self::Retry => "Send again",
+            Self::Approve => "Let in",
+        }
+    }
+
+    /// Whether it can't be taken back, so that the reader is asked once more.
+    pub fn is_final(self) -> bool {
+        self.label() == "Delete"
+    }
+}
+
+/// A table with a heading.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The heading.
+    pub title: &'static str,
+    /// What stands there instead of an empty table.
+    pub empty: &'static str,
+    /// The names of the columns.
+    pub columns: Vec<&'static str>,
+    /// The rows.
+    pub rows: Vec<TableRow>,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TableRow {
+    /// Its cells.
+    pub cells: Vec<String>,
+    /// What can be done with it, and the key that names it.
+    pub act: Option<(Act, String)>,
+}
+
+/// What was used on a day.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UsageDay {
+    /// The day, as `2026-11-21`.
+    pub day: String,
+    /// Tokens.
+    pub tokens: u64,
+    /// US dollars.
+    pub usd: f64,
+}
+
+/// What one person, model or skill used.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct UsageLine {
+    /// `person`, `model` or `skill`.
+    pub of: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// Tokens; none for a skill.
+    pub tokens: u64,
+    /// US dollars.
+    pub usd: f64,
+}
+
+/// What was used in the last days.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Usage {
+    /// Each day, the oldest first.
+    pub days: Vec<UsageDay>,
+    /// By person, model and skill, for owners.
+    pub lines: Vec<UsageLine>,
+}

@@ -28,7 +28,9 @@ impl Pages {
         let mut rows = ROWS;
         for (turn,) in open {
             let Some(row) = turns::by_id(store, &turn).await? else { continue };
-            let turn = sight.turn(&row, 0, rows).await?;
+            let mut turn = sight.turn(&row, 0, rows).await?;
+            // Open questions stand above, and the rest is in the conversation.
+            turn.replies.clear();
             rows = rows.saturating_sub(turn.rows.len());
             now.turns.push((people::person_by_id(store, &row.person_id).await?.name, turn));
         }

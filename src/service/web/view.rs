@@ -64,7 +64,7 @@ impl Sight<'_> {
             by: None,
             channel: row.channel,
             at: self.moment(row.created_at),
-            text: row.text,
+            text: without_code(&row.text),
             file: row.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
             choices: choices.unwrap_or_default(),
             undelivered: match row.state {
@@ -163,6 +163,13 @@ fn tree_row(execution: &Execution) -> Row {
         // A page doesn't count along, so what runs has no duration yet.
         figures: figures(ended_ms(execution), execution.tokens, execution.cost_usd),
     }
+}
+
+/// A text without the code of a link to this page: whoever looks over a shoulder could use it.
+fn without_code(text: &str) -> String {
+    let Some((before, code)) = text.split_once("/login#") else { return text.to_owned() };
+    let rest = code.trim_start_matches(|one: char| one.is_ascii_alphanumeric());
+    format!("{before}/login#…{rest}")
 }
 
 fn ended_ms(execution: &Execution) -> i64 {

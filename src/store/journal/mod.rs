@@ -3,6 +3,7 @@
 pub mod calls;
 pub mod changes;
 pub mod control;
+pub mod dead;
 pub mod executions;
 pub mod inbox;
 pub mod leases;

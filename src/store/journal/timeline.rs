@@ -2,7 +2,7 @@
 
 use sqlx::FromRow;
 
-use crate::domain::{ExecutionId, InboxKind, OutboxId, OutboxState, PersonId, TurnId};
+use crate::domain::{ExecutionId, InboxKind, MemoryId, OutboxId, OutboxState, PersonId, TurnId};
 use crate::store::{Store, StoreError};
 
 /// What somebody wrote.
@@ -205,4 +205,14 @@ pub async fn open_questions(store: &Store, person: &PersonId) -> Result<Vec<(Out
 /// A message of ours.
 pub async fn reply(store: &Store, message: &OutboxId) -> Result<Option<ReplyRow>, StoreError> {
     store.first(reply!("WHERE o.id = $1"), &[message.into()]).await
+}
+
+/// A person's memories, the newest first: id, kind, where it may be recalled, text and when it was made.
+pub async fn memories(
+    store: &Store,
+    person: &PersonId,
+    limit: i64,
+) -> Result<Vec<(MemoryId, String, String, String, i64)>, StoreError> {
+    let sql = "SELECT id, kind, scope, text, created_at FROM memories WHERE person_id = $1 ORDER BY seq DESC LIMIT $2 + 0";
+    store.all(sql, &[person.into(), limit.into()]).await
 }

@@ -39,8 +39,15 @@ impl Frame<'_> {
     }
 
     fn header(&self, viewer: &Viewer) -> Markup {
-        let entries = [("/", "Now"), ("/talk", "Conversation"), ("/sessions", "Signed in")];
-        let owners = viewer.is_owner.then_some(("/people", "People"));
+        let entries = [
+            ("/", "Now"),
+            ("/talk", "Conversation"),
+            ("/things", "Yours"),
+            ("/usage", "Usage"),
+            ("/sessions", "Signed in"),
+        ];
+        let owners = [("/people", "People"), ("/system", "System")];
+        let owners = owners.into_iter().filter(|_| viewer.is_owner);
         html! {
             header.top {
                 span.brand { "Adjutant" }

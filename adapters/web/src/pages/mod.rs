@@ -5,14 +5,18 @@ mod layout;
 mod login;
 mod now;
 mod people;
+mod tables;
 mod talk;
 mod tree;
+mod usage;
 
 pub(crate) use layout::{Frame, message};
 pub(crate) use login::{bounce, login};
 pub(crate) use now::now;
 pub(crate) use people::{people, sessions};
+pub(crate) use tables::tables;
 #[cfg(test)]
 pub(crate) use talk::message_part;
 pub(crate) use talk::{talk, turn, turn_page};
 pub(crate) use tree::{details, details_page};
+pub(crate) use usage::{csv, usage};

@@ -1,0 +1,65 @@
+//! Tables: a person's things, and the system.
+
+use maud::{Markup, html};
+
+use super::Frame;
+use super::layout::token;
+use crate::markdown::plain;
+use crate::views::{Table, TableRow};
+
+/// A page of tables.
+pub(crate) fn tables(frame: &Frame<'_>, title: &str, tables: &[Table]) -> String {
+    frame.page(&html! {
+        h1.small { (title) }
+        @for table in tables {
+            section {
+                h2 { (table.title) }
+                @if table.rows.is_empty() { p.empty { (table.empty) } } @else { (one(frame, table)) }
+            }
+        }
+    })
+}
+
+fn one(frame: &Frame<'_>, table: &Table) -> Markup {
+    let has_acts = table.rows.iter().any(|row| row.act.is_some());
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(table.title) {
+            table {
+                thead {
+                    tr {
+                        @for column in &table.columns { th scope="col" { (column) } }
+                        @if has_acts { th scope="col" { span.hidden { "Actions" } } }
+                    }
+                }
+                tbody { @for row in &table.rows { (line(frame, row, has_acts)) } }
+            }
+        }
+    }
+}
+
+fn line(frame: &Frame<'_>, row: &TableRow, has_acts: bool) -> Markup {
+    html! {
+        tr {
+            @for cell in &row.cells { td { (plain(cell)) } }
+            @if has_acts {
+                td {
+                    @if let Some((act, key)) = &row.act {
+                        @let form = html! {
+                            form.inline method="post" action="/act" {
+                                (token(frame.token))
+                                input type="hidden" name="act" value=(act.name());
+                                input type="hidden" name="back" value=(frame.path);
+                                button.quiet type="submit" name="key" value=(key) {
+                                    (act.label()) @if act.is_final() { " for good" }
+                                }
+                            }
+                        };
+                        @if act.is_final() {
+                            details { summary { (act.label()) } (form) }
+                        } @else { (form) }
+                    }
+                }
+            }
+        }
+    }
+}

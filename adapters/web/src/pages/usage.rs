@@ -1,0 +1,140 @@
+//! Usage, as charts that the server draws, and as CSV.
+
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use super::Frame;
+use crate::markdown::plain;
+use crate::views::{Usage, UsageDay, UsageLine};
+
+/// The chart's size, in its own units.
+const WIDTH: usize = 640;
+const HEIGHT: usize = 160;
+
+/// The page of what was used.
+pub(crate) fn usage(frame: &Frame<'_>, usage: &Usage) -> String {
+    let of = |kind: &'static str| usage.lines.iter().filter(|line| line.of == kind).collect::<Vec<_>>();
+    frame.page(&html! {
+        h1.small { "Usage" }
+        p { "The last " (usage.days.len()) " days. " a href="/usage.csv" { "All of it as CSV" } }
+        (chart("Tokens by day", &usage.days, tokens, |day| day.tokens.to_string()))
+        (chart("Cost by day", &usage.days, |day| day.usd, |day| format!("${:.2}", day.usd)))
+        @for (title, kind) in [("By person", "person"), ("By model", "model"), ("By skill", "skill")] {
+            @if !of(kind).is_empty() { (lines(title, &of(kind))) }
+        }
+    })
+}
+
+fn chart(
+    title: &str,
+    days: &[UsageDay],
+    height: impl Fn(&UsageDay) -> f64,
+    label: impl Fn(&UsageDay) -> String,
+) -> Markup {
+    let most = days.iter().map(&height).fold(0.0, f64::max);
+    let step = WIDTH / days.len().max(1);
+    html! {
+        section {
+            h2 { (title) }
+            @if most > 0.0 {
+                svg.chart viewBox={ "0 0 " (WIDTH) " " (HEIGHT + 24) } role="img" aria-label=(title) {
+                    @for (at, day) in days.iter().enumerate() {
+                        @let tall = bar(height(day), most);
+                        rect x=(at * step + 1) y=(HEIGHT - tall) width=(step.saturating_sub(2).max(1)) height=(tall) {
+                            title { (plain(&day.day)) ": " (label(day)) }
+                        }
+                    }
+                    line x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
+                    @if let (Some(first), Some(last)) = (days.first(), days.last()) {
+                        text x="0" y=(HEIGHT + 18) { (plain(&first.day)) }
+                        text x=(WIDTH) y=(HEIGHT + 18) text-anchor="end" { (plain(&last.day)) }
+                    }
+                }
+                details {
+                    summary { "As a table" }
+                    table {
+                        @for day in days.iter().filter(|day| height(day) > 0.0) {
+                            tr { th scope="row" { (plain(&day.day)) } td { (label(day)) } }
+                        }
+                    }
+                }
+            } @else { p.empty { "Nothing was used." } }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and the chart's height"
+)]
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+fn bar(value: f64, most: f64) -> usize {
+    (value / most * HEIGHT as f64).clamp(0.0, HEIGHT as f64) as usize
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the height of a bar")]
+fn tokens(day: &UsageDay) -> f64 {
+    day.tokens as f64
+}
+
+fn lines(title: &'static str, lines: &[&UsageLine]) -> Markup {
+    html! {
+        section {
+            h2 { (title) }
+            div.wide tabindex="0" role="region" aria-label=(title) {
+                table {
+                    thead { tr { @for name in ["Name", "Calls", "Tokens", "Cost"] { th scope="col" { (name) } } } }
+                    tbody {
+                        @for line in lines {
+                            tr {
+                                td { (plain(&line.name)) }
+                                td { (line.calls) }
+                                td { (line.tokens) }
+                                td { "$" (format!("{:.4}", line.usd)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The same as CSV.
+pub(crate) fn csv(usage: &Usage) -> String {
+    let mut text = "of,name,calls,tokens,cost_usd\r\n".to_owned();
+    for day in &usage.days {
+        let _ = write!(text, "day,{},,{},{:.6}\r\n", day.day, day.tokens, day.usd);
+    }
+    for line in &usage.lines {
+        let (name, calls, tokens, usd) = (cell(&line.name), line.calls, line.tokens, line.usd);
+        let _ = write!(text, "{},{name},{calls},{tokens},{usd:.6}\r\n", line.of);
+    }
+    text
+}
+
+/// A name that no spreadsheet takes for a formula.
+fn cell(text: &str) -> String {
+    let text = text.replace(['\r', '\n'], " ");
+    let text = if text.starts_with(['=', '+', '-', '@', '\t']) { format!("'{text}") } else { text };
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_no_formula_in_a_spreadsheet() {
+        let named = |name: &str| UsageLine { of: "person", name: name.into(), calls: 1, tokens: 2, usd: 0.5 };
+        let lines = vec![named("=1+cmd|' /C calc'!A0"), named("Ada \"the\" first,\nsecond")];
+        let text = csv(&Usage { days: Vec::new(), lines });
+        assert_eq!(
+            text,
+            "of,name,calls,tokens,cost_usd\r\nperson,\"'=1+cmd|' /C calc'!A0\",1,2,0.500000\r\n\
+             person,\"Ada \"\"the\"\" first, second\",1,2,0.500000\r\n"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Tables and usage.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+
+use super::{Site, answer, either, missing, see};
+use crate::pages;
+use crate::views::Act;
+
+type Shared = State<Arc<Site>>;
+
+pub(super) async fn things(State(site): Shared, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let tables = site.backend.things(&signed_in.viewer).await?;
+            Ok(Html(pages::tables(&signed_in.frame("Yours", "/things"), "Yours", &tables)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn system(State(site): Shared, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let tables = site.backend.system(&signed_in.viewer).await?;
+            let tables = tables.ok_or_else(|| missing(&signed_in))?;
+            Ok(Html(pages::tables(&signed_in.frame("System", "/system"), "System", &tables)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn usage(State(site): Shared, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let usage = site.backend.usage(&signed_in.viewer).await?;
+            Ok(Html(pages::usage(&signed_in.frame("Usage", "/usage"), &usage)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn csv(State(site): Shared, headers: HeaderMap) -> Response {
+    either(
+        async {
+            let signed_in = site.signed_in(&headers).await?;
+            let usage = site.backend.usage(&signed_in.viewer).await?;
+            let kind = (CONTENT_TYPE, "text/csv; charset=utf-8");
+            let name = (CONTENT_DISPOSITION, "attachment; filename=\"adjutant-usage.csv\"");
+            Ok(([kind, name], pages::csv(&usage)).into_response())
+        }
+        .await,
+    )
+}
+
+pub(super) async fn act(State(site): Shared, headers: HeaderMap, body: Body) -> Response {
+    either(
+        async {
+            let (signed_in, fields) = site.form(&headers, body).await?;
+            let name = fields.get("act").unwrap_or_default();
+            let act = Act::ALL.into_iter().find(|act| act.name() == name);
+            let act = act.ok_or_else(|| missing(&signed_in))?;
+            match site.backend.act(&signed_in.viewer, act, fields.get("key").unwrap_or_default()).await? {
+                true => Ok(see(if fields.get("back") == Some("/system") { "/system" } else { "/things" })),
+                false => {
+                    let text = "It has changed or is gone. Go back and reload the page.";
+                    Err(answer(&signed_in, StatusCode::CONFLICT, "Not done", text))
+                }
+            }
+        }
+        .await,
+    )
+}

@@ -1,0 +1,173 @@
+//! A person's things, the system, and what can be done with them.
+
+use adjutant_web::views::{Act, Table, TableRow, Viewer};
+
+use super::Pages;
+use crate::domain::{PersonId, TaskState};
+use crate::store::{
+    Batch, StoreError, access, check, dead, inbox, leases, memories, schedules, tasks, timeline,
+};
+use crate::trace::one_line;
+
+/// How many rows a table has.
+const ROWS: i64 = 200;
+
+fn row(cells: Vec<String>, act: Option<(Act, String)>) -> TableRow {
+    TableRow { cells, act }
+}
+
+impl Pages {
+    pub(super) async fn things_of(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
+        let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
+        let sight = self.sight(viewer).await?;
+        let open = tasks::of_person(store, &person, Some(TaskState::Open), ROWS).await?;
+        let task = |task: tasks::TaskRow| {
+            let cells = vec![task.title, task.due.unwrap_or_default(), task.priority.to_string()];
+            row(cells, Some((Act::DeleteTask, task.id.to_string())))
+        };
+        let schedule = |one: schedules::ScheduleRow| {
+            let next = sight.moment(one.next_at).shown;
+            let cells = vec![one.text, one.rule, next, one.state.to_string()];
+            row(cells, Some((Act::DeleteSchedule, one.id.to_string())))
+        };
+        let known = timeline::memories(store, &person, ROWS).await?;
+        let memory = known.into_iter().map(|(key, kind, scope, text, at)| {
+            row(vec![text, kind, scope, sight.moment(at).shown], Some((Act::DeleteMemory, key.to_string())))
+        });
+        Ok(vec![
+            Table {
+                title: "Tasks",
+                empty: "No task is open.",
+                columns: vec!["Task", "Due", "Priority"],
+                rows: open.into_iter().map(task).collect(),
+            },
+            Table {
+                title: "Schedules",
+                empty: "Nothing is scheduled.",
+                columns: vec!["What", "When", "Next", "Status"],
+                rows: schedules::of_person(store, &person).await?.into_iter().map(schedule).collect(),
+            },
+            Table {
+                title: "Memories",
+                empty: "Nothing is remembered.",
+                columns: vec!["What", "Kind", "For", "Since"],
+                rows: memory.collect(),
+            },
+            self.workflows(),
+        ])
+    }
+
+    fn workflows(&self) -> Table {
+        let catalogue = self.conversations.orchestrator.runner.workflows.current();
+        let one = catalogue
+            .workflows
+            .iter()
+            .map(|workflow| row(vec![format!("/run {}", workflow.name), workflow.description.clone()], None));
+        Table {
+            title: "Workflows",
+            empty: "There is no workflow.",
+            columns: vec!["Write this to run it", "What it does"],
+            rows: one.collect(),
+        }
+    }
+
+    pub(super) async fn system_tables(&self, viewer: &Viewer) -> Result<Vec<Table>, StoreError> {
+        let (store, sight) = (&self.store, self.sight(viewer).await?);
+        let dead = dead::replies(store, ROWS).await?.into_iter().map(|(key, channel, text, error, at)| {
+            let cells = vec![sight.moment(at).shown, channel, short(&text), error.unwrap_or_default()];
+            row(cells, Some((Act::Retry, key.to_string())))
+        });
+        let strangers = access::open_codes(store).await?.into_iter().filter(|code| code.user_id.is_some());
+        let strangers = strangers.map(|code| {
+            let (name, channel) = (code.name.unwrap_or_default(), code.channel.unwrap_or_default());
+            let cells = vec![name, channel, sight.moment(code.expires_at).shown];
+            row(cells, Some((Act::Approve, code.code)))
+        });
+        let living = leases::living(store).await?.into_iter().map(|(key, pid, since)| {
+            row(vec![key.to_string(), pid.to_string(), sight.moment(since).shown], None)
+        });
+        Ok(vec![
+            Table {
+                title: "Problems",
+                empty: "None that can be seen from here; `adjutant doctor` also asks the servers.",
+                columns: vec!["What"],
+                rows: self.problems().await?.into_iter().map(|what| row(vec![what], None)).collect(),
+            },
+            Table {
+                title: "Asking to be let in",
+                empty: "Nobody asks.",
+                columns: vec!["Name", "Channel", "Until"],
+                rows: strangers.collect(),
+            },
+            Table {
+                title: "Couldn't be delivered",
+                empty: "Everything was delivered.",
+                columns: vec!["When", "Channel", "Text", "Why"],
+                rows: dead.collect(),
+            },
+            Table {
+                title: "Instances",
+                empty: "",
+                columns: vec!["Instance", "Process", "Since"],
+                rows: living.collect(),
+            },
+        ])
+    }
+
+    /// What somebody should look at.
+    async fn problems(&self) -> Result<Vec<String>, StoreError> {
+        let (store, now) = (&self.store, self.store.now());
+        let mut problems: Vec<String> =
+            self.health.errors().into_iter().map(|(name, why)| format!("{name}: {why}")).collect();
+        for broken in check::findings(store).await? {
+            problems.push(format!("{} ({})", broken.rule, broken.rows.len()));
+        }
+        for (event, _) in inbox::dead_letters(store).await? {
+            problems.push(format!("set aside because our code failed on it three times: {event}"));
+        }
+        let orchestrator = &self.conversations.orchestrator;
+        let registry = orchestrator.skills.current();
+        let skills = registry.domains().iter().flat_map(|domain| &domain.skills);
+        let breakers = &orchestrator.agents.executor.breakers;
+        for skill in skills.filter(|skill| breakers.look(&skill.name, now).is_err()) {
+            problems.push(format!("{} failed again and again; it rests for a moment", skill.name));
+        }
+        let catalogue = orchestrator.runner.workflows.current();
+        problems.extend(catalogue.problems.iter().map(ToString::to_string));
+        Ok(problems)
+    }
+
+    pub(super) async fn do_act(&self, viewer: &Viewer, act: Act, key: &str) -> Result<bool, StoreError> {
+        let (store, person): (_, PersonId) = (&self.store, viewer.person.as_str().into());
+        let mut batch = Batch::new();
+        match act {
+            Act::DeleteTask => {
+                if tasks::by_id(store, &person, &key.into()).await?.is_none() {
+                    return Ok(false);
+                }
+                tasks::delete(&mut batch, &key.into());
+            }
+            Act::DeleteSchedule => {
+                let own = schedules::of_person(store, &person).await?;
+                if !own.iter().any(|schedule| schedule.id.as_str() == key) {
+                    return Ok(false);
+                }
+                schedules::delete(&mut batch, &key.into());
+            }
+            Act::DeleteMemory => memories::delete(&mut batch, &person, &key.into()),
+            Act::Retry | Act::Approve if !viewer.is_owner => return Ok(false),
+            Act::Retry => return dead::retry(store, &key.into()).await,
+            Act::Approve => return Ok(access::approve(store, key).await?.is_some()),
+        }
+        match store.write(batch).await {
+            Ok(_) => Ok(true),
+            Err(StoreError::Stale(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The beginning of a text, on one line.
+fn short(text: &str) -> String {
+    one_line(text).chars().take(100).collect()
+}

@@ -1,0 +1,58 @@
+//! What was used in the last days.
+
+use adjutant_web::views::{Usage, UsageDay, UsageLine, Viewer};
+
+use super::Pages;
+use crate::clock::local_day;
+use crate::domain::PersonId;
+use crate::store::usage::{self, ModelUse};
+use crate::store::{StoreError, spending};
+
+/// How many days are shown.
+const DAYS: i64 = 30;
+/// A day in milliseconds.
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+impl Pages {
+    pub(super) async fn used(&self, viewer: &Viewer) -> Result<Usage, StoreError> {
+        let (store, now, person): (_, _, PersonId) =
+            (&self.store, self.store.now(), viewer.person.as_str().into());
+        let whose = (!viewer.is_owner).then_some(&person);
+        let mut used = Usage::default();
+        for back in (0..DAYS).rev() {
+            let day = local_day(now - back * DAY_MS, self.conversations.zone);
+            // A day with a clock change may come twice.
+            if used.days.last().is_some_and(|last| last.day == day) {
+                continue;
+            }
+            let spent = spending::of_day(store, &day, whose).await?;
+            #[expect(clippy::cast_precision_loss, reason = "shown with a few digits")]
+            let usd = spent.nano_usd as f64 / 1e9;
+            used.days.push(UsageDay { day, tokens: unsigned(spent.tokens), usd });
+        }
+        if !viewer.is_owner {
+            return Ok(used);
+        }
+        let from = now - DAYS * DAY_MS;
+        let line = |of, row: ModelUse| UsageLine {
+            of,
+            name: row.name,
+            calls: unsigned(row.calls),
+            tokens: unsigned(row.prompt + row.completion),
+            usd: row.cost_usd,
+        };
+        used.lines
+            .extend(usage::by_person(store, from, now + 1).await?.into_iter().map(|row| line("person", row)));
+        used.lines
+            .extend(usage::by_model(store, from, now + 1).await?.into_iter().map(|row| line("model", row)));
+        for skill in usage::by_skill(store, from, now + 1).await? {
+            let calls = unsigned(skill.calls);
+            used.lines.push(UsageLine { of: "skill", name: skill.name, calls, tokens: 0, usd: 0.0 });
+        }
+        Ok(used)
+    }
+}
