@@ -99,4 +99,6 @@ async fn fill(store: &Store, here: &Conversation, set: &remembered::Set) {
         store.write(batch).await.expect("written");
     }
     index::catch_up(store, chrono_tz::Tz::UTC, true, usize::MAX).await.expect("indexed");
+    // A server does this by itself after a while.
+    store.scrub().await.expect("vacuumed");
 }

@@ -13,6 +13,8 @@ CREATE INDEX search_words_document ON search_words (document);
 -- The words are made beside the turns, and before a search.
 ALTER TABLE memories ADD COLUMN indexed BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN indexed BIGINT NOT NULL DEFAULT 0;
+-- when the person asked to forget what it says: no model sees it any more
+ALTER TABLE turns ADD COLUMN forgotten_at BIGINT;
 CREATE INDEX memories_unindexed ON memories (seq) WHERE indexed = 0;
 CREATE INDEX turns_unindexed ON turns (seq) WHERE indexed = 0 AND ended_at IS NOT NULL;
 
@@ -48,8 +50,8 @@ END;
 $$;
 CREATE TRIGGER turns_words_delete AFTER DELETE ON turns
 FOR EACH ROW EXECUTE FUNCTION turns_words_delete();
-CREATE TRIGGER turns_words_empty AFTER UPDATE OF bodies_emptied_at ON turns
-FOR EACH ROW WHEN (NEW.bodies_emptied_at IS NOT NULL) EXECUTE FUNCTION turns_words_delete();
+CREATE TRIGGER turns_words_empty AFTER UPDATE OF bodies_emptied_at, forgotten_at ON turns
+FOR EACH ROW WHEN (NEW.bodies_emptied_at IS NOT NULL OR NEW.forgotten_at IS NOT NULL) EXECUTE FUNCTION turns_words_delete();
 
 ALTER TABLE memories DROP COLUMN words;
 DROP FUNCTION unaccented(TEXT);

@@ -65,6 +65,9 @@ pub async fn window(store: &Store, conversation: &Conversation) -> Result<Window
     let touched = Touched::load(store, conversation, turns).await?;
     let mut said = Vec::with_capacity(turns.len() * 2);
     for turn in turns.iter().rev() {
+        if turn.forgotten != 0 {
+            continue;
+        }
         let answer = turn.answer.as_deref().filter(|answer| !answer.is_empty()).unwrap_or("(no answer)");
         let answer = format!("{}{}", clip(answer), touched.line(turn.seq));
         for (role, text, taint) in
@@ -138,10 +141,13 @@ pub async fn compact(
         if !text.is_empty() && tokens(&text) + cost(turn) > COMPACT_BATCH {
             break;
         }
+        to = turn.seq;
+        if turn.forgotten != 0 {
+            continue;
+        }
         let answer = clip(turn.answer.as_deref().unwrap_or_default());
         text.push_str(&format!("Person: {}\nAssistant: {answer}\n", clip(&turn.text)));
         taint = taint.and(&turn.text_taint).and(&turn.taint);
-        to = turn.seq;
     }
     if to == after {
         return Ok(false);
@@ -203,6 +209,7 @@ mod tests {
             text_taint: Taint::default(),
             answer: None,
             taint: Taint::default(),
+            forgotten: 0,
         };
         (1..=count).rev().map(turn).collect()
     }

@@ -132,7 +132,7 @@ fn of_room(person: &PersonId, conversation: &ConversationId) -> i64 {
     space(&["room", person, conversation])
 }
 
-fn said_by(person: &PersonId) -> i64 {
+pub(super) fn said_by(person: &PersonId) -> i64 {
     space(&["said by", person])
 }
 

@@ -3,11 +3,13 @@
 
 pub mod extraction;
 pub mod index;
+mod mentions;
 mod question;
 mod ranking;
 mod secrets;
 mod words;
 
+pub use mentions::mentions;
 pub use ranking::{Asker, Found, SearchIn, search};
 pub use secrets::has_secret;
 pub use words::has_all_words;

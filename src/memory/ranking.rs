@@ -19,9 +19,9 @@ use crate::store::search::{self, SaidRow};
 use crate::store::{Store, StoreError};
 
 /// How many texts of a word are looked at: the newest.
-const NEWEST: i64 = 3000;
+const NEWEST: i64 = 2000;
 /// As far as texts are counted.
-const COUNTED: i64 = 20_000;
+const COUNTED: i64 = 10_000;
 /// How many texts are ranked with what stands around them.
 const AROUND: usize = 100;
 /// How much a neighbour's words count.

@@ -214,3 +214,65 @@ async fn a_secret_is_not_kept() {
     assert_eq!(heard.text, "I don't remember anything yet");
     app.ends_well().await;
 }
+
+/// Does what the person writes as `SKILL: JSON`, and keeps every summary as long as what it is of.
+fn doer() -> Scripted {
+    let does = Scripted::new().orchestrator(|request| {
+        let said = crate::app::user_text(request).to_owned();
+        let Some((skill, arguments)) =
+            said.split_once(": ").filter(|(skill, _)| skill.starts_with("memory."))
+        else {
+            return text(format!("Noted. {}", "word ".repeat(40)));
+        };
+        if has_results(request) {
+            return text(crate::app::reports(request)["m"]["result"].as_str().unwrap_or_default());
+        }
+        direct("m", skill, serde_json::from_str(arguments).unwrap())
+    });
+    does.plain(|request| text(request.messages[1].text.clone()))
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_gone_from_the_next_request_on() {
+    let app = scripted(doer()).await;
+    app.says("ada", r#"memory.save: {"text": "I live in Lyon near the opera"}"#).await;
+    app.says("ada", r#"memory.search: {"query": "where do I live"}"#).await;
+    app.says("ada", "I live in a big flat in Lyon, by the river").await;
+    // Long enough that the beginning is in the summary.
+    for n in 0..45 {
+        app.says("ada", &format!("message {n}")).await;
+    }
+    let summary = "SELECT count(*) FROM conversations WHERE summary LIKE '%Lyon%'";
+    // Compacting happens beside the turns.
+    let compacted = async { while app.store().count(summary, &[]).await.unwrap() == 0 {} };
+    tokio::time::timeout(std::time::Duration::from_secs(30), compacted).await.unwrap();
+    let heard = app.says("ada", r#"memory.forget: {"query": "live Lyon"}"#).await;
+    assert!(heard.text.contains("Forgotten: I live in Lyon"), "{}", heard.text);
+    let before = app.requests(Who::Orchestrator).len();
+    for n in 0..45 {
+        app.says("ada", &format!("message {n}, where I live")).await;
+    }
+    let heard = app.says("ada", r#"memory.search: {"query": "live flat river"}"#).await;
+    assert!(!heard.text.contains("Lyon"), "{}", heard.text);
+    let requests = app.requests(Who::Orchestrator).split_off(before);
+    assert!(requests.len() > 45);
+    for request in requests {
+        let text = serde_json::to_string(&request).unwrap();
+        assert!(!text.contains("Lyon"), "{text}");
+    }
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn what_was_only_said_is_forgotten_too() {
+    let app = scripted(doer()).await;
+    app.says("ada", "Anna has a new flat in Porto").await;
+    app.says("ada", "The annual meeting is on Monday").await;
+    let heard = app.says("ada", r#"memory.forget: {"query": "Ann"}"#).await;
+    assert!(heard.text.contains("nothing to forget"), "a part of a word is no word: {}", heard.text);
+    let heard = app.says("ada", r#"memory.forget: {"query": "flat of Anna"}"#).await;
+    assert!(heard.text.contains("what was said about “flat of Anna” (1 message"), "{}", heard.text);
+    let heard = app.says("ada", r#"memory.search: {"query": "Anna Porto annual meeting"}"#).await;
+    assert!(!heard.text.contains("Porto") && heard.text.contains("annual meeting"), "{}", heard.text);
+    app.ends_well().await;
+}

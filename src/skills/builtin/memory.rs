@@ -215,13 +215,29 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
 
 async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
     let doomed = to_forget(call).await?;
-    if doomed.is_empty() {
+    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
+    let query = call.text("query").filter(|_| call.text("id").is_none());
+    let texts: Vec<&str> = doomed.iter().map(|memory| &*memory.text).chain(query).collect();
+    let mut said = memory::mentions(call.store(), person, call.zone(), &texts).await?;
+    if doomed.is_empty() && said.is_empty() {
         let what = call.text("query").or(call.text("id")).unwrap_or("that");
         let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
         return Err(SkillError::not_found(message).into());
     }
+    let mentioned = said.len();
     for memory in &doomed {
-        memories::delete(writes, &call.scope.person.id, &memory.id);
+        said.extend(memories::turns_about(call.store(), person, &memory.id).await?);
+        memories::delete(writes, person, &memory.id);
+    }
+    let now = call.store().now();
+    for turn in said {
+        memories::forget_turn(writes, here, turn, now);
+    }
+    memories::forget_own_turn(writes, &call.scope.turn, now);
+    if doomed.is_empty() {
+        let what = query.unwrap_or_default();
+        let summary = format!("Forgotten: what was said about “{what}” ({mentioned} messages)");
+        return Ok(Output::new(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
     let forgotten: Vec<Step> =
         doomed.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();

@@ -260,7 +260,8 @@ pub async fn of_person(
         .all(
             select!(
                 "WHERE person_id = $1 AND ($2 = '' OR conversation_id = $2) AND started_at >= $3 AND started_at < $4 \
-                 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $5 + 0"
+                 AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL AND forgotten_at IS NULL \
+                 ORDER BY seq DESC LIMIT $5 + 0"
             ),
             &[
                 person.into(),
@@ -296,6 +297,8 @@ pub struct PastTurn {
     pub answer: Option<String>,
     /// The outside sources of the answer.
     pub taint: Taint,
+    /// 1 if the person asked to forget it: the texts are empty then.
+    pub forgotten: i64,
 }
 
 /// The newest ended turns after `after`, newest first.
@@ -307,7 +310,10 @@ pub async fn ended_after(
 ) -> Result<Vec<PastTurn>, StoreError> {
     store
         .all(
-            "SELECT seq, text, text_taint, answer, taint FROM turns WHERE conversation_id = $1 AND seq > $2 \
+            "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
+             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
+             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
+             FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq DESC LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )
@@ -325,7 +331,7 @@ pub async fn said(
         .all(
             "SELECT t.text FROM turns t JOIN conversations c ON c.id = t.conversation_id \
              WHERE t.conversation_id = $1 AND t.person_id = $2 AND t.text_taint = '' AND t.seq > c.history_from \
-             AND t.bodies_emptied_at IS NULL ORDER BY t.seq DESC LIMIT $3 + 0",
+             AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL ORDER BY t.seq DESC LIMIT $3 + 0",
             &[conversation.into(), person.into(), limit.into()],
         )
         .await?;
@@ -359,7 +365,10 @@ pub async fn oldest_after(
 ) -> Result<Vec<PastTurn>, StoreError> {
     store
         .all(
-            "SELECT seq, text, text_taint, answer, taint FROM turns WHERE conversation_id = $1 AND seq > $2 \
+            "SELECT seq, CASE WHEN forgotten_at IS NULL THEN text ELSE '' END AS text, text_taint, \
+             CASE WHEN forgotten_at IS NULL THEN answer ELSE '' END AS answer, taint, \
+             CAST(CASE WHEN forgotten_at IS NULL THEN 0 ELSE 1 END AS BIGINT) AS forgotten \
+             FROM turns WHERE conversation_id = $1 AND seq > $2 \
              AND ended_at IS NOT NULL AND bodies_emptied_at IS NULL ORDER BY seq LIMIT $3 + 0",
             &[conversation.into(), after.into(), limit.into()],
         )

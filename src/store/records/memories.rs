@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sqlx::FromRow;
 
-use crate::domain::{ConversationId, MemoryId, PersonId};
+use crate::domain::{ConversationId, MemoryId, PersonId, TurnId};
 use crate::store::people::Conversation;
 use crate::store::{Batch, Stale, Store, StoreError};
 
@@ -67,4 +67,40 @@ pub async fn list(
             &[person.into(), here.shared.into(), (&here.id).into(), kind.into(), limit.into()],
         )
         .await
+}
+
+/// The turns of a person that saved, found or listed a memory, or that it was taken from.
+pub async fn turns_about(
+    store: &Store,
+    person: &PersonId,
+    memory: &MemoryId,
+) -> Result<Vec<i64>, StoreError> {
+    let rows: Vec<(i64,)> = store
+        .all(
+            "SELECT seq FROM turns WHERE person_id = $1 AND (id IN (SELECT e.turn_id FROM executions e \
+             WHERE e.skill LIKE 'memory.%' AND e.data LIKE '%\"id\":\"' || $2 || '\"%') \
+             OR id IN (SELECT o.turn_id FROM memory_origins o WHERE o.memory_id = $2))",
+            &[person.into(), memory.into()],
+        )
+        .await?;
+    Ok(rows.into_iter().map(|(seq,)| seq).collect())
+}
+
+/// Lets no model see a turn's texts any more; in a room, a turn of that room only. A summary that was made from it goes.
+pub fn forget_turn(batch: &mut Batch, here: &Conversation, turn: i64, now: i64) {
+    batch.run(
+        "UPDATE turns SET forgotten_at = $1 WHERE seq = $2 AND forgotten_at IS NULL \
+         AND ($3 = 0 OR conversation_id = $4)",
+        [now.into(), turn.into(), here.shared.into(), (&here.id).into()],
+    );
+    batch.run(
+        "UPDATE conversations SET summary = '', summary_taint = '' WHERE compacted_to >= $1 \
+         AND id = (SELECT conversation_id FROM turns WHERE seq = $1) AND ($2 = 0 OR id = $3)",
+        [turn.into(), here.shared.into(), (&here.id).into()],
+    );
+}
+
+/// The same for the turn that forgets, whose question and answer name what is forgotten.
+pub fn forget_own_turn(batch: &mut Batch, turn: &TurnId, now: i64) {
+    batch.run("UPDATE turns SET forgotten_at = $1 WHERE id = $2", [now.into(), turn.into()]);
 }

@@ -107,7 +107,7 @@ pub async fn unindexed_turns(store: &Store, limit: i64) -> Result<Vec<Document>,
             "SELECT t.seq, CASE WHEN c.shared = 0 THEN c.person_id ELSE t.person_id END AS person_id, \
              t.conversation_id, t.started_at AS at, p.timezone, t.text, CAST(NULL AS TEXT) AS scope, \
              coalesce(t.answer, '') AS more, c.shared, \
-             CAST(CASE WHEN t.text = '' OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
+             CAST(CASE WHEN t.text = '' OR t.forgotten_at IS NOT NULL OR EXISTS (SELECT 1 FROM executions e WHERE e.turn_id = t.id \
               AND e.skill IN ('memory.save', 'memory.search', 'memory.list', 'memory.forget')) \
               THEN 1 ELSE 0 END AS BIGINT) AS about_memory \
              FROM turns t JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id \
@@ -292,7 +292,7 @@ pub async fn said(
         "SELECT t.seq, t.id, t.conversation_id, c.channel, c.shared, coalesce(p.name, '') AS name, t.text, \
          t.text_taint, t.answer, t.taint, t.started_at FROM turns t \
          JOIN conversations c ON c.id = t.conversation_id LEFT JOIN people p ON p.id = t.person_id WHERE t.seq",
-        "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL \
+        "AND t.ended_at IS NOT NULL AND t.bodies_emptied_at IS NULL AND t.forgotten_at IS NULL \
          AND ((c.shared = 0 AND c.person_id = $65 AND $66 = 0) OR (t.person_id = $65 AND $66 = 0) OR ($66 = 1 AND c.id = $67))"
     );
     let mut all = Vec::new();
