@@ -156,9 +156,10 @@ impl Service {
         let services = Services { mcp: skill_set.mcp.clone(), ..build_services(config, rooms)? };
         let services = Arc::new(services);
         skill_set.load_tools(&store).await?;
-        let delivering = delivering(&store, &instance, ports, filters);
-        let (events, event_queue) = TurnEvents::channel();
         let live = LiveConfig::new(config, allow, models.prices.clone());
+        let speaking = voice::speaking(config, &live)?;
+        let delivering = delivering(&store, &instance, ports, filters, speaking);
+        let (events, event_queue) = TurnEvents::channel();
         let orchestrator = orchestrator(config, &skill_set, models, services.clone(), store.clock());
         let conversations = conversations(config, (&store, &instance, &live), orchestrator, events);
         let access = Arc::new(Access { settings: live.settings.clone() });
@@ -315,6 +316,7 @@ fn conversations(
         orchestrator: Arc::new(orchestrator),
         settings: live.settings.clone(),
         zone: config.assistant.timezone,
+        speaks: config.voice.speak.is_some(),
         events,
         running: Running::default(),
     })

@@ -157,6 +157,7 @@ fn every_known_key_is_in_the_example_with_a_line_about_it() {
         "otlp",
         "voice",
         "voice.transcribe",
+        "voice.speak",
     ] {
         let said = faults(&format!("[{section}]\nqqqqqqqqqqqq = 1"));
         let known = said

@@ -1,4 +1,4 @@
-//! `[voice]`: the services that transcribe voice notes.
+//! `[voice]`: the services that transcribe voice notes and speak answers.
 
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ const OPENAI: &str = "https://api.openai.com/v1/";
 pub struct VoiceConfig {
     /// The services that transcribe, first choice first; empty if none is configured.
     pub transcribe: Vec<VoiceService>,
+    /// The service that speaks answers to voice notes, and its voice.
+    pub speak: Option<(VoiceService, String)>,
     /// The longest note that is heard.
     pub max_length: Duration,
     /// The languages that people as codes; empty for any.
@@ -42,7 +44,7 @@ pub struct VoiceService {
 impl Default for VoiceConfig {
     fn default() -> Self {
         let max_length = Duration::from_mins(10);
-        Self { transcribe: Vec::new(), max_length, languages: Vec::new() }
+        Self { transcribe: Vec::new(), speak: None, max_length, languages: Vec::new() }
     }
 }
 
@@ -54,8 +56,13 @@ impl VoiceConfig {
             let first = first.filter(|_| section.is_present());
             first.into_iter().chain(fallback.into_iter().flatten()).collect()
         });
+        let speak = section.section("speak", |section| {
+            let service = VoiceService::read(section);
+            let voice = section.get("voice", text).unwrap_or_else(|| "alloy".to_owned());
+            Some((service.filter(|_| section.is_present())?, voice))
+        });
         let languages = section.list("languages", language);
-        let mut it = Self { transcribe, languages, ..Self::default() };
+        let mut it = Self { transcribe, speak, languages, ..Self::default() };
         section.set("max_length", &mut it.max_length, span);
         it
     }

@@ -43,6 +43,8 @@ pub struct Conversations {
     pub settings: Arc<SharedSettings>,
     /// The time zone of people who haven't set their own.
     pub zone: Tz,
+    /// Whether answers to voice notes are also spoken.
+    pub speaks: bool,
     /// Tells the rest of the process what turns do.
     pub events: TurnEvents,
     /// The turns running in this process.

@@ -17,6 +17,7 @@ pub mod progress;
 pub mod receiver;
 pub mod retention;
 pub mod scheduler;
+pub mod speech;
 pub mod voice;
 
 use crate::domain::{ConversationId, TurnId};

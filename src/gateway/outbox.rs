@@ -18,6 +18,7 @@ use tracing::{Instrument, Span};
 
 use super::governor::Governor;
 use super::progress::ProgressDisplay;
+use super::speech::Speaking;
 use super::{SharedWakers, Worker, turn_span};
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState};
 use crate::journal::fail_point;
@@ -53,6 +54,8 @@ pub struct Delivering {
     pub progress: Arc<ProgressDisplay>,
     /// Restricts which rows of a channel this process delivers: `chat --once` prints only its own answer.
     pub filters: HashMap<String, DeliveryFilter>,
+    /// Says answers to voice notes aloud, if that is set up.
+    pub speaking: Option<Speaking>,
     /// The workers, one per conversation.
     pub wakers: SharedWakers,
     /// The channels and conversations whose adapters were seeded.
@@ -166,6 +169,10 @@ impl Delivering {
             let shown = self.progress.end(turn).await;
             row.progress_receipt = shown.or(row.progress_receipt);
         }
+        if is_voice_part(&row, port) && row.speech.as_deref() == Some("") {
+            self.speak(conversation, &row).await?;
+            return Ok(Step::More);
+        }
         let _alone = self.governor.answer(&address).await;
         if port.limits().edits {
             self.seed(port, conversation, &row).await?;
@@ -248,6 +255,15 @@ impl Delivering {
             Delivery::Retry(after) => self.later(row, OutboxState::Pending, after, "not sent").await,
             Delivery::Unknown => {
                 self.later(row, OutboxState::Unknown, None, "unclear whether it was sent").await
+            }
+            Delivery::FileRefused(reason) | Delivery::Refused(reason) if is_voice_part(row, port) => {
+                tracing::warn!(
+                    channel = row.channel,
+                    reason,
+                    "a voice note can't be sent there; its text was"
+                );
+                outbox::leave_unspoken(&self.store, row).await?;
+                Ok(Step::More)
             }
             Delivery::FileRefused(reason) => {
                 let channel = &row.channel;
@@ -347,6 +363,12 @@ impl Delivering {
         metrics::delivery(&row.channel, "dead");
         outbox::reschedule(&self.store, row, OutboxState::Dead, 0, reason).await
     }
+}
+
+/// Whether a row's next part is its sound.
+fn is_voice_part(row: &OutboxRow, port: &Arc<dyn ChatPort>) -> bool {
+    let outbound = outbound(row, port);
+    outbound.voice.is_some() && outbound.part + 1 == port.parts(&outbound)
 }
 
 /// A row in the form its platform accepts.

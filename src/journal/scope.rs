@@ -178,7 +178,13 @@ impl Scope {
     /// A message that answers the messages waiting for one.
     pub fn message(&self, text: String, choices: Vec<Choice>) -> outbox::Message {
         let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
-        outbox::Message { turn: Some(self.turn.clone()), answers, text, choices, file: None }
+        outbox::Message {
+            turn: Some(self.turn.clone()),
+            answers,
+            text,
+            choices,
+            ..outbox::Message::default()
+        }
     }
 
     /// Adds a question for the turn's person to the batch. Call [`Self::wake_delivery`] once the batch is written.
@@ -220,7 +226,7 @@ impl Scope {
             answers: Vec::new(),
             choices: choices(&id),
             text: text.clone(),
-            file: None,
+            ..outbox::Message::default()
         };
         let outbox_id = outbox::say(&self.store, batch, &conversation, &outbox::anybody(), &message);
         let kind = QuestionKind::Continue { text, needs_owner: true };

@@ -11,6 +11,7 @@ use crate::gateway::SharedWakers;
 use crate::gateway::governor::Governor;
 use crate::gateway::outbox::{Delivering, DeliveryFilter};
 use crate::gateway::progress::ProgressDisplay;
+use crate::gateway::speech::Speaking;
 use crate::store::Store;
 use crate::store::leases::Instance;
 
@@ -21,6 +22,7 @@ pub(super) fn delivering(
     instance: &Instance,
     ports: Ports,
     filters: HashMap<String, DeliveryFilter>,
+    speaking: Option<Speaking>,
 ) -> Arc<Delivering> {
     let ports = Arc::new(ports);
     let governor = Governor::default();
@@ -38,6 +40,7 @@ pub(super) fn delivering(
         governor,
         progress,
         filters,
+        speaking,
         known: moka::future::Cache::new(10_000),
         sending: tokio::sync::RwLock::default(),
         wakers: SharedWakers::default(),

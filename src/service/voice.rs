@@ -6,13 +6,14 @@ use std::sync::Arc;
 use adjutant_chat::ChatPort;
 use tokio::sync::Semaphore;
 
-use super::StartError;
+use super::{LiveConfig, StartError};
 use crate::clock::SharedClock;
 use crate::config::{Config, VoiceService};
+use crate::gateway::speech::Speaking;
 use crate::gateway::voice::{AT_ONCE, Listening};
 use crate::model::ModelError;
 use crate::voice::service::ServiceConfig;
-use crate::voice::{Service, Voice};
+use crate::voice::{Service, Speaker, Voice};
 
 /// What the lanes need to listen to voice notes.
 pub(super) fn listening(
@@ -47,4 +48,12 @@ fn service(service: &VoiceService) -> Result<Service, ModelError> {
         timeout: service.timeout,
         usd_per_minute: service.price_per_minute,
     })
+}
+
+/// What delivery needs to say answers aloud; none if no service is configured.
+pub(super) fn speaking(config: &Config, live: &LiveConfig) -> Result<Option<Speaking>, StartError> {
+    let Some((speaker, voice)) = &config.voice.speak else { return Ok(None) };
+    let speaker = Speaker { service: service(speaker)?, voice: voice.clone() };
+    let (settings, zone) = (live.settings.clone(), config.assistant.timezone);
+    Ok(Some(Speaking { speaker, settings, zone }))
 }

@@ -1,4 +1,4 @@
-//! Speech: transcribes voice notes by services that speak OpenAI's protocol.
+//! Speech: transcribes voice notes, and says answers aloud, by services that speak OpenAI's protocol.
 //!
 //! Promises: a sound is streamed from its file, never held in memory; a service that fails is tried again, and then the
 //! next one; no key gets into an error.
@@ -6,12 +6,14 @@
 pub mod doubt;
 pub mod service;
 pub mod sound;
+mod speak;
 mod transcript;
 
 use std::time::Duration;
 
 pub use service::Service;
 pub use sound::Sound;
+pub use speak::{Speaker, aloud};
 pub use transcript::Transcript;
 
 use crate::clock::SharedClock;

@@ -106,6 +106,12 @@ impl Service {
             .ok_or_else(|| ModelError::new(ModelErrorKind::Nonsense, "the service's answer is no transcript"))
     }
 
+    /// Posts JSON and reads the answer, up to so many bytes.
+    pub(super) async fn post(&self, path: &str, body: &Value, most: usize) -> Result<Vec<u8>, ModelError> {
+        let request = self.client.post(self.address(path)?).timeout(self.timeout);
+        self.answer(request.json(body), most).await
+    }
+
     fn address(&self, path: &str) -> Result<Url, ModelError> {
         self.base
             .join(path)
@@ -113,11 +119,7 @@ impl Service {
     }
 
     /// Sends a request and reads its answer, up to so many bytes.
-    pub(super) async fn answer(
-        &self,
-        request: reqwest::RequestBuilder,
-        most: usize,
-    ) -> Result<Vec<u8>, ModelError> {
+    async fn answer(&self, request: reqwest::RequestBuilder, most: usize) -> Result<Vec<u8>, ModelError> {
         let request = if self.key.is_empty() { request } else { request.bearer_auth(&self.key) };
         let broken = |error: reqwest::Error| self.scrubbed(failure::of_transport(&error, &self.key));
         let mut response = request.send().await.map_err(broken)?;

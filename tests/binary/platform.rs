@@ -39,6 +39,8 @@ pub(crate) trait Platform {
     fn say(&self, person: usize, text: &str);
     /// A person sends a voice note.
     fn speak(&self, person: usize, sound: &[u8], seconds: u64);
+    /// How many voice notes the assistant has sent.
+    fn voices(&self) -> usize;
     /// The next downloads of voice notes go wrong.
     fn spoil_downloads(&self, trouble: Download, times: usize);
     /// A person writes in the room.
@@ -81,6 +83,9 @@ impl Platform for Telegram {
     fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
         self.fake.speak(self.people[person], self.people[person], sound, seconds);
     }
+    fn voices(&self) -> usize {
+        self.people.iter().map(|person| self.fake.voices(*person).len()).sum()
+    }
     fn spoil_downloads(&self, trouble: Download, times: usize) {
         self.fake.spoil_downloads(trouble, times);
     }
@@ -99,7 +104,7 @@ impl Platform for Telegram {
         self.fake.wait_for_said(count, most)
     }
     fn failure(&self, failure: Failure) {
-        const SENDING: &[&str] = &["sendmessage", "senddocument"];
+        const SENDING: &[&str] = &["sendmessage", "senddocument", "sendvoice"];
         let (methods, fault) = match failure {
             Failure::Cut => (SENDING, telegram::Fault::Cut),
             Failure::Fail => (SENDING, telegram::Fault::DoneBut502),
@@ -142,6 +147,10 @@ impl Platform for Discord {
     }
     fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
         self.fake.speak(&format!("p{person}"), &self.places[person], sound, seconds);
+    }
+    fn voices(&self) -> usize {
+        let seen = self.places.iter().flat_map(|place| self.fake.seen(place));
+        seen.filter(|seen| seen.file.as_ref().is_some_and(|file| file.0.starts_with("voice-message"))).count()
     }
     fn spoil_downloads(&self, trouble: Download, times: usize) {
         self.fake.spoil_downloads(trouble, times);
@@ -202,6 +211,10 @@ impl Platform for Slack {
     }
     fn speak(&self, person: usize, sound: &[u8], seconds: u64) {
         self.fake.speak(&format!("p{person}"), &self.places[person], sound, seconds);
+    }
+    fn voices(&self) -> usize {
+        let seen = self.places.iter().flat_map(|place| self.fake.seen(place));
+        seen.filter(|seen| seen.file.as_ref().is_some_and(|file| file.0.starts_with("voice-message"))).count()
     }
     fn spoil_downloads(&self, trouble: Download, times: usize) {
         self.fake.spoil_downloads(trouble, times);

@@ -21,13 +21,21 @@ struct World {
 
 impl World {
     fn new(make: Make) -> Self {
+        Self::with(make, false)
+    }
+
+    fn with(make: Make, speaks: bool) -> Self {
         let (platform, speech) = (make(3), FakeSpeech::start());
+        let address = speech.base_url();
+        let speak =
+            format!("[voice.speak]\nname = \"tts-1\"\nbase_url = \"{address}\"\nprice_per_minute = 0.6\n");
         let config = format!(
-            "[http]\nlisten = \"\"\n{}[voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n",
+            "[http]\nlisten = \"\"\n{}[voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{address}\"\n{}",
             platform.config(),
-            speech.base_url()
+            if speaks { speak.as_str() } else { "" }
         );
         let home = Home::with_config(&config);
+        speech.speaks(&note(2, "It is done."));
         speech.knows(WORDS.as_bytes(), WORDS);
         Self { platform, speech, home }
     }
@@ -117,6 +125,46 @@ fn two_people_speak_at_once_and_a_file_that_is_gone_is_said() {
     }
 }
 
+#[test]
+fn an_answer_to_a_voice_note_is_spoken_once() {
+    for (make, point) in PLATFORMS.into_iter().zip(["speech-made", "outbox-claimed:3", "outbox-sent:3"]) {
+        let world = World::with(make, true);
+        let gateway = world.start(&[("ADJUTANT_FAIL_POINT", point)]);
+        world.platform.speak(0, &note(3, WORDS), 3);
+        gateway.dies();
+        let gateway = world.start(&[]);
+        assert!(world.platform.wait_for_said(3, DEADLINE), "{point}: {:?}", world.platform.said());
+        wait_until("it is spoken", || world.platform.voices() > 0);
+        // A typed message has a written answer.
+        world.platform.say(0, "add a task to buy bread");
+        wait_until("it is written", || world.platform.said().iter().any(|text| text.contains("buy bread")));
+        assert_eq!(gateway.stop().0, Some(0));
+        assert_eq!(world.platform.voices(), 1, "{point}: {:?}", world.platform.said());
+        let asked = world.speech.asked();
+        let spoken: Vec<_> = asked.iter().filter(|asked| asked.path == "/v1/audio/speech").collect();
+        assert_eq!(spoken.len(), 1, "{point}");
+        assert_eq!(spoken[0].fields["voice"], "alloy");
+        assert!(spoken[0].fields["input"].contains("call Ada"), "{:?}", spoken[0].fields);
+        let cost = "SELECT count(*) FROM background_calls WHERE model = 'tts-1' AND audio_ms = 2000 AND cost_usd > 0.0199";
+        assert_eq!(world.home.count(cost), 1);
+        world.home.assert_tidy(point);
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_spoken_is_read() {
+    for make in PLATFORMS {
+        let world = World::with(make, true);
+        world.speech.speaks(b"no sound");
+        let gateway = world.start(&[]);
+        world.platform.speak(0, &note(3, WORDS), 3);
+        world.is_answered_once("with a service that says nothing");
+        assert_eq!(gateway.stop().0, Some(0));
+        assert_eq!(world.platform.voices(), 0);
+        world.home.assert_tidy("with a service that says nothing");
+    }
+}
+
 /// A round trip without a network: espeak-ng speaks, pocketsphinx understands.
 #[test]
 fn real_speech_is_understood() {
@@ -125,28 +173,34 @@ fn real_speech_is_understood() {
     let ada = telegram.person("Ada");
     let config = format!(
         "[http]\nlisten = \"\"\n[channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n\
-         [voice.transcribe]\nname = \"pocketsphinx\"\nbase_url = \"{}\"\nprice_per_minute = 0.6\n",
+         [voice.transcribe]\nname = \"pocketsphinx\"\nbase_url = \"{judge}\"\n\
+         [voice.speak]\nname = \"espeak\"\nbase_url = \"{judge}\"\n",
         telegram.token(),
         telegram.api_url(),
-        judge.base_url()
+        judge = judge.base_url()
     );
     let home = Home::with_config(&config);
     let gateway = Gateway::start(&home);
     for (number, words) in (1..).zip(["add a task to buy milk", "add a task to call the doctor"]) {
         let sound = judge.say(words).unwrap();
         telegram.speak(ada, ada, &sound, 3);
-        wait_until("it is answered", || telegram.seen(ada).len() == 2 * number);
+        // What was heard, the answer, and the answer aloud.
+        wait_until("it is answered", || telegram.seen(ada).len() == 3 * number);
         let seen = telegram.seen(ada);
-        assert_eq!(seen[2 * number - 2].text, format!("🎤 “{words}”"));
+        assert_eq!(seen[3 * number - 3].text, format!("🎤 “{words}”"));
+        let (seconds, sound) = telegram.voices(ada).remove(number - 1);
+        assert!(seconds > 0, "{seconds} s");
+        let answer = &seen[3 * number - 2].text;
+        assert_eq!(judge.hear(&sound).unwrap(), words.replace("add a task to", "added"), "{answer}");
     }
     assert_eq!(home.tasks(), ["buy milk", "call the doctor"]);
     // A second of silence, and a file that only looks like sound.
     telegram.speak(ada, ada, &judge.say("").unwrap(), 1);
-    wait_until("silence is answered", || telegram.seen(ada).len() == 5);
-    assert!(telegram.seen(ada)[4].text.contains("couldn't hear any words"), "{:?}", telegram.seen(ada)[4]);
+    wait_until("silence is answered", || telegram.seen(ada).len() == 7);
+    assert!(telegram.seen(ada)[6].text.contains("couldn't hear any words"), "{:?}", telegram.seen(ada)[6]);
     telegram.speak(ada, ada, &note(1, "no codec at all"), 1);
-    wait_until("an unknown codec is answered", || telegram.seen(ada).len() == 6);
-    assert!(telegram.seen(ada)[5].text.contains("refused the recording"), "{:?}", telegram.seen(ada)[5]);
+    wait_until("an unknown codec is answered", || telegram.seen(ada).len() == 8);
+    assert!(telegram.seen(ada)[7].text.contains("refused the recording"), "{:?}", telegram.seen(ada)[7]);
     assert_eq!(gateway.stop().0, Some(0));
     home.assert_tidy("after real speech");
 }

@@ -63,13 +63,16 @@ impl Heard {
     }
 }
 
+/// What becomes of a download.
+pub(crate) type Downloaded = Result<Vec<u8>, DownloadError>;
+
 /// A channel that accepts everything at once and records it.
 struct Desk {
     delivered: Mutex<Vec<Heard>>,
     count: watch::Sender<usize>,
     progress: Mutex<Vec<Progress>>,
     /// What becomes of the downloads of each file.
-    files: Mutex<HashMap<String, VecDeque<Result<Vec<u8>, DownloadError>>>>,
+    files: Mutex<HashMap<String, VecDeque<Downloaded>>>,
 }
 
 #[async_trait::async_trait]
@@ -342,7 +345,7 @@ impl TestApp {
     }
 
     /// From now on, the platform gives this for a file, download by download.
-    pub(crate) fn keeps(&self, file: &str, downloads: Vec<Result<Vec<u8>, DownloadError>>) {
+    pub(crate) fn keeps(&self, file: &str, downloads: Vec<Downloaded>) {
         self.desk.files.lock().unwrap().insert(file.to_owned(), downloads.into());
     }
 

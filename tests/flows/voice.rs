@@ -5,7 +5,7 @@ use adjutant_chat::{Attachment, DownloadError, VoiceNote};
 use adjutant_fakes::speech::{FakeSpeech, Reply, note};
 use serde_json::json;
 
-use crate::app::{Heard, TestApp, configured, direct, plan, scripted_with};
+use crate::app::{Downloaded, Heard, TestApp, configured, direct, plan, scripted_with};
 use crate::scripted::{Scripted, text};
 
 fn service(speech: &FakeSpeech) -> VoiceService {
@@ -36,7 +36,7 @@ impl TestApp {
     }
 
     /// A note that can't be heard; returns what its writer is told.
-    async fn fails_to_hear(&self, download: Result<Vec<u8>, DownloadError>, attached: Attachment) -> String {
+    async fn fails_to_hear(&self, download: Downloaded, attached: Attachment) -> String {
         self.keeps(&attached.voice.as_ref().unwrap().file.clone(), vec![download]);
         let event = self.direct("home").sends("ada", "", None, vec![attached]).await;
         self.answer(&event).await.text

@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "adjutant_chat",
         ],
     ),
-    ("voice", &["model", "clock"]),
+    ("voice", &["model", "clock", "adjutant_chat"]),
     (
         "conversation",
         &[

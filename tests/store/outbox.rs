@@ -69,6 +69,7 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         text: "**go on?**".into(),
         choices: vec![Choice { id: "p1:continue".into(), label: "Continue".into() }],
         file: Some(OutgoingFile { name: "report.md".into(), text: "# All\n".into() }),
+        aloud: false,
     };
     let mut id = OutboxId::default();
     world
@@ -91,6 +92,7 @@ async fn a_message_reaches_the_adapter_as_it_was_written(world: World) {
         checkpoint: None,
         edit_of: None,
         file: message.file,
+        voice: None,
     };
     assert_eq!(rows[0].outbound(), expected);
     assert_eq!(expected.without_file().text, "**go on?**\n\n# All\n");

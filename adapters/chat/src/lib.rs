@@ -31,5 +31,5 @@ pub use richtext::{Block, Cell, Inline, RichText, fenced, inline_text, one_line,
 pub use rooms::{Profile, Room, RoomError, RoomMessage, Rooms};
 pub use setup::{Credential, SetupGuide};
 pub use split::split;
-pub use voice::{DownloadError, FileDownload, VoiceNote, is_audio};
+pub use voice::{DownloadError, FileDownload, OutgoingVoice, VoiceNote, is_audio};
 pub use webhook::{WebhookRequest, WebhookResponse};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Address;
+use crate::{Address, OutgoingVoice};
 
 /// A message of ours, kept in the outbox until its receipt is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +28,21 @@ pub struct Outbound {
     /// Output too long for a chat, sent as a file after the text: the last part. Only platforms with
     /// [`crate::Limits::files`] get one; on the others it is in the text.
     pub file: Option<OutgoingFile>,
+    /// The text spoken aloud, sent as a voice note after everything else. Only platforms with [`crate::Limits::files`]
+    /// get one.
+    pub voice: Option<OutgoingVoice>,
 }
 
 impl Outbound {
     /// How many parts it has if its text takes this many.
     pub fn parts(&self, of_text: usize) -> usize {
-        of_text + usize::from(self.file.is_some())
+        of_text + usize::from(self.file.is_some()) + usize::from(self.voice.is_some())
+    }
+
+    /// The voice note, if it is the part to send; the text takes this many.
+    pub fn voice_part(&self, of_text: impl FnOnce() -> usize) -> Option<&OutgoingVoice> {
+        let voice = self.voice.as_ref()?;
+        (self.part == of_text() + usize::from(self.file.is_some())).then_some(voice)
     }
 
     /// The file, if it is the part to send; it comes after this many parts of text.
@@ -47,6 +56,7 @@ impl Outbound {
         if let Some(file) = self.file.take() {
             self.text = file.behind(&self.text);
         }
+        self.voice = None;
         self
     }
 }

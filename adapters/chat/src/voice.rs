@@ -20,6 +20,64 @@ pub struct VoiceNote {
     pub bytes: Option<u64>,
 }
 
+/// A voice note of ours: Opus in Ogg.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OutgoingVoice {
+    /// The file.
+    pub sound: Vec<u8>,
+    /// Its length in milliseconds.
+    pub milliseconds: u64,
+    /// How loud it is, from 0 to 255, at most 256 times over its length.
+    pub waveform: Vec<u8>,
+}
+
+/// Values in the longest waveform.
+const WAVEFORM: usize = 256;
+
+impl OutgoingVoice {
+    /// The file's name.
+    pub const NAME: &str = "voice-message.ogg";
+
+    /// Reads a file of Opus in Ogg; none if it is none. Nothing is decoded: where it is loud, packets are long.
+    pub fn of(sound: Vec<u8>) -> Option<Self> {
+        if sound.get(..4)? != b"OggS" || sound.get(28..36)? != b"OpusHead" {
+            return None;
+        }
+        let (mut at, mut samples, mut packets, mut packet) = (0, 0, Vec::new(), 0);
+        // Without what comes before the first sound.
+        let skipped =
+            sound.get(38..40).and_then(|skipped| skipped.try_into().ok()).map_or(0, u16::from_le_bytes);
+        while let Some(head) = sound.get(at..at + 27).filter(|head| head.starts_with(b"OggS")) {
+            let granule = u64::from_le_bytes(head[6..14].try_into().ok()?);
+            if granule < u64::MAX / 2 {
+                samples = granule;
+            }
+            let count = usize::from(head[26]);
+            let Some(lengths) = sound.get(at + 27..at + 27 + count) else { break };
+            for length in lengths.iter().map(|length| usize::from(*length)) {
+                packet += length;
+                if length < 255 {
+                    packets.push(packet);
+                    packet = 0;
+                }
+            }
+            at += 27 + count + lengths.iter().map(|length| usize::from(*length)).sum::<usize>();
+        }
+        let milliseconds = samples.saturating_sub(skipped.into()) / 48;
+        // The first two describe the file.
+        let waveform = waveform(packets.get(2..).unwrap_or_default());
+        Some(Self { sound, milliseconds, waveform })
+    }
+}
+
+/// The lengths of packets as a waveform.
+fn waveform(packets: &[usize]) -> Vec<u8> {
+    let longest = packets.iter().copied().max().unwrap_or(1).max(1);
+    let chunks = packets.chunks(packets.len().div_ceil(WAVEFORM).max(1));
+    let loudness = |chunk: &[usize]| chunk.iter().sum::<usize>() * 255 / (longest * chunk.len().max(1));
+    chunks.map(|chunk| u8::try_from(loudness(chunk)).unwrap_or(u8::MAX)).collect()
+}
+
 /// Whether a file is sound, by its MIME type.
 pub fn is_audio(mime_type: &str) -> bool {
     mime_type.starts_with("audio/") || mime_type == "application/ogg"
@@ -98,6 +156,32 @@ mod tests {
         assert_eq!(download.add(b"12345").await, Ok(()));
         assert_eq!(download.add(b"67890").await, Ok(()));
         assert_eq!(download.add(b"1").await, Err(DownloadError::TooBig));
+    }
+
+    #[test]
+    fn a_file_of_opus_tells_its_length_and_its_loudness() {
+        let page = |granule: u64, packets: &[usize]| {
+            let mut page = b"OggS\0\0".to_vec();
+            page.extend(granule.to_le_bytes());
+            page.resize(26, 0);
+            page.push(u8::try_from(packets.len()).unwrap());
+            page.extend(packets.iter().map(|length| u8::try_from(*length).unwrap()));
+            page.resize(page.len() + packets.iter().sum::<usize>(), 0);
+            page
+        };
+        let mut sound = page(0, &[19]);
+        sound[28..36].copy_from_slice(b"OpusHead");
+        sound[38..40].copy_from_slice(&480_u16.to_le_bytes());
+        sound.extend(page(0, &[30]));
+        sound.extend(page(480 + 96_000, &[100, 200, 50]));
+        let voice = OutgoingVoice::of(sound.clone()).unwrap();
+        assert_eq!((voice.milliseconds, voice.waveform), (2_000, vec![127, 255, 63]));
+        assert!(waveform(&[7; 3_000]).len() <= WAVEFORM);
+        for broken in [&sound[..30], b"ID3", b""] {
+            assert_eq!(OutgoingVoice::of(broken.to_vec()), None);
+        }
+        // A file that is cut off is as long as what is there.
+        assert_eq!(OutgoingVoice::of(sound[..sound.len() - 200].to_vec()).unwrap().milliseconds, 2_000);
     }
 
     #[test]

@@ -140,6 +140,7 @@ mod tests {
             checkpoint: None,
             edit_of: None,
             file: None,
+            voice: None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! Sends, edits and finds messages.
 
 use adjutant_chat::{
-    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile, Reconciliation,
-    Retract,
+    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingFile, OutgoingVoice,
+    Reconciliation, Retract,
 };
 use async_trait::async_trait;
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
 use serenity::http::{LightMethod, Route};
 use serenity::model::id::{ChannelId, MessageId};
@@ -16,6 +17,9 @@ use crate::{Discord, attachments, id_of, render};
 /// the address.
 /// Source: <https://discord.com/developers/docs/resources/message#message-object-message-flags>
 const SUPPRESS_EMBEDS: u64 = 1 << 2;
+
+/// The message is a voice message: nothing but its one file, of which Discord wants to know the length and the loudness.
+const IS_VOICE_MESSAGE: u64 = 1 << 13;
 
 /// Messages in a page.
 pub(crate) const PAGE: usize = 100;
@@ -32,12 +36,25 @@ enum OutgoingPart<'a> {
     /// Rendered text, and whether it is the last of it.
     Text(String, bool),
     File(&'a OutgoingFile),
+    Voice(&'a OutgoingVoice),
+}
+
+impl OutgoingPart<'_> {
+    /// The name and the content of a file.
+    fn file(&self) -> Option<(&str, &[u8])> {
+        match self {
+            Self::Text(..) => None,
+            Self::File(file) => Some((&file.name, file.text.as_bytes())),
+            Self::Voice(voice) => Some((OutgoingVoice::NAME, &voice.sound)),
+        }
+    }
 }
 
 fn part(outbound: &Outbound) -> Option<OutgoingPart<'_>> {
     let mut parts = render::parts(&outbound.text);
     if outbound.part >= parts.len() {
-        return outbound.file_part(|| parts.len()).map(OutgoingPart::File);
+        let voice = || outbound.voice_part(|| parts.len()).map(OutgoingPart::Voice);
+        return outbound.file_part(|| parts.len()).map(OutgoingPart::File).or_else(voice);
     }
     let is_last = outbound.part + 1 == parts.len();
     Some(OutgoingPart::Text(parts.swap_remove(outbound.part), is_last))
@@ -120,7 +137,7 @@ impl Discord {
         let channel = channel(&outbound.address)?;
         let (content, is_last) = match part(outbound) {
             Some(OutgoingPart::Text(content, is_last)) => (content, is_last),
-            Some(OutgoingPart::File(file)) => return self.send_file(channel, outbound, file).await,
+            Some(file) => return self.send_file(channel, outbound, &file).await,
             None => return Err(Delivery::Refused(format!("there is no part {}", outbound.part))),
         };
         let buttons = if is_last { render::buttons(&outbound.choices) } else { json!([]) };
@@ -144,10 +161,17 @@ impl Discord {
         &self,
         channel_id: ChannelId,
         outbound: &Outbound,
-        file: &OutgoingFile,
+        part: &OutgoingPart<'_>,
     ) -> Result<String, Delivery> {
+        let file = part.file().unwrap_or_default();
         let mut body = body("", json!([]));
-        body["attachments"] = json!([{"id": 0, "filename": file.name}]);
+        body["attachments"] = json!([{"id": 0, "filename": file.0}]);
+        if let OutgoingPart::Voice(voice) = part {
+            let seconds = voice.milliseconds as f64 / 1000.0;
+            body["flags"] = json!(IS_VOICE_MESSAGE);
+            body["attachments"][0]["duration_secs"] = json!(seconds);
+            body["attachments"][0]["waveform"] = json!(BASE64_STANDARD.encode(&voice.waveform));
+        }
         set_nonce(&mut body, outbound);
         let route = Route::ChannelMessages { channel_id };
         match rest::upload(&self.http, route, &body, file).await {
@@ -187,9 +211,9 @@ impl Discord {
         let (me, nonce) = (self.me().await?.to_string(), nonce(outbound));
         let is_same = |message: &Value| match &part {
             OutgoingPart::Text(content, _) => message["content"] == *content,
-            OutgoingPart::File(file) => {
+            part => part.file().is_some_and(|file| {
                 message["attachments"].as_array().into_iter().flatten().any(|one| is_file(one, file))
-            }
+            }),
         };
         let is_it = |message: &&Value| {
             message["author"]["id"] == *me && (message["nonce"] == *nonce || is_same(message))
@@ -240,10 +264,9 @@ impl Discord {
 
 /// Whether an attachment is this file. Discord strips these characters from the ends of a name:
 /// <https://github.com/discord/discord-api-docs/issues/4847>.
-fn is_file(attachment: &Value, file: &OutgoingFile) -> bool {
+fn is_file(attachment: &Value, (name, content): (&str, &[u8])) -> bool {
     let bare = |name: &str| name.trim_matches(['_', '.']).to_owned();
-    attachment["size"] == file.text.len()
-        && attachment["filename"].as_str().map(bare) == Some(bare(&file.name))
+    attachment["size"] == content.len() && attachment["filename"].as_str().map(bare) == Some(bare(name))
 }
 
 /// The messages after one, oldest first, at most [`PAGE`].

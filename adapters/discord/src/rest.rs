@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use adjutant_chat::OutgoingFile;
 use serde_json::Value;
 use serenity::Error;
 use serenity::builder::CreateAttachment;
@@ -63,9 +62,9 @@ pub(crate) async fn upload(
     http: &Http,
     route: Route<'_>,
     body: &Value,
-    file: &OutgoingFile,
+    (name, content): (&str, &[u8]),
 ) -> Result<Value, ApiError> {
-    let file = CreateAttachment::bytes(file.text.as_bytes(), &file.name);
+    let file = CreateAttachment::bytes(content, name);
     let form = Multipart {
         upload: MultipartUpload::Attachments(vec![file]),
         fields: Vec::new(),

@@ -42,6 +42,7 @@ fn outbound(place: &str, text: &str) -> Outbound {
         checkpoint: None,
         edit_of: None,
         file: None,
+        voice: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sends, edits and finds messages.
 
 use adjutant_chat::{
-    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, Reconciliation, Retract,
+    Address, ChatPort, Delivery, DownloadError, FileDownload, Limits, Outbound, OutgoingVoice,
+    Reconciliation, Retract,
 };
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ impl ChatPort for Slack {
     }
 
     async fn reconcile(&self, outbound: &Outbound) -> Reconciliation {
-        if let Some(file) = outbound.file_part(|| render::parts(&outbound.text).len()) {
+        if let Some((file, _)) = file_part(outbound, render::parts(&outbound.text).len()) {
             return files::reconcile(self, outbound, file).await;
         }
         let is_it = |message: &Value| {
@@ -91,6 +92,13 @@ impl ChatPort for Slack {
     }
 }
 
+/// The name and the content of the file or voice note that is to be sent after this many parts of text.
+fn file_part(outbound: &Outbound, of_text: usize) -> Option<(&str, &[u8])> {
+    let file = outbound.file_part(|| of_text).map(|file| (file.name.as_str(), file.text.as_bytes()));
+    let voice = || outbound.voice_part(|| of_text).map(|voice| (OutgoingVoice::NAME, voice.sound.as_slice()));
+    file.or_else(voice)
+}
+
 impl Slack {
     /// The receipt, or why there is none.
     async fn send_part(&self, outbound: &Outbound) -> Result<String, Delivery> {
@@ -98,7 +106,7 @@ impl Slack {
         let parts = render::parts(&outbound.text);
         let command = CommandId::of(outbound);
         let Some(part) = parts.get(outbound.part) else {
-            return match outbound.file_part(|| parts.len()) {
+            return match file_part(outbound, parts.len()) {
                 // A file can't be shown to one person alone; its content can.
                 Some(_) if command.is_some() => {
                     Err(Delivery::FileRefused("the answer to a command is for one person".to_owned()))

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use adjutant_chat::{Delivery, Outbound, OutgoingFile, Reconciliation};
+use adjutant_chat::{Delivery, Outbound, Reconciliation};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{StatusCode, Url};
 use serde_json::{Value, json};
@@ -40,10 +40,10 @@ pub(crate) async fn send(
     slack: &Slack,
     outbound: &Outbound,
     place: &SlackPlace,
-    file: &OutgoingFile,
+    (file, content): (&str, &[u8]),
 ) -> Result<String, Delivery> {
-    let id = upload(slack, &name(outbound, file), &file.text).await?;
-    let mut share = json!({"files": [{"id": id, "title": file.name}], "channel_id": place.channel});
+    let id = upload(slack, &name(outbound, file), content).await?;
+    let mut share = json!({"files": [{"id": id, "title": file}], "channel_id": place.channel});
     if let Some(thread) = place.thread {
         share["thread_ts"] = json!(thread.to_string());
     }
@@ -61,7 +61,7 @@ pub(crate) async fn send(
 }
 
 /// Looks for a file that another process may have shared.
-pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound, file: &OutgoingFile) -> Reconciliation {
+pub(crate) async fn reconcile(slack: &Slack, outbound: &Outbound, file: &str) -> Reconciliation {
     look_for(slack, outbound, ("name", &name(outbound, file))).await
 }
 
@@ -81,18 +81,18 @@ async fn look_for(slack: &Slack, outbound: &Outbound, (key, value): (&str, &str)
 }
 
 /// The file's name at Slack: its own with a tag before the ending.
-fn name(outbound: &Outbound, file: &OutgoingFile) -> String {
+fn name(outbound: &Outbound, file: &str) -> String {
     let id = &outbound.id;
     let tag = id.get(id.len().saturating_sub(TAG)..).unwrap_or(id);
-    match file.name.rsplit_once('.') {
+    match file.rsplit_once('.') {
         Some((stem, ending)) => format!("{stem}-{tag}.{ending}"),
-        None => format!("{}-{tag}", file.name),
+        None => format!("{file}-{tag}"),
     }
 }
 
 /// Uploads the file and returns its id. Slack discards it if it isn't shared.
-async fn upload(slack: &Slack, name: &str, text: &str) -> Result<String, Delivery> {
-    let arguments = [("filename", name.to_owned()), ("length", text.len().to_string())];
+async fn upload(slack: &Slack, name: &str, content: &[u8]) -> Result<String, Delivery> {
+    let arguments = [("filename", name.to_owned()), ("length", content.len().to_string())];
     let target = slack.bot.read("files.getUploadURLExternal", &arguments).await.map_err(not_shared)?;
     let url = target["upload_url"].as_str().and_then(|url| Url::parse(url).ok());
     let (Some(url), Some(id)) = (url, target["file_id"].as_str()) else { return Err(Delivery::Retry(None)) };
@@ -102,7 +102,7 @@ async fn upload(slack: &Slack, name: &str, text: &str) -> Result<String, Deliver
     let client = slack.plain_client().await.map_err(|_| Delivery::Retry(None))?;
     // No token: the address permits one upload.
     let upload = client.post(url).timeout(UPLOAD_TIMEOUT).header(CONTENT_TYPE, "application/octet-stream");
-    match upload.body(text.to_owned()).send().await.map(|answer| answer.status()) {
+    match upload.body(content.to_vec()).send().await.map(|answer| answer.status()) {
         Ok(status) if status.is_success() => Ok(id.to_owned()),
         Ok(StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT) => Err(Delivery::Retry(None)),
         Ok(status) if !status.is_server_error() => {

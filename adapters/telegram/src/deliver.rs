@@ -1,6 +1,6 @@
 //! Sends, edits and finds messages.
 
-use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, Reconciliation, Retract};
+use adjutant_chat::{Address, Delivery, Outbound, OutgoingFile, OutgoingVoice, Reconciliation, Retract};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use teloxide::payloads::{
@@ -74,6 +74,9 @@ impl Telegram {
         if let Some(file) = file_part(outbound) {
             return self.deliver_file(outbound, file).await;
         }
+        if let Some(voice) = voice_part(outbound) {
+            return self.deliver_voice(outbound, voice).await;
+        }
         let Some(draft) = draft(outbound) else {
             return Delivery::Refused("there is no such part or no such chat".to_owned());
         };
@@ -108,7 +111,10 @@ impl Telegram {
             return Reconciliation::Sent(message.to_string());
         }
         let found = match file_part(outbound) {
-            Some(file) => self.probe_for_file(outbound, file, place).await,
+            Some(file) => self.probe_for_file(outbound, &file.name, |sent| sent.is(file), place).await,
+            None if let Some(voice) = voice_part(outbound) => {
+                self.probe_for_file(outbound, OutgoingVoice::NAME, |sent| sent.is_voice(voice), place).await
+            }
             None => match draft(outbound) {
                 Some(draft) => self.probe(outbound, &draft).await,
                 None => return Reconciliation::NotSent,
@@ -297,6 +303,10 @@ impl Telegram {
 
 fn file_part(outbound: &Outbound) -> Option<&OutgoingFile> {
     outbound.file_part(|| render::parts(&outbound.text).len())
+}
+
+fn voice_part(outbound: &Outbound) -> Option<&OutgoingVoice> {
+    outbound.voice_part(|| render::parts(&outbound.text).len())
 }
 
 fn draft(outbound: &Outbound) -> Option<Draft> {

@@ -1,6 +1,6 @@
 //! Sends files, and finds them again.
 
-use adjutant_chat::{Delivery, Outbound, OutgoingFile};
+use adjutant_chat::{Delivery, Outbound, OutgoingFile, OutgoingVoice};
 use reqwest_of_serenity::multipart::{Form, Part};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -13,17 +13,25 @@ use crate::deliver::{SentMessage, is_it};
 use crate::place::TelegramPlace;
 
 /// Messages of a chat that takes texts but no files.
-const NO_FILES: [&str; 4] = [
+const NO_FILES: [&str; 6] = [
     "not enough rights to send",
     "have no rights to send",
     "CHAT_SEND_DOCS_FORBIDDEN",
     "CHAT_SEND_MEDIA_FORBIDDEN",
+    "CHAT_SEND_VOICES_FORBIDDEN",
+    "VOICE_MESSAGES_FORBIDDEN",
 ];
 
 /// A message as an edit returns it.
 #[derive(Deserialize)]
-struct EditedMessage {
+pub(crate) struct EditedMessage {
     document: Option<Document>,
+    voice: Option<Voice>,
+}
+
+#[derive(Deserialize)]
+struct Voice {
+    file_size: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -32,10 +40,16 @@ struct Document {
     file_size: Option<usize>,
 }
 
-impl Document {
-    fn is(&self, file: &OutgoingFile) -> bool {
-        self.file_name.as_ref() == Some(&file.name)
-            && self.file_size.is_none_or(|size| size == file.text.len())
+impl EditedMessage {
+    pub(crate) fn is(&self, file: &OutgoingFile) -> bool {
+        self.document.as_ref().is_some_and(|document| {
+            document.file_name.as_ref() == Some(&file.name)
+                && document.file_size.is_none_or(|size| size == file.text.len())
+        })
+    }
+
+    pub(crate) fn is_voice(&self, voice: &OutgoingVoice) -> bool {
+        self.voice.as_ref().is_some_and(|sent| sent.file_size.is_none_or(|size| size == voice.sound.len()))
     }
 }
 
@@ -44,9 +58,34 @@ impl Telegram {
         let Ok(place) = outbound.address.place.parse() else {
             return Delivery::Refused("there is no such place".to_owned());
         };
-        let mut sent = self.upload(self.chat(place), place, file).await;
+        self.deliver_form("SendDocument", outbound, place, |chat| form(chat, place, file)).await
+    }
+
+    /// Source: <https://core.telegram.org/bots/api#sendvoice>
+    pub(crate) async fn deliver_voice(&self, outbound: &Outbound, voice: &OutgoingVoice) -> Delivery {
+        let Ok(place) = outbound.address.place.parse() else {
+            return Delivery::Refused("there is no such place".to_owned());
+        };
+        let form = |chat| {
+            let content = Part::bytes(voice.sound.clone()).file_name(OutgoingVoice::NAME);
+            let seconds = voice.milliseconds.div_ceil(1000).to_string();
+            Ok(bare(chat, place)
+                .text("duration", seconds)
+                .part("voice", content.mime_str("audio/ogg").map_err(refused)?))
+        };
+        self.deliver_form("SendVoice", outbound, place, form).await
+    }
+
+    async fn deliver_form(
+        &self,
+        method: &str,
+        outbound: &Outbound,
+        place: TelegramPlace,
+        form: impl Fn(i64) -> Result<Form, ApiError>,
+    ) -> Delivery {
+        let mut sent = self.upload(method, form(self.chat(place))).await;
         if let Some(chat) = self.moved_to(place, &sent) {
-            sent = self.upload(chat, place, file).await;
+            sent = self.upload(method, form(chat)).await;
         }
         match sent {
             Ok(message) => self.receipt(place, message.message_id, outbound),
@@ -63,7 +102,8 @@ impl Telegram {
     pub(crate) async fn probe_for_file(
         &self,
         outbound: &Outbound,
-        file: &OutgoingFile,
+        name: &str,
+        is_sent: impl Fn(&EditedMessage) -> bool,
         place: TelegramPlace,
     ) -> Result<Option<i32>, ApiError> {
         for message in self.candidates(outbound, place) {
@@ -74,10 +114,10 @@ impl Telegram {
                     edit
                 }
             };
-            let probed = match self.in_chat(place, caption(Some(file.name.clone()))).await {
-                Ok(EditedMessage { document }) => {
+            let probed = match self.in_chat(place, caption(Some(name.to_owned()))).await {
+                Ok(edited) => {
                     self.in_chat::<IgnoredAny, _>(place, caption(None)).await?;
-                    Ok(document.is_some_and(|it| it.is(file)))
+                    Ok(is_sent(&edited))
                 }
                 // It still has the caption of an earlier probe.
                 Err(error) if error.says(&["message is not modified"]) => Ok(true),
@@ -90,13 +130,21 @@ impl Telegram {
         Ok(None)
     }
 
-    async fn upload(
-        &self,
-        chat: i64,
-        place: TelegramPlace,
-        file: &OutgoingFile,
-    ) -> Result<SentMessage, ApiError> {
-        self.api.upload("SendDocument", form(chat, place, file)?).await
+    async fn upload(&self, method: &str, form: Result<Form, ApiError>) -> Result<SentMessage, ApiError> {
+        self.api.upload(method, form?).await
+    }
+}
+
+fn refused(error: reqwest_of_serenity::Error) -> ApiError {
+    ApiError::Refused { code: 400, text: error.to_string() }
+}
+
+/// A form for a place, without its file.
+fn bare(chat: i64, place: TelegramPlace) -> Form {
+    let form = Form::new().text("chat_id", chat.to_string());
+    match place.thread {
+        Some(thread) => form.text("message_thread_id", thread.to_string()),
+        None => form,
     }
 }
 
@@ -104,13 +152,5 @@ impl Telegram {
 fn form(chat: i64, place: TelegramPlace, file: &OutgoingFile) -> Result<Form, ApiError> {
     let kind = if file.is_json() { "application/json" } else { "text/markdown" };
     let content = Part::text(file.text.clone()).file_name(file.name.clone());
-    let refused =
-        |error: reqwest_of_serenity::Error| ApiError::Refused { code: 400, text: error.to_string() };
-    let form = Form::new()
-        .text("chat_id", chat.to_string())
-        .part("document", content.mime_str(kind).map_err(refused)?);
-    Ok(match place.thread {
-        Some(thread) => form.text("message_thread_id", thread.to_string()),
-        None => form,
-    })
+    Ok(bare(chat, place).part("document", content.mime_str(kind).map_err(refused)?))
 }

@@ -45,6 +45,7 @@ fn outbound(place: impl ToString, text: &str) -> Outbound {
         checkpoint: None,
         edit_of: None,
         file: None,
+        voice: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Outgoing messages, until their receipt is stored.
 
-use adjutant_chat::{Address, Choice, Outbound, OutgoingFile};
+use adjutant_chat::{Address, Choice, Outbound, OutgoingFile, OutgoingVoice};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use sqlx::FromRow;
 
 use crate::domain::{ConversationId, InstanceId, OutboxId, OutboxState, TurnId};
@@ -43,6 +44,8 @@ pub struct OutboxRow {
     pub resumed_at: Option<i64>,
     /// JSON: the attached file.
     pub file: Option<String>,
+    /// If it is also spoken: the sound (base64), empty until it is made.
+    pub speech: Option<String>,
 }
 
 /// A new outgoing message.
@@ -58,6 +61,8 @@ pub struct Message {
     pub choices: Vec<Choice>,
     /// Content too long for a chat message.
     pub file: Option<OutgoingFile>,
+    /// Whether it is also spoken, where that is set up.
+    pub aloud: bool,
 }
 
 impl From<String> for Message {
@@ -88,8 +93,8 @@ pub fn say(
 ) -> OutboxId {
     let id: OutboxId = store.new_id();
     batch.run(
-        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at, file) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        "INSERT INTO outbox (id, conversation_id, turn_id, answers, text, choices, instance, created_at, file, speech) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         [
             (&id).into(),
             conversation.into(),
@@ -100,6 +105,7 @@ pub fn say(
             instance.into(),
             store.now().into(),
             message.file.as_ref().map(json).into(),
+            message.aloud.then_some("").into(),
         ],
     );
     id
@@ -137,8 +143,35 @@ impl OutboxRow {
             checkpoint: self.checkpoint.clone(),
             edit_of: self.edit_of.clone(),
             file: self.file.as_deref().and_then(|file| serde_json::from_str(file).ok()),
+            voice: self.speech.as_deref().map(voice),
         }
     }
+}
+
+/// What a row says aloud; without any sound until it is made.
+fn voice(speech: &str) -> OutgoingVoice {
+    let sound = BASE64_STANDARD.decode(speech).unwrap_or_default();
+    OutgoingVoice::of(sound).unwrap_or_default()
+}
+
+/// Stores the sound of a row's last part.
+pub fn spoken(batch: &mut Batch, row: &OutboxRow, sound: &[u8]) {
+    batch.must(
+        Stale::DeliveredElsewhere,
+        "UPDATE outbox SET speech = $1 WHERE id = $2 AND part = $3 AND speech = '' AND state <> 'sent'",
+        [BASE64_STANDARD.encode(sound).into(), (&row.id).into(), row.part.into()],
+    );
+}
+
+/// Leaves out the sound of a row, whose text has been sent.
+pub async fn leave_unspoken(store: &Store, row: &OutboxRow) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run(
+        "UPDATE outbox SET state = 'sent', speech = NULL, sent_at = $1 \
+         WHERE id = $2 AND part = $3 AND speech IS NOT NULL AND state <> 'sent'",
+        [store.now().into(), (&row.id).into(), row.part.into()],
+    );
+    store.write(batch).await.map(|_| ())
 }
 
 /// The oldest open rows of a conversation that this instance may deliver: its own, or those of dead instances.
@@ -152,7 +185,7 @@ pub async fn open(
         .all(
             "SELECT o.id, c.channel, c.place, o.turn_id, o.answers, o.text, o.choices, \
              CASE WHEN o.state = 'sending' THEN 'unknown' ELSE o.state END AS state, o.attempts, o.next_at, \
-             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, t.progress_receipt, t.resumed_at \
+             o.created_at, o.part, o.checkpoint, o.edit_of, o.file, o.speech, t.progress_receipt, t.resumed_at \
              FROM outbox o JOIN conversations c ON c.id = o.conversation_id LEFT JOIN turns t ON t.id = o.turn_id AND t.conversation_id = o.conversation_id \
              WHERE o.conversation_id = $1 AND o.state IN ('pending', 'sending', 'unknown') \
              AND (o.instance = $2 OR o.instance NOT IN (SELECT id FROM instances)) ORDER BY o.seq LIMIT $3 + 0",
@@ -233,7 +266,8 @@ pub async fn part_sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<
 pub async fn sent(store: &Store, row: &OutboxRow, receipt: &str) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     batch.run(
-        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2 WHERE id = $3 AND part = $4 AND state <> 'sent'",
+        "UPDATE outbox SET state = 'sent', receipt = $1, sent_at = $2, speech = NULL \
+         WHERE id = $3 AND part = $4 AND state <> 'sent'",
         [receipt.into(), store.now().into(), (&row.id).into(), row.part.into()],
     );
     store.write(batch).await.map(|_| ())
@@ -249,7 +283,7 @@ pub async fn say_instead(
     let mut batch = Batch::new();
     batch.must(
         Stale::DeliveredElsewhere,
-        "UPDATE outbox SET state = 'sent', sent_at = $1 WHERE id = $2 AND part = $3 AND state = 'sending'",
+        "UPDATE outbox SET state = 'sent', sent_at = $1, speech = NULL WHERE id = $2 AND part = $3 AND state = 'sending'",
         [store.now().into(), (&row.id).into(), row.part.into()],
     );
     let outbound = row.outbound();

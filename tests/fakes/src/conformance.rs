@@ -323,6 +323,7 @@ fn outbound<P: Platform>(platform: &P, number: usize, text: &str) -> Outbound {
         checkpoint: None,
         edit_of: None,
         file: None,
+        voice: None,
     }
 }
 

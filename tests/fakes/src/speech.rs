@@ -117,14 +117,16 @@ impl Drop for FakeSpeech {
 
 /// A note of Opus in Ogg, as far as anybody looks who doesn't play it: so many seconds, with these words in it.
 pub fn note(seconds: u64, words: &str) -> Vec<u8> {
-    let mut file = b"OggS\0\x02".to_vec();
-    file.resize(28, 0);
-    file.extend(b"OpusHead");
-    file.extend(words.as_bytes());
-    file.extend(b"OggS\0\x04");
-    file.extend((48_000 * seconds).to_le_bytes());
-    file.resize(file.len() + 40, 0);
-    file
+    let page = |granule: u64, packet: &[u8]| {
+        let mut page = b"OggS\0\0".to_vec();
+        page.extend(granule.to_le_bytes());
+        page.resize(26, 0);
+        page.extend([1, u8::try_from(packet.len()).unwrap_or(u8::MAX)]);
+        page.extend(packet);
+        page
+    };
+    let head = page(0, b"OpusHead\x01\x01\0\0\0\0\0\0\0\0\0");
+    [head, page(0, words.as_bytes()), page(48_000 * seconds, &[0; 40])].concat()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

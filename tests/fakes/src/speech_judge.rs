@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::python;
 
@@ -48,13 +48,32 @@ impl SpeechJudge {
     /// When it can't be reached.
     pub fn say(&self, words: &str) -> Result<Vec<u8>, String> {
         let body = json!({"model": "espeak", "voice": "en", "input": words}).to_string();
-        let request = format!(
-            "POST /v1/audio/speech HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        self.ask("speech", "application/json", body.as_bytes())
+    }
+
+    /// What it understands in a sound.
+    ///
+    /// # Errors
+    /// When it can't be reached, or its answer is none.
+    pub fn hear(&self, sound: &[u8]) -> Result<String, String> {
+        let head = b"--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.ogg\"\r\n\
+            Content-Type: audio/ogg\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+        let body = [head.as_slice(), sound, b"\r\n--x--\r\n"].concat();
+        let answer = self.ask("transcriptions", "multipart/form-data; boundary=x", &body)?;
+        let heard: Value = serde_json::from_slice(&answer).map_err(|error| error.to_string())?;
+        Ok(heard["text"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn ask(&self, path: &str, kind: &str, body: &[u8]) -> Result<Vec<u8>, String> {
+        let head = format!(
+            "POST /v1/audio/{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: {kind}\r\n\
+             content-length: {}\r\n\r\n",
             body.len()
         );
         let ask = || {
             let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-            stream.write_all(request.as_bytes())?;
+            stream.write_all(head.as_bytes())?;
+            stream.write_all(body)?;
             let mut answer = Vec::new();
             stream.read_to_end(&mut answer)?;
             Ok::<_, std::io::Error>(answer)

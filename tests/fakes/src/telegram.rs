@@ -203,6 +203,20 @@ impl FakeTelegram {
         self.send(person, spot, voice)
     }
 
+    /// The voice notes that the bot has sent to a chat: seconds and sound.
+    pub fn voices(&self, chat: i64) -> Vec<(u64, Vec<u8>)> {
+        let mut world = self.shared.world();
+        let messages = world.chats.get(&chat).into_iter().flat_map(|chat| chat.messages.values());
+        let sent =
+            messages.filter(|message| message.from == BOT).filter_map(|message| message.media.as_ref());
+        let voices: Vec<Value> = sent.map(|media| media["voice"].clone()).filter(Value::is_object).collect();
+        let sound = |voice: &Value| {
+            let name = voice["file_id"].as_str().unwrap_or_default();
+            Some((voice["duration"].as_u64()?, world.sounds.ask(name).0?))
+        };
+        voices.iter().filter_map(sound).collect()
+    }
+
     /// The next downloads of voice notes go wrong.
     pub fn spoil_downloads(&self, trouble: Download, times: usize) {
         self.shared.world().sounds.misbehave(trouble, times);

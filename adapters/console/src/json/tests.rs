@@ -109,6 +109,7 @@ fn events_are_lines_of_the_contract() {
         checkpoint: None,
         edit_of: None,
         file: None,
+        voice: None,
     };
     let plain = reply(&outbound);
     outbound.choices = vec![Choice { id: "k".into(), label: "Continue".into() }];

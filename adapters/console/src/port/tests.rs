@@ -151,6 +151,7 @@ fn outbound(id: &str, answers: &[&str]) -> Outbound {
         checkpoint: None,
         edit_of: None,
         file: None,
+        voice: None,
     }
 }
 

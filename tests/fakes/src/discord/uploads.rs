@@ -8,6 +8,9 @@ use super::rest::Answer;
 use super::world::World;
 use crate::http::{self, Field, HttpRequest};
 
+/// The flag of a voice message.
+const IS_VOICE_MESSAGE: u64 = 1 << 13;
+
 /// What a request may weigh where nobody pays for more.
 const LARGEST: usize = 10 << 20;
 
@@ -47,6 +50,11 @@ pub(super) fn attachments(world: &mut World, body: &Value, uploads: &[Field]) ->
     let of = |upload: &Field, one: &Value| upload.name == format!("files[{}]", one["id"]);
     if let Some(one) = told.iter().find(|one| !uploads.iter().any(|upload| of(upload, one))) {
         return Err(format!("attachments: no file comes with {one}"));
+    }
+    let is_voice = body["flags"].as_u64().is_some_and(|flags| flags & IS_VOICE_MESSAGE != 0);
+    let is_described = |one: &Value| one["duration_secs"].is_number() && one["waveform"].is_string();
+    if is_voice && !(told.len() == 1 && told.iter().all(is_described) && body["content"] == "") {
+        return Err("a voice message is one file with its length and its waveform, and no text".to_owned());
     }
     let mut attachments = Vec::new();
     for upload in uploads {

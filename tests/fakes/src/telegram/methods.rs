@@ -33,6 +33,7 @@ pub(super) fn call(shared: &Shared, method: &str, parameters: &Parameters) -> Ou
         "getchat" | "getchatmember" | "getchatadministrators" => rooms::call(world, method, parameters),
         "sendmessage" => send_message(world, parameters),
         "senddocument" => send_document(world, parameters),
+        "sendvoice" => send_voice(world, parameters),
         "editmessagetext" => edit_text(world, parameters),
         "editmessagecaption" => edit_caption(world, parameters),
         "editmessagereplymarkup" => {
@@ -172,6 +173,25 @@ fn send_document(world: &mut World, parameters: &Parameters) -> Outcome {
     let file_id = world.keep_file(content.as_bytes());
     let media = json!({"document": {"file_id": file_id, "file_unique_id": "u", "file_name": name,
         "mime_type": document["type"], "file_size": content.len()}});
+    let thread = parameters.get("message_thread_id").and_then(Value::as_i64);
+    let id = world.add(chat, Message { from: BOT, thread, media: Some(media), ..Message::default() });
+    world.said += 1;
+    Ok(world.show(chat, id))
+}
+
+/// Only Opus in Ogg is shown as a voice message.
+fn send_voice(world: &mut World, parameters: &Parameters) -> Outcome {
+    let chat = open_chat(world, parameters)?;
+    let voice = parameters.get("voice").unwrap_or(&Value::Null);
+    let bytes = voice["bytes"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+    let sound: Vec<u8> = bytes.filter_map(|byte| u8::try_from(byte).ok()).collect();
+    if !sound.starts_with(b"OggS") || voice["type"] != "audio/ogg" {
+        return refused("there is no voice in the request");
+    }
+    let file_id = world.sounds.keep(&sound);
+    let duration = parameters.get("duration").and_then(Value::as_u64).unwrap_or_default();
+    let media = json!({"voice": {"file_id": file_id, "file_unique_id": "u", "mime_type": "audio/ogg",
+        "duration": duration, "file_size": sound.len()}});
     let thread = parameters.get("message_thread_id").and_then(Value::as_i64);
     let id = world.add(chat, Message { from: BOT, thread, media: Some(media), ..Message::default() });
     world.said += 1;

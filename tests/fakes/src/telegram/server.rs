@@ -72,7 +72,7 @@ fn serve_one(stream: &mut TcpStream, request: &HttpRequest, shared: &Shared) -> 
         Some(Fault::Cut | Fault::DoneBut502) | None => {}
     }
     let outcome = methods::call(shared, &method, &parameters(query, request));
-    if matches!(method.as_str(), "sendmessage" | "senddocument") {
+    if matches!(method.as_str(), "sendmessage" | "senddocument" | "sendvoice") {
         shared.news.notify_all();
     }
     match fault {
@@ -116,6 +116,11 @@ fn parameters(query: &str, request: &HttpRequest) -> Parameters {
 fn part(field: Field) -> Value {
     let content = String::from_utf8_lossy(&field.content).into_owned();
     match field.file_name {
+        // JSON holds no bytes.
+        Some(name) if field.content_type.starts_with("audio/") => {
+            let bytes: Vec<u32> = field.content.iter().map(|byte| u32::from(*byte)).collect();
+            json!({"name": name, "type": field.content_type, "bytes": bytes})
+        }
         Some(name) => json!({"name": name, "type": field.content_type, "content": content}),
         None => serde_json::from_str(&content).unwrap_or(Value::String(content)),
     }
