@@ -22,6 +22,13 @@ fn a_link_lets_one_browser_in_once() {
     let mut thief = site.stranger();
     assert_eq!(thief.post("/login", &[("code", code)]).status, 403, "it works once");
     assert_eq!(thief.get("/").status, 401);
+    let mut copy = browser.clone();
+    assert_eq!(browser.submit("/logout", &[]).status, 303);
+    assert_eq!(
+        (browser.get("/").status, copy.get("/").status),
+        (401, 401),
+        "the session is over, not only the cookie"
+    );
     let secret = cookie.split(['=', ';']).nth(1).unwrap().to_owned();
     let stored = "SELECT count(*) FROM web_sessions WHERE digest LIKE '%' || $1 || '%'";
     let kept = site.home.ask(async |store| store.count(stored, &[secret.as_str().into()]).await.unwrap());

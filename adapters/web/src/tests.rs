@@ -169,22 +169,24 @@ async fn it_passes_the_suite_of_all_adapters() {
     check_all(World::default).await;
 }
 
-/// Everything on a page with this text wherever a person, a mail or a model can put one.
-fn everything(text: &str) -> Vec<String> {
-    let viewer = Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into() };
-    let frame = || Frame { title: text, path: "/", viewer: Some(&viewer), token: "t", live: None };
+/// A message with this text everywhere.
+fn message(text: &str, by: Option<&str>) -> Said {
     let choice = adjutant_chat::Choice { id: "q:1".into(), label: text.into() };
     let file = adjutant_chat::OutgoingFile { name: text.into(), text: text.into() };
-    let message = |by: Option<&str>| Said {
+    Said {
         key: "k".into(),
         by: by.map(str::to_owned),
         channel: text.into(),
         at: Moment::default(),
         text: text.into(),
-        file: Some(file.clone()),
-        choices: vec![choice.clone()],
+        file: Some(file),
+        choices: vec![choice],
         undelivered: None,
-    };
+    }
+}
+
+/// A turn with this text everywhere.
+fn a_turn(text: &str) -> Turn {
     let row = |depth, kind| Row {
         execution: "e".into(),
         depth,
@@ -196,16 +198,23 @@ fn everything(text: &str) -> Vec<String> {
         tainted: true,
         figures: vec![text.into()],
     };
-    let turn = Turn {
+    Turn {
         key: "t".into(),
         badge: Badge::Waiting,
         is_open: true,
-        asked: vec![message(Some(text))],
+        asked: vec![message(text, Some(text))],
         rows: vec![row(0, RowKind::Orchestrator), row(1, RowKind::Agent), row(2, RowKind::Skill)],
         hidden: 3,
         figures: vec![text.into()],
-        replies: vec![message(None)],
-    };
+        replies: vec![message(text, None)],
+    }
+}
+
+/// Everything on a page with this text wherever a person, a mail or a model can put one.
+fn everything(text: &str) -> Vec<String> {
+    let viewer = Viewer { person: "p".into(), name: text.into(), is_owner: true, session: "s".into() };
+    let frame = || Frame { title: text, path: "/", viewer: Some(&viewer), token: "t", live: None };
+    let (message, turn) = (|by: Option<&str>| message(text, by), a_turn(text));
     let entries = vec![Entry::Turn(turn.clone()), Entry::Said(message(Some(text)))];
     let timeline = Timeline { person: "q".into(), name: text.into(), entries, older: Some(1) };
     let now = Now {

@@ -89,7 +89,7 @@ impl Pages {
         Ok(vec![
             Table {
                 title: "Problems",
-                empty: "None that can be seen from here; `adjutant doctor` also asks the servers.",
+                empty: "None seen from here. The command adjutant doctor also asks the servers.",
                 columns: vec!["What"],
                 rows: self.problems().await?.into_iter().map(|what| row(vec![what], None)).collect(),
             },

@@ -39,26 +39,16 @@ impl Frame<'_> {
     }
 
     fn header(&self, viewer: &Viewer) -> Markup {
-        let entries = [
-            ("/", "Now"),
-            ("/talk", "Conversation"),
-            ("/things", "Yours"),
-            ("/usage", "Usage"),
-            ("/sessions", "Signed in"),
-        ];
+        let own = [("/", "Now"), ("/talk", "Conversation"), ("/things", "Yours"), ("/usage", "Usage")];
         let owners = [("/people", "People"), ("/system", "System")];
         let owners = owners.into_iter().filter(|_| viewer.is_owner);
         html! {
             header.top {
                 span.brand { "Adjutant" }
                 nav aria-label="Pages" {
-                    @for (path, name) in entries.into_iter().chain(owners) {
+                    @for (path, name) in own.into_iter().chain(owners).chain([("/sessions", "Account")]) {
                         a href=(path) aria-current=[(path == self.path).then_some("page")] { (name) }
                     }
-                }
-                form method="post" action="/logout" {
-                    (token(self.token))
-                    button.quiet type="submit" { "Sign out" }
                 }
             }
         }

@@ -27,7 +27,15 @@ pub(crate) fn people(frame: &Frame<'_>, people: &[PersonLine]) -> String {
 pub(crate) fn sessions(frame: &Frame<'_>, sessions: &[Session]) -> String {
     let own = frame.viewer.map(|viewer| viewer.session.as_str());
     frame.page(&html! {
-        h1.small { "Signed in" }
+        h1.small { "Account" }
+        @if let Some(viewer) = frame.viewer {
+            p { "You are " b { (plain(&viewer.name)) } "." }
+        }
+        form method="post" action="/logout" {
+            (token(frame.token))
+            button type="submit" { "Sign out" }
+        }
+        h2 { "Browsers" }
         p { "These browsers are signed in as you. If you don't know one, end it." }
         ul.plain {
             @for session in sessions {

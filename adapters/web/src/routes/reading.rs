@@ -127,7 +127,7 @@ pub(super) async fn sessions(State(site): Shared, headers: HeaderMap) -> Respons
         async {
             let signed_in = site.signed_in(&headers).await?;
             let sessions = site.backend.sessions(&signed_in.viewer).await?;
-            Ok(Html(pages::sessions(&signed_in.frame("Signed in", "/sessions"), &sessions)).into_response())
+            Ok(Html(pages::sessions(&signed_in.frame("Account", "/sessions"), &sessions)).into_response())
         }
         .await,
     )
