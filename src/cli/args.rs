@@ -53,6 +53,9 @@ pub(crate) enum Command {
     /// Manage who may talk to the assistant
     #[command(subcommand, after_help = "Example:\n  adjutant pair list")]
     Pair(PairCommand),
+    /// List and forget what the assistant remembers
+    #[command(subcommand, after_help = "Example:\n  adjutant memory list")]
+    Memory(MemoryCommand),
     /// List, show, check and create skills
     #[command(subcommand, after_help = "Example:\n  adjutant skills list")]
     Skills(SkillsCommand),
@@ -131,6 +134,22 @@ pub(crate) enum PairCommand {
     Revoke {
         /// The person, as CHANNEL:USER-ID
         who: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// List what is remembered, of everyone or of one person, and from where
+    #[command(after_help = "Example:\n  adjutant memory list Ada")]
+    List {
+        /// The person's name, or their id
+        who: Option<String>,
+    },
+    /// Forget a memory, and the messages that say it
+    #[command(after_help = "Example:\n  adjutant memory forget k3v9x2")]
+    Forget {
+        /// The memory's id
+        id: String,
     },
 }
 

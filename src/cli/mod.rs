@@ -9,6 +9,7 @@ mod error;
 mod generate;
 mod init;
 mod mcp;
+mod memory;
 mod pair;
 mod roles;
 mod serve;
@@ -28,8 +29,9 @@ use crate::logging::LogFilter;
 
 pub use args::Cli;
 use args::{
-    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, PairCommand, RolesCommand, RunArgs,
-    ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WebCommand, WorkflowArgs, WorkflowCommand,
+    ChatArgs, Command, ConfigCommand, DbCommand, InitArgs, McpCommand, MemoryCommand, PairCommand,
+    RolesCommand, RunArgs, ServiceCommand, SkillsCommand, TraceArgs, UsageArgs, UsageBy, WebCommand,
+    WorkflowArgs, WorkflowCommand,
 };
 pub use error::CliError;
 
@@ -42,6 +44,7 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
         Command::Doctor { json } => doctor::run(load(), json).await,
         Command::Init(args) => init::run(cli.config.as_deref(), env, &args).await,
         Command::Pair(command) => pair::run(load()?, command).await,
+        Command::Memory(command) => memory::run(load()?, command).await,
         Command::Skills(command) => skills::command(&load()?, &command).await,
         Command::Mcp(command) => mcp::run(load()?, command).await,
         Command::Roles(command) => roles::command(&load()?, &command),

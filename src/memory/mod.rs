@@ -2,14 +2,14 @@
 //! both databases give the same results in the same order. `extraction` lets memory grow by itself, if that is wanted.
 
 pub mod extraction;
+mod forgetting;
 pub mod index;
-mod mentions;
 mod question;
 mod ranking;
 mod secrets;
 mod words;
 
-pub use mentions::mentions;
+pub use forgetting::{Forgetting, forget};
 pub use ranking::{Asker, Found, SearchIn, search};
 pub use secrets::has_secret;
 pub use words::has_all_words;

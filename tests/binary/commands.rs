@@ -154,6 +154,33 @@ fn skills_are_listed_shown_checked_and_begun() {
 }
 
 #[test]
+fn memories_are_listed_and_forgotten() {
+    let home = Home::new();
+    home.run(&["chat", "--once", "remember that Bob prefers mornings"]);
+    home.run(&["chat", "--once", "remember that my office is in Lyon"]);
+    let listed = home.run(&["memory", "list"]);
+    assert_eq!((listed.status, listed.stdout.lines().count()), (Some(0), 2), "{listed:?}");
+    let line =
+        listed.stdout.lines().find(|line| line.ends_with("fact, private: Bob prefers mornings")).unwrap();
+    let id = line.split_whitespace().next().unwrap();
+    let ended = home.run(&["memory", "forget", id]);
+    assert_eq!(
+        (ended.status, ended.stdout.as_str()),
+        (Some(0), "Forgotten: Bob prefers mornings\n"),
+        "{ended:?}"
+    );
+    let ended = home.run(&["memory", "forget", id]);
+    assert_eq!(ended.status, Some(1));
+    assert!(ended.stderr.contains("`adjutant memory list` shows them"), "{ended:?}");
+    assert_eq!(home.run(&["memory", "list", "nobody"]).stdout, "Nothing is remembered.\n");
+    assert!(home.run(&["memory", "list"]).stdout.contains("my office is in Lyon"));
+    let asked = home.run(&["chat", "--once", "what do you know about Bob?"]);
+    assert!(!asked.stdout.contains("mornings"), "{asked:?}");
+    // The message that said it is out of the history, too.
+    assert_eq!(home.count("SELECT count(*) FROM turns WHERE forgotten_at IS NOT NULL"), 1);
+}
+
+#[test]
 fn completions_name_the_commands() {
     let home = TempDir::new().unwrap();
     let (status, stdout, stderr) = run(adjutant(&home).args(["completions", "bash"]));

@@ -271,7 +271,7 @@ async fn what_was_only_said_is_forgotten_too() {
     let heard = app.says("ada", r#"memory.forget: {"query": "Ann"}"#).await;
     assert!(heard.text.contains("nothing to forget"), "a part of a word is no word: {}", heard.text);
     let heard = app.says("ada", r#"memory.forget: {"query": "flat of Anna"}"#).await;
-    assert!(heard.text.contains("what was said about “flat of Anna” (1 message"), "{}", heard.text);
+    assert!(heard.text.contains("what was said about “flat of Anna” (1 message)"), "{}", heard.text);
     let heard = app.says("ada", r#"memory.search: {"query": "Anna Porto annual meeting"}"#).await;
     assert!(!heard.text.contains("Porto") && heard.text.contains("annual meeting"), "{}", heard.text);
     app.ends_well().await;

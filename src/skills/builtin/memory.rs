@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::undo::{self, Step};
 use super::{BuiltinSkill, CallContext, Effect, Resource, Services};
 use crate::clock::utc;
-use crate::memory::{self, Asker, Found, SearchIn};
+use crate::memory::{self, Asker, Forgetting, Found, SearchIn};
 use crate::skills::{Approved, Failure, Output, SkillError};
 use crate::store::Batch;
 use crate::store::memories::{self, MemoryRow};
@@ -217,26 +217,18 @@ async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Fa
     let doomed = to_forget(call).await?;
     let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
     let query = call.text("query").filter(|_| call.text("id").is_none());
-    let texts: Vec<&str> = doomed.iter().map(|memory| &*memory.text).chain(query).collect();
-    let mut said = memory::mentions(call.store(), person, call.zone(), &texts).await?;
-    if doomed.is_empty() && said.is_empty() {
+    let asked = Forgetting { person, here: Some(here), zone: call.zone() };
+    let mentioned = memory::forget(call.store(), asked, &doomed, query, writes).await?;
+    if doomed.is_empty() && mentioned == 0 {
         let what = call.text("query").or(call.text("id")).unwrap_or("that");
         let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
         return Err(SkillError::not_found(message).into());
     }
-    let mentioned = said.len();
-    for memory in &doomed {
-        said.extend(memories::turns_about(call.store(), person, &memory.id).await?);
-        memories::delete(writes, person, &memory.id);
-    }
-    let now = call.store().now();
-    for turn in said {
-        memories::forget_turn(writes, here, turn, now);
-    }
-    memories::forget_own_turn(writes, &call.scope.turn, now);
+    memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
     if doomed.is_empty() {
         let what = query.unwrap_or_default();
-        let summary = format!("Forgotten: what was said about “{what}” ({mentioned} messages)");
+        let noun = if mentioned == 1 { "message" } else { "messages" };
+        let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
         return Ok(Output::new(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
     let forgotten: Vec<Step> =

@@ -1,7 +1,8 @@
 //! Memories. Each query limits what a person may recall in a place.
 
 use serde::{Deserialize, Serialize};
-use sqlx::FromRow;
+use sqlx::any::AnyRow;
+use sqlx::{FromRow, Row};
 
 use crate::domain::{ConversationId, MemoryId, PersonId, TurnId};
 use crate::store::people::Conversation;
@@ -87,20 +88,53 @@ pub async fn turns_about(
 }
 
 /// Lets no model see a turn's texts any more; in a room, a turn of that room only. A summary that was made from it goes.
-pub fn forget_turn(batch: &mut Batch, here: &Conversation, turn: i64, now: i64) {
+pub fn forget_turn(batch: &mut Batch, here: Option<&Conversation>, turn: i64, now: i64) {
+    let room = here.filter(|here| here.shared != 0).map(|here| here.id.to_string()).unwrap_or_default();
     batch.run(
         "UPDATE turns SET forgotten_at = $1 WHERE seq = $2 AND forgotten_at IS NULL \
-         AND ($3 = 0 OR conversation_id = $4)",
-        [now.into(), turn.into(), here.shared.into(), (&here.id).into()],
+         AND ($3 = '' OR conversation_id = $3)",
+        [now.into(), turn.into(), (&room).into()],
     );
     batch.run(
         "UPDATE conversations SET summary = '', summary_taint = '' WHERE compacted_to >= $1 \
-         AND id = (SELECT conversation_id FROM turns WHERE seq = $1) AND ($2 = 0 OR id = $3)",
-        [turn.into(), here.shared.into(), (&here.id).into()],
+         AND id = (SELECT conversation_id FROM turns WHERE seq = $1) AND ($2 = '' OR id = $2)",
+        [turn.into(), (&room).into()],
     );
 }
 
 /// The same for the turn that forgets, whose question and answer name what is forgotten.
 pub fn forget_own_turn(batch: &mut Batch, turn: &TurnId, now: i64) {
     batch.run("UPDATE turns SET forgotten_at = $1 WHERE id = $2", [now.into(), turn.into()]);
+}
+
+/// A memory as its keeper sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptRow {
+    /// Whose it is.
+    pub person_id: PersonId,
+    /// Their name.
+    pub name: String,
+    /// The memory.
+    pub memory: MemoryRow,
+    /// The words it was taken from; none if it was told.
+    pub quote: Option<String>,
+}
+
+impl<'r> FromRow<'r, AnyRow> for KeptRow {
+    fn from_row(row: &'r AnyRow) -> Result<Self, sqlx::Error> {
+        let (person_id, name) = (row.try_get("person_id")?, row.try_get("name")?);
+        Ok(Self { person_id, name, quote: row.try_get("quote")?, memory: MemoryRow::from_row(row)? })
+    }
+}
+
+/// Everything that is remembered, by person, oldest first.
+pub async fn kept(store: &Store) -> Result<Vec<KeptRow>, StoreError> {
+    store
+        .all(
+            "SELECT m.person_id, coalesce(p.name, '') AS name, o.quote, m.id, m.kind, m.scope, m.text, m.tags, \
+             m.created_at FROM memories m LEFT JOIN people p ON p.id = m.person_id \
+             LEFT JOIN memory_origins o ON o.memory_id = m.id ORDER BY m.person_id, m.seq",
+            &[],
+        )
+        .await
 }

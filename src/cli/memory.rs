@@ -1,0 +1,64 @@
+//! `adjutant memory`: what is remembered of whom, and from where.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::{CliError, MemoryCommand, out};
+use crate::clock::{self, SystemClock};
+use crate::config::Config;
+use crate::domain::MemoryId;
+use crate::memory;
+use crate::service;
+use crate::store::memories::{self, KeptRow};
+use crate::store::{Batch, Store, StoreError};
+use crate::trace::one_line;
+
+pub(super) async fn run(config: Config, command: MemoryCommand) -> Result<ExitCode, CliError> {
+    let store = service::open_store(&config, Arc::new(SystemClock)).await?;
+    let result = match command {
+        MemoryCommand::List { who } => list(&store, &config, who.as_deref()).await.map_err(CliError::from),
+        MemoryCommand::Forget { id } => forget(&store, &config, &id.as_str().into()).await,
+    };
+    store.close().await;
+    out(&result?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(store: &Store, config: &Config, who: Option<&str>) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for row in memories::kept(store).await? {
+        let KeptRow { name, memory, quote, .. } = &row;
+        if who.is_some_and(|who| who != name && *who != *row.person_id) {
+            continue;
+        }
+        let since =
+            clock::utc(memory.created_at).with_timezone(&config.assistant.timezone).format("%Y-%m-%d");
+        let (id, kind, scope) = (&memory.id, &memory.kind, &memory.scope);
+        let _ =
+            writeln!(text, "{id}  {}, {since}, {kind}, {scope}: {}", one_line(name), one_line(&memory.text));
+        if let Some(quote) = quote {
+            let _ = writeln!(text, "    taken from their words: “{}”", one_line(quote));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("Nothing is remembered.\n");
+    }
+    Ok(text)
+}
+
+async fn forget(store: &Store, config: &Config, id: &MemoryId) -> Result<String, CliError> {
+    let Some(row) = memories::kept(store).await?.into_iter().find(|row| row.memory.id == *id) else {
+        return Err(CliError::plain(format!(
+            "no memory has the id '{id}'; `adjutant memory list` shows them"
+        )));
+    };
+    let mut batch = Batch::new();
+    let zone = config.assistant.timezone;
+    let text = row.memory.text.clone();
+    let memories = std::slice::from_ref(&row.memory);
+    let asker = memory::Forgetting { person: &row.person_id, here: None, zone };
+    memory::forget(store, asker, memories, None, &mut batch).await?;
+    store.write(batch).await?;
+    Ok(format!("Forgotten: {}\n", one_line(&text)))
+}

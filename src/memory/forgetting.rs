@@ -1,0 +1,76 @@
+//! Forgets memories, and the messages that say them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use chrono_tz::Tz;
+
+use super::index::{catch_up, said_by};
+use super::words::words;
+use crate::domain::PersonId;
+use crate::store::memories::{self, MemoryRow};
+use crate::store::people::Conversation;
+use crate::store::{Batch, Store, StoreError, search};
+
+/// How many texts may be kept first, and how many texts of a word are looked at.
+const CATCH_UP: usize = 5_000;
+const MOST: i64 = 100_000;
+
+/// Whose memories are forgotten, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Forgetting<'a> {
+    /// The person.
+    pub person: &'a PersonId,
+    /// The conversation in which they ask; in a room, messages of that room alone are forgotten.
+    pub here: Option<&'a Conversation>,
+    /// The person's zone.
+    pub zone: Tz,
+}
+
+/// Adds the writes that forget these memories, and the messages that say them or have all words of the query. Returns
+/// how many messages have those words.
+pub async fn forget(
+    store: &Store,
+    asked: Forgetting<'_>,
+    doomed: &[MemoryRow],
+    query: Option<&str>,
+    writes: &mut Batch,
+) -> Result<usize, StoreError> {
+    let texts: Vec<&str> = doomed.iter().map(|memory| &*memory.text).chain(query).collect();
+    let mut said = mentions(store, asked.person, asked.zone, &texts).await?;
+    let mentioned = said.len();
+    for memory in doomed {
+        said.extend(memories::turns_about(store, asked.person, &memory.id).await?);
+        memories::delete(writes, asked.person, &memory.id);
+    }
+    for turn in said {
+        memories::forget_turn(writes, asked.here, turn, store.now());
+    }
+    Ok(mentioned)
+}
+
+/// The turns, by their numbers, in which a person said something that has every telling word of one of these texts.
+async fn mentions(
+    store: &Store,
+    person: &PersonId,
+    zone: Tz,
+    texts: &[&str],
+) -> Result<BTreeSet<i64>, StoreError> {
+    catch_up(store, zone, true, CATCH_UP).await?;
+    let mut all = BTreeSet::new();
+    for text in texts {
+        let stems: BTreeSet<String> = words(text).map(|word| word.stem).collect();
+        let mut common: Option<HashSet<i64>> = None;
+        for stem in stems {
+            let to = format!("{stem}\u{1}");
+            let postings = search::postings(store, said_by(person), (&stem, &to), MOST).await?;
+            let turns = postings.into_iter().flat_map(|posting| posting.texts).map(|(text, _)| text / 2);
+            let turns: HashSet<i64> = turns.collect();
+            common = Some(match common {
+                Some(common) => common.intersection(&turns).copied().collect(),
+                None => turns,
+            });
+        }
+        all.extend(common.unwrap_or_default());
+    }
+    Ok(all)
+}
