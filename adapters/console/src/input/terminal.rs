@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn slash_commands_are_completed() {
-        assert_eq!(completions("/s"), ["/status", "/stop"]);
+        assert_eq!(completions("/s"), ["/spawn", "/status", "/stop"]);
         assert_eq!(completions("/").len(), COMMANDS.len());
         assert!(completions("").is_empty() && completions("hello").is_empty());
     }
