@@ -153,8 +153,7 @@ impl Service {
         let tasks = Tasks::new();
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
-        let services = Services { mcp: skill_set.mcp.clone(), ..build_services(config, rooms)? };
-        let services = Arc::new(services);
+        let services = Arc::new(Services { mcp: skill_set.mcp.clone(), ..build_services(config, rooms)? });
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let speaking = voice::speaking(config, &live)?;
@@ -188,8 +187,8 @@ impl Service {
             health: health.clone(),
         });
         maintenance.wake_left_over().await?;
-        let receivers = receivers(connections, &intake, &maintenance);
         let mut service = Self {
+            receivers: receivers(connections, &intake, &maintenance),
             store,
             instance,
             intake,
@@ -198,7 +197,6 @@ impl Service {
             conversations,
             maintenance,
             health,
-            receivers,
             live,
             page,
             ended: Arc::default(),

@@ -41,7 +41,12 @@ impl Run<'_> {
                 let is_known =
                     error.is_some_and(|error| matches!(error.kind, ErrorKind::Params | ErrorKind::Rejected));
                 if !is_known {
-                    let text = error.map_or(report.summary.as_str(), |error| error.message.as_str());
+                    // What a server says of its own doing is no receipt.
+                    let done = match known.is_some_and(|skill| skill.handler.tool().is_some()) {
+                        true => format!("{skill}: {title}"),
+                        false => report.summary.clone(),
+                    };
+                    let text = error.map_or(done.as_str(), |error| error.message.as_str());
                     lines.extend(wording::receipts::line(&title, report.status, text));
                 }
             }

@@ -252,6 +252,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a snapshot")]
     fn the_catalogue_is_sorted_and_the_same_bytes_each_time() {
         let folder = TempDir::new().unwrap();
         for name in ["tasks", "memory", "zoo"] {

@@ -35,7 +35,10 @@ pub fn preview(skill: &Skill, arguments: &Value, subject: Option<&str>) -> Strin
     let about = subject
         .map(|subject| subject.split_once(": ").map_or(subject, |(_, thing)| thing).to_owned())
         .or(about);
-    let mut text = skill.title().to_owned();
+    let mut text = match skill.handler.tool() {
+        Some(tool) => format!("{}: {}", tool.server, skill.title()),
+        None => skill.title().to_owned(),
+    };
     if let Some(about) = about {
         let _ = write!(text, ": {about}");
     }

@@ -92,11 +92,15 @@ async fn a_tool_needs_a_yes_unless_the_configuration_says_otherwise() {
     let world = World::new().await;
     let app = world.app("", Scripted::new().orchestrator(plan(add))).await;
     let asked = app.says("ada", "note milk").await;
-    assert!(asked.buttons().contains(&"Approve"), "{asked:?}");
+    assert!(asked.buttons().contains(&"Approve") && asked.text.contains("notes: Add a note"), "{asked:?}");
     assert_eq!(world.server.calls(), 0);
     let heard = app.presses("ada", &asked, "Approve").await;
     assert_eq!(app.ends(&heard).await, ["a completed", "notes.add_note completed"]);
-    assert!(heard.text.contains("✓"), "the receipt: {}", heard.text);
+    assert!(
+        heard.text.ends_with("✓ notes.add_note: Add a note"),
+        "in our words, not the server's: {}",
+        heard.text
+    );
     assert_eq!(world.server.calls(), 1);
     app.ends_well().await;
 }

@@ -185,6 +185,7 @@ async fn on_disk<I: Send + 'static, T: Send + 'static>(
 ) -> Result<T, SkillError> {
     let missing = || SkillError::tool("there is no folder of notes: set [notes] path in the configuration");
     let notes = call.services.notes.clone().ok_or_else(missing)?;
+    #[expect(clippy::disallowed_methods, reason = "it reads and writes local files, which is soon done")]
     let done = tokio::task::spawn_blocking(move || work(&notes, input)).await;
     done.unwrap_or_else(|error| Err(SkillError::tool(format!("the work on the notes failed: {error}"))))
 }

@@ -269,8 +269,7 @@ impl Drop for Hung {
 
 /// Waits until a connection's program has ended, or until it has been idle for long enough.
 async fn watch(server: Weak<Server>, session: Weak<Session>, mut child: Option<Child>, idle: Duration) {
-    loop {
-        let Some(until) = session.upgrade().map(|it| it.idle_until(idle)) else { break };
+    while let Some(until) = session.upgrade().map(|it| it.idle_until(idle)) {
         let until = until.unwrap_or_else(|| Instant::now() + idle);
         let ended = async {
             match &mut child {

@@ -115,6 +115,7 @@ async fn both_revisions_of_the_protocol_are_spoken() {
 }
 
 /// A stand-in that speaks HTTP, and its address.
+#[expect(clippy::zombie_processes, reason = "who asked for it kills it and waits for it")]
 fn over_http(behaviour: &str, folder: &TempDir) -> (std::process::Child, String) {
     let (script, port) = (folder.path().join("server.py"), folder.path().join("port"));
     std::fs::write(&script, SERVER).unwrap();
