@@ -133,6 +133,9 @@ impl Metrics {
         for result in ["heard", "doubted", "failed"] {
             self.voice_notes.with_label_values(&[result]);
         }
+        for reason in ["host", "origin", "token", "size", "streams", "code"] {
+            self.page_refused.with_label_values(&[reason]);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ use crate::metrics;
 use crate::store::Stale;
 use crate::store::leases::{self, Pulse};
 use crate::store::outbox::{self, OutboxRow};
-use crate::store::{Store, StoreError, turns};
+use crate::store::{Store, StoreError};
 
 /// When to give up on a row.
 const GIVE_UP_MS: i64 = 24 * 3600 * 1000;
@@ -304,7 +304,7 @@ impl Delivering {
             if row.edit_of.is_none() {
                 port.retract(&outbound.address, shown, Retract::Message).await;
             }
-            turns::set_progress_receipt(&self.store, turn, None).await?;
+            outbox::set_progress_receipt(&self.store, turn, None).await?;
         }
         // More follows unless this was the last part.
         Ok(if is_last { Step::Done } else { Step::More })
@@ -317,7 +317,7 @@ impl Delivering {
             let address = Address { channel: channel.to_owned(), place: left.place };
             let _alone = self.governor.answer(&address).await;
             port.retract(&address, &left.progress_receipt, Retract::Message).await;
-            turns::set_progress_receipt(&self.store, &left.turn_id, None).await?;
+            outbox::set_progress_receipt(&self.store, &left.turn_id, None).await?;
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ use tracing::Instrument;
 use super::governor::Governor;
 use crate::domain::TurnId;
 use crate::metrics;
-use crate::store::{Store, turns};
+use crate::store::{Store, outbox};
 use crate::wording;
 
 /// When the typing indicator appears.
@@ -151,7 +151,7 @@ impl TurnDisplay {
     async fn show(&mut self, progress: &Progress, text: String) {
         if self.changed.is_none() {
             // After a crash, a message of the same turn may still be there.
-            match turns::progress_receipt(&self.store, &progress.turn.as_str().into()).await {
+            match outbox::progress_receipt(&self.store, &progress.turn.as_str().into()).await {
                 Ok(shown) => self.receipt = shown,
                 Err(error) => {
                     tracing::warn!(%error, "couldn't read the receipt of an earlier progress message");
@@ -167,7 +167,7 @@ impl TurnDisplay {
                     return;
                 }
                 if let Err(error) =
-                    turns::set_progress_receipt(&self.store, &progress.turn.as_str().into(), Some(&receipt))
+                    outbox::set_progress_receipt(&self.store, &progress.turn.as_str().into(), Some(&receipt))
                         .await
                 {
                     tracing::warn!(%error, "couldn't store the receipt of a progress message");

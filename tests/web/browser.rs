@@ -11,8 +11,8 @@ use crate::chromium::Chromium;
 use crate::client::Site;
 use crate::gateway::{eventually, wait_until};
 
-/// A model whose researchers wait until the gate opens. The visit is planned by two of them side by side, whose work an
-/// editor reads.
+/// A model whose researchers wait until the gate opens. The visit is planned by two of them side by side, whose work a
+/// reviewer reads.
 fn model(gate: &Arc<AtomicBool>) -> FakeModel {
     let gate = gate.clone();
     FakeModel::start(move |request| {
@@ -26,7 +26,7 @@ fn model(gate: &Arc<AtomicBool>) -> FakeModel {
             }
             let trains = agent("trains", "researcher", "Find a train that arrives before nine", &[]);
             let lunch = agent("lunch", "researcher", "Find a place for lunch near the office", &[]);
-            let plan = agent("plan", "editor", "Put both into one plan for the day", &["trains", "lunch"]);
+            let plan = agent("plan", "reviewer", "Put both into one plan for the day", &["trains", "lunch"]);
             let reply = Reply::call("dispatch_agent", &trains);
             let reply = reply.and_call("dispatch_agent", &lunch.to_string());
             return reply.and_call("dispatch_agent", &plan.to_string());

@@ -71,7 +71,7 @@ fn a_role_is_shown_with_what_it_may_do() {
     delegates to  nobody
     file          skills/roles/reviewer.toml (built in)
 
-    15 skills
+    19 skills
       assistant.history
       calendar.check_availability
       calendar.list_events
@@ -84,9 +84,13 @@ fn a_role_is_shown_with_what_it_may_do() {
       email.status
       memory.list
       memory.search
+      notes.list
+      notes.read
+      notes.search
       schedule.list
       tasks.search
       web.fetch
+      web.search
     ");
     let error = show_named(&set, "reviewr", &offered_here()).unwrap_err().to_string();
     assert!(error.contains("did you mean") && error.contains("reviewer"), "{error}");

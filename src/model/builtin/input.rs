@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::items;
 use super::time::Now;
-use crate::domain::{ExecutionStatus, SPOKEN};
+use crate::domain::ExecutionStatus;
 use crate::model::{Message, Role};
 
 /// An agent's report, as far as an answer needs it.
@@ -32,8 +32,7 @@ pub(super) fn person(messages: &[Message]) -> Option<(&[Message], &str, &[Messag
     let at = messages.iter().rposition(|message| message.role == Role::User)?;
     let (before, rest) = messages.split_at(at);
     let (said, after) = rest.split_first()?;
-    // The planner takes spoken words like typed ones.
-    Some((before, said.text.strip_prefix(SPOKEN).unwrap_or(&said.text), after))
+    Some((before, &said.text, after))
 }
 
 /// The rest of the first line with this beginning.

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::time::is_one_of;
+use crate::domain::SPOKEN;
 
 /// One part of a message.
 #[derive(Debug)]
@@ -250,7 +251,9 @@ pub(super) fn tidy(text: &str) -> &str {
         i want you to|just|assistant|adjutant|no,|actually|sorry,|oh";
     const TAILS: [&str; 5] = ["please", "pls", "thanks", "thank you", "thx"];
     let ends = |c: char| c.is_whitespace() || matches!(c, '.' | '!' | '?' | ',' | ';' | ':' | '…');
-    let mut text = text.trim().trim_end_matches(ends);
+    // Spoken words are taken like typed ones, in each message of a turn.
+    let text = text.trim();
+    let mut text = text.strip_prefix(SPOKEN).unwrap_or(text).trim_end_matches(ends);
     loop {
         let lead = LEADS.split('|').find_map(|lead| {
             let head = text.get(..lead.len()).filter(|head| head.eq_ignore_ascii_case(lead))?;

@@ -194,6 +194,24 @@ pub async fn open(
         .await
 }
 
+/// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
+pub async fn set_progress_receipt(
+    store: &Store,
+    turn: &TurnId,
+    receipt: Option<&str>,
+) -> Result<(), StoreError> {
+    let mut batch = Batch::new();
+    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
+    store.write(batch).await.map(|_| ())
+}
+
+/// The receipt of the message that shows a turn's progress, if there is one.
+pub async fn progress_receipt(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
+    let row: Option<(Option<String>,)> =
+        store.first("SELECT progress_receipt FROM turns WHERE id = $1", &[turn.into()]).await?;
+    Ok(row.and_then(|(shown,)| shown))
+}
+
 /// A progress message that stands beside the answer it announced.
 #[derive(Debug, FromRow)]
 pub struct LeftProgress {

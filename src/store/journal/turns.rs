@@ -191,24 +191,6 @@ pub fn wake_if_answered(batch: &mut Batch, turn: &TurnRow) {
     );
 }
 
-/// Saves the receipt of the message that shows a turn's progress; none once that message is gone.
-pub async fn set_progress_receipt(
-    store: &Store,
-    turn: &TurnId,
-    receipt: Option<&str>,
-) -> Result<(), StoreError> {
-    let mut batch = Batch::new();
-    batch.run("UPDATE turns SET progress_receipt = $1 WHERE id = $2", [receipt.into(), turn.into()]);
-    store.write(batch).await.map(|_| ())
-}
-
-/// The receipt of the message that shows a turn's progress, if there is one.
-pub async fn progress_receipt(store: &Store, turn: &TurnId) -> Result<Option<String>, StoreError> {
-    let row: Option<(Option<String>,)> =
-        store.first("SELECT progress_receipt FROM turns WHERE id = $1", &[turn.into()]).await?;
-    Ok(row.and_then(|(shown,)| shown))
-}
-
 /// A turn by id.
 pub async fn by_id(store: &Store, id: &TurnId) -> Result<Option<TurnRow>, StoreError> {
     store.first(select!("WHERE id = $1"), &[id.into()]).await

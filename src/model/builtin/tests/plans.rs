@@ -27,6 +27,7 @@ fn tasks_of_the_promise() {
         show my open tasks
         mark the report as done, then show what is left
         delete the task about milk
+        🎤 add a task to sing
     "), @r#"
     > add a task to buy milk
     a1 tasks.create {"title":"buy milk"}
@@ -43,6 +44,12 @@ fn tasks_of_the_promise() {
     a2 tasks.search {"state":"open"} after ["a1"]
     > delete the task about milk
     a1 tasks.delete+tasks.search “delete the task about milk”
+    > 🎤 add a task to sing
+    a1 tasks.create {"title":"sing"}
+    "#);
+    insta::assert_snapshot!(plan_of(&planner(&[TASKS]), &request("add a task to buy milk\n🎤 add a task to sing")), @r#"
+    a1 tasks.create {"title":"buy milk"}
+    a2 tasks.create {"title":"sing"}
     "#);
 }
 

@@ -23,6 +23,8 @@ const MARK: &str = "ADJUTANT_MCP";
 const LAST_WORDS: usize = 2048;
 /// How often the processes of a server are looked for at most: a fork can happen between two looks.
 const LOOKS: usize = 1000;
+/// After so many looks that found nothing, nothing is left.
+const CLEAN_LOOKS: usize = 3;
 /// How long we wait for the rest of the error output of a program that ends.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -92,13 +94,15 @@ impl Drop for Processes {
     fn drop(&mut self) {
         self.group.kill();
         // Whoever has left the group still has our mark in its environment. A process that was killed can't fork, so
-        // the end is reached when a look finds no other.
+        // the end is near when a look finds no other. For a moment a process that starts a program has no environment.
         let mut killed = BTreeSet::new();
+        let mut clean = 0;
         for _ in 0..LOOKS {
             let found = marked(&self.mark);
             let new: Vec<Pid> =
                 found.into_iter().filter(|process| killed.insert(process.as_raw_nonzero())).collect();
-            if new.is_empty() {
+            clean = if new.is_empty() { clean + 1 } else { 0 };
+            if clean == CLEAN_LOOKS {
                 return;
             }
             for process in new {
