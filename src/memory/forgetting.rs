@@ -31,14 +31,13 @@ pub struct Forgetting<'a> {
 pub async fn forget(
     store: &Store,
     asked: Forgetting<'_>,
-    doomed: &[MemoryRow],
+    forgotten: &[MemoryRow],
     query: Option<&str>,
     writes: &mut Batch,
 ) -> Result<usize, StoreError> {
-    let texts: Vec<&str> = doomed.iter().map(|memory| &*memory.text).chain(query).collect();
-    let mut said = mentions(store, asked.person, asked.zone, &texts).await?;
+    let mut said = mentions(store, asked, forgotten, query).await?;
     let mentioned = said.len();
-    for memory in doomed {
+    for memory in forgotten {
         said.extend(memories::turns_about(store, asked.person, &memory.id).await?);
         memories::delete(writes, asked.person, &memory.id);
     }
@@ -48,21 +47,22 @@ pub async fn forget(
     Ok(mentioned)
 }
 
-/// The turns, by their numbers, in which a person said something that has every telling word of one of these texts.
-async fn mentions(
+/// The turns, by their numbers, in which a person said something that has every telling word of one of these memories,
+/// or of the query.
+pub async fn mentions(
     store: &Store,
-    person: &PersonId,
-    zone: Tz,
-    texts: &[&str],
+    asked: Forgetting<'_>,
+    memories: &[MemoryRow],
+    query: Option<&str>,
 ) -> Result<BTreeSet<i64>, StoreError> {
-    catch_up(store, zone, true, CATCH_UP).await?;
+    catch_up(store, asked.zone, true, CATCH_UP).await?;
     let mut all = BTreeSet::new();
-    for text in texts {
+    for text in memories.iter().map(|memory| &*memory.text).chain(query) {
         let stems: BTreeSet<String> = words(text).map(|word| word.stem).collect();
         let mut common: Option<HashSet<i64>> = None;
         for stem in stems {
             let to = format!("{stem}\u{1}");
-            let postings = search::postings(store, said_by(person), (&stem, &to), MOST).await?;
+            let postings = search::postings(store, said_by(asked.person), (&stem, &to), MOST).await?;
             let turns = postings.into_iter().flat_map(|posting| posting.texts).map(|(text, _)| text / 2);
             let turns: HashSet<i64> = turns.collect();
             common = Some(match common {

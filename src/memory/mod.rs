@@ -9,7 +9,7 @@ mod ranking;
 mod secrets;
 mod words;
 
-pub use forgetting::{Forgetting, forget};
+pub use forgetting::{Forgetting, forget, mentions};
 pub use ranking::{Asker, Found, SearchIn, search};
 pub use secrets::has_secret;
 pub use words::has_all_words;

@@ -264,6 +264,22 @@ async fn what_is_forgotten_is_gone_from_the_next_request_on() {
 }
 
 #[tokio::test]
+async fn many_messages_are_not_hidden_without_a_question() {
+    let app = scripted(doer()).await;
+    for n in 0..8 {
+        app.says("ada", &format!("call number {n} with Anna")).await;
+    }
+    let asked = app.says("ada", r#"memory.forget: {"query": "Anna"}"#).await;
+    assert_eq!(asked.buttons(), ["Approve", "Reject"], "{}", asked.text);
+    assert!(asked.text.contains("8 messages that say it"), "{}", asked.text);
+    let done = app.presses("ada", &asked, "Reject").await;
+    assert!(!done.text.contains("Forgotten"), "{}", done.text);
+    let heard = app.says("ada", r#"memory.search: {"query": "Anna"}"#).await;
+    assert!(heard.text.contains("call number 3"), "{}", heard.text);
+    app.ends_well().await;
+}
+
+#[tokio::test]
 async fn what_was_only_said_is_forgotten_too() {
     let app = scripted(doer()).await;
     app.says("ada", "Anna has a new flat in Porto").await;

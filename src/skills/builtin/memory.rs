@@ -17,6 +17,8 @@ use crate::trust::{Act, Target};
 /// Why something isn't kept.
 const SECRET: &str = "/text: this looks like a password, a key or a card number, and those aren't kept; \
                       a password manager is the place for it";
+/// So many messages are hidden with what they say without a question.
+const FEW: usize = 5;
 /// How much of what was said is shown, in bytes.
 const SHOWN: usize = 400;
 
@@ -52,16 +54,20 @@ impl BuiltinSkill for MemorySkill {
             Self::Search | Self::List => Vec::new(),
             Self::Save => vec![Target::New(call.text("text").unwrap_or_default().to_owned())],
             Self::Forget => {
-                let texts = to_forget(call).await?.into_iter().map(|memory| Target::Known(memory.text));
-                texts.collect()
+                let memories = to_forget(call).await?;
+                let messages = mentioned(call, &memories).await?;
+                let query = Target::Known(call.text("query").unwrap_or_default().to_owned());
+                let texts = memories.into_iter().map(|memory| Target::Known(memory.text));
+                texts.chain(std::iter::repeat_n(query, messages.saturating_sub(FEW))).collect()
             }
         })
     }
 
     async fn subject(&self, call: &CallContext<'_>) -> Result<Option<String>, Failure> {
         let Self::Forget = self else { return Ok(None) };
-        let texts: Vec<String> =
-            to_forget(call).await?.iter().map(|memory| format!("“{}”", memory.text)).collect();
+        let memories = to_forget(call).await?;
+        let mut texts: Vec<String> = memories.iter().map(|memory| format!("“{}”", memory.text)).collect();
+        texts.extend(messages_that_say_it(mentioned(call, &memories).await?));
         Ok((!texts.is_empty()).then(|| format!("the memories: {}", texts.join(", "))))
     }
 
@@ -214,26 +220,49 @@ fn save(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
 }
 
 async fn forget(call: &CallContext<'_>, writes: &mut Batch) -> Result<Output, Failure> {
-    let doomed = to_forget(call).await?;
-    let (person, here) = (&call.scope.person.id, &*call.scope.conversation);
-    let query = call.text("query").filter(|_| call.text("id").is_none());
-    let asked = Forgetting { person, here: Some(here), zone: call.zone() };
-    let mentioned = memory::forget(call.store(), asked, &doomed, query, writes).await?;
-    if doomed.is_empty() && mentioned == 0 {
+    let memories = to_forget(call).await?;
+    let query = query(call);
+    let mentioned = memory::forget(call.store(), forgetting(call), &memories, query, writes).await?;
+    if memories.is_empty() && mentioned == 0 {
         let what = call.text("query").or(call.text("id")).unwrap_or("that");
         let message = format!("I don't remember anything about “{what}”, so there is nothing to forget");
         return Err(SkillError::not_found(message).into());
     }
     memories::forget_own_turn(writes, &call.scope.turn, call.store().now());
-    if doomed.is_empty() {
+    if memories.is_empty() {
         let what = query.unwrap_or_default();
         let noun = if mentioned == 1 { "message" } else { "messages" };
         let summary = format!("Forgotten: what was said about “{what}” ({mentioned} {noun})");
         return Ok(Output::new(summary, json!({"items": [], "count": 0, "messages": mentioned})));
     }
     let forgotten: Vec<Step> =
-        doomed.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();
-    Ok(output(call.zone(), &doomed, "Forgotten", "").undone_by(undo::left(&forgotten)))
+        memories.iter().map(|memory| Step::Memory { before: Some(memory.clone()), after: None }).collect();
+    let mut output = output(call.zone(), &memories, "Forgotten", "").undone_by(undo::left(&forgotten));
+    if let Some(messages) = messages_that_say_it(mentioned) {
+        output.summary.push_str(&format!("\nHidden for good: {messages}"));
+    }
+    Ok(output)
+}
+
+fn forgetting<'a>(call: &'a CallContext<'_>) -> Forgetting<'a> {
+    Forgetting { person: &call.scope.person.id, here: Some(&call.scope.conversation), zone: call.zone() }
+}
+
+fn query<'a>(call: &CallContext<'a>) -> Option<&'a str> {
+    call.text("query").filter(|_| call.text("id").is_none())
+}
+
+/// How many messages would be hidden with these memories.
+async fn mentioned(call: &CallContext<'_>, memories: &[MemoryRow]) -> Result<usize, Failure> {
+    Ok(memory::mentions(call.store(), forgetting(call), memories, query(call)).await?.len())
+}
+
+fn messages_that_say_it(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 message that says it".to_owned()),
+        _ => Some(format!("{count} messages that say it")),
+    }
 }
 
 /// The memories that `memory.forget` means: one by its id, or all that contain every word of the query.
