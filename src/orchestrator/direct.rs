@@ -47,7 +47,7 @@ impl Orchestrator {
         }
         Some(match roles.get(role) {
             Some(_) => Ok((role.to_owned(), task.to_owned())),
-            None => Err(roles.missing(role)),
+            None => Err(wording::roles::not_started(&roles.missing(role))),
         })
     }
 }

@@ -101,3 +101,8 @@ fn cut(text: &str) -> String {
         None => line,
     }
 }
+
+/// Why `/spawn` started nothing.
+pub fn not_started(why: &str) -> String {
+    format!("I can't start that: {why}")
+}

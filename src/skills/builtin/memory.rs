@@ -15,7 +15,7 @@ use crate::store::search::SaidRow;
 use crate::trust::{Act, Target};
 
 /// Why something isn't kept.
-const SECRET: &str = "/text: this looks like a password, a key or a card number, and those aren't kept; \
+const SECRET: &str = "this looks like a password, a key or a card number, and those aren't kept; \
                       a password manager is the place for it";
 /// So many messages are hidden with what they say without a question.
 const FEW: usize = 5;

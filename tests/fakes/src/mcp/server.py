@@ -121,7 +121,7 @@ def answer(method, params):
 
 def http():
     """Speaks streamable HTTP, strictly, and writes its port to a file."""
-    from http.server import BaseHTTPRequestHandler, HTTPServer
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -167,7 +167,7 @@ def http():
             session = {"Mcp_Session_Id": "s-1"} if method == "initialize" else {}
             self.reply(200, body, **session)
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     with open(sys.argv[2] + ".new", "w") as port:
         port.write(str(server.server_port))
     os.rename(sys.argv[2] + ".new", sys.argv[2])
