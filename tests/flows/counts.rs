@@ -14,8 +14,8 @@ use crate::scripted::{Scripted, has_results, text};
 const TURNS: usize = 20;
 
 /// The most that a turn may send to PostgreSQL, and how often it may commit.
-const PLAIN: (usize, usize) = (48, 2);
-const WITH_A_SKILL: (usize, usize) = (80, 4);
+const PLAIN: (usize, usize) = (52, 3);
+const WITH_A_SKILL: (usize, usize) = (84, 6);
 
 #[tokio::test]
 async fn a_turn_costs_no_more_round_trips_than_before() {

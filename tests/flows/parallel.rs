@@ -216,7 +216,7 @@ async fn skills_are_looked_up() {
     - contacts.organizations(query?): List the organizations of the contacts
     - contacts.search(query?, organization?, limit?): Find people by name, mail address or organization
     - contacts.update(id, name?, emails?: [text], phones?: [text], organization?, notes?): Change a contact
-    - contacts.validate_email(email): Check whether a text can be a mail address
+    - contacts.validate_email(email): Check a mail address
     email: The person's mail: writing, finding, reading, sorting
     - email.draft(subject, body, to?: [address], cc?: [address], bcc?: [address], attachments?: [{name, text}]): Save a mail as a draft, unsent
     - email.forward(message_id, to: [address], body?, cc?: [address]): Forward a mail, without its attachments
