@@ -99,15 +99,17 @@ pub async fn search(
 
 /// The score of each text that contains any of the terms.
 async fn score(store: &Store, spaces: &[i64], terms: &[Term]) -> Result<HashMap<i64, f64>, StoreError> {
-    let sizes = try_join_all(spaces.iter().map(|space| search::size(store, *space, ANY, COUNTED)));
+    let sizes = try_join_all(spaces.iter().map(|space| search::size(store, *space, ANY, COUNTED))).await?;
+    let all: i64 = sizes.into_iter().sum();
+    if all == 0 {
+        return Ok(HashMap::new());
+    }
     let lookups = || terms.iter().flat_map(|term| &term.lookups);
     let wanted = lookups().flat_map(|lookup| spaces.iter().map(move |space| (*space, lookup)));
     let postings = try_join_all(
         wanted.map(|(space, lookup)| search::postings(store, space, (&lookup.word, &lookup.to), NEWEST)),
     );
-    let (sizes, postings) = futures::try_join!(sizes, postings)?;
-    let all: i64 = sizes.into_iter().sum();
-    let mut postings = postings.into_iter();
+    let mut postings = postings.await?.into_iter();
     let mut scores = HashMap::new();
     for term in terms {
         let mut impacts: HashMap<i64, f64> = HashMap::new();
