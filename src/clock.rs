@@ -11,6 +11,25 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use chrono::{DateTime, LocalResult, NaiveDateTime, TimeDelta, TimeZone, Utc};
 use chrono_tz::Tz;
 
+/// The months as people write them, in small letters.
+pub const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+/// The days of a week, from Monday, in small letters.
+pub const WEEKDAYS: [&str; 7] =
+    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
 /// A source of time and randomness.
 pub trait Clock: Send + Sync + 'static {
     /// Now, in milliseconds since 1970-01-01 UTC; the store keeps all times in this form.

@@ -5,6 +5,7 @@ use chrono_tz::Tz;
 
 use super::index::date_words;
 use super::words::{Word, all_words, is_common};
+use crate::clock::{MONTHS, WEEKDAYS};
 
 /// How many terms of a question are looked for.
 const MOST: usize = 32;
@@ -15,23 +16,6 @@ const DAY: f64 = 0.8;
 /// How much a longer word that begins with the term counts: little where the term is short.
 const LONGER: f64 = 0.6;
 const LONGER_THAN_SHORT: f64 = 0.3;
-
-pub(super) const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-pub(super) const WEEKDAYS: [&str; 7] =
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 
 /// One thing that a text may contain.
 #[derive(Debug, Clone, PartialEq)]

@@ -448,6 +448,21 @@ impl Place<'_> {
         self.sends(who, text, reply_to, Vec::new()).await
     }
 
+    /// What a person writes here, as it arrives.
+    pub(crate) fn message(&self, event: &str, who: &str, text: &str) -> IncomingMessage {
+        IncomingMessage {
+            event: EventId(event.into()),
+            address: Address { channel: "console".into(), place: self.name.into() },
+            sender: SenderId(who.into()),
+            sender_name: who.into(),
+            direct: self.direct,
+            text: text.into(),
+            forwarded_from: None,
+            reply_to: None,
+            attachments: Vec::new(),
+        }
+    }
+
     /// A person sends a message with files, without waiting for the answer.
     pub(crate) async fn sends(
         &self,
@@ -457,17 +472,7 @@ impl Place<'_> {
         attachments: Vec<Attachment>,
     ) -> String {
         let event = self.app.event("said");
-        let said = IncomingMessage {
-            event: EventId(event.clone()),
-            address: Address { channel: "console".into(), place: self.name.into() },
-            sender: SenderId(who.into()),
-            sender_name: who.into(),
-            direct: self.direct,
-            text: text.into(),
-            forwarded_from: None,
-            reply_to,
-            attachments,
-        };
+        let said = IncomingMessage { reply_to, attachments, ..self.message(&event, who, text) };
         assert!(self.app.service.accept(Inbound::Message(said.clone()), async || {}).await.unwrap());
         // The platform delivers it twice; it is one message.
         assert!(!self.app.service.accept(Inbound::Message(said), async || {}).await.unwrap());

@@ -2,7 +2,7 @@
 //! that adds to them must be worth it.
 
 use adjutant::config::Secret;
-use adjutant_chat::{Address, EventId, Inbound, IncomingMessage, SenderId};
+use adjutant_chat::Inbound;
 use adjutant_fakes::postgres::{self, counted};
 
 use serde_json::json;
@@ -14,8 +14,8 @@ use crate::scripted::{Scripted, has_results, text};
 const TURNS: usize = 20;
 
 /// The most that a turn may send to PostgreSQL, and how often it may commit.
-const PLAIN: (usize, usize) = (52, 3);
-const WITH_A_SKILL: (usize, usize) = (84, 6);
+const PLAIN: (usize, usize) = (48, 3);
+const WITH_A_SKILL: (usize, usize) = (78, 6);
 
 #[tokio::test]
 async fn a_turn_costs_no_more_round_trips_than_before() {
@@ -48,17 +48,7 @@ async fn a_turn_costs_no_more_round_trips_than_before() {
 /// Says something once, and waits for the answer without a look at the database.
 async fn answered(app: &TestApp, event: &str, said: &str) {
     let heard = app.texts().len();
-    let message = IncomingMessage {
-        event: EventId(event.to_owned()),
-        address: Address { channel: "console".into(), place: "home".into() },
-        sender: SenderId("ada".into()),
-        sender_name: "ada".into(),
-        direct: true,
-        text: said.to_owned(),
-        forwarded_from: None,
-        reply_to: None,
-        attachments: Vec::new(),
-    };
+    let message = app.direct("home").message(event, "ada", said);
     assert!(app.service.accept(Inbound::Message(message), async || {}).await.unwrap());
     while app.texts().len() == heard {
         tokio::task::yield_now().await;

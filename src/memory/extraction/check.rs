@@ -6,8 +6,7 @@ use chrono::Datelike;
 use chrono_tz::Tz;
 use serde::Deserialize;
 
-use crate::clock::utc;
-use crate::memory::question::{MONTHS, WEEKDAYS};
+use crate::clock::{MONTHS, WEEKDAYS, utc};
 use crate::memory::secrets::has_secret;
 use crate::memory::words::{Word, all_words, words};
 use crate::store::origins::WrittenRow;

@@ -8,6 +8,7 @@ use super::now::Now;
 use super::phrase::{Cursor, number};
 use crate::clock::span::Span;
 use crate::clock::when::When;
+use crate::clock::{MONTHS, WEEKDAYS};
 
 /// A day or a span of days, with the time that an ISO date carries, and the words used.
 pub(in crate::model::builtin) fn day(
@@ -178,34 +179,19 @@ fn in_month(cursor: Cursor, prep: &str, today: NaiveDate) -> Option<(Span, usize
 
 /// A weekday by its name, or by three letters of it and more where it can hardly be another word.
 pub(in crate::model::builtin) fn weekday(word: &str, short: bool) -> Option<Weekday> {
-    const NAMES: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    let full = NAMES.iter().position(|name| *name == word);
+    let full = WEEKDAYS.iter().position(|name| *name == word);
     // These are no other words.
     let short = short || matches!(word, "mon" | "tue" | "tues" | "thu" | "thur" | "thurs" | "fri");
     let shortened = || {
         let fits = short && matches!(word.len(), 3..=5);
-        NAMES.iter().position(|name| fits && name.starts_with(word))
+        WEEKDAYS.iter().position(|name| fits && name.starts_with(word))
     };
     let at = full.or_else(shortened)?;
     Weekday::try_from(u8::try_from(at).ok()?).ok()
 }
 
 fn month(word: &str) -> Option<u32> {
-    const NAMES: [&str; 12] = [
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-    ];
-    let at = NAMES.iter().position(|name| word.len() >= 3 && name.starts_with(word))?;
+    let at = MONTHS.iter().position(|name| word.len() >= 3 && name.starts_with(word))?;
     u32::try_from(at + 1).ok()
 }
 
