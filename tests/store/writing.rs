@@ -10,6 +10,7 @@ use crate::world::{World, on_postgres, refused, stale};
 on_both!(
     every_kind_of_value_is_read_back,
     a_batch_is_whole_or_absent,
+    the_first_statement_that_cannot_go_on_says_why,
     what_a_batch_returns_comes_in_order,
     what_was_answered_is_durable,
     a_batch_that_fails_takes_no_neighbour_along,
@@ -141,6 +142,22 @@ async fn a_batch_is_whole_or_absent(world: World) {
     refused(world.store.write(twice).await);
     assert_eq!(people(&world.store).await, 0);
     assert!(world.store.write(Batch::new()).await.unwrap().is_empty());
+}
+
+async fn the_first_statement_that_cannot_go_on_says_why(world: World) {
+    world.store.write(person("a")).await.unwrap();
+    const NOBODY: &str = "UPDATE people SET name = 'y' WHERE id = 'z'";
+    let mut nobody_first = Batch::new();
+    nobody_first.must(Stale::PersonGone, NOBODY, []).append(person("a"));
+    assert_eq!(stale(world.store.write(nobody_first).await), Stale::PersonGone);
+    let mut written_before = person("b");
+    written_before.must(Stale::PersonGone, NOBODY, []).must(Stale::TaskGone, NOBODY, []).append(person("a"));
+    assert_eq!(stale(world.store.write(written_before).await), Stale::PersonGone);
+    let mut refused_first = person("a");
+    refused_first.must(Stale::PersonGone, NOBODY, []);
+    refused(world.store.write(refused_first).await);
+    assert_eq!(people(&world.store).await, 1);
+    world.store.write(person("b")).await.unwrap();
 }
 
 async fn what_a_batch_returns_comes_in_order(world: World) {

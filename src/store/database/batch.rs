@@ -52,6 +52,26 @@ impl Value {
         }
     }
 
+    /// What a server calls its type.
+    pub(in crate::store) fn server_type(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::MaybeText(_) => "text",
+            Self::Int(_) | Self::MaybeInt(_) => "bigint",
+            Self::Real(_) => "float8",
+        }
+    }
+
+    /// The value as a server reads it from text; nothing for NULL.
+    pub(in crate::store) fn as_text(&self) -> Option<String> {
+        match self {
+            Self::Text(value) => Some(value.clone()),
+            Self::MaybeText(value) => value.clone(),
+            Self::Int(value) => Some(value.to_string()),
+            Self::MaybeInt(value) => value.map(|value| value.to_string()),
+            Self::Real(value) => Some(value.to_string()),
+        }
+    }
+
     /// The number, if it is one.
     pub fn as_int(&self) -> Option<i64> {
         match self {

@@ -9,4 +9,5 @@ pub(in crate::store) mod connections;
 pub mod retention;
 pub mod space;
 pub(in crate::store) mod stale;
+mod transaction;
 pub(in crate::store) mod writer;

@@ -9,6 +9,9 @@ pub enum Stale {
     /// Another process has the lease.
     #[error("another process holds this lease")]
     LeaseTaken,
+    /// Something in the lane goes before this message.
+    #[error("other messages or turns wait in this lane")]
+    LaneBusy,
     /// Another process is delivering this message.
     #[error("another process delivers this message")]
     DeliveredElsewhere,

@@ -11,12 +11,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::{AnyConnection, Connection, Row};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::batch::{Batch, Value};
 use super::connections::Connections;
+use super::transaction;
 use crate::store::{Backend, StoreError};
 
 /// With more than this in one transaction, the first ones wait too long.
@@ -77,7 +77,7 @@ async fn run(connections: Arc<Connections>, backend: Backend, receiver: Arc<Mute
         }
         let (batches, replies): (Vec<_>, Vec<_>) = group.drain(..).unzip();
         if batches.len() > 1
-            && let Ok(values) = commit(&connections, backend.begin(), &batches).await
+            && let Ok(values) = commit(&connections, &backend, &batches).await
         {
             for (reply, values) in replies.into_iter().zip(values) {
                 // The caller may be gone; the write is durable anyway.
@@ -100,7 +100,7 @@ async fn commit_alone(
 ) -> Result<Vec<Value>, StoreError> {
     let mut tries = 1;
     loop {
-        match commit(connections, backend.begin(), std::slice::from_ref(batch)).await {
+        match commit(connections, backend, std::slice::from_ref(batch)).await {
             Err(error) if tries < TRIES && backend.is_conflict(&error) => {
                 // Gives the other transaction time to finish; different delays keep retries from colliding again.
                 tokio::time::sleep(Duration::from_millis(tries)).await;
@@ -113,46 +113,8 @@ async fn commit_alone(
 
 async fn commit(
     connections: &Connections,
-    begin: &'static str,
+    backend: &Backend,
     batches: &[Batch],
 ) -> Result<Vec<Vec<Value>>, StoreError> {
-    let work = async |connection: &mut AnyConnection| {
-        if let [batch] = batches
-            && batch.statements.len() == 1
-        {
-            // A single statement is a transaction already, which saves the round trips of BEGIN and COMMIT.
-            return Ok(vec![apply(connection, batch).await?]);
-        }
-        let mut transaction = connection.begin_with(begin).await?;
-        let mut values = Vec::with_capacity(batches.len());
-        for batch in batches {
-            values.push(apply(&mut transaction, batch).await?);
-        }
-        transaction.commit().await?;
-        Ok(values)
-    };
-    connections.with(work).await
-}
-
-async fn apply(connection: &mut AnyConnection, batch: &Batch) -> Result<Vec<Value>, StoreError> {
-    let mut values = Vec::new();
-    for statement in &batch.statements {
-        let mut query = sqlx::query(statement.sql);
-        for argument in &statement.arguments {
-            query = argument.bind(query);
-        }
-        let found = if statement.returning {
-            let rows = query.fetch_all(&mut *connection).await?;
-            for row in &rows {
-                values.push(Value::Int(row.try_get(0)?));
-            }
-            !rows.is_empty()
-        } else {
-            query.execute(&mut *connection).await?.rows_affected() > 0
-        };
-        if let (false, Some(why)) = (found, statement.must) {
-            return Err(StoreError::Stale(why));
-        }
-    }
-    Ok(values)
+    connections.with(async |connection| transaction::commit(connection, backend, batches).await).await
 }

@@ -1,0 +1,6 @@
+CREATE INDEX taints_person ON taints (person_id);
+-- What a marked thing is called, and its number in its person's list, which doesn't change while it is there.
+ALTER TABLE taints ADD COLUMN title TEXT NOT NULL DEFAULT '';
+ALTER TABLE taints ADD COLUMN number INTEGER NOT NULL DEFAULT 0;
+UPDATE taints SET number = (SELECT count(*) FROM taints other WHERE other.person_id = taints.person_id
+    AND (other.domain < taints.domain OR (other.domain = taints.domain AND other.id <= taints.id)));
