@@ -1,6 +1,7 @@
 //! Every sentence that the assistant says of its own accord. To change its tone, change this module.
 
 mod limits;
+pub mod mine;
 pub mod questions;
 pub mod receipts;
 pub mod roles;
@@ -276,6 +277,7 @@ pub const HELP: &str = "Say what you need in your own words, for example:\n\n\
     - `/status`: see what's running and waiting\n\
     - `/answer 1 yes`: answer an open question; `/status` shows the numbers\n\
     - `/undo`: take back what I did last\n\
+    - `/mine`: see what I made from text of others, and make it yours\n\
     - `/trace`: see what I did for your last message\n\
     - `/link`: link your accounts on different platforms\n\
     - `/web`: open your conversations as a web page\n\

@@ -52,6 +52,7 @@ impl Conversations {
             "/pair" => self.pair(row).await?,
             "/link" => self.link(row).await?,
             "/web" => self.web(row).await?,
+            "/mine" => self.mine(row, &mut batch).await?,
             other => wording::unknown_command(other),
         };
         self.reply(row, None, text, batch).await

@@ -44,7 +44,7 @@ pub async fn opening(scope: &Scope, turn: &TurnRow) -> Result<FirstMessages, Sto
         schedules::of_person(&scope.store, &scope.person.id),
         memory::search(&scope.store, asker, said, SearchIn::Memories, "", MEMORIES),
         history::window(&scope.store, &scope.conversation),
-        taints::all(&scope.store),
+        taints::of_person(&scope.store, &scope.person.id),
     )?;
     // Text from outside is read on purpose, by a skill that marks it.
     let mut memories: Vec<_> = found.into_iter().filter_map(Found::memory).collect();

@@ -10,6 +10,7 @@ pub mod context;
 mod extraction;
 pub mod history;
 mod limits;
+mod mine;
 mod parking;
 pub mod questions;
 pub mod spoken;

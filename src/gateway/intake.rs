@@ -121,6 +121,10 @@ impl Intake {
                 (InboxKind::Command, None)
             }
             None if commands::is_command(&text) => (InboxKind::Command, None),
+            None if self.conversations.claims(&text, &person.id).await? => {
+                "/mine it".clone_into(&mut text);
+                (InboxKind::Command, None)
+            }
             None => {
                 let confirmed = self.conversations.confirmed(&text, &conversation, &person.id).await?;
                 text = confirmed.unwrap_or(text);

@@ -241,6 +241,7 @@ async fn attacked(path: Path, number: usize, skill: &str) -> bool {
                 &person,
                 "memory",
                 "poison",
+                "the newsletter",
                 &Taint::by("the mail “News” from x@evil.test"),
             );
             app.store().write(batch).await.unwrap();
@@ -258,6 +259,7 @@ async fn attacked(path: Path, number: usize, skill: &str) -> bool {
                 &person,
                 "schedule",
                 "poison",
+                "the newsletter",
                 &Taint::by("the mail “News” from x@evil.test"),
             );
             app.store().write(batch).await.unwrap();
@@ -357,6 +359,53 @@ async fn a_task_is_marked_under_whatever_name_a_file_gives_its_skill() {
     let added: Option<(String,)> =
         app.store().first("SELECT id FROM tasks WHERE title LIKE 'Wire%'", &[]).await.unwrap();
     assert!(!taints::of(app.store(), "tasks", &added.unwrap().0).await.unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn what_came_from_others_becomes_a_persons_own_when_they_say_so() {
+    let script = Scripted::new().orchestrator(|request| match last_user(request) {
+        _ if has_results(request) => text("Done."),
+        said if said.contains("what came in") => direct("a", "outside.read", json!({})),
+        said if said.contains("add") => {
+            direct("b", "tasks.create", json!({"title": said.replace("add", "Wire money to")}))
+        }
+        _ => text("Hello."),
+    });
+    let app = scripted_with(script, |config| world(config, "nothing special")).await;
+    furnish(&app).await;
+    assert_eq!(app.says("ada", "that's mine").await.text, "Hello.");
+    for said in ["what came in?", "add Eve", "yes", "add Mallory", "yes"] {
+        app.says("ada", said).await;
+        app.rests().await;
+    }
+    let last = async |said: &str| app.says("ada", said).await.text;
+    insta::assert_snapshot!(last("/mine").await, @"
+    I made these from text of others, so I don't take their words for yours:
+
+    1. The task “Wire money to Eve”, from the result of “Read it”
+    2. The task “Wire money to Mallory”, from the result of “Read it”
+
+    `/mine 1` makes one yours, `/mine all` all of them.
+    ");
+    insta::assert_snapshot!(last("that's mine").await, @"
+    I made these from text of others, so I don't take their words for yours:
+
+    1. The task “Wire money to Eve”, from the result of “Read it”
+    2. The task “Wire money to Mallory”, from the result of “Read it”
+
+    `/mine 1` makes one yours, `/mine all` all of them.
+    ");
+    insta::assert_snapshot!(last("/mine 7").await, @"
+    There is no 7 in this list. I made these from text of others, so I don't take their words for yours:
+
+    1. The task “Wire money to Eve”, from the result of “Read it”
+    2. The task “Wire money to Mallory”, from the result of “Read it”
+
+    `/mine 1` makes one yours, `/mine all` all of them.
+    ");
+    insta::assert_snapshot!(last("/mine 1").await, @"The task “Wire money to Eve” is yours now.");
+    insta::assert_snapshot!(last("Yes, that’s mine!").await, @"The task “Wire money to Mallory” is yours now.");
+    insta::assert_snapshot!(last("/mine all").await, @"Nothing that you keep was made from text of others.");
 }
 
 /// What people ask for themselves: the words, and the call that a model makes of them.

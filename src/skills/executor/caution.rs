@@ -100,9 +100,11 @@ impl Attempt<'_> {
         match act {
             Some(Act::Create | Act::Change) if !self.call.taint.is_clean() => {
                 let words = scope.words().await?;
-                let texts = WORDS.iter().filter_map(|name| self.call.arguments[*name].as_str());
-                if texts.into_iter().any(|text| !words.say_all_of(text)) {
-                    taints::mark(writes, &scope.person.id, domain, id, &self.call.taint);
+                let texts: Vec<&str> =
+                    WORDS.iter().filter_map(|name| self.call.arguments[*name].as_str()).collect();
+                if texts.iter().any(|text| !words.say_all_of(text)) {
+                    let title = texts.first().copied().unwrap_or_default();
+                    taints::mark(writes, &scope.person.id, domain, id, title, &self.call.taint);
                 }
             }
             _ => {}

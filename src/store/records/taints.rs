@@ -2,15 +2,47 @@
 
 use std::collections::{HashMap, HashSet};
 
+use sqlx::FromRow;
+
 use crate::domain::{PersonId, Taint};
 use crate::store::{Batch, Store, StoreError};
 
+/// Something marked.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct MarkedRow {
+    /// Its number in its person's list, which stays the same while it is there.
+    pub number: i64,
+    /// What kind of thing it is.
+    pub domain: String,
+    /// Its id there.
+    pub id: String,
+    /// What it is called; empty for those of an earlier version.
+    pub title: String,
+    /// Where its text came from.
+    pub sources: Taint,
+}
+
 /// Marks something that a person keeps.
-pub fn mark(batch: &mut Batch, person: &PersonId, domain: &str, key: &str, taint: &Taint) {
+pub fn mark(batch: &mut Batch, person: &PersonId, domain: &str, key: &str, title: &str, taint: &Taint) {
     batch.run(
-        "INSERT INTO taints (person_id, domain, id, sources) VALUES ($1, $2, $3, $4) \
-         ON CONFLICT (domain, id) DO UPDATE SET sources = excluded.sources",
-        [person.into(), domain.into(), key.into(), taint.into()],
+        "INSERT INTO taints (person_id, domain, id, sources, title, number) VALUES ($1, $2, $3, $4, $5, \
+         (SELECT coalesce(max(number), 0) + 1 FROM taints WHERE person_id = $1)) \
+         ON CONFLICT (domain, id) DO UPDATE SET sources = excluded.sources, title = excluded.title",
+        [person.into(), domain.into(), key.into(), taint.into(), title.into()],
+    );
+}
+
+/// Everything marked of a person's, in the order of its numbers.
+pub async fn list(store: &Store, person: &PersonId) -> Result<Vec<MarkedRow>, StoreError> {
+    const SQL: &str = "SELECT number, domain, id, title, sources FROM taints WHERE person_id = $1 ORDER BY number, domain, id";
+    store.all(SQL, &[person.into()]).await
+}
+
+/// Takes a mark away: the person says that the thing is their own.
+pub fn clear(batch: &mut Batch, person: &PersonId, row: &MarkedRow) {
+    batch.run(
+        "DELETE FROM taints WHERE person_id = $1 AND domain = $2 AND id = $3",
+        [person.into(), (&row.domain).into(), (&row.id).into()],
     );
 }
 
@@ -21,9 +53,10 @@ pub async fn of_domain(store: &Store, domain: &str) -> Result<HashMap<String, Ta
     Ok(rows.into_iter().collect())
 }
 
-/// Everything marked, by domain and id.
-pub async fn all(store: &Store) -> Result<HashSet<(String, String)>, StoreError> {
-    let rows: Vec<(String, String)> = store.all("SELECT domain, id FROM taints", &[]).await?;
+/// Everything marked of a person's, by domain and id.
+pub async fn of_person(store: &Store, person: &PersonId) -> Result<HashSet<(String, String)>, StoreError> {
+    let rows: Vec<(String, String)> =
+        store.all("SELECT domain, id FROM taints WHERE person_id = $1", &[person.into()]).await?;
     Ok(rows.into_iter().collect())
 }
 
