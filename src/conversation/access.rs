@@ -16,6 +16,11 @@ use crate::store::{Store, StoreError, access};
 pub struct Admitted(InboxRow);
 
 impl Admitted {
+    /// A message of somebody who may speak, as intake found out a moment ago.
+    pub(crate) fn arriving(row: InboxRow) -> Self {
+        Self(row)
+    }
+
     /// The row.
     pub(super) fn into_row(self) -> InboxRow {
         self.0

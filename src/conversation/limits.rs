@@ -7,9 +7,9 @@ use super::turn::LeasedTurn;
 use crate::domain::{ConversationId, ExecutionKind, PersonId, TurnId};
 use crate::journal::budget::{Allowance, Spent};
 use crate::journal::{BudgetLedger, Limits, Scope, Settings};
-use crate::store::executions::{self, ExecutionRow};
+use crate::store::executions::ExecutionRow;
 use crate::store::outbox::{self, Message};
-use crate::store::people::{self, Conversation};
+use crate::store::people::{self, Conversation, Person};
 use crate::store::spending::{self, Amount, SpendingRow};
 use crate::store::{Batch, StoreError, calls};
 use crate::wording;
@@ -27,18 +27,24 @@ impl Conversations {
         }
     }
 
-    /// What the turn has already used of its limits.
-    pub(super) async fn spent(
+    /// The conversation and the person of a turn, and what it has already used of its limits.
+    pub(super) async fn party(
         &self,
         leased: &LeasedTurn,
         limits: &Limits,
-        here: &Conversation,
-    ) -> Result<Spent, StoreError> {
-        let now = self.store.now();
+    ) -> Result<(Conversation, Person, Spent), StoreError> {
         let window = i64::try_from(limits.conversation_window.as_millis()).unwrap_or(i64::MAX);
-        let (since, window) = (leased.turn.budget_from, here.window_from.max(now.saturating_sub(window)));
-        let most = limits.conversation_calls;
-        let window_calls = executions::skill_calls_since(&self.store, &here.id, window, most).await?;
+        let (window, most) = (self.store.now().saturating_sub(window), limits.conversation_calls);
+        let (conversation, person) = (&leased.turn.conversation_id, &leased.turn.person_id);
+        let party = people::party(&self.store, conversation, person, window, most).await?;
+        let window = party.conversation.window_from.max(window);
+        let spent = self.spent(leased, party.skill_calls, window).await?;
+        Ok((party.conversation, party.person, spent))
+    }
+
+    /// What the turn has already used of its limits.
+    async fn spent(&self, leased: &LeasedTurn, window_calls: i64, window: i64) -> Result<Spent, StoreError> {
+        let since = leased.turn.budget_from;
         let granted = (leased.turn.granted_at > 0).then(Amount::default);
         let mut spent = Spent { window_calls, granted, counted_from: (since, window), ..Spent::default() };
         if leased.is_new() {

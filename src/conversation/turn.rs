@@ -10,20 +10,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::access::Admitted;
-use super::commands::{self, short};
 use super::{Conversations, Handle, context};
 use crate::domain::{
     Ending, ExecutionId, ExecutionKind, ExecutionStatus, QuestionKind, QuestionState, TurnId, TurnStatus,
 };
 use crate::journal::{AgentSlots, Budget, Scope, TurnEvent, fail_point};
 use crate::metrics;
-use crate::orchestrator::{Orchestrator, TurnEnd};
+use crate::orchestrator::{Begun, Orchestrator, TurnEnd};
 use crate::store::executions::{self, ExecutionRow};
-use crate::store::inbox::{self, InboxRow};
+use crate::store::inbox;
 use crate::store::leases::{Lease, lane};
 use crate::store::turns::{self, TurnRow};
-use crate::store::{Batch, StoreError, outbox, people, questions, runs, spending};
+use crate::store::{Batch, StoreError, outbox, questions, runs, spending};
 use crate::wording;
 
 /// A turn that this process has the lease for.
@@ -39,6 +37,11 @@ pub struct LeasedTurn {
 }
 
 impl LeasedTurn {
+    /// What of it has begun.
+    fn begun(&self) -> Begun<'_> {
+        Begun { root: &self.root, rows: &self.rows, is_new: self.is_new() }
+    }
+
     /// Whether nothing of it has run before.
     pub(super) fn is_new(&self) -> bool {
         self.rows.len() == 1 && self.turn.resumed_at == self.turn.started_at
@@ -46,67 +49,6 @@ impl LeasedTurn {
 }
 
 impl Conversations {
-    /// Starts a turn for messages of one person.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if another process works on this conversation.
-    pub async fn begin(&self, admitted: Vec<Admitted>) -> Result<Option<LeasedTurn>, StoreError> {
-        let rows: Vec<InboxRow> = admitted.into_iter().map(Admitted::into_row).collect();
-        let Some(first) = rows.first() else { return Ok(None) };
-        let now = self.store.now();
-        let events: Vec<&str> = rows.iter().map(InboxRow::event_id).collect();
-        let text: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
-        let spawned = self.orchestrator.spawned(&first.text);
-        let mut turn = TurnRow {
-            seq: 0,
-            id: self.store.new_id(),
-            conversation_id: first.conversation_id.clone(),
-            person_id: first.person_id.clone(),
-            status: TurnStatus::Running,
-            text: text.join("\n"),
-            text_taint: rows.iter().map(|row| &row.taint).collect(),
-            answer: None,
-            answers: serde_json::to_string(&events).unwrap_or_default(),
-            instance: self.instance.id.clone(),
-            ending: None,
-            budget_from: now,
-            granted_at: 0,
-            failures: 0,
-            retry_at: 0,
-            background: i64::from(commands::is_background(&first.text)),
-            started_at: now,
-            resumed_at: now,
-            ended_at: None,
-        };
-        let root = root_row(&turn, self.store.new_id());
-        let name = lane(&turn.conversation_id, turn.background != 0);
-        let mut batch = Batch::new();
-        self.instance.take(&name, &mut batch);
-        if let Some(Ok((role, _))) = &spawned {
-            // The conversation goes on, and the result is a message of its own.
-            self.acknowledge(&mut batch, &turn, wording::roles::spawned(role, short(&turn.id)));
-            turn.answers = "[]".into();
-        }
-        turns::start(&mut batch, &turn, &rows);
-        executions::insert(&mut batch, &root, &turn.conversation_id);
-        let returned = self.store.write(batch).await?;
-        if let Some(Ok(_)) = spawned {
-            self.events.send(TurnEvent::Said(turn.conversation_id.clone()));
-        }
-        fail_point("turn-started");
-        metrics::turn_began(&turn.id, rows.first().map_or(now, |first| first.received_at)).await;
-        let lease = self.instance.taken(name, &returned);
-        Ok(Some(LeasedTurn { turn, lease, root: root.id.clone(), rows: vec![root] }))
-    }
-
-    /// Answers the messages of a turn that goes on in the background.
-    fn acknowledge(&self, batch: &mut Batch, turn: &TurnRow, text: String) {
-        let answers = turn.answer_ids();
-        let message =
-            outbox::Message { turn: Some(turn.id.clone()), answers, text, ..outbox::Message::default() };
-        outbox::say(&self.store, batch, &turn.conversation_id, &self.instance.id, &message);
-    }
-
     /// Continues a turn that was answered, failed before, or was left by a dead process. `None` if it doesn't run now:
     /// it failed for the third time, or waits for a retry.
     ///
@@ -186,16 +128,14 @@ impl Conversations {
         let needs_compacting = AtomicBool::new(false);
         let (end, tail) = match leased.turn.ending {
             Some(Ending::Stop) => (TurnEnd::Cancelled(Orchestrator::summary(&leased.rows)), Batch::new()),
-            Some(Ending::Summarise) => {
-                self.orchestrator.summarise(&scope, &leased.root, &leased.rows).await?
-            }
+            Some(Ending::Summarise) => self.orchestrator.summarise(&scope, leased.begun()).await?,
             _ => {
                 let opening = async || {
                     let opening = context::opening(&scope, &leased.turn).await?;
                     needs_compacting.store(opening.needs_compacting, Ordering::Relaxed);
                     Ok((opening.messages, opening.taint))
                 };
-                self.orchestrator.run(&scope, &leased.root, &leased.rows, &leased.turn.text, opening).await?
+                self.orchestrator.run(&scope, leased.begun(), &leased.turn.text, opening).await?
             }
         };
         fail_point("turn-before-end");
@@ -239,17 +179,14 @@ impl Conversations {
     }
 
     async fn scope(&self, leased: &LeasedTurn, handle: &Handle) -> Result<Scope, StoreError> {
-        let conversation = people::conversation_by_id(&self.store, &leased.turn.conversation_id);
-        let person = people::person_by_id(&self.store, &leased.turn.person_id);
-        let (conversation, person) = futures::try_join!(conversation, person)?;
         let settings = self.settings.now();
-        let spent = self.spent(leased, &settings.limits, &conversation).await?;
+        let (here, person, spent) = self.party(leased, &settings.limits).await?;
         let ledger = self.ledger(settings.clone(), &person.id, &leased.turn.id);
         Ok(Scope {
             store: self.store.clone(),
             lease: leased.lease.clone(),
             turn: leased.turn.id.clone(),
-            conversation: Arc::new(conversation),
+            conversation: Arc::new(here),
             zone: self.zone_of(&person),
             person: Arc::new(person),
             budget: Arc::new(Budget::new(settings.limits.clone(), &spent).paused_by(handle.paused.clone())),
@@ -356,13 +293,5 @@ pub fn back_off(failures: i64) -> i64 {
         1 => 1_000,
         2 => 10_000,
         _ => 60_000,
-    }
-}
-
-fn root_row(turn: &TurnRow, id: ExecutionId) -> ExecutionRow {
-    ExecutionRow {
-        status: ExecutionStatus::Running,
-        started_at: Some(turn.started_at),
-        ..ExecutionRow::new(id, &turn.id, ExecutionKind::Orchestrator)
     }
 }

@@ -20,7 +20,7 @@ use crate::conversation::access::Access;
 use crate::conversation::questions::Answered;
 use crate::conversation::{Conversations, commands, questions};
 use crate::domain::{InboxKind, QuestionId, QuestionState, Taint};
-use crate::journal::TurnEvent;
+use crate::journal::{TurnEvent, fail_point};
 use crate::store::access::{self, Pairing, code_in, new_code};
 use crate::store::inbox::{self, InboxRow, NewRow, UnheardNote};
 use crate::store::people::{self, Conversation, Person};
@@ -52,10 +52,10 @@ const MOST_CODES: usize = 50;
 /// How many messages of one stranger are kept.
 const MOST_MESSAGES: i64 = 10;
 
-/// A row that is journalled but not processed yet: acknowledge it, then pass it to [`Intake::dispatch`].
+/// A row that is journalled: acknowledge it, then pass it to [`Intake::dispatch`]. None if its turn runs already.
 #[derive(Debug)]
 #[must_use = "a row that isn't dispatched waits for the next start"]
-pub struct Journalled(InboxRow);
+pub struct Journalled(Option<InboxRow>);
 
 /// The result of receiving something.
 #[derive(Debug)]
@@ -357,15 +357,23 @@ impl Intake {
             instance: &self.conversations.instance.id,
             voice,
         };
-        let Some(row) = inbox::insert(&self.conversations.store, &row).await? else {
+        let store = &self.conversations.store;
+        if kind == InboxKind::Message && row.voice.is_none() && !commands::is_background(text) {
+            let begun = self.lanes.begin_on_arrival(row.as_stored(0, store.now())).await?;
+            if let Some(is_new) = begun {
+                return Ok(is_new.then_some(Journalled(None)));
+            }
+        }
+        let Some(row) = inbox::insert(store, &row).await? else {
             return Ok(None);
         };
-        crate::journal::fail_point("journalled");
-        Ok(Some(Journalled(row)))
+        fail_point("journalled");
+        Ok(Some(Journalled(Some(row))))
     }
 
     /// Gets a journalled row processed: a message waits in its lane, everything else is handled at once.
     pub fn dispatch(&self, Journalled(row): Journalled) {
+        let Some(row) = row else { return };
         if row.voice.is_some() {
             self.lanes.listen_soon(row);
         } else if row.kind == InboxKind::Message {

@@ -94,15 +94,55 @@ impl Lanes {
 
     fn start(self: &Arc<Self>, lane: Lane) {
         let lanes = self.clone();
-        tokio::spawn(async move { lanes.work(&lane).await });
+        tokio::spawn(async move { lanes.work(&lane, None).await });
     }
 
-    async fn work(self: Arc<Self>, lane: &Lane) {
+    /// Journals a message and starts its turn in one commit, if its lane has nothing else to do; else it waits there.
+    /// Returns whether the message is new, or nothing if the lane is at work here: then journalling it is the caller's.
+    pub async fn begin_on_arrival(self: &Arc<Self>, row: InboxRow) -> Result<Option<bool>, StoreError> {
+        let lane = Lane { conversation: row.conversation_id.clone(), is_background: false };
+        if self.draining.is_cancelled() || !self.wakers.wake(lane.worker()) {
+            return Ok(None);
+        }
+        let lanes = self.clone();
+        // A task of its own: whoever waits here may be dropped, but not a turn whose start is being written.
+        let begun = tokio::spawn(async move {
+            let (is_new, leased) = match lanes.try_begin(&row).await {
+                Ok(Some(leased)) => (Ok(true), Some(leased)),
+                Ok(None) | Err(StoreError::Stale(Stale::LaneBusy | Stale::LeaseTaken)) => {
+                    (lanes.conversations.journal(&row).await, None)
+                }
+                Err(StoreError::Stale(Stale::MessageExists)) => (Ok(false), None),
+                Err(error) => (Err(error), None),
+            };
+            // Also without a turn: somebody may have woken the lane meanwhile.
+            tokio::spawn(async move { lanes.work(&lane, leased).await });
+            is_new
+        });
+        begun.await.unwrap_or(Err(StoreError::Closed)).map(Some)
+    }
+
+    async fn try_begin(&self, row: &InboxRow) -> Result<Option<LeasedTurn>, StoreError> {
+        let most = self.conversations.settings.now().limits.turns_per_minute;
+        if self.pace.begin(&row.person_id, row.received_at, most).await.is_err() {
+            return Ok(None);
+        }
+        let begun = self.conversations.begin_on_arrival(Admitted::arriving(row.clone())).await;
+        if begun.is_err() {
+            self.pace.take_back(&row.person_id).await;
+        }
+        begun.map(Some)
+    }
+
+    /// Works until there is nothing left to do, first on a turn that has begun.
+    async fn work(self: Arc<Self>, lane: &Lane, mut begun: Option<LeasedTurn>) {
         let (worker, conversation) = (lane.worker(), &lane.conversation);
         loop {
-            let step = match self.draining.is_cancelled() {
-                true => Ok(false),
-                false => self.step(lane).await,
+            let step = match begun.take() {
+                // Nothing was waiting when it began, and what has arrived since has woken the lane.
+                Some(leased) => self.run(leased).await.map(|ended| !ended),
+                None if self.draining.is_cancelled() => Ok(false),
+                None => self.step(lane).await,
             };
             match step {
                 Ok(true) => {}

@@ -50,6 +50,13 @@ impl Pace {
         begun.push_back(now);
         Ok(())
     }
+
+    /// A turn that was counted hasn't begun after all.
+    pub async fn take_back(&self, person: &PersonId) {
+        if let Some(begun) = self.begun.get(person).await {
+            begun.lock().unwrap_or_else(PoisonError::into_inner).pop_back();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +72,8 @@ mod tests {
         assert_eq!(pace.begin(&"bob".into(), 59_999, 2).await, Ok(()), "each person has their own limit");
         assert_eq!(pace.begin(&"ada".into(), 60_000, 2).await, Ok(()));
         assert_eq!(pace.begin(&"ada".into(), 60_001, 2).await, Err(90_000), "a refused start isn't counted");
+        pace.take_back(&"ada".into()).await;
+        assert_eq!(pace.begin(&"ada".into(), 60_002, 2).await, Ok(()));
         for _ in 0..100 {
             assert_eq!(pace.begin(&"bob".into(), 0, 0).await, Ok(()));
         }

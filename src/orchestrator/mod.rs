@@ -56,6 +56,17 @@ pub struct Orchestrator {
     pub prefixes: moka::future::Cache<String, Arc<Prefix>>,
 }
 
+/// What of a turn has begun.
+#[derive(Debug, Clone, Copy)]
+pub struct Begun<'a> {
+    /// The orchestrator's execution.
+    pub root: &'a ExecutionId,
+    /// All executions.
+    pub rows: &'a [ExecutionRow],
+    /// Whether nothing has run: then the journal needn't be asked.
+    pub is_new: bool,
+}
+
 /// How a run of the loop ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
@@ -99,14 +110,12 @@ struct Run<'a> {
 type Outcome = (String, Result<AgentEnd, StoreError>);
 
 impl Orchestrator {
-    /// Runs or continues a turn until it ends or has to wait. `root` is its execution, `rows` are all its executions,
-    /// `said` is the person's message, `opening` makes the first messages of a new dialogue. The returned batch records
+    /// Runs or continues a turn until it ends or has to wait. `said` is the person's message, `opening` makes the first messages of a new dialogue. The returned batch records
     /// the last answer and belongs into the commit that ends the turn.
     pub async fn run(
         &self,
         scope: &Scope,
-        root: &ExecutionId,
-        rows: &[ExecutionRow],
+        begun: Begun<'_>,
         said: &str,
         opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<(TurnEnd, Batch), StoreError> {
@@ -117,7 +126,7 @@ impl Orchestrator {
             Some(_) => Ok((vec![Message::new(Role::User, said)], Taint::default())),
             None => opening().await,
         };
-        let mut run = self.start(scope, root, rows, opening).await?;
+        let mut run = self.start(scope, begun, opening).await?;
         // A turn continues as it began, even if the workflows have changed.
         run.plan = match run.dialogue.rounds().first() {
             Some(first) => (first.model == direct::NO_MODEL).then(|| said.to_owned()),
@@ -137,13 +146,8 @@ impl Orchestrator {
     }
 
     /// Ends a parked turn with a summary: one model call without tools.
-    pub async fn summarise(
-        &self,
-        scope: &Scope,
-        root: &ExecutionId,
-        rows: &[ExecutionRow],
-    ) -> Result<(TurnEnd, Batch), StoreError> {
-        let mut run = self.start(scope, root, rows, async || Ok((Vec::new(), Taint::default()))).await?;
+    pub async fn summarise(&self, scope: &Scope, begun: Begun<'_>) -> Result<(TurnEnd, Batch), StoreError> {
+        let mut run = self.start(scope, begun, async || Ok((Vec::new(), Taint::default()))).await?;
         let end = run.summarise().await?;
         let taint = run.taint();
         turns::set_taint(&mut run.tail, &scope.turn, &taint);
@@ -164,14 +168,17 @@ impl Orchestrator {
     async fn start<'a>(
         &'a self,
         scope: &'a Scope,
-        root: &ExecutionId,
-        rows: &[ExecutionRow],
+        Begun { root, rows, is_new }: Begun<'_>,
         opening: impl AsyncFnOnce() -> Result<(Vec<Message>, Taint), StoreError>,
     ) -> Result<Run<'a>, StoreError> {
         let (registry, roles) = (self.skills.current(), self.agents.roles.current());
         let prefix = self.prefix(&registry, &roles).await;
         // A turn without agents may still have made model calls.
-        let (dialogue, opening_taint) = match Dialogue::load(&scope.store, root, prefix.clone()).await? {
+        let before = match is_new {
+            true => None,
+            false => Dialogue::load(&scope.store, root, prefix.clone()).await?,
+        };
+        let (dialogue, opening_taint) = match before {
             Some(dialogue) => {
                 let row = rows.iter().find(|row| row.id == *root);
                 (dialogue, row.map(|row| row.taint.clone()).unwrap_or_default())

@@ -3,6 +3,7 @@
 use adjutant::domain::{Bailout, ExecutionStatus, Taint};
 use adjutant::store::Stale;
 use adjutant::store::executions::{self, Closing, ExecutionRow};
+use adjutant::store::people;
 
 use crate::world::{World, execution, refused, stale};
 
@@ -280,10 +281,14 @@ async fn skill_calls_are_counted_in_their_window(world: World) {
     ] {
         world.execution(ExecutionRow { started_at, ..execution("t1", id, kind) }).await;
     }
-    let count = async |room: &str, most| {
-        executions::skill_calls_since(&world.store, &room.into(), 11, most).await.unwrap()
+    let party = async |since, most| {
+        people::party(&world.store, &room.id, &room.person_id, since, most).await.unwrap()
     };
-    assert_eq!(count(&room.id, 9).await, 2);
-    assert_eq!(count(&room.id, 1).await, 1, "no more is counted than the limit needs");
-    assert_eq!(count("another room", 9).await, 0);
+    assert_eq!(party(11, 9).await.skill_calls, 2);
+    assert_eq!(party(10, 9).await.skill_calls, 3);
+    assert_eq!(party(11, 1).await.skill_calls, 1, "no more is counted than the limit needs");
+    assert_eq!(party(13, 9).await.conversation, room);
+    assert_eq!(party(13, 9).await.person.id, room.person_id);
+    let nowhere = people::party(&world.store, &"x".into(), &room.person_id, 11, 9).await.unwrap_err();
+    assert!(nowhere.to_string().contains("there is no conversation x"), "{nowhere}");
 }

@@ -364,19 +364,3 @@ pub async fn calls_since(
         )
         .await
 }
-
-/// How many skill calls a conversation made since a time, counted up to `most`.
-pub async fn skill_calls_since(
-    store: &Store,
-    conversation: &ConversationId,
-    since: i64,
-    most: u32,
-) -> Result<i64, StoreError> {
-    store
-        .count(
-            "SELECT count(*) FROM (SELECT 1 FROM executions WHERE kind = 'skill' AND conversation_id = $1 \
-             AND started_at >= $2 LIMIT $3 + 0) counted",
-            &[conversation.into(), since.into(), i64::from(most).into()],
-        )
-        .await
-}

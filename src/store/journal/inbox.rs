@@ -44,6 +44,21 @@ pub struct UnheardNote {
 }
 
 impl InboxRow {
+    /// The row as one to journal.
+    pub fn as_new<'a>(&'a self, instance: &'a InstanceId) -> NewRow<'a> {
+        NewRow {
+            event: self.event.clone(),
+            conversation_id: &self.conversation_id,
+            person_id: &self.person_id,
+            kind: self.kind,
+            text: &self.text,
+            taint: self.taint.clone(),
+            question_id: self.question_id.clone(),
+            instance,
+            voice: self.unheard(),
+        }
+    }
+
     /// The voice note, until it is heard.
     pub fn unheard(&self) -> Option<UnheardNote> {
         serde_json::from_str(self.voice.as_deref()?).ok()
@@ -83,6 +98,24 @@ pub struct NewRow<'a> {
     pub voice: Option<UnheardNote>,
 }
 
+impl NewRow<'_> {
+    /// The row as it is stored.
+    pub fn as_stored(&self, id: i64, now: i64) -> InboxRow {
+        InboxRow {
+            id,
+            event: self.event.clone(),
+            conversation_id: self.conversation_id.clone(),
+            person_id: self.person_id.clone(),
+            kind: self.kind,
+            text: self.text.to_owned(),
+            taint: self.taint.clone(),
+            question_id: self.question_id.clone(),
+            received_at: now,
+            voice: voice(self),
+        }
+    }
+}
+
 /// Journals a row. None when the message was journalled before. After an error, the message must not be acknowledged
 /// to the platform.
 pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>, StoreError> {
@@ -90,18 +123,7 @@ pub async fn insert(store: &Store, row: &NewRow<'_>) -> Result<Option<InboxRow>,
     let mut batch = Batch::new();
     batch.returning(INSERT, arguments(row, false, now));
     let ids = store.write(batch).await?;
-    Ok(ids.first().and_then(Value::as_int).map(|id| InboxRow {
-        id,
-        event: row.event.clone(),
-        conversation_id: row.conversation_id.clone(),
-        person_id: row.person_id.clone(),
-        kind: row.kind,
-        text: row.text.to_owned(),
-        taint: row.taint.clone(),
-        question_id: row.question_id.clone(),
-        received_at: now,
-        voice: voice(row),
-    }))
+    Ok(ids.first().and_then(Value::as_int).map(|id| row.as_stored(id, now)))
 }
 
 /// Adds a message that nobody sent, such as a scheduled one. The whole batch fails if it arrived before.
@@ -283,6 +305,15 @@ pub async fn typed_by(store: &Store, person: &PersonId, most: i64) -> Result<Vec
 /// Whether a message of a turn was spoken.
 pub async fn is_spoken(store: &Store, turn: &TurnId) -> Result<bool, StoreError> {
     Ok(store.count("SELECT count(*) FROM inbox WHERE turn_id = $1 AND spoken = 1", &[turn.into()]).await? > 0)
+}
+
+/// Records that a turn took a row that arrives in the same batch.
+pub fn take_arriving(batch: &mut Batch, key: &str, turn: &TurnId) {
+    batch.must(
+        Stale::MessageTaken,
+        "UPDATE inbox SET state = 'taken', turn_id = $1 WHERE event = $2 AND state = 'new'",
+        [turn.into(), key.into()],
+    );
 }
 
 /// Records that a turn took a row.

@@ -88,6 +88,18 @@ pub fn start(batch: &mut Batch, turn: &TurnRow, rows: &[inbox::InboxRow]) {
     }
 }
 
+/// Requires that nothing in the lane, whose lease this batch has taken, goes before a message that arrives now.
+pub fn must_be_first(batch: &mut Batch, lane: &str, conversation: &ConversationId) {
+    batch.must_return(
+        Stale::LaneBusy,
+        "SELECT epoch FROM leases WHERE name = $1 \
+         AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation_id = $2 AND state = 'new' AND held = 0) \
+         AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation_id = $2 AND ended_at IS NULL \
+          AND status IN ('queued', 'running') AND background = 0)",
+        [lane.into(), conversation.into()],
+    );
+}
+
 /// Resumes a turn in this instance.
 pub fn resume(batch: &mut Batch, turn: &TurnRow, now: i64) {
     batch.must(

@@ -41,6 +41,53 @@ pub struct Conversation {
     pub window_from: i64,
 }
 
+/// Who takes part in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Party {
+    /// Where it is.
+    pub conversation: Conversation,
+    /// Whose it is.
+    pub person: Person,
+    /// How many skill calls count against the conversation's limit.
+    pub skill_calls: i64,
+}
+
+/// The conversation and person of a turn, with the skill calls there since `window` or since the count began anew,
+/// counted up to `most`.
+pub async fn party(
+    store: &Store,
+    conversation: &ConversationId,
+    person: &PersonId,
+    window: i64,
+    most: u32,
+) -> Result<Party, StoreError> {
+    #[derive(FromRow)]
+    struct Row {
+        #[sqlx(flatten)]
+        conversation: Conversation,
+        their_id: PersonId,
+        their_name: String,
+        their_timezone: Option<String>,
+        skill_calls: i64,
+    }
+    let row: Option<Row> = store
+        .first(
+            "SELECT c.id, c.channel, c.place, c.person_id, c.shared, c.summary, c.summary_taint, c.compacted_to, \
+             c.history_from, c.window_from, p.id AS their_id, p.name AS their_name, p.timezone AS their_timezone, \
+             (SELECT count(*) FROM (SELECT 1 FROM executions e WHERE e.kind = 'skill' AND e.conversation_id = c.id \
+              AND e.started_at >= CASE WHEN c.window_from > $3 THEN c.window_from ELSE $3 + 0 END LIMIT $4 + 0) counted) \
+             AS skill_calls \
+             FROM conversations c JOIN people p ON p.id = $2 WHERE c.id = $1",
+            &[conversation.into(), person.into(), window.into(), i64::from(most).into()],
+        )
+        .await?;
+    let row = row.ok_or_else(|| {
+        StoreError::Corrupt(format!("there is no conversation {conversation} with the person {person}"))
+    })?;
+    let person = Person { id: row.their_id, name: row.their_name, timezone: row.their_timezone };
+    Ok(Party { conversation: row.conversation, person, skill_calls: row.skill_calls })
+}
+
 /// The person behind an account, if the account is known.
 pub async fn person_of(store: &Store, channel: &str, user: &str) -> Result<Option<Person>, StoreError> {
     const FIND: &str = "SELECT p.id, p.name, p.timezone FROM accounts a JOIN people p ON p.id = a.person_id \

@@ -4,6 +4,7 @@
 //! stands between us and the server and waits for the end of its standard input, which comes when our
 //! process is gone, however it went: then it stops the server and removes the folder.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -129,7 +130,7 @@ impl Server {
 pub struct Sent {
     /// How often something was sent: each is a round trip.
     pub sends: AtomicUsize,
-    /// How many of them were commits.
+    /// How many of them wrote: each is a commit.
     pub commits: AtomicUsize,
 }
 
@@ -168,16 +169,36 @@ fn forward(mut client: TcpStream, socket: &Path, sent: &Sent) -> io::Result<()> 
     let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
     std::thread::spawn(move || io::copy(&mut answers, &mut back));
     let mut bytes = vec![0; 65_536];
+    let mut writing = HashSet::new();
     loop {
         let length = client.read(&mut bytes)?;
         if length == 0 {
             return server.shutdown(Shutdown::Both);
         }
         sent.sends.fetch_add(1, Ordering::SeqCst);
-        let is_commit = bytes[..length].windows(6).any(|word| word == b"COMMIT");
-        sent.commits.fetch_add(usize::from(is_commit), Ordering::SeqCst);
+        sent.commits.fetch_add(commits(&bytes[..length], &mut writing), Ordering::SeqCst);
         server.write_all(&bytes[..length])?;
     }
+}
+
+/// How many prepared statements that write are run by these messages; `writing` keeps their names.
+fn commits(bytes: &[u8], writing: &mut HashSet<Vec<u8>>) -> usize {
+    const NAME: &[u8] = b"sqlx_s_";
+    let mut count = 0;
+    for at in (0..bytes.len()).filter(|at| bytes[*at..].starts_with(NAME)) {
+        let end = bytes[at..].iter().position(|byte| *byte == 0).map_or(bytes.len(), |length| at + length);
+        let (name, text) = (&bytes[at..end], bytes.get(end + 1..).unwrap_or_default());
+        if text.len() > 3 && text[..3].iter().all(u8::is_ascii_uppercase) {
+            // It is prepared.
+            let is_write = !text.starts_with(b"SELECT") || text.windows(6).any(|word| word == b"apply_");
+            if is_write {
+                writing.insert(name.to_vec());
+            }
+        } else if bytes[at - 1] == 0 && writing.contains(name) {
+            count += 1;
+        }
+    }
+    count
 }
 
 impl Drop for Server {
