@@ -36,6 +36,7 @@ pub(crate) use skill_set::{role_places, skill_layer};
 use tasks::Tasks;
 use tokio::sync::mpsc;
 pub use traces::trace_collector;
+pub use voice::{speaker, transcribers};
 
 use crate::agents::Agents;
 use crate::clock::SharedClock;

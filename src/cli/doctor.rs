@@ -5,6 +5,7 @@
 
 mod machine;
 pub(super) mod parts;
+mod voice;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -88,6 +89,7 @@ async fn check_all(config: &Config, checks: &mut Checks) {
     checks.add_all("model", parts::models(&config.model).await);
     checks.add_all("limits", parts::limits(config));
     parts::office(config, checks).await;
+    voice::services(config, checks).await;
     checks.add_all("otlp", parts::traces(config).await);
     match service::connect(config) {
         Ok(channels) => parts::channels(channels, config, checks).await,

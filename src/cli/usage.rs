@@ -79,6 +79,7 @@ fn all_models(rows: &[ModelUse]) -> ModelUse {
         completion: sum(|row| row.completion),
         cost_usd: rows.iter().map(|row| row.cost_usd).sum(),
         unpriced: sum(|row| row.unpriced),
+        audio_ms: sum(|row| row.audio_ms),
     }
 }
 
@@ -125,11 +126,7 @@ impl Used {
                 let cells: Vec<_> = rows.iter().map(roles::cells).collect();
                 format!("{when}\n\n{}", table(&roles::HEAD, &cells))
             }
-            Self::Models(by, rows) => {
-                let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
-                let rows = rows.iter().chain([&all_models(rows)]).map(model_cells).collect::<Vec<_>>();
-                format!("{when}\n\n{}", table(&head, &rows))
-            }
+            Self::Models(by, rows) => format!("{when}\n\n{}", models_table(by, rows)),
             Self::Skills(rows) => {
                 let cells = |row: &SkillUse| {
                     let time = duration(row.duration_ms);
@@ -151,10 +148,28 @@ fn model_json(names: &[(&str, &str)], row: &ModelUse) -> Value {
     let tokens = json!({"prompt": row.prompt, "cached": row.cached, "completion": row.completion});
     json.insert("tokens".into(), tokens);
     json.insert("cost_usd".into(), row.cost_usd.into());
+    json.insert("audio_seconds".into(), (row.audio_ms as f64 / 1000.0).into());
     if row.unpriced > 0 {
         json.insert("calls_of_unknown_cost".into(), row.unpriced.into());
     }
     Value::Object(json)
+}
+
+/// The seconds of sound have a column where there was any.
+fn models_table(by: &str, rows: &[ModelUse]) -> String {
+    let all = all_models(rows);
+    let rows = || rows.iter().chain([&all]);
+    if all.audio_ms == 0 {
+        let head = [by, "calls", "failed", "prompt", "cached", "completion", "cost"];
+        return table(&head, &rows().map(model_cells).collect::<Vec<_>>());
+    }
+    let with_sound = |row: &ModelUse| {
+        let [name, calls, failed, prompt, cached, completion, cost] = model_cells(row);
+        let sound = count(number(row.audio_ms).div_ceil(1000));
+        [name, calls, failed, prompt, cached, completion, sound, cost]
+    };
+    let head = [by, "calls", "failed", "prompt", "cached", "completion", "sound (s)", "cost"];
+    table(&head, &rows().map(with_sound).collect::<Vec<_>>())
 }
 
 fn model_cells(row: &ModelUse) -> [String; 7] {
@@ -313,6 +328,42 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn seconds_of_sound_have_a_column_where_there_are_any() {
+        let app = TestApp::open().await;
+        fill(&app).await;
+        let mut batch = Batch::new();
+        usage::insert_background_call(
+            &mut batch,
+            &usage::BackgroundCall {
+                id: "v".into(),
+                conversation_id: "c".into(),
+                person_id: "p".into(),
+                model: "whisper-1".into(),
+                error: None,
+                tokens: [0; 3],
+                cost_usd: 0.0075,
+                started_at: app.store.now(),
+                duration_ms: 900,
+                audio_ms: 74_400,
+            },
+        );
+        app.store.write(batch).await.unwrap();
+        insta::assert_snapshot!(output(&app, &[]).await, @"
+        since 2026-01-02, 00:00 (Europe/Berlin)
+
+        model      calls  failed   prompt  cached  completion  sound (s)     cost
+        small�         1       0  123,456   1,000         789          0  $0.2500
+        whisper-1      1       0        0       0           0         75  $0.0075
+        total          2       0  123,456   1,000         789         75  $0.2575
+        ");
+        let json: Value = serde_json::from_str(&output(&app, &["--json"]).await).unwrap();
+        assert_eq!(
+            (&json["rows"][1]["audio_seconds"], &json["total"]["audio_seconds"]),
+            (&json!(74.4), &json!(74.4))
+        );
+    }
+
+    #[tokio::test]
     async fn roles_are_shown_with_how_often_they_succeed() {
         let app = TestApp::open().await;
         let turn = app.turn("t1", "hello").await;
@@ -369,7 +420,7 @@ mod tests {
     async fn json_has_plain_names() {
         let app = TestApp::open().await;
         fill(&app).await;
-        insta::assert_snapshot!(output(&app, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
+        insta::assert_snapshot!(output(&app, &["--json"]).await, @r#"{"by":"model","rows":[{"model":"small\u001b","calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25,"audio_seconds":0.0}],"total":{"calls":1,"failed":0,"tokens":{"prompt":123456,"cached":1000,"completion":789},"cost_usd":0.25,"audio_seconds":0.0},"from":"2026-01-01T23:00:00Z","to":"2026-01-02T09:00:00Z","timezone":"Europe/Berlin"}"#);
         let people = output(&app, &["--week", "--by", "person", "--json"]).await;
         let people: Value = serde_json::from_str(&people).unwrap();
         assert_eq!(people["rows"][0]["name"], "Ada");

@@ -33,7 +33,7 @@ pub(super) fn listening(
 fn voice(config: &Config, clock: &SharedClock) -> Result<Voice, ModelError> {
     let voice = &config.voice;
     Ok(Voice {
-        transcribers: voice.transcribe.iter().map(service).collect::<Result<_, _>>()?,
+        transcribers: transcribers(config)?,
         max_length: voice.max_length,
         languages: voice.languages.clone(),
         clock: clock.clone(),
@@ -50,10 +50,20 @@ fn service(service: &VoiceService) -> Result<Service, ModelError> {
     })
 }
 
+/// The services that transcribe, for those who only try them.
+pub fn transcribers(config: &Config) -> Result<Vec<Service>, ModelError> {
+    config.voice.transcribe.iter().map(service).collect()
+}
+
+/// The service that speaks, if one is configured.
+pub fn speaker(config: &Config) -> Result<Option<Speaker>, ModelError> {
+    let Some((speaker, voice)) = &config.voice.speak else { return Ok(None) };
+    Ok(Some(Speaker { service: service(speaker)?, voice: voice.clone() }))
+}
+
 /// What delivery needs to say answers aloud; none if no service is configured.
 pub(super) fn speaking(config: &Config, live: &LiveConfig) -> Result<Option<Speaking>, StartError> {
-    let Some((speaker, voice)) = &config.voice.speak else { return Ok(None) };
-    let speaker = Speaker { service: service(speaker)?, voice: voice.clone() };
+    let Some(speaker) = speaker(config)? else { return Ok(None) };
     let (settings, zone) = (live.settings.clone(), config.assistant.timezone);
     Ok(Some(Speaking { speaker, settings, zone }))
 }

@@ -3,6 +3,7 @@
 //! Promises: a sound is streamed from its file, never held in memory; a service that fails is tried again, and then the
 //! next one; no key gets into an error.
 
+mod attempt;
 pub mod doubt;
 pub mod service;
 pub mod sound;

@@ -1,6 +1,7 @@
 //! `doctor`: what it finds, and that it shows no secret.
 
 use adjutant_fakes::model::{FakeModel, Reply};
+use adjutant_fakes::speech::{FakeSpeech, Reply as SpeechReply, note};
 use adjutant_fakes::telegram::FakeTelegram;
 use serde_json::Value;
 
@@ -53,6 +54,60 @@ fn each_part_is_checked_on_its_own() {
     home.write("config.toml", &config(telegram.token()));
     let ended = home.run(&["doctor", "--json"]);
     assert!(has(&ended, "channels.telegram", "ok", "logged in as @"), "{ended:?}");
+}
+
+#[test]
+fn the_services_for_voice_are_tried() {
+    let (speech, key) = (FakeSpeech::start(), "sk-secret");
+    speech.speaks(&note(1, "Ready."));
+    let config = |fallback: &str| {
+        let address = speech.base_url();
+        format!(
+            "[voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{address}\"\napi_key = \"{key}\"\n{fallback}\
+             [voice.speak]\nname = \"tts-1\"\nbase_url = \"{address}\"\napi_key = \"{key}\"\n"
+        )
+    };
+    let home = Home::with_config(&config(""));
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    assert!(
+        has(&ended, "voice.transcribe", "ok", "whisper-1 transcribed a second of silence in "),
+        "{ended:?}"
+    );
+    assert!(has(&ended, "voice.speak", "ok", "tts-1 spoke in "), "{ended:?}");
+    let asked = speech.asked();
+    let (name, kind, wav) = asked[0].file.clone().unwrap();
+    assert_eq!((name.as_str(), kind.as_str(), wav.len()), ("voice.wav", "audio/wav", 32_044));
+    assert_eq!(asked[0].headers["authorization"], format!("Bearer {key}"));
+
+    home.write(
+        "config.toml",
+        &config("fallback = [{ name = \"local\", base_url = \"http://127.0.0.1:1/v1/\" }]\n"),
+    );
+    speech.reply([SpeechReply::Status(401, "no such key"), SpeechReply::Status(404, "no such model")]);
+    let ended = home.run(&["doctor", "--json"]);
+    assert_eq!(ended.status, Some(1), "{ended:?}");
+    assert!(
+        has(&ended, "voice.transcribe", "fault", "whisper-1: the provider rejected the key"),
+        "{ended:?}"
+    );
+    assert!(has(&ended, "voice.transcribe", "fault", "local: can't connect to 127.0.0.1"), "{ended:?}");
+    assert!(has(&ended, "voice.speak", "fault", "tts-1: the provider doesn't know this model"), "{ended:?}");
+    assert!(!ended.stdout.contains(key), "{ended:?}");
+    assert!(
+        home.run(&["doctor"]).stdout.contains("→ start the service, or correct [voice.transcribe] base_url")
+    );
+
+    speech.speaks(b"no sound");
+    let ended = home.run(&["doctor", "--json"]);
+    assert!(has(&ended, "voice.speak", "fault", "no Opus in Ogg"), "{ended:?}");
+    home.write(
+        "config.toml",
+        &config("").split_once("[voice.speak]").map(|both| format!("[voice.speak]{}", both.1)).unwrap(),
+    );
+    speech.speaks(&note(1, "Ready."));
+    let ended = home.run(&["doctor", "--json"]);
+    assert!(has(&ended, "voice.speak", "warning", "no answer is ever spoken"), "{ended:?}");
 }
 
 const SKILLS: &str = r#"

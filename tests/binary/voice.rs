@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use adjutant_fakes::discord::FakeDiscord;
 use adjutant_fakes::sounds::Download;
 use adjutant_fakes::speech::{FakeSpeech, note};
 use adjutant_fakes::speech_judge::SpeechJudge;
@@ -163,6 +164,68 @@ fn an_answer_that_cannot_be_spoken_is_read() {
         assert_eq!(world.platform.voices(), 0);
         world.home.assert_tidy("with a service that says nothing");
     }
+}
+
+#[test]
+fn a_strangers_note_is_downloaded_only_once_they_are_let_in() {
+    let (telegram, speech) = (FakeTelegram::start(), FakeSpeech::start());
+    let (ada, bob) = (telegram.person("Ada"), telegram.person("Bob"));
+    speech.knows(WORDS.as_bytes(), WORDS);
+    let home = Home::with_config(&format!(
+        "[assistant]\nowner = [\"telegram:1000\"]\n[http]\nlisten = \"\"\n\
+         [channels.telegram]\ntoken = \"{}\"\napi_url = \"{}\"\n\
+         [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n",
+        telegram.token(),
+        telegram.api_url(),
+        speech.base_url()
+    ));
+    let gateway = Gateway::start(&home);
+    telegram.speak(bob, bob, &note(3, WORDS), 3);
+    wait_until("he is asked for a code", || telegram.seen(bob).len() == 1);
+    assert_eq!(gateway.stop().0, Some(0));
+    // Nor when the next process looks at what is left to do.
+    let gateway = Gateway::start(&home);
+    telegram.say(ada, ada, "add a task to wait");
+    wait_until("it works", || home.tasks() == ["wait"]);
+    assert_eq!((telegram.downloads(), speech.asked().len()), (0, 0));
+    let code = telegram.seen(bob)[0].text.lines().last().unwrap().to_owned();
+    let approved = home.run(&["pair", "approve", &code]);
+    assert_eq!(approved.status, Some(0), "{approved:?}");
+    wait_until("it is done", || home.tasks() == ["call Ada", "wait"]);
+    let texts = || telegram.seen(bob).into_iter().map(|seen| seen.text).collect::<Vec<_>>();
+    wait_until("it is answered", || texts().iter().any(|text| text.starts_with("Added")));
+    assert_eq!(gateway.stop().0, Some(0));
+    assert!(texts().contains(&format!("🎤 “{WORDS}”")), "{:?}", texts());
+    assert_eq!((telegram.downloads(), speech.asked().len()), (1, 1));
+    home.assert_tidy("after a stranger's note");
+}
+
+#[test]
+fn an_address_of_discord_that_expired_meanwhile_is_renewed() {
+    let (discord, speech) = (FakeDiscord::start(), FakeSpeech::start());
+    let place = discord.dm("ada");
+    speech.knows(WORDS.as_bytes(), WORDS);
+    let home = Home::with_config(&format!(
+        "[http]\nlisten = \"\"\n[channels.discord]\ntoken = \"{}\"\napi_url = \"{}\"\nallow = [\"*\"]\n\
+         [voice.transcribe]\nname = \"whisper-1\"\nbase_url = \"{}\"\n",
+        adjutant_fakes::discord::TOKEN,
+        discord.api_url(),
+        speech.base_url()
+    ));
+    // The process dies with the note in its journal; before the next one starts, the address is too old.
+    let gateway = Gateway::start_with(&home, &[("ADJUTANT_FAIL_POINT", "journalled")]);
+    wait_until("it receives", || discord.sessions().0 > 0);
+    discord.speak("ada", &place, &note(3, WORDS), 3);
+    gateway.dies();
+    discord.expire_addresses();
+    let gateway = Gateway::start(&home);
+    wait_until("it is done", || home.tasks() == ["call Ada"]);
+    wait_until("it is answered", || discord.seen(&place).len() == 2);
+    assert_eq!(gateway.stop().0, Some(0));
+    assert_eq!(discord.seen(&place)[0].text, format!("🎤 “{WORDS}”"));
+    assert_eq!(discord.downloads(), 2, "with the former address, and with the new one");
+    assert_eq!(speech.asked().len(), 1);
+    home.assert_tidy("after an expired address");
 }
 
 /// A round trip without a network: espeak-ng speaks, pocketsphinx understands.

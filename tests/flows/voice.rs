@@ -6,7 +6,7 @@ use adjutant_fakes::speech::{FakeSpeech, Reply, note};
 use serde_json::json;
 
 use crate::app::{Downloaded, Heard, TestApp, configured, direct, plan, scripted_with};
-use crate::scripted::{Scripted, text};
+use crate::scripted::{Scripted, Who, text};
 
 fn service(speech: &FakeSpeech) -> VoiceService {
     VoiceService {
@@ -155,6 +155,75 @@ async fn a_service_that_passes_through_trouble_is_asked_again_and_then_the_next_
     app.keeps("b", vec![broken, Ok(note(1, "b"))]);
     let event = app.direct("home").sends("ada", "", None, vec![attachment("b", None, None)]).await;
     assert_eq!(app.answer(&event).await.text, "You said: 🎤 two");
+    app.ends_well().await;
+}
+
+#[tokio::test]
+async fn a_service_that_stays_in_trouble_is_a_sentence_and_what_comes_next_is_answered() {
+    for_each_trouble([
+        (Reply::Status(500, "oops"), "I can't reach the transcription service right now"),
+        (Reply::Page, "the transcription service gave no usable answer"),
+        (Reply::Busy(60), "the transcription service is overloaded or its quota is used up"),
+        (Reply::Hang, "the transcription service took too long"),
+    ])
+    .await;
+}
+
+async fn for_each_trouble<const N: usize>(troubles: [(Reply, &str); N]) {
+    futures::future::join_all(troubles.map(async |(trouble, told)| {
+        let speech = FakeSpeech::start();
+        speech.reply(std::iter::repeat_n(trouble.clone(), 4));
+        // Long enough for every try; what hangs is waited for twice.
+        let timeout =
+            std::time::Duration::from_millis(if matches!(trouble, Reply::Hang) { 100 } else { 9_000 });
+        let service = VoiceService { timeout, ..service(&speech) };
+        let app = scripted_with(echo(), |config| config.voice.transcribe = vec![service]).await;
+        let heard = app.fails_to_hear(Ok(note(1, "a")), attachment("a", Some(1), None)).await;
+        assert_eq!(
+            heard,
+            format!("I couldn't listen to your voice note: {told}. Please send it again later, or type it.")
+        );
+        assert!(!speech.asked().is_empty());
+        assert_eq!(app.says("ada", "typed then").await.text, "You said: typed then");
+        app.ends_well().await;
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn words_in_another_language_are_asked_about() {
+    let speech = FakeSpeech::start();
+    let app = scripted_with(echo(), |config| {
+        listens(&speech)(config);
+        config.voice.languages = vec!["en".into(), "de".into()];
+    })
+    .await;
+    let in_language =
+        |text: &str, language: &str| Reply::Transcript(json!({"text": text, "language": language}));
+    speech.reply([in_language("Gracias por todo", "spanish"), in_language("Ruf Ada an", "german")]);
+    let event = app.speaks("ada", "a").await;
+    let told = app.answer(&event).await.text;
+    assert!(told.starts_with("🎤 “Gracias por todo”\nI did nothing yet: that isn't a language"), "{told}");
+    let event = app.speaks("ada", "b").await;
+    assert_eq!(app.answer(&event).await.text, "You said: 🎤 Ruf Ada an");
+    app.ends_well().await;
+}
+
+/// Of two who talk at once, a service hears bits of both, and isn't sure of them.
+#[tokio::test]
+async fn two_voices_in_one_note_are_asked_about() {
+    let speech = FakeSpeech::start();
+    let app = scripted_with(echo(), listens(&speech)).await;
+    speech.reply([Reply::Transcript(
+        json!({"text": "call no the blue delete one", "language": "english", "segments": [
+            {"start": 0.0, "end": 1.5, "avg_logprob": -1.9, "no_speech_prob": 0.2},
+            {"start": 1.5, "end": 3.0, "avg_logprob": -0.7, "no_speech_prob": 0.1},
+        ]}),
+    )]);
+    let event = app.speaks("ada", "a").await;
+    let told = app.answer(&event).await.text;
+    assert!(told.starts_with("🎤 “call no the blue delete one”\nI did nothing yet: I'm not sure"), "{told}");
+    assert!(app.requests(Who::Orchestrator).is_empty(), "no model acts on it");
     app.ends_well().await;
 }
 

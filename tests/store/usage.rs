@@ -25,28 +25,42 @@ async fn what_was_used_in_a_time_is_summed(world: World) {
         world.execution(ExecutionRow { skill, status, started_at, ended_at, ..row }).await;
     }
     let room = world.room().await;
-    for (id, started_at) in [("f1", 9), ("f2", 12)] {
+    for (id, started_at, audio_ms, error) in
+        [("f1", 9, 0, None), ("f2", 12, 0, None), ("v1", 12, 3500, None), ("v2", 12, 9000, Some("down"))]
+    {
+        let is_note = audio_ms > 0;
         let aside = usage::BackgroundCall {
             id: id.into(),
             conversation_id: room.id.clone(),
             person_id: room.person_id.clone(),
-            model: "folder".into(),
-            error: None,
-            tokens: [10, 0, 1],
-            cost_usd: 0.25,
+            model: if is_note { "whisper" } else { "folder" }.into(),
+            error: error.map(str::to_owned),
+            tokens: if is_note { [0; 3] } else { [10, 0, 1] },
+            cost_usd: if is_note { 0.0 } else { 0.25 },
             started_at,
             duration_ms: 1,
-            audio_ms: 0,
+            audio_ms,
         };
         world.write(|batch| usage::insert_background_call(batch, &aside)).await.unwrap();
     }
     let rows = usage::by_model(&world.store, 10, 30).await.unwrap();
     let seen: Vec<_> =
         rows.iter().map(|row| (row.name.as_str(), row.calls, row.failed, row.prompt, row.cost_usd)).collect();
-    assert_eq!(seen, [("scripted", 2, 0, 200, 1.0), ("other", 1, 1, 100, 0.5), ("folder", 1, 0, 10, 0.25)]);
+    assert_eq!(
+        seen,
+        [
+            ("scripted", 2, 0, 200, 1.0),
+            ("other", 1, 1, 100, 0.5),
+            ("folder", 1, 0, 10, 0.25),
+            ("whisper", 2, 1, 0, 0.0)
+        ]
+    );
+    // A service that was down heard nothing.
+    assert_eq!(rows.iter().map(|row| row.audio_ms).collect::<Vec<_>>(), [0, 0, 0, 3500]);
     let rows = usage::by_person(&world.store, 10, 30).await.unwrap();
-    assert_eq!((rows.len(), rows[0].name.as_str(), rows[0].calls), (1, "ada", 4));
-    assert_eq!((rows[0].cached, rows[0].completion, rows[0].failed), (240, 22, 1));
+    assert_eq!((rows.len(), rows[0].name.as_str(), rows[0].calls), (1, "ada", 6));
+    assert_eq!((rows[0].cached, rows[0].completion, rows[0].failed), (240, 22, 2));
+    assert_eq!(rows[0].audio_ms, 3500);
     let rows = usage::by_skill(&world.store, 10, 30).await.unwrap();
     assert_eq!((rows.len(), rows[0].calls, rows[0].failed, rows[0].duration_ms), (1, 3, 1, 7));
     assert_eq!(usage::by_model(&world.store, 31, 99).await.unwrap(), []);

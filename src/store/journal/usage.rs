@@ -26,6 +26,8 @@ pub struct ModelUse {
     pub cost_usd: f64,
     /// How many calls have no known cost: neither the provider nor the configuration has a price.
     pub unpriced: i64,
+    /// The sound that was transcribed or spoken, in milliseconds.
+    pub audio_ms: i64,
 }
 
 /// The calls of one skill.
@@ -124,10 +126,10 @@ pub fn insert_background_call(batch: &mut Batch, call: &BackgroundCall) {
 /// All model calls in a period, in turns or in the background, with their person. A plan that no model made is no call.
 macro_rules! all_calls {
     () => {
-        "(SELECT t.person_id, k.model, k.error, k.prompt_tokens, k.cached_tokens, k.completion_tokens, k.cost_usd \
-          FROM calls k JOIN executions e ON e.id = k.execution_id JOIN turns t ON t.id = e.turn_id \
+        "(SELECT t.person_id, k.model, k.error, k.prompt_tokens, k.cached_tokens, k.completion_tokens, k.cost_usd, \
+          CAST(0 AS BIGINT) AS audio_ms FROM calls k JOIN executions e ON e.id = k.execution_id JOIN turns t ON t.id = e.turn_id \
           WHERE k.started_at >= $1 AND k.started_at < $2 AND k.model <> 'none' UNION ALL \
-          SELECT person_id, model, error, prompt_tokens, cached_tokens, completion_tokens, cost_usd \
+          SELECT person_id, model, error, prompt_tokens, cached_tokens, completion_tokens, cost_usd, audio_ms \
           FROM background_calls WHERE started_at >= $1 AND started_at < $2) c "
     };
 }
@@ -144,7 +146,8 @@ macro_rules! of_models {
              CAST(sum(c.prompt_tokens) AS BIGINT) AS prompt, CAST(sum(c.cached_tokens) AS BIGINT) AS cached, \
              CAST(sum(c.completion_tokens) AS BIGINT) AS completion, sum(c.cost_usd) AS cost_usd, \
              CAST(sum(CASE WHEN c.cost_usd = 0 AND c.prompt_tokens + c.completion_tokens > 0 THEN 1 ELSE 0 END) \
-             AS BIGINT) AS unpriced FROM ",
+             AS BIGINT) AS unpriced, \
+             CAST(sum(CASE WHEN c.error IS NULL THEN c.audio_ms ELSE 0 END) AS BIGINT) AS audio_ms FROM ",
             all_calls!(),
             $rest,
             " ORDER BY cost_usd DESC, prompt DESC, name"

@@ -193,6 +193,11 @@ impl FakeDiscord {
         self.world().sounds.misbehave(trouble, times);
     }
 
+    /// How often a voice message was asked for, by any address.
+    pub fn downloads(&self) -> usize {
+        self.world().sounds.asked
+    }
+
     /// All addresses of voice messages so far expire; each message has a new one.
     pub fn expire_addresses(&self) {
         self.world().sounds.age += 1;
