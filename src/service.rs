@@ -154,7 +154,12 @@ impl Service {
         let tasks = Tasks::new();
         let ChannelParts { ports, filters, allow, places, connections, rooms, page } =
             ChannelParts::of(channels);
-        let services = Arc::new(Services { mcp: skill_set.mcp.clone(), ..build_services(config, rooms)? });
+        let services = Services {
+            mcp: skill_set.mcp.clone(),
+            instructions: skill_set.instructions.clone(),
+            ..build_services(config, rooms)?
+        };
+        let services = Arc::new(services);
         skill_set.load_tools(&store).await?;
         let live = LiveConfig::new(config, allow, models.prices.clone());
         let speaking = voice::speaking(config, &live)?;
@@ -236,10 +241,8 @@ impl Service {
         );
         tasks.spawn("the watch on skill files", LONGEST_STEP, skill_set.skills.clone().watch(stop.clone()));
         tasks.spawn("the watch on role files", LONGEST_STEP, skill_set.roles.clone().watch(stop.clone()));
-        if skill_set.mcp.names().next().is_some() {
-            let watch = watch_tools(skill_set, self.store.clone(), stop.clone());
-            tasks.spawn("the watch on approved tools", LONGEST_STEP, watch);
-        }
+        let watch = watch_tools(skill_set, self.store.clone(), stop.clone());
+        tasks.spawn("the watch on what owners approve", LONGEST_STEP, watch);
         let watch_mail = accounts::watch_mail(services, self.delivering.clone(), stop);
         tasks.spawn("the mail check", LONGEST_STEP, watch_mail);
     }

@@ -7,11 +7,13 @@ use clap_complete::Shell;
 
 mod init;
 mod mcp;
+mod skills;
 mod web;
 mod workflow;
 
 pub(crate) use init::InitArgs;
 pub(crate) use mcp::McpCommand;
+pub(crate) use skills::SkillsCommand;
 pub(crate) use web::WebCommand;
 pub(crate) use workflow::{RunArgs, WorkflowArgs, WorkflowCommand};
 
@@ -150,31 +152,6 @@ pub(crate) enum MemoryCommand {
     Forget {
         /// The memory's id
         id: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SkillsCommand {
-    /// List every skill, by domain
-    #[command(after_help = "Example:\n  adjutant skills list")]
-    List,
-    /// Show a skill: what it does, its arguments, its risk
-    #[command(after_help = "Example:\n  adjutant skills show tasks.search")]
-    Show {
-        /// The skill's name, such as tasks.search
-        name: String,
-    },
-    /// Check skill files and list every problem
-    #[command(after_help = "Example:\n  adjutant skills check skills/weather.toml")]
-    Check {
-        /// A skill file, or a folder of them [default: all in use]
-        path: Option<PathBuf>,
-    },
-    /// Write a new skill file to start from
-    #[command(after_help = "Example:\n  adjutant skills new weather")]
-    New {
-        /// The domain's name
-        name: String,
     },
 }
 

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CliError, McpCommand as Command, out};
+use super::{CliError, McpCommand as Command, confirmed, out};
 use crate::clock::{Clock, SystemClock};
 use crate::config::{Config, McpConfig, McpLaunch, Secret};
 use crate::service;
@@ -155,7 +154,8 @@ async fn accept(
         return Ok(ExitCode::SUCCESS);
     }
     out(&text)?;
-    if !yes && !confirmed(name, number)? {
+    let question = format!("\nLet the assistant use {name} like this ({})?", several(number, "change"));
+    if !yes && !confirmed(&question, "--yes to approve without asking")? {
         out("Nothing was approved.\n")?;
         return Ok(ExitCode::FAILURE);
     }
@@ -184,22 +184,6 @@ impl Inspection {
     fn has(&self, tool: &str) -> bool {
         self.gone.iter().any(|gone| gone == tool) || self.tools.iter().any(|(known, _)| known.name == tool)
     }
-}
-
-/// Asks on the terminal.
-fn confirmed(server: &str, number: usize) -> Result<bool, CliError> {
-    if !io::stdin().is_terminal() {
-        let what = "can't ask for confirmation without a terminal; use --yes to approve without asking";
-        return Err(CliError::Usage(what.to_owned()));
-    }
-    let failed = |error: io::Error| CliError::failed("can't ask for confirmation", error);
-    let mut stderr = io::stderr();
-    let changes = several(number, "change");
-    write!(stderr, "\nLet the assistant use {server} like this ({changes})? yes/no: ").map_err(failed)?;
-    stderr.flush().map_err(failed)?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).map_err(failed)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "yes" | "y"))
 }
 
 async fn probe(env: &[String], launch: &[String]) -> Result<ExitCode, CliError> {

@@ -20,7 +20,7 @@ mod usage;
 mod web;
 mod workflow;
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -64,6 +64,20 @@ pub async fn run(cli: Cli, env: &Env, logs: &LogFilter) -> Result<ExitCode, CliE
 fn columns() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
     size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(100)
+}
+
+/// Asks on the terminal; `instead` says what to use without one.
+fn confirmed(sentence: &str, instead: &str) -> Result<bool, CliError> {
+    if !io::stdin().is_terminal() {
+        return Err(CliError::Usage(format!("can't ask for confirmation without a terminal; use {instead}")));
+    }
+    let failed = |error: io::Error| CliError::failed("can't ask for confirmation", error);
+    let mut stderr = io::stderr();
+    write!(stderr, "{sentence} yes/no: ").map_err(failed)?;
+    stderr.flush().map_err(failed)?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(failed)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "yes" | "y"))
 }
 
 /// Writes a file that must not exist yet, and creates its folder; an empty path is the current folder.

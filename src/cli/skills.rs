@@ -1,5 +1,7 @@
 //! `adjutant skills`: lists, shows, checks and creates skills.
 
+mod add;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io::ErrorKind;
@@ -17,19 +19,27 @@ use crate::service;
 use crate::skills::builtin;
 use crate::skills::definition::Argument;
 use crate::skills::handlers::mcp::McpServers;
+use crate::skills::instructions::Instructions;
 use crate::skills::{Domain, Layer, Registry, Skill, Skills, WORKFLOW, check_files, is_word};
 use crate::trace::text::several;
 
 /// Runs `adjutant skills`.
 pub(super) async fn command(config: &Config, command: &Command) -> Result<ExitCode, CliError> {
+    match command {
+        Command::Add { path, yes } => return add::add(config, path, *yes).await,
+        Command::Remove { name } => return add::remove(config, name).await,
+        _ => {}
+    }
     let builtins = builtin::names_for(config);
-    let mcp = Arc::new(McpServers::new(config));
-    if !config.mcp.is_empty() {
+    let (mcp, instructions) = (Arc::new(McpServers::new(config)), Arc::new(Instructions::new(config)));
+    // Else there is nothing that anybody has accepted, and no store is needed.
+    if instructions.are_there() || !config.mcp.is_empty() {
         let store = service::open_store(config, Arc::new(SystemClock)).await?;
         mcp.load(&store).await?;
+        instructions.load(&store).await?;
         store.close().await;
     }
-    let (layer, _) = service::skill_layer(config, &mcp);
+    let (layer, _) = service::skill_layer(config, &mcp, &instructions);
     let (text, is_ok) = run(&config.skills.paths, &builtins, &layer, command)?;
     super::out(&text)?;
     Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -56,6 +66,8 @@ fn run(
         Command::Show { name } => (show_named(load()?.as_ref(), name)?, true),
         Command::Check { path } => check(paths, path.as_deref(), builtins, layer),
         Command::New { name } => (new(paths, name)?, true),
+        // They need the store: see `command`.
+        Command::Add { .. } | Command::Remove { .. } => (String::new(), true),
     })
 }
 

@@ -1,4 +1,5 @@
-//! What is in use: skills of files and built-in ones, the accepted tools of MCP servers, workflows, and roles.
+//! What is in use: skills of files and built-in ones, the accepted tools of MCP servers, accepted instructions,
+//! workflows, and roles.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use super::StartError;
 use crate::config::{Config, ConfigError};
 use crate::roles::Roles;
 use crate::skills::handlers::mcp::McpServers;
+use crate::skills::instructions::{self, Instructions};
 use crate::skills::{Layer, Registry, Skills, WORKFLOW, builtin};
 use crate::store::{Store, StoreError};
 use crate::workflows::catalogue::Workflows;
@@ -29,12 +31,15 @@ pub struct SkillSet {
     pub roles: Arc<Roles>,
     /// The MCP servers, whose accepted tools are skills too.
     pub mcp: Arc<McpServers>,
+    /// The accepted instructions.
+    pub instructions: Arc<Instructions>,
 }
 
 impl SkillSet {
-    /// Reads which tools of MCP servers an owner has accepted; they become skills.
+    /// Reads which tools of MCP servers, and which instructions, an owner has accepted; they become skills.
     pub async fn load_tools(&self, store: &Store) -> Result<(), StoreError> {
-        if self.mcp.load(store).await? {
+        let (tools, instructions) = (self.mcp.load(store).await?, self.instructions.load(store).await?);
+        if tools || instructions {
             self.skills.reload_and_log();
         }
         Ok(())
@@ -45,13 +50,14 @@ impl SkillSet {
 pub fn load_skills(config: &Config) -> Result<SkillSet, StartError> {
     let builtins = builtin::names_for(config);
     let mcp = Arc::new(McpServers::new(config));
-    let (layer, workflows) = skill_layer(config, &mcp);
+    let instructions = Arc::new(Instructions::new(config));
+    let (layer, workflows) = skill_layer(config, &mcp, &instructions);
     let skills =
         Skills::load_with(&config.skills.paths, &builtins, Some(layer)).map_err(StartError::Skills)?;
     check_skills(config, &skills)?;
     let skills = Arc::new(skills);
     let roles = Arc::new(Roles::load(role_places(config), skills.clone()));
-    Ok(SkillSet { skills, workflows, roles, mcp })
+    Ok(SkillSet { skills, workflows, roles, mcp, instructions })
 }
 
 /// Where roles are: the folder `roles` of each of `[skills] paths`, then `[roles] paths`.
@@ -60,12 +66,18 @@ pub(crate) fn role_places(config: &Config) -> Vec<PathBuf> {
     in_skills.chain(config.roles.iter().cloned()).collect()
 }
 
-/// The workflows of a configuration, and the layer that adds them and the tools of MCP servers to the skills.
-pub(crate) fn skill_layer(config: &Config, mcp: &Arc<McpServers>) -> (Layer, Arc<Workflows>) {
+/// The workflows of a configuration, and the layer that adds them, the tools of MCP servers and instructions to the
+/// skills.
+pub(crate) fn skill_layer(
+    config: &Config,
+    mcp: &Arc<McpServers>,
+    instructions: &Arc<Instructions>,
+) -> (Layer, Arc<Workflows>) {
     let workflows = Arc::new(Workflows::new(&config.skills.paths, &config.approval));
-    let (read, mcp) = (Arc::clone(&workflows), Arc::clone(mcp));
+    let (read, mcp, instructions) = (Arc::clone(&workflows), Arc::clone(mcp), Arc::clone(instructions));
     let layer = Layer::new(move |skills| {
         let mut laid = mcp.domains();
+        laid.extend(instructions.domain());
         // A file of this name wins; `check_skills` has reported it.
         laid.retain(|domain| skills.domain(&domain.name).is_none());
         let all = Registry::new(skills.domains().iter().chain(&laid).cloned().collect());
@@ -79,7 +91,11 @@ pub(crate) fn skill_layer(config: &Config, mcp: &Arc<McpServers>) -> (Layer, Arc
 pub fn check_skills(config: &Config, skills: &Skills) -> Result<(), ConfigError> {
     let registry = skills.current();
     let taken = |name: &&String| registry.domain(name).is_some_and(|domain| !domain.is_folded());
-    if let Some(name) = config.mcp.keys().find(|name| taken(name) || *name == WORKFLOW) {
+    if let Some(name) = config
+        .mcp
+        .keys()
+        .find(|name| taken(name) || [WORKFLOW, instructions::DOMAIN].contains(&name.as_str()))
+    {
         let message = format!("there are skills called {name}.* already; give the server another name");
         return Err(ConfigError::one(Some(&format!("mcp.{name}")), message));
     }

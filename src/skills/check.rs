@@ -80,7 +80,11 @@ fn parse_with(
     }
     let is_available = |skill: &Arc<Skill>| match &skill.handler {
         Handler::Builtin(name) => builtins.contains(&name.as_str()),
-        Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) | Handler::Workflow(_) => true,
+        Handler::Http(_)
+        | Handler::Command(_)
+        | Handler::Mcp(_)
+        | Handler::Instructions(_)
+        | Handler::Workflow(_) => true,
     };
     let (skills, unavailable) =
         reads.into_iter().filter_map(|read| read.skill).map(Arc::new).partition(is_available);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::handlers::command::CommandHandler;
 use super::handlers::http::HttpHandler;
 use super::handlers::mcp::McpTool;
+use super::instructions::InstructionCall;
 pub use crate::domain::Risk;
 use crate::suggest::did_you_mean;
 use crate::trust::Act;
@@ -76,6 +77,7 @@ impl Skill {
             Handler::Builtin(name) => crate::skills::builtin::find(name)
                 .is_some_and(|skill| !matches!(skill.act(), None | Some(Act::Fetch))),
             Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) => !self.repeatable,
+            Handler::Instructions(call) => call.runs,
             Handler::Workflow(_) => false,
         }
     }
@@ -161,6 +163,8 @@ pub enum Handler {
     Command(CommandHandler),
     /// A tool of an MCP server.
     Mcp(McpTool),
+    /// Instructions that others wrote, or a script of theirs.
+    Instructions(InstructionCall),
     /// A run of the workflow of this name: it is dispatched, not called.
     Workflow(String),
 }
@@ -313,7 +317,7 @@ impl Skill {
 }
 
 /// The properties of a schema, in its order.
-fn arguments(schema: &Value) -> Vec<Argument> {
+pub(super) fn arguments(schema: &Value) -> Vec<Argument> {
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|list| list.iter().any(|known| known == name));
     let all = schema["properties"].as_object().into_iter().flatten();
@@ -381,6 +385,8 @@ impl Handler {
             Self::Http(http) => format!("http {}", http.describe()),
             Self::Command(command) => format!("command {}", command.describe()),
             Self::Mcp(tool) => format!("MCP server {}, tool {}", tool.server, tool.name),
+            Self::Instructions(call) if call.runs => format!("scripts of the instructions {}", call.name),
+            Self::Instructions(call) => format!("instructions {}", call.name),
             Self::Workflow(name) => format!("workflow {name}"),
         }
     }

@@ -320,6 +320,9 @@ impl Attempt<'_> {
                 handlers::command::call(handler, arguments, &self.executor.work_dir).await
             }
             Handler::Mcp(tool) => context.services.mcp.call(tool, arguments).await,
+            Handler::Instructions(call) => {
+                context.services.instructions.call(call, arguments, &self.executor.work_dir).await
+            }
             Handler::Builtin(name) => {
                 let missing = || SkillError::not_found(format!("there is no built-in skill {name}"));
                 let builtin = builtin::find(name).ok_or_else(missing)?;
@@ -367,7 +370,7 @@ impl Attempt<'_> {
 fn implementation(skill: &Skill) -> Option<&'static dyn BuiltinSkill> {
     match &skill.handler {
         Handler::Builtin(name) => builtin::find(name),
-        Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) | Handler::Workflow(_) => None,
+        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod files;
 pub mod grant;
 pub mod handlers;
 pub(crate) mod hidden;
+pub mod instructions;
 mod intents;
 mod registry;
 pub mod risk;

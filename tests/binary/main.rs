@@ -12,6 +12,7 @@ mod gateway;
 mod groupware;
 mod init;
 mod injections;
+mod instructions;
 mod invitations;
 mod json;
 mod kill;

@@ -16,6 +16,7 @@ mod executor;
 #[path = "../store/former/mod.rs"]
 mod former;
 mod groupware;
+mod instructions;
 mod limits;
 mod mail;
 mod mcp;

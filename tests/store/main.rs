@@ -24,6 +24,7 @@ mod memories;
 mod opening;
 mod outbox;
 mod people;
+mod pins;
 mod questions;
 mod queues;
 mod recall;

@@ -12,6 +12,7 @@ use crate::config::SearchConfig;
 use crate::journal::Scope;
 use crate::skills::handlers::HttpClient;
 use crate::skills::handlers::mcp::McpServers;
+use crate::skills::instructions::Instructions;
 use crate::skills::{ErrorKind, Failure, SkillError};
 use crate::store::StoreError;
 
@@ -38,6 +39,8 @@ pub struct Services {
     pub notes: Option<Notes>,
     /// The MCP servers.
     pub mcp: Arc<McpServers>,
+    /// The accepted instructions.
+    pub instructions: Arc<Instructions>,
 }
 
 impl Services {

@@ -117,7 +117,7 @@ impl Attempt<'_> {
 fn handler(skill: &Skill) -> &str {
     match &skill.handler {
         Handler::Builtin(name) => name,
-        Handler::Http(_) | Handler::Command(_) | Handler::Mcp(_) | Handler::Workflow(_) => &skill.name,
+        _ => &skill.name,
     }
 }
 

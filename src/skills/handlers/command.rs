@@ -20,7 +20,7 @@ use crate::skills::template::{Place, Template};
 use crate::skills::{ErrorKind, Output, SkillError};
 
 /// How much of a program's output is kept, unless the skill says otherwise.
-const OUTPUT: usize = 64 * 1024;
+pub(in crate::skills) const OUTPUT: usize = 64 * 1024;
 /// Where programs are looked for without `$PATH`.
 pub(super) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The most that a skill can ask for.
@@ -133,11 +133,20 @@ pub async fn call(
     work_dir: &Path,
 ) -> Result<Output, SkillError> {
     let words = handler.words(arguments)?;
-    let program = &handler.program;
+    launch(&handler.program, &words, handler.output_cap, work_dir).await
+}
+
+/// Runs a program with these words in a fresh folder below `work_dir`, which is removed afterwards.
+pub(in crate::skills) async fn launch(
+    program: &str,
+    words: &[String],
+    output_cap: usize,
+    work_dir: &Path,
+) -> Result<Output, SkillError> {
     let tool = |message| SkillError::new(ErrorKind::Tool, message);
     let folder = Folder::new(work_dir)
         .map_err(|error| tool(format!("can't create a working folder for {program}: {error}")))?;
-    let mut child = start(program, &words, &folder.0).map_err(|error| match error.kind() {
+    let mut child = start(program, words, &folder.0).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             tool(format!("the program '{program}' is not installed (not found in PATH)"))
         }
@@ -145,7 +154,7 @@ pub async fn call(
     })?;
     // Declared after the folder, so that it is dropped before: first all processes end, then the folder goes.
     let mut group = Group::of(&child);
-    let run = run(&mut child, &mut group, handler.output_cap).await;
+    let run = run(&mut child, &mut group, output_cap).await;
     let (status, stdout, stderr) =
         run.map_err(|error| tool(format!("lost contact with '{program}': {error}")))?;
     if status.success() { Ok(output(program, &stdout)) } else { Err(tool(ending(program, status, &stderr))) }

@@ -21,7 +21,7 @@ pub async fn check(registry: &Registry, client: &HttpClient) -> Vec<(String, Ski
     let mut hosts = BTreeMap::new();
     for skill in registry.domains().iter().flat_map(|domain| &domain.skills) {
         let checked = match &skill.handler {
-            Handler::Builtin(_) | Handler::Mcp(_) | Handler::Workflow(_) => Ok(()),
+            Handler::Builtin(_) | Handler::Mcp(_) | Handler::Instructions(_) | Handler::Workflow(_) => Ok(()),
             Handler::Command(handler) => handler.check_program(),
             Handler::Http(handler) => {
                 hosts.entry(handler.origin()).or_insert((&skill.name, handler));

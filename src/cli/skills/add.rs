@@ -1,0 +1,92 @@
+//! `adjutant skills add` and `remove`: instructions that others wrote.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::cli::{CliError, confirmed, out};
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::service;
+use crate::skills::hidden::{line, shown};
+use crate::skills::instructions::{self, DOMAIN, Folder};
+use crate::trace::text::several;
+
+/// Shows what is in the folders, and takes over those that are accepted.
+pub(super) async fn add(config: &Config, path: &Path, yes: bool) -> Result<ExitCode, CliError> {
+    let found = instructions::find(path).map_err(CliError::plain)?;
+    let (mut folders, mut text): (Vec<Folder>, _) = (Vec::new(), String::new());
+    for path in &found {
+        let read =
+            Folder::read(path).and_then(|folder| match folders.iter().any(|one| one.name == folder.name) {
+                true => Err(format!("another one here is called {} too", folder.name)),
+                false => Ok(folder),
+            });
+        match read {
+            Ok(folder) => {
+                describe(&mut text, &folder, instructions::accepted(config, &folder.name).as_ref());
+                folders.push(folder);
+            }
+            Err(why) => {
+                let _ = writeln!(text, "✗ {}: {}", shown(&path.display().to_string()), shown(&why));
+            }
+        }
+    }
+    out(&text)?;
+    if folders.is_empty() {
+        return Err(CliError::plain("there is nothing to add"));
+    }
+    let names: Vec<&str> = folders.iter().map(|folder| folder.name.as_str()).collect();
+    let sentence = format!("Let the assistant use {}?", names.join(", "));
+    if !yes && !confirmed(&sentence, "--yes to add without asking")? {
+        out("Nothing was added.\n")?;
+        return Ok(ExitCode::FAILURE);
+    }
+    let store = service::open_store(config, Arc::new(SystemClock)).await?;
+    for folder in &folders {
+        let installed = instructions::install(&store, config, folder).await;
+        installed.map_err(|error| CliError::failed(format!("can't add {}", folder.name), error))?;
+    }
+    store.close().await;
+    let names = names.join(&format!(", {DOMAIN}."));
+    out(&format!("{} added: {DOMAIN}.{names}\n", several(folders.len(), "skill")))?;
+    Ok(if folders.len() == found.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn describe(text: &mut String, folder: &Folder, before: Option<&Folder>) {
+    let _ = writeln!(text, "{}: {}", folder.name, shown(&folder.head.description));
+    if let Some(before) = before {
+        let changes = folder.changes(before);
+        let changes = if changes.is_empty() { "nothing has changed".to_owned() } else { changes.join(", ") };
+        let _ = writeln!(text, "  replaces the one that was accepted ({})", shown(&changes));
+    }
+    for (what, said) in [("license", &folder.head.license), ("needs", &folder.head.compatibility)] {
+        if let Some(said) = said {
+            let _ = writeln!(text, "  {what}: {}", line(said, 200));
+        }
+    }
+    let _ = writeln!(text, "  {}", several(folder.files.len(), "file"));
+    let scripts = folder.scripts();
+    if !scripts.is_empty() {
+        let scripts: Vec<String> = scripts.iter().map(|script| shown(script)).collect();
+        let _ = writeln!(text, "  scripts, each call of which asks: {}", scripts.join(", "));
+    }
+    for found in &folder.suspicions {
+        let _ = writeln!(text, "  ! {}:{} {}: {}", shown(&found.file), found.line, found.what, found.text);
+    }
+}
+
+/// Takes instructions away.
+pub(super) async fn remove(config: &Config, name: &str) -> Result<ExitCode, CliError> {
+    let store = service::open_store(config, Arc::new(SystemClock)).await?;
+    let removed = instructions::uninstall(&store, config, name).await;
+    store.close().await;
+    let removed =
+        removed.map_err(|error| CliError::failed(format!("can't remove {}", line(name, 60)), error))?;
+    if !removed {
+        return Err(CliError::plain(format!("there are no instructions '{}'", line(name, 60))));
+    }
+    out(&format!("{name} is removed.\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
